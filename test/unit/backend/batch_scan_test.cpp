@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<uint32_t>;
 
-// Buffers at addresses of the GPU; what is in none of them cannot be read.
+// Holds buffers at GPU addresses. Reads of any other address fail.
 class Memory {
  public:
   void put(uint64_t address, const Words& words) { buffers_[address] = words; }
@@ -81,9 +81,9 @@ std::vector<uint64_t> starts(const gpuprof_batch_scan& scan) {
 
 }  // namespace
 
-TEST_CASE("the kernels of GPGPU_WALKER are in interface descriptors") {
+TEST_CASE("the kernels of GPGPU_WALKER are found in interface descriptors") {
   constexpr uint64_t kDynamic = 0x1234'0000'0000;
-  constexpr uint32_t kHeap = 0x40000000;  // an offset from there
+  constexpr uint32_t kHeap = 0x40000000;  // relative to kDynamic
   const Words bases = command(0x61010000, 19, {{6, 1}, {7, 0x1234}, {10, 0x2000001}});
   const auto load = [](uint32_t bytes) { return Words{0x70020002, 0, bytes, kHeap}; };
   const auto walk = [](uint32_t which) { return command(0x71050000, 15, {{1, which}}); };
@@ -91,7 +91,7 @@ TEST_CASE("the kernels of GPGPU_WALKER are in interface descriptors") {
   Words heap(3 * 8);
   heap[0] = 0x8000;
   heap[1] = 1;
-  heap[8] = 0x9000 | 0x3f;  // the lower bits are none of its address
+  heap[8] = 0x9000 | 0x3f;  // the lower bits are not part of the address
   Memory memory;
   memory.put(kDynamic + kHeap, heap);
 
@@ -102,16 +102,16 @@ TEST_CASE("the kernels of GPGPU_WALKER are in interface descriptors") {
   CHECK(scan.base == 0x2000000);
   CHECK(scan.dynamic == kDynamic);
 
-  // The base that a batch before has set.
+  // The dynamic base comes from an earlier batch.
   memory.put(0x2000, load(96) + walk(1) + end);
   CHECK(starts(memory.scan(0x2000, kDynamic)) == std::vector<uint64_t>{0x9000});
-  // Without it, nobody knows; what follows is seen.
+  // If the dynamic base is unknown, the kernel of the walker is unknown, but later kernels are found.
   memory.put(0x3000, load(96) + walk(1) + walker(0xa000) + end);
   scan = memory.scan(0x3000);
   CHECK(starts(scan) == std::vector<uint64_t>{0xa000});
   CHECK(scan.state == GPUPROF_BATCH_CUT);
 
-  // Beyond what was loaded, one that is not written, one that cannot be read, and that of a shorter command (Gen7).
+  // No kernel: a descriptor that is not loaded, unwritten or unreadable, or a shorter command (Gen7).
   const auto only = [&](const Words& commands) {
     memory.put(0x4000, bases + commands + walker(0xa000) + end);
     const auto found = memory.scan(0x4000);
@@ -124,7 +124,7 @@ TEST_CASE("the kernels of GPGPU_WALKER are in interface descriptors") {
   CHECK(only(load(96) + command(0x71050000, 11, {})) == std::pair(true, false));
 }
 
-TEST_CASE("kernels of a batch are those that its commands name") {
+TEST_CASE("the kernels of a batch are the ones that its commands name") {
   Memory memory;
   memory.put(0x1000, Words{0, 0} + command(0x61010000, 22, {{10, 0x20000001}, {11, 0x7}}) +
                          command(0x61020000, 3, {{1, 0x1c0}}) + Words{0x69041234} + walker(0x8000) +
@@ -138,13 +138,13 @@ TEST_CASE("kernels of a batch are those that its commands name") {
                                               0x500, 0x600, 0x700});
 }
 
-TEST_CASE("shaders that are switched off are no kernels") {
+TEST_CASE("shaders that are switched off are not kernels") {
   Memory memory;
   memory.put(0, command(0x78100000, 9, {}) + command(0x78200000, 12, {{1, 0x500}}) + Words{kEnd});
   CHECK(starts(memory.scan(0)) == std::vector<uint64_t>{0x500});
 }
 
-TEST_CASE("batches are followed to where they are chained") {
+TEST_CASE("the scan follows a batch to the batches that it is chained to") {
   Memory memory;
   memory.put(0x1000, walker(0x40) + jump(0x5000));
   memory.put(0x5000, jump(0x9000));
@@ -155,7 +155,7 @@ TEST_CASE("batches are followed to where they are chained") {
   CHECK(starts(scan) == std::vector<uint64_t>{0x40, 0x8000});
 }
 
-TEST_CASE("a batch that calls another goes on after it, three deep") {
+TEST_CASE("the scan continues after a called batch, up to three levels deep") {
   Memory memory;
   memory.put(0x1000, jump(0x2000, true) + walker(0x40) + Words{kEnd});
   memory.put(0x2000, jump(0x3000, true) + walker(0x80) + Words{kEnd});
@@ -168,7 +168,7 @@ TEST_CASE("a batch that calls another goes on after it, three deep") {
   CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_CUT);
 }
 
-TEST_CASE("a batch that leads back to itself has an end") {
+TEST_CASE("the scan of a batch that jumps back to itself ends") {
   Memory memory;
   memory.put(0x1000, walker(0x40) + jump(0x1000));
   const auto scan = memory.scan(0x1000);
@@ -177,19 +177,19 @@ TEST_CASE("a batch that leads back to itself has an end") {
   CHECK(scan.count == 1);
 }
 
-TEST_CASE("what is not written yet is told apart from what is complete") {
+TEST_CASE("the scan distinguishes unwritten batches from complete ones") {
   Memory memory;
-  memory.put(0x1000, walker(0x40) + Words(4096));  // and nothing
+  memory.put(0x1000, walker(0x40) + Words(4096));  // the rest is unwritten
   const auto scan = memory.scan(0x1000);
   CHECK(scan.state == GPUPROF_BATCH_UNWRITTEN);
   CHECK(starts(scan) == std::vector<uint64_t>{0x40});
-  memory.put(0x1000, walker(0x40) + jump(0x7000));  // where nothing can be read
+  memory.put(0x1000, walker(0x40) + jump(0x7000));  // unreadable address
   CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_UNWRITTEN);
   memory.put(0x1000, {0xdeadbeef});
   CHECK(memory.scan(0x1000).state == GPUPROF_BATCH_UNWRITTEN);
 }
 
-TEST_CASE("of very many kernels the first are known") {
+TEST_CASE("only the first of very many kernels are kept") {
   Memory memory;
   Words words;
   for (uint32_t i = 1; i <= 100; ++i) {
@@ -202,7 +202,7 @@ TEST_CASE("of very many kernels the first are known") {
   CHECK(scan.starts[GPUPROF_BATCH_KERNELS - 1] == GPUPROF_BATCH_KERNELS * 64);
 }
 
-TEST_CASE("a kernel that is started again and again takes one place") {
+TEST_CASE("a kernel that is started repeatedly takes one entry") {
   Memory memory;
   Words words;
   for (uint32_t i = 0; i < 100; ++i) {

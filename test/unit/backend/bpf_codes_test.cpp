@@ -57,7 +57,7 @@ struct LinesEvent {
 
 }  // namespace
 
-TEST_CASE("characters of all widths become UTF-8") {
+TEST_CASE("Python strings of all character widths become UTF-8") {
   CHECK(decode_python_text(bytes_of("na\xEFve"), 1, false) == "na\xC3\xAFve");
   CHECK(decode_python_text(bytes_of(std::string_view("\x3B\x04\x61\x00", 4)), 2, false) ==
         "\xD0\xBB"
@@ -66,14 +66,14 @@ TEST_CASE("characters of all widths become UTF-8") {
   CHECK(decode_python_text(bytes_of(std::string_view("\xFF\xFF\xFF\xFF", 4)), 4, false) == "\xEF\xBF\xBD");
   CHECK(decode_python_text(bytes_of(std::string_view("\x00\xD8", 2)), 2, false) == "\xEF\xBF\xBD");
   CHECK(decode_python_text(bytes_of("half"), 3, false).empty());
-  CHECK(decode_python_text(bytes_of("abc"), 2, false).size() == 3);  // the odd byte is none
+  CHECK(decode_python_text(bytes_of("abc"), 2, false).size() == 3);  // the odd byte is ignored
 }
 
-TEST_CASE("a byte of a file name that is no UTF-8 comes back as it was") {
+TEST_CASE("a file name byte that is not UTF-8 is restored") {
   CHECK(decode_python_text(bytes_of(std::string_view("\x80\xDC", 2)), 2, false) == "\x80");
 }
 
-TEST_CASE("a long text is cut on a character and marked") {
+TEST_CASE("a long string is cut at a character boundary and marked") {
   const std::string wide(GPUPROF_BPF_CODE_TEXT, '\xE9');  // two bytes each in UTF-8
   const std::string text = decode_python_text(bytes_of(wide), 1, false);
   CHECK(text.size() <= GPUPROF_BPF_CODE_TEXT);
@@ -82,7 +82,7 @@ TEST_CASE("a long text is cut on a character and marked") {
   CHECK(decode_python_text(bytes_of("short"), 1, true) == "short...");
 }
 
-TEST_CASE("a code object is delivered when its line table is whole") {
+TEST_CASE("a code object is delivered when its line table is complete") {
   BpfCodes codes;
   CodeSink sink;
   codes.on_code(CodeEvent(1, "f", "a.py", 0).bytes(5), std::ref(sink));
@@ -96,17 +96,17 @@ TEST_CASE("a code object is delivered when its line table is whole") {
   CHECK(sink.line_table[4096] == 2);
 }
 
-TEST_CASE("pieces that contradict each other are dropped") {
+TEST_CASE("fragments that contradict each other are dropped") {
   BpfCodes codes;
   CodeSink sink;
-  codes.on_lines(LinesEvent(9, 0, 10).bytes(10), std::ref(sink));  // of nothing
+  codes.on_lines(LinesEvent(9, 0, 10).bytes(10), std::ref(sink));  // no code object 9
   codes.on_code(CodeEvent(3, "f", "a.py", 5000).bytes(5), std::ref(sink));
-  codes.on_lines(LinesEvent(3, 4096, 904).bytes(904), std::ref(sink));  // the first is missing
+  codes.on_lines(LinesEvent(3, 4096, 904).bytes(904), std::ref(sink));  // the first fragment is missing
   codes.on_lines(LinesEvent(3, 0, 4096).bytes(4096), std::ref(sink));
   codes.on_code(CodeEvent(4, "f", "a.py", 10).bytes(5), std::ref(sink));
-  codes.on_lines(LinesEvent(4, 0, 11).bytes(11), std::ref(sink));  // too much
+  codes.on_lines(LinesEvent(4, 0, 11).bytes(11), std::ref(sink));  // one byte too many
   CodeEvent longer(5, "f", "a.py", 0);
-  longer.code.name_bytes = 4000;  // more than was sent
+  longer.code.name_bytes = 4000;  // more bytes than the event has
   codes.on_code(longer.bytes(5), std::ref(sink));
   codes.on_code(longer.bytes(5).first(8), std::ref(sink));
   longer.code.name_bytes = UINT32_MAX;

@@ -43,14 +43,14 @@ std::vector<std::string> names_of(const Backends& backends) {
 
 }  // namespace
 
-TEST_CASE("backends are chosen by name, or all but those that must be named") {
+TEST_CASE("backends are chosen by name; the default is all but those that must be named") {
   using Names = std::vector<std::string>;
   CHECK(names_of(*choose(three(), {})) == Names{"one", "two"});
   CHECK(names_of(*choose(three(), {"third"})) == Names{"third"});
   CHECK(names_of(*choose(three(), {"third", "one"})) == Names{"one", "third"});
 }
 
-TEST_CASE("whoever knows the code of others' samples is there for that alone, unless it is named") {
+TEST_CASE("a backend that only supplies the code of another's samples is chosen only for samples") {
   const auto chosen = [](const std::vector<std::string>& names, bool samples) {
     Backends all = three();
     all.push_back(std::make_unique<Named>("sampler", true, "two"));
@@ -69,7 +69,7 @@ TEST_CASE("whoever knows the code of others' samples is there for that alone, un
   CHECK(chosen({"one"}, true) == "one, ");
 }
 
-TEST_CASE("a backend that is not there is an error that names those that are") {
+TEST_CASE("an unknown backend name is an error that lists the known names") {
   const auto chosen = choose(three(), {"one", "tow"});
   REQUIRE_FALSE(chosen);
   CHECK(chosen.error().message == "no backend 'tow'");
@@ -77,7 +77,7 @@ TEST_CASE("a backend that is not there is an error that names those that are") {
   CHECK(chosen.error().exit_code == kExitUsage);
 }
 
-TEST_CASE("what sees the work of other backends is not used unless it is named") {
+TEST_CASE("only the backend drm must be named") {
   for (const auto& one : make_all()) {
     CHECK(one->only_by_name() == (std::string(one->descriptor().name) == "drm"));
   }

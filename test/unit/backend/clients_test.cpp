@@ -1,4 +1,4 @@
-// Whose a DRM client is, by a made-up /proc.
+// Tests which process owns a DRM client, with a fake /proc.
 #include "backend/drm/clients.h"
 
 #include <unistd.h>
@@ -43,10 +43,10 @@ class Proc {
 
 }  // namespace
 
-TEST_CASE("a client's number is read as the kernel writes it, and nothing else is one") {
+TEST_CASE("a client id is read only in the kernel's format") {
   CHECK(client_of("pos:\t0\ndrm-client-id:\t17\ndrm-pdev:\t0000:03:00.0\n") == 17U);
   CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17"));  // cut
-  CHECK_FALSE(client_of("drm-client-id:\t17\n"));         // the first line is the kernel's own
+  CHECK_FALSE(client_of("drm-client-id:\t17\n"));         // the first line must be the kernel's "pos:"
   CHECK_FALSE(client_of("pos:\t0\nx-drm-client-id:\t17\n"));
   CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17 18\n"));
   CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t0\n"));
@@ -54,18 +54,18 @@ TEST_CASE("a client's number is read as the kernel writes it, and nothing else i
   CHECK_FALSE(client_of(""));
 }
 
-TEST_CASE("a client is of the recorded process or a descendant, of another process, or of nobody") {
+TEST_CASE("a client belongs to the recorded process tree, to another process, or to none") {
   const Proc proc;
   proc.process(1, 0);
   proc.process(100, 1);
   proc.process(101, 100, "a) R 1\\nPPid:\\t1");  // as the kernel escapes it
   proc.process(102, 101);
   proc.process(200, 1);
-  proc.process(300, 999);  // whose parent has gone
+  proc.process(300, 999);  // its parent has ended
   proc.card(100, 3, 7);
   proc.card(102, 4, 8);
   proc.card(200, 3, 9);
-  proc.card(200, 5, 8);  // handed on: the recorded one has it
+  proc.card(200, 5, 8);  // passed to process 200, but recorded process 102 owns it
   proc.card(300, 5, 11);
   Clients clients(100, proc.root());
   CHECK_FALSE(clients.find(7));
@@ -83,7 +83,7 @@ TEST_CASE("a client is of the recorded process or a descendant, of another proce
   CHECK(clients.find(7));
 }
 
-TEST_CASE("only files of cards are looked at") {
+TEST_CASE("only files of DRM cards are read") {
   const Proc proc;
   proc.process(100, 1);
   proc.file(100, 3, "/tmp/file", "pos:\t0\ndrm-client-id:\t7\n");
@@ -94,31 +94,31 @@ TEST_CASE("only files of cards are looked at") {
   CHECK(clients.find(7)->owner == Clients::Owner::unknown);
 }
 
-TEST_CASE("what a process has queued itself for a client says whose it is") {
+TEST_CASE("a submission by a process sets the owner of its client") {
   const Proc proc;
   Clients clients(100, proc.root());
-  clients.learn(0, 100);  // not known
+  clients.learn(0, 100);  // client 0 means unknown
   CHECK_FALSE(clients.find(0));
   clients.learn(7, 103);
   CHECK(clients.find(7)->pid == 103);
-  clients.learn(7, 104);  // by a child that has it, too
+  clients.learn(7, 104);  // by a child that has inherited the client
   CHECK(clients.find(7)->pid == 103);
 }
 
-TEST_CASE("parents in a circle, which no kernel has, and a process without a status end the search") {
+TEST_CASE("the search for a client's owner ends at cyclic parents and at missing status files") {
   const Proc proc;
   proc.process(100, 1);
   proc.process(500, 501);
   proc.process(501, 500);
   proc.card(500, 3, 7);
   std::filesystem::create_directories(proc.root() + "/502/fd");
-  std::filesystem::create_symlink("/dev/dri/card0", proc.root() + "/502/fd/3");  // no fdinfo
+  std::filesystem::create_symlink("/dev/dri/card0", proc.root() + "/502/fd/3");  // without fdinfo
   Clients clients(100, proc.root());
   clients.look_for({7});
   CHECK(clients.find(7)->owner == Clients::Owner::other);
 }
 
-TEST_CASE("so many clients are kept, and not more") {
+TEST_CASE("the number of remembered clients is limited") {
   Clients clients(100, "/nonexistent");
   for (uint64_t client = 1; client <= Clients::kMaxClients; ++client) {
     clients.learn(client, 100);

@@ -1,4 +1,4 @@
-// What the backend for kernel drivers reads of a machine, and the names it gives.
+// Tests what the DRM backend detects on a machine, and how it names devices, streams and work items.
 #include <unistd.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ Result<SchedulerEvents> choose_of(const std::set<std::string, std::less<>>& ther
   });
 }
 
-// A /sys of its own.
+// Creates a fake root folder with a /sys.
 class Machine {
  public:
   Machine() : root_(std::filesystem::temp_directory_path() / ("gpuprof_drm_test." + std::to_string(::getpid()))) {
@@ -48,7 +48,7 @@ class Machine {
 
 }  // namespace
 
-TEST_CASE("tracepoints of either generation are taken, the new ones first") {
+TEST_CASE("tracepoints of either generation are used, preferably the new ones") {
   const auto before = choose_of({"drm_sched_job", "drm_run_job", "drm_sched_process_job", "drm_sched_job_wait_dep"});
   REQUIRE(before);
   CHECK(std::string(before->queued) == "drm_sched_job");
@@ -60,7 +60,7 @@ TEST_CASE("tracepoints of either generation are taken, the new ones first") {
   CHECK(std::string(since->queued) == "drm_sched_job_queue");
 }
 
-TEST_CASE("a generation that is there in part is not mixed with the other, and what lacks is named") {
+TEST_CASE("incomplete generations of tracepoints are not mixed, and the error lists the missing ones") {
   const auto mixed = choose_of({"drm_sched_job_queue", "drm_sched_job_run", "drm_sched_process_job"});
   REQUIRE_FALSE(mixed);
   CHECK(mixed.error().message.find("drm_sched_job, drm_run_job") != std::string::npos);
@@ -72,7 +72,7 @@ TEST_CASE("a generation that is there in part is not mixed with the other, and w
   CHECK_FALSE(none.error().hint.empty());
 }
 
-TEST_CASE("of i915 its tracepoint and the function that has none are needed") {
+TEST_CASE("i915 needs its tracepoint and the function __i915_request_submit") {
   CHECK(check_i915_events([](Hook, auto, auto first, auto) { return first == "i915_request"; }).ok());
   const auto no_function = check_i915_events([](Hook hook, auto, auto, auto) { return hook == Hook::tracepoint; });
   REQUIRE_FALSE(no_function);
@@ -80,7 +80,7 @@ TEST_CASE("of i915 its tracepoint and the function that has none are needed") {
   CHECK_FALSE(check_i915_events([](Hook hook, auto, auto, auto) { return hook == Hook::function; }).ok());
 }
 
-TEST_CASE("contexts and exec queues need the drivers' functions with the arguments that are read") {
+TEST_CASE("contexts and exec queues need driver functions with the expected argument types") {
   const auto has_i915 = [](Hook hook, auto name, auto pointed, auto argument) {
     return hook == Hook::function && name == "i915_gem_do_execbuffer" &&
            pointed == (argument == 1 ? "drm_file" : "drm_i915_gem_execbuffer2");
@@ -95,7 +95,7 @@ TEST_CASE("contexts and exec queues need the drivers' functions with the argumen
   CHECK(no_create.error().message == "xe lacks the function xe_exec_queue_create_ioctl: exec queues are not known");
 }
 
-TEST_CASE("a stream has the number of its exec queue, unless another one of the process has it") {
+TEST_CASE("a stream has the number of its exec queue, unless that is taken in the process") {
   StreamNumbers streams;
   constexpr uint64_t kOther = StreamNumbers::kFirstOfOthers;
   CHECK(streams.number({.id = 3, .file = 70, .device = 0}, 3) == std::pair<uint64_t, bool>(3, true));
@@ -107,7 +107,7 @@ TEST_CASE("a stream has the number of its exec queue, unless another one of the 
   CHECK(streams.number({.id = 3, .file = 71, .device = 0}, 3).first == kOther);
 }
 
-TEST_CASE("a program that makes streams without end takes bounded memory, and numbers are not used again") {
+TEST_CASE("the number of remembered streams is limited, and stream numbers are not reused") {
   StreamNumbers streams;
   for (uint64_t i = 0; i < StreamNumbers::kMax; ++i) {
     streams.number({.id = i, .file = 0, .device = 0}, StreamNumbers::kFirstOfOthers);
@@ -116,7 +116,7 @@ TEST_CASE("a program that makes streams without end takes bounded memory, and nu
         StreamNumbers::kFirstOfOthers + StreamNumbers::kMax);
 }
 
-TEST_CASE("what is found is said in a line, and so is what is loaded and cannot be used") {
+TEST_CASE("the detected and the unusable kernel events are described in one line") {
   KernelEvents events;
   events.i915 = true;
   CHECK(events.text() == "requests of i915");
@@ -127,7 +127,7 @@ TEST_CASE("what is found is said in a line, and so is what is loaded and cannot 
   CHECK(events.text() == "tracepoints a, b, c; requests of i915; exec queues of xe; contexts of i915; something");
 }
 
-TEST_CASE("a machine without BTF, or with something else in its place, says so") {
+TEST_CASE("an unreadable or missing BTF file is an error with a hint") {
   const Machine machine;
   auto found = find_kernel_events(machine.root());
   REQUIRE_FALSE(found);
@@ -140,7 +140,7 @@ TEST_CASE("a machine without BTF, or with something else in its place, says so")
   CHECK(found.error().message == "this kernel has no type information (BTF) that can be read");
 }
 
-TEST_CASE("a driver without BTF is told apart from one that is not loaded") {
+TEST_CASE("a driver without BTF is distinguished from a driver that is not loaded") {
   const std::string kernel = "/sys/kernel/btf/vmlinux";
   if (!std::filesystem::exists(kernel)) {
     WARN("skipped: this kernel has no BTF");
@@ -158,7 +158,7 @@ TEST_CASE("a driver without BTF is told apart from one that is not loaded") {
   REQUIRE_FALSE(found);
   CHECK(found.error().message == "the module gpu_sched has no type information (BTF) that can be read");
 
-  machine.file("sys/kernel/btf/i915");  // which is no BTF
+  machine.file("sys/kernel/btf/i915");  // not a BTF file
   found = find_kernel_events(machine.root());
   REQUIRE_FALSE(found);
   CHECK(found.error().message ==
@@ -167,13 +167,13 @@ TEST_CASE("a driver without BTF is told apart from one that is not loaded") {
   CHECK(found.error().hint.find("CONFIG_DEBUG_INFO_BTF_MODULES=y") != std::string::npos);
 }
 
-TEST_CASE("a device has the number of its card, and not of a connector") {
+TEST_CASE("a device has the number of its card, not of a connector") {
   const Machine machine;
   machine.card("card0-HDMI-A-1", "0000:03:00.0");
   machine.card("card1", "0000:03:00.0");
   machine.card("card12", "0000:04:00.0");
   machine.card("renderD128", "0000:05:00.0");
-  std::filesystem::create_directories(machine.root() + "/sys/class/drm/card2");  // of a device that is going
+  std::filesystem::create_directories(machine.root() + "/sys/class/drm/card2");  // its device is being removed
   CHECK(card_number("0000:03:00.0", machine.root()) == 1U);
   CHECK(card_number("0000:04:00.0", machine.root()) == 12U);
   CHECK_FALSE(card_number("0000:05:00.0", machine.root()));
@@ -181,15 +181,15 @@ TEST_CASE("a device has the number of its card, and not of a connector") {
   CHECK_FALSE(card_number("0000:03:00.0", machine.root() + "/nowhere"));
 }
 
-TEST_CASE("a job is called by its driver and ring") {
+TEST_CASE("a job is named after its driver and ring") {
   CHECK(job_name("amdgpu", "gfx_0.0.0") == "amdgpu-gfx_0.0.0");
-  CHECK(job_name("xe", "rcs12") == "xe-rcs");  // the number is of the queue
+  CHECK(job_name("xe", "rcs12") == "xe-rcs");  // 12 is the number of the queue
   CHECK(job_name("xe", "") == "xe-job");
   CHECK(job_name("xe", "7") == "xe-job");
   CHECK(job_name("", "gfx") == "gfx");
 }
 
-TEST_CASE("a text of an event ends at its NUL, or with its place") {
+TEST_CASE("an event string ends at its NUL or at the end of its array") {
   const char cut[4] = {'a', 'b', '\0', 'd'};
   const char full[4] = {'a', 'b', 'c', 'd'};
   CHECK(text_of(cut) == "ab");

@@ -49,7 +49,7 @@ constexpr uint64_t kS = 1'000'000'000;
 
 }  // namespace
 
-TEST_CASE("a job is put together in whatever order its moments come") {
+TEST_CASE("a job is assembled from its events in any order") {
   std::array<int, 3> order{0, 1, 2};
   do {
     SeenJobs seen;
@@ -69,22 +69,22 @@ TEST_CASE("a job is put together in whatever order its moments come") {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("a job of a ring works once the one before it is done") {
+TEST_CASE("a job of a ring starts when the job before it is done") {
   SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_queued({6, 1}, job(2, 110));
   join.on_queued({8, 1}, job(3, 110, 2));
   join.on_run({5, 1}, 200);
-  join.on_run({6, 1}, 210);  // the hardware's queue
-  join.on_run({8, 1}, 220);  // of another ring
+  join.on_run({6, 1}, 210);  // queued in the hardware
+  join.on_run({8, 1}, 220);  // on another ring
   join.on_done({5, 1}, 500, false);
   join.on_done({6, 1}, 800, false);
   join.on_done({8, 1}, 900, false);
   CHECK(seen.done == std::vector<SeenJobs::Done>{{1, 200, 500}, {2, 500, 800}, {3, 220, 900}});
 }
 
-TEST_CASE("a job that has overtaken another of its ring keeps its own times") {
+TEST_CASE("a job that overtakes another one of its ring keeps its own times") {
   SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
@@ -96,7 +96,7 @@ TEST_CASE("a job that has overtaken another of its ring keeps its own times") {
   CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 210, 800}, {1, 200, 700}});
 }
 
-TEST_CASE("a job whose beginning was lost has no times, and one that runs is waited for") {
+TEST_CASE("a job whose start event was lost has no times, and a running job stays pending") {
   SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
@@ -112,7 +112,7 @@ TEST_CASE("a job whose beginning was lost has no times, and one that runs is wai
   CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 200, 3600 * kS}});
 }
 
-TEST_CASE("a job that was dropped before it ran has failed, and one that ran has times, error or not") {
+TEST_CASE("a job that failed before it ran has no times, one that ran has times even with an error") {
   SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
@@ -129,7 +129,7 @@ TEST_CASE("a job that was dropped before it ran has failed, and one that ran has
   CHECK(seen.lost.empty());
 }
 
-TEST_CASE("jobs that nobody has queued are counted and forgotten") {
+TEST_CASE("jobs without a queue event are counted and expire") {
   SeenJobs seen;
   JobJoin join(seen);
   join.on_run({5, 1}, 200);
@@ -142,19 +142,19 @@ TEST_CASE("jobs that nobody has queued are counted and forgotten") {
   CHECK(seen.lost.empty());
 }
 
-TEST_CASE("a name that comes again is another job") {
+TEST_CASE("a key that is reused belongs to a new job") {
   SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_run({5, 1}, 200);
-  join.on_queued({5, 1}, job(2, 1000));  // the end of the first was lost
+  join.on_queued({5, 1}, job(2, 1000));  // the done event of the first job was lost
   CHECK(seen.lost == std::vector<SeenJobs::Lost>{{{5, 1}, 7, true}});
   join.on_done({5, 1}, 1500, false);
-  CHECK(seen.done.empty());  // not with the first one's beginning
+  CHECK(seen.done.empty());  // the start of the first job must not be used
   join.on_run({5, 1}, 1100);
   CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 1100, 1500}});
 
-  join.on_done({5, 2}, 2000, false);  // of one whose queueing was lost
+  join.on_done({5, 2}, 2000, false);  // of a job whose queue event was lost
   join.on_queued({5, 2}, job(3, 3000));
   CHECK(join.unknown() == 1);
   join.on_run({5, 2}, 3100);
@@ -162,17 +162,17 @@ TEST_CASE("a name that comes again is another job") {
   CHECK(seen.done.back() == SeenJobs::Done{3, 3100, 3200});
 }
 
-TEST_CASE("jobs of a source that has ended never will be done") {
+TEST_CASE("jobs of a source that has ended are reported as lost") {
   SeenJobs seen;
   JobJoin join(seen);
   join.on_queued({5, 1}, job(1, 100));
   join.on_queued({6, 1}, job(2, 100, 1, 8));
   join.end_source(7);
-  CHECK(join.waiting() == 1);  // the other source's
+  CHECK(join.waiting() == 1);  // a job of another source
   CHECK(seen.lost == std::vector<SeenJobs::Lost>{{{5, 1}, 7, true}});
 }
 
-TEST_CASE("moments of jobs without a submitter take no more than so much memory") {
+TEST_CASE("events of jobs without a queue event take limited memory") {
   SeenJobs seen;
   JobJoin join(seen);
   for (uint64_t i = 0; i < JobJoin::kMaxJobs + 10; ++i) {
@@ -182,7 +182,7 @@ TEST_CASE("moments of jobs without a submitter take no more than so much memory"
   CHECK(join.unknown() == 10);
 }
 
-TEST_CASE("a job of nobody who is recorded counts nowhere, whatever has come of it") {
+TEST_CASE("ignored jobs are not counted, in any order of their events") {
   std::array<int, 3> order{0, 1, 2};
   do {
     SeenJobs seen;
@@ -204,7 +204,7 @@ TEST_CASE("a job of nobody who is recorded counts nowhere, whatever has come of 
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("a job of nobody who is recorded, of which no more comes, is forgotten") {
+TEST_CASE("an ignored job without further events expires") {
   SeenJobs seen;
   JobJoin join(seen);
   join.ignore({5, 1}, 2 * kS);

@@ -27,7 +27,7 @@ std::vector<std::string> told(KernelTally& tally, SourceId source) {
 
 }  // namespace
 
-TEST_CASE("kernels are told by stream, those of most jobs first, with the time of jobs that ran nothing else") {
+TEST_CASE("kernels are listed per stream by number of jobs, with the time of jobs without other kernels") {
   KernelTally tally;
   tally.add(done_job(7, 1, 150), 100, "kernel at 0x8000", true);
   tally.add(done_job(7, 2, 150), 100, "kernel at 0x8000", false);
@@ -41,7 +41,7 @@ TEST_CASE("kernels are told by stream, those of most jobs first, with the time o
   CHECK(told(tally, 8) == std::vector<std::string>{"drm.kernel0=kernel at 0x9000, device 3, stream 1, jobs 1"});
 }
 
-TEST_CASE("of very many kernels some are only counted") {
+TEST_CASE("kernels beyond a limit are only counted") {
   KernelTally tally;
   for (size_t i = 0; i < KernelTally::kMaxKernels + 5; ++i) {
     tally.add(done_job(7, 1, 150), 100, "kernel at " + std::to_string(i), false);

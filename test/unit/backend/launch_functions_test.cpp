@@ -1,4 +1,4 @@
-// What record -p counts by uprobes.
+// Tests which functions `record -p` counts by uprobes.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -9,7 +9,7 @@
 
 using gpuprof::backend::LaunchFunction;
 
-TEST_CASE("the functions of libcuda count every launch, those of the runtime where libcuda cannot be probed") {
+TEST_CASE("libcuda functions count every launch; runtime functions do so if libcuda cannot be probed") {
   const auto all = gpuprof::backend::make_all();
   const auto cuda = std::find_if(all.begin(), all.end(),
                                  [](const auto& one) { return std::string_view(one->descriptor().name) == "cupti"; });
@@ -28,7 +28,7 @@ TEST_CASE("the functions of libcuda count every launch, those of the runtime whe
   CHECK(outer.contains("cudaLaunchKernelExC"));
 }
 
-TEST_CASE("each function that is counted puts kernels or a graph on a GPU") {
+TEST_CASE("each counted function launches kernels or a graph") {
   for (const gpuprof::CudaLaunch& launch : gpuprof::kCudaLaunches) {
     const bool counted = !launch.in_driver[0].empty();
     CHECK(counted == !launch.in_runtime[0].empty());

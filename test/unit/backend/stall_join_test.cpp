@@ -48,7 +48,7 @@ struct SeenStalls : StallSink {
   std::vector<std::pair<SourceId, SampleWindow>> windows;
 };
 
-// A GPU whose batches, jobs and samples are told as they would come.
+// Feeds batches, jobs and samples of a GPU into a StallJoin in the order in which a GPU would report them.
 struct Gpu {
   SeenStalls seen;
   StallJoin join{seen};
@@ -70,7 +70,7 @@ struct Gpu {
 
   void batch(uint64_t id, const std::vector<uint64_t>& starts) { join.on_batch(batch(id, starts, 77)); }
 
-  // Runs in [begin, end) ms; `end` 0: it runs on.
+  // Runs a job in [begin, end) ms. With `end` 0, the job does not end.
   JobKey run(SourceId source, uint64_t batch_id, uint64_t begin, uint64_t end) {
     const JobKey key{1, ++jobs};
     Job job;
@@ -96,10 +96,10 @@ struct Gpu {
     record.address = address;
     record.counts[static_cast<size_t>(Stall::sbid)] = count;
     settle(at_ms);
-    join.on_record(device, record, at_ms * kMs, at_ms * kMs);  // it was taken just before
+    join.on_record(device, record, at_ms * kMs, at_ms * kMs);  // the sample was taken just before
   }
 
-  // A job that is queued and run, whose end is not told.
+  // Queues and starts a job without reporting its end.
   JobKey start(uint64_t context, uint64_t seqno, uint64_t ring, uint64_t batch_id, uint64_t begin,
                uint32_t kind = GPUPROF_DRM_EXEC_QUEUE) {
     const JobKey key{context, seqno};
@@ -122,15 +122,15 @@ struct Gpu {
 
 }  // namespace
 
-TEST_CASE("samples are in the kernel of the batch that ran, that starts before them") {
+TEST_CASE("a sample belongs to the running batch's kernel with the nearest start below its address") {
   Gpu gpu;
   gpu.batch(10, {0x8000, 0x9000});
   gpu.run(7, 10, 1000, 2000);
   gpu.sample(0x8040, 3, 1500);
   gpu.sample(0x9000, 4, 1500);
-  gpu.sample(0x7ff8, 5, 1500);  // before all of them
+  gpu.sample(0x7ff8, 5, 1500);  // before all kernels
   gpu.settle(1600);
-  CHECK(gpu.seen.exact.empty());  // more may be found out
+  CHECK(gpu.seen.exact.empty());  // later events may still change this
   gpu.settle(1900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
   CHECK(gpu.seen.addresses == std::map<uint64_t, uint64_t>{{kBase + 0x8040, 3}, {kBase + 0x9000, 4}});
@@ -145,7 +145,7 @@ TEST_CASE("samples are in the kernel of the batch that ran, that starts before t
   CHECK(gpu.seen.windows[0].second.end_ns == 1500 * kMs);
 }
 
-TEST_CASE("a kernel of another batch in between keeps samples from the one before") {
+TEST_CASE("a kernel of an idle batch in between bounds the kernel before it") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.batch(11, {0x8100});
@@ -170,7 +170,7 @@ TEST_CASE("kernels of two processes at one address share samples by their time i
   CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x8000", 8}, 50}, {{8, "kernel at 0x8000", 8}, 150}});
 }
 
-TEST_CASE("what waits behind another job of its ring takes no samples") {
+TEST_CASE("a job that waits behind another job of its ring gets no samples") {
   Gpu gpu;
   gpu.batch(10, {0x9000});
   gpu.batch(11, {0x8000});
@@ -180,7 +180,7 @@ TEST_CASE("what waits behind another job of its ring takes no samples") {
   const JobKey second = gpu.start(2, 2, kRing, 11, 1001);
   gpu.run(8, 12, 1000, 1600);
   gpu.sample(0x8008, 5, 1500);
-  gpu.settle(2000);  // the first one still works
+  gpu.settle(2000);  // the first job still runs
   CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 8}, 5}});
 
   gpu.run(8, 12, 2000, 2600);
@@ -188,13 +188,13 @@ TEST_CASE("what waits behind another job of its ring takes no samples") {
   Job job{.source = 7, .ring = kRing, .device = kDevice};
   gpu.join.on_done(first, 2550 * kMs);
   gpu.join.on_done(second, 2700 * kMs);
-  gpu.join.on_job(second, job, 2550 * kMs);  // it had not begun
+  gpu.join.on_job(second, job, 2550 * kMs);  // the second job had not begun
   gpu.settle(3000);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 8}, 10}});
   CHECK(gpu.seen.shared.empty());
 }
 
-TEST_CASE("where a batch has more kernels than are told, whose a sample is is estimated") {
+TEST_CASE("samples are estimated if the list of a batch's kernels is incomplete") {
   Gpu gpu;
   std::vector<uint64_t> starts;
   for (uint64_t i = 1; i <= GPUPROF_BATCH_KERNELS; ++i) {
@@ -210,7 +210,7 @@ TEST_CASE("where a batch has more kernels than are told, whose a sample is is es
   CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x1000", 8}, 3}});
 }
 
-TEST_CASE("samples wait for what comes late, and then are nobody's") {
+TEST_CASE("samples wait for late batches, and become unknown after a timeout") {
   Gpu gpu;
   gpu.batch(10, {});  // not written yet
   gpu.run(7, 10, 1000, 1600);
@@ -235,7 +235,7 @@ TEST_CASE("samples wait for what comes late, and then are nobody's") {
   CHECK(gpu.seen.exact.size() == 1);
 }
 
-TEST_CASE("an address that was freed and used again is another kernel") {
+TEST_CASE("an address that was freed and reused belongs to another kernel") {
   Gpu gpu;
   gpu.batch(10, {0x8000, 0x20000});
   gpu.run(7, 10, 1000, 2000);
@@ -255,7 +255,7 @@ TEST_CASE("an address that was freed and used again is another kernel") {
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 1},
                                              {{7, "kernel at 0x8000 (2)", 0x40}, 2},
                                              {{7, "kernel at 0x20000", 0}, 4}});
-  bound.vm = kVm + 1;  // another VM's addresses are others
+  bound.vm = kVm + 1;  // another VM has other addresses
   gpu.join.on_bound(bound);
   gpu.batch(12, {0x8000});
   gpu.run(7, 12, 5000, 6000);
@@ -264,7 +264,7 @@ TEST_CASE("an address that was freed and used again is another kernel") {
   CHECK(gpu.seen.exact.at({7, "kernel at 0x8000 (2)", 0x40}) == 10);
 }
 
-TEST_CASE("a job that runs on is one that runs") {
+TEST_CASE("a job without an end counts as running") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 0);
@@ -273,7 +273,7 @@ TEST_CASE("a job that runs on is one that runs") {
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 1}});
 }
 
-TEST_CASE("another device's jobs are not asked") {
+TEST_CASE("samples do not match jobs of another device") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 2000);
@@ -283,7 +283,7 @@ TEST_CASE("another device's jobs are not asked") {
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice + 1, 9}});
 }
 
-TEST_CASE("a process that ends keeps its samples") {
+TEST_CASE("samples are attributed when their process ends") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 1550);
@@ -297,19 +297,19 @@ TEST_CASE("a process that ends keeps its samples") {
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 1}});
 }
 
-TEST_CASE("a batch without a base has that of the one before on its queue") {
+TEST_CASE("a batch without a base uses the base of the batch before it on its queue") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   auto second = Gpu::batch(11, {0x9000}, 77);
   second.base = 0;
   gpu.join.on_batch(second);
   gpu.run(7, 11, 1000, 2000);
-  gpu.sample(kBase + 0x9008, 1, 1500);  // as of Xe3p
+  gpu.sample(kBase + 0x9008, 1, 1500);  // an absolute address, as of Xe3p
   gpu.settle(2000);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x9000", 8}, 1}});
 }
 
-TEST_CASE("the system routine is called so") {
+TEST_CASE("samples in the system routine get its name") {
   Gpu gpu;
   gpu.batch(10, {0x1c0 | GPUPROF_BATCH_SYSTEM_ROUTINE});
   gpu.run(7, 10, 1000, 2000);
@@ -320,7 +320,7 @@ TEST_CASE("the system routine is called so") {
         SeenStalls::Places{{{7, "system routine at 0x1c0", 0}, 1}, {{7, "system routine at 0x1c0", 8}, 1}});
 }
 
-TEST_CASE("addresses that wait are bounded") {
+TEST_CASE("the number of pending addresses is limited") {
   Gpu gpu;
   for (uint64_t i = 0; i <= StallJoin::kMaxWaiting; ++i) {
     gpu.sample(8 * i, 1, 1500);
@@ -330,13 +330,13 @@ TEST_CASE("addresses that wait are bounded") {
   CHECK(gpu.seen.unknown.at(kDevice) == StallJoin::kMaxWaiting + 1);
 }
 
-TEST_CASE("counts that make no sense are passed over") {
+TEST_CASE("invalid counts are ignored") {
   Gpu gpu;
   gpuprof_drm_batch batch = Gpu::batch(10, {0x8000}, 77);
   batch.count = GPUPROF_BATCH_KERNELS + 1;
   gpu.join.on_batch(batch);
   gpu.run(7, 10, 1000, 2000);
-  gpu.sample(0x8000, 0, 1500);  // no samples at all
+  gpu.sample(0x8000, 0, 1500);  // no samples
   gpu.settle(4000);
   CHECK(gpu.seen.exact.empty());
   CHECK(gpu.seen.unknown.empty());
@@ -347,7 +347,7 @@ TEST_CASE("a window begins before the last time that its stream was empty") {
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 1100);
   gpu.settle(1050);
-  gpu.settle(1450);  // it was read, but not to its end
+  gpu.settle(1450);  // the stream was read, but not until it was empty
   StallRecord record;
   record.address = 0x8000;
   record.counts[0] = 1;
@@ -358,7 +358,7 @@ TEST_CASE("a window begins before the last time that its stream was empty") {
   CHECK(gpu.seen.windows[0].second.start_ns == 1050 * kMs - StallJoin::kLagNs);
 }
 
-TEST_CASE("a base that comes late moves the batch to where it is") {
+TEST_CASE("a base that arrives late moves the kernels of its batch") {
   Gpu gpu;
   auto batch = Gpu::batch(10, {0x8000}, 77);
   batch.base = 0;
@@ -373,7 +373,7 @@ TEST_CASE("a base that comes late moves the batch to where it is") {
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x4000", 8}, 1}, {{7, "kernel at 0x8000", 8}, 2}});
 }
 
-TEST_CASE("kernels of two VMs of a process at one address are two kernels") {
+TEST_CASE("kernels of two VMs at one address are two kernels") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   auto other = Gpu::batch(11, {0x8000}, 77);
@@ -402,7 +402,7 @@ TEST_CASE("samples that are read very late find the jobs that ran then") {
   CHECK(gpu.seen.exact.size() == 1);
 }
 
-TEST_CASE("a job whose end was not told is over when a later one of its fence context is") {
+TEST_CASE("a job without a done event ends when a later job of its fence context does") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.batch(11, {0x8000});
@@ -414,17 +414,17 @@ TEST_CASE("a job whose end was not told is over when a later one of its fence co
   gpu.sample(0x8000, 3, 1500);
   gpu.settle(1900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 0}, 3}});
-  gpu.join.on_done(lost, 1100 * kMs);  // it was told late
+  gpu.join.on_done(lost, 1100 * kMs);  // the done event was late
   CHECK(gpu.join.ends_inferred() == 0);
 }
 
-TEST_CASE("a job whose end was not told is over when one is that ran after it on a ring in order") {
+TEST_CASE("a job without a done event ends when a job that ran after it on an in-order ring does") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.batch(12, {0x20000});
   gpu.batch(13, {0x20000});
   gpu.start(5, 1, 1, 10, 1000);
-  gpu.join.on_done(gpu.start(6, 1, 2, 12, 1100), 1200 * kMs);  // of another ring
+  gpu.join.on_done(gpu.start(6, 1, 2, 12, 1100), 1200 * kMs);  // on another ring
   CHECK(gpu.join.ends_inferred() == 0);
   gpu.join.on_done(gpu.start(7, 1, 1, 13, 1100), 1200 * kMs);
   CHECK(gpu.join.ends_inferred() == 1);
@@ -433,7 +433,7 @@ TEST_CASE("a job whose end was not told is over when one is that ran after it on
   CHECK(gpu.seen.exact.empty());
 }
 
-TEST_CASE("engines of i915 go back to contexts that ran before") {
+TEST_CASE("for i915, later jobs on an engine do not imply the end of earlier contexts") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.batch(12, {0x20000});
@@ -442,7 +442,7 @@ TEST_CASE("engines of i915 go back to contexts that ran before") {
   CHECK(gpu.join.ends_inferred() == 0);
 }
 
-TEST_CASE("a job of the driver's own in a call has no kernels of the batch") {
+TEST_CASE("a driver's own job within a submission does not get the kernels of the batch") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   Job job;
@@ -461,7 +461,7 @@ TEST_CASE("a job of the driver's own in a call has no kernels of the batch") {
   CHECK(gpu.seen.unknown.at(kDevice) == 3);
 }
 
-TEST_CASE("a batch that is told of after its job is the job's") {
+TEST_CASE("a batch that is reported after its job belongs to that job") {
   Gpu gpu;
   gpu.start(6, 1, 2, 10, 1000);
   gpu.batch(10, {0x8000});
@@ -470,7 +470,7 @@ TEST_CASE("a batch that is told of after its job is the job's") {
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 4}});
 }
 
-TEST_CASE("kernels of all VMs of a file that is closed are no more") {
+TEST_CASE("closing a file removes the kernels of all its VMs") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 2000);
@@ -486,7 +486,7 @@ TEST_CASE("kernels of all VMs of a file that is closed are no more") {
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000 (2)", 0}, 2}});
 }
 
-TEST_CASE("a kernel is alone in a job where all of the batch is known, and no other is in it") {
+TEST_CASE("a kernel is alone in a job if the batch is known completely and has no other kernel") {
   Gpu gpu;
   gpu.batch(10, {0x1c0 | GPUPROF_BATCH_SYSTEM_ROUTINE, 0x8000});
   gpu.run(7, 10, 1000, 2000);

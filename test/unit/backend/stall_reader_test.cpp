@@ -26,7 +26,7 @@ std::vector<std::byte> record(uint32_t address, uint8_t tdr) {
   return bytes;
 }
 
-// What one stream does next.
+// One read of a stream: its outcome and its bytes.
 struct Step {
   StallStream::Outcome outcome = StallStream::Outcome::nothing;
   std::vector<std::byte> bytes;
@@ -46,7 +46,7 @@ struct Stream : StallStream {
   std::deque<Step>& steps;
 };
 
-// Two GTs. Whoever opens a stream is refused for so many times.
+// Two GTs. `refusals` is the number of times that opening a stream fails.
 struct Gpus {
   std::vector<std::deque<Step>> steps{2};
   std::vector<unsigned> refusals{0, 0};
@@ -137,7 +137,7 @@ TEST_CASE("every GT has a stream, at the same rate") {
   CHECK(gpus.rates == std::vector<uint64_t>{1757, 1757});
 }
 
-TEST_CASE("the rate is the one nearest to what is wanted, else that with the fewest samples") {
+TEST_CASE("the rate is the nearest to the requested one; the default has the fewest samples") {
   const std::vector<uint64_t> rates = {251, 502, 753, 1757};
   CHECK(choose_rate(rates, 0) == 1757);
   CHECK(choose_rate(rates, 32) == 251);
@@ -146,7 +146,7 @@ TEST_CASE("the rate is the one nearest to what is wanted, else that with the few
   CHECK(choose_rate(rates, uint64_t{1} << 31) == 1757);
 }
 
-TEST_CASE("drops are counted, and what comes after them is read") {
+TEST_CASE("drops are counted, and later records are read") {
   Gpus gpus;
   gpus.steps[1] = {{StallStream::Outcome::dropped, {}}, {StallStream::Outcome::data, record(0x40, 1)}};
   StallReader reader = open(gpus);
@@ -157,7 +157,7 @@ TEST_CASE("drops are counted, and what comes after them is read") {
   CHECK(reader.facts().drops == 1);
 }
 
-TEST_CASE("after a reset there is a new stream, if need be a little later") {
+TEST_CASE("a stream is reopened after a GPU reset, with retries") {
   Gpus gpus;
   gpus.steps[0] = {{StallStream::Outcome::lost, {}}, {StallStream::Outcome::data, record(0x40, 1)}};
   StallReader reader = open(gpus);
@@ -165,7 +165,7 @@ TEST_CASE("after a reset there is a new stream, if need be a little later") {
   gpus.refusals[0] = 2;
   reader.drain(seen, 1000 * kMillisecond);
   CHECK(seen.records.empty());
-  reader.drain(seen, 1050 * kMillisecond);  // not yet
+  reader.drain(seen, 1050 * kMillisecond);  // too early for the next attempt
   CHECK(gpus.refusals[0] == 1);
   reader.drain(seen, 1100 * kMillisecond);
   CHECK(seen.records.empty());
@@ -175,7 +175,7 @@ TEST_CASE("after a reset there is a new stream, if need be a little later") {
   CHECK(reader.facts().resets == 1);
 }
 
-TEST_CASE("a stream that fails is given up, and the other goes on") {
+TEST_CASE("a stream that fails is closed, and the other one goes on") {
   Gpus gpus;
   gpus.steps[0] = {{StallStream::Outcome::failed, {}}, {StallStream::Outcome::data, record(0x40, 1)}};
   gpus.steps[1] = {{StallStream::Outcome::data, record(0x48, 1)}};
@@ -187,7 +187,7 @@ TEST_CASE("a stream that fails is given up, and the other goes on") {
   CHECK(gpus.opened[0] == 1);
 }
 
-TEST_CASE("a piece of a record is counted and not read") {
+TEST_CASE("an incomplete record is counted but not read") {
   Gpus gpus;
   auto bytes = record(0x40, 1);
   bytes.resize(64 + 13);
@@ -199,7 +199,7 @@ TEST_CASE("a piece of a record is counted and not read") {
   CHECK(reader.facts().malformed == 13);
 }
 
-TEST_CASE("a GT that somebody else samples is left out; where it is all of them, that is the error") {
+TEST_CASE("a busy GT is skipped, and the error is returned if all are busy") {
   Gpus gpus;
   gpus.refusals[0] = 1;
   const StallReader reader = open(gpus);
@@ -212,7 +212,7 @@ TEST_CASE("a GT that somebody else samples is left out; where it is all of them,
   CHECK(none.error().message == "busy");
 }
 
-TEST_CASE("GTs with EUs are those of the driver's answers") {
+TEST_CASE("GTs with EUs are found in the answers of the driver") {
   const auto gts = stall_gts(gt_list({{0, 20}, {1, 20}, {0, 35}}), eu_stall(64, {251, 502}));
   REQUIRE(gts);
   REQUIRE(gts->size() == 2);
@@ -223,7 +223,7 @@ TEST_CASE("GTs with EUs are those of the driver's answers") {
   CHECK((*gts)[1].rates == std::vector<uint64_t>{251, 502});
 }
 
-TEST_CASE("answers that make no sense are refused") {
+TEST_CASE("invalid answers of the driver are rejected") {
   const auto gts = gt_list({{0, 20}});
   const auto stalls = eu_stall(64, {251});
   CHECK(stall_gts(gts, stalls));
@@ -243,7 +243,7 @@ TEST_CASE("answers that make no sense are refused") {
   CHECK_FALSE(stall_gts(many, stalls));
 }
 
-TEST_CASE("cards are those of the driver xe, and what they do not have is said") {
+TEST_CASE("only cards of the driver xe are used, and missing support is an error") {
   namespace fs = std::filesystem;
   const fs::path root = fs::temp_directory_path() / ("gpuprof-cards." + std::to_string(::getpid()));
   fs::create_directories(root / "sys/class/drm");
@@ -252,7 +252,7 @@ TEST_CASE("cards are those of the driver xe, and what they do not have is said")
   CHECK(stall_text(*make_xe_stall_devices(path)).empty());
   CHECK(StallReader::open(make_xe_stall_devices(path), 0).error().message == "there is no GPU of the driver xe");
 
-  // A card whose node does not know the queries.
+  // The node of the card does not support the queries.
   for (const auto& [node, driver] : {std::pair("renderD128", "xe"), std::pair("renderD129", "amdgpu")}) {
     const fs::path device = root / "sys/devices" / (std::string("0000:03:00.") + driver);
     fs::create_directories(device);
@@ -274,7 +274,7 @@ TEST_CASE("cards are those of the driver xe, and what they do not have is said")
   fs::remove_all(root);
 }
 
-TEST_CASE("records that one turn leaves were taken since the stream was empty") {
+TEST_CASE("records that one poll leaves unread date back to when the stream was empty") {
   Gpus gpus;
   StallReader reader = open(gpus);
   SeenRecords seen;

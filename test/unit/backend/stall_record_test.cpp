@@ -30,9 +30,9 @@ std::array<uint8_t, kStalls> counts(std::initializer_list<std::pair<Stall, uint8
 }  // namespace
 
 // The counts begin at bit 29: the lower three bits of each are the upper ones of a byte.
-TEST_CASE("a record of Ponte Vecchio") {
+TEST_CASE("a record of Ponte Vecchio is decoded") {
   // address 0x12345678 = 0x2468acf << 3; active 1, other 2, control 3, pipestall 4, send 5, dist_acc 6, sbid 255, sync
-  // 8, inst_fetch 9. What follows is not looked at.
+  // 8, inst_fetch 9. The rest is ignored.
   const Bytes bytes = {0xcf, 0x8a, 0x46, 0x22, 0x40, 0x60, 0x80, 0xa0, 0xc0, 0xe0, 0x1f, 0x21, 0xe1, 0xff};
   const StallRecord record = decode(StallLayout::pvc, bytes);
   CHECK(record.address == 0x12345678);
@@ -48,8 +48,8 @@ TEST_CASE("a record of Ponte Vecchio") {
   CHECK(record.samples() == 1 + 2 + 3 + 4 + 5 + 6 + 255 + 8 + 9);
 }
 
-TEST_CASE("a record of Xe2, whose counts have another order") {
-  // The same bits: tdr 1, other 2, ..., inst_fetch 9, active 10; then the id 5 and the end flag, which are no counts.
+TEST_CASE("a record of Xe2, whose counts have another order, is decoded") {
+  // The same bits: tdr 1, other 2, ..., inst_fetch 9, active 10. The id 5 and the end flag follow and are ignored.
   const Bytes bytes = {0xcf, 0x8a, 0x46, 0x22, 0x40, 0x60, 0x80, 0xa0, 0xc0, 0xe0, 0x00, 0x21, 0x41, 0xa1, 0x01};
   const StallRecord record = decode(StallLayout::xe2, bytes);
   CHECK(record.address == 0x12345678);
@@ -65,7 +65,7 @@ TEST_CASE("a record of Xe2, whose counts have another order") {
                                  {Stall::active, 10}}));
 }
 
-TEST_CASE("a record of Xe3p, whose address is as wide as those of memory") {
+TEST_CASE("a record of Xe3p, whose address has 64 bits, is decoded") {
   // address 0x00007f1234567890 = 0x00000fe2468acf12 << 3; the counts begin at bit 61.
   const Bytes bytes = {0x12, 0xcf, 0x8a, 0x46, 0xe2, 0x0f, 0x00, 0x20, 0x40, 0x60,
                        0x80, 0xa0, 0xc0, 0xe0, 0x00, 0x21, 0x41, 0xa1, 0x01};
@@ -104,7 +104,7 @@ TEST_CASE("every count has its own bits, in each layout") {
   }
 }
 
-TEST_CASE("what is too short is no record") {
+TEST_CASE("a record that is too short is rejected") {
   const Bytes bytes{};
   const auto all = std::as_bytes(std::span(bytes));
   CHECK(least_record_bytes(StallLayout::pvc) == 13);
@@ -117,7 +117,7 @@ TEST_CASE("what is too short is no record") {
   }
 }
 
-TEST_CASE("which layout a GT has") {
+TEST_CASE("the IP version of a GT selects the record layout") {
   CHECK(stall_layout(0) == StallLayout::pvc);
   CHECK(stall_layout(12) == StallLayout::pvc);
   CHECK(stall_layout(20) == StallLayout::xe2);
@@ -125,7 +125,7 @@ TEST_CASE("which layout a GT has") {
   CHECK(stall_layout(35) == StallLayout::xe3p);
 }
 
-TEST_CASE("stalls are called as in the published form") {
+TEST_CASE("stall reasons have the names of the published form") {
   CHECK(stall_name(Stall::active) == "active");
   CHECK(stall_name(Stall::inst_fetch) == "inst_fetch");
   CHECK(stall_name(Stall::tdr) == "tdr");

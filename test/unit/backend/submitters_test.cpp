@@ -1,4 +1,4 @@
-// What is told of a job to the event sink: whose it is, and what it was handed to.
+// Tests what the event sink gets for a job: its process, its launch and its stream.
 #include "backend/drm/submitters.h"
 
 #include <cstring>
@@ -41,13 +41,13 @@ struct Sink final : EventSink {
   void on_sample_window(SourceId, const SampleWindow&) override {}
   void on_source_end(SourceId source) override { ended.push_back(source); }
 
-  std::vector<std::pair<SourceId, uint32_t>> sources;   // and pid
-  std::vector<std::pair<SourceId, uint32_t>> launches;  // and thread
+  std::vector<std::pair<SourceId, uint32_t>> sources;   // with pids
+  std::vector<std::pair<SourceId, uint32_t>> launches;  // with threads
   std::vector<std::string> names;
   std::vector<std::string> metas;
   std::vector<SourceId> ended;
   std::vector<SourceId> remapped;
-  std::vector<uint64_t> read_ns;  // of stacks
+  std::vector<uint64_t> read_ns;  // read times of the stacks
   Counters counters;
 };
 
@@ -83,7 +83,7 @@ gpuprof_drm_queued to_queue(uint32_t queue, uint64_t file, uint32_t vm = 0, uint
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "a process that is known by its client only becomes the one that queues by itself") {
+TEST_CASE_METHOD(Fixture, "a process known only by its client is the process that submits by itself later") {
   const Job by_kernel = submitters.launch(queued(7, 0, 0));
   const Job by_itself = submitters.launch(queued(7, 8, 1234));
   const Job by_kernel_again = submitters.launch(queued(7, 0, 0));
@@ -95,17 +95,17 @@ TEST_CASE_METHOD(Fixture, "a process that is known by its client only becomes th
   CHECK(submitters.pid_of(by_itself.source) == 7);
 }
 
-TEST_CASE_METHOD(Fixture, "a job without a thread has no stack, and none was lost") {
+TEST_CASE_METHOD(Fixture, "a job without a thread has no stack, and its stack is not counted as lost") {
   const Job job = submitters.launch(queued(7, 0, 0));
   submitters.settle();
   CHECK(sink.launches == std::vector<std::pair<SourceId, uint32_t>>{{job.source, 0}});
   CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 0);
-  submitters.launch(queued(7, 8, 1));  // should have one
+  submitters.launch(queued(7, 8, 1));  // a job with a thread should have a stack
   submitters.settle();
   CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "an exec queue is a stream of its number, which the profile explains once") {
+TEST_CASE_METHOD(Fixture, "an exec queue is a stream with its number, which the profile explains once") {
   CHECK(submitters.launch(to_queue(3, 0x1000, 5, 41)).stream == 3);
   CHECK(submitters.launch(to_queue(3, 0x1000, 5, 41)).stream == 3);
   CHECK(submitters.launch(to_queue(3, 0x2000, 0, 42)).stream == StreamNumbers::kFirstOfOthers);
@@ -115,9 +115,9 @@ TEST_CASE_METHOD(Fixture, "an exec queue is a stream of its number, which the pr
                                                "drm.device256.stream4=exec queue 4"});
 }
 
-TEST_CASE_METHOD(Fixture, "a context of i915 is called so, and jobs of these drivers without one have other numbers") {
+TEST_CASE_METHOD(Fixture, "an i915 context is named as one, and jobs without a context have other numbers") {
   gpuprof_drm_queued of_context = queued(7, 8, 1, "i915", "rcs0");
-  of_context.submission.kind = GPUPROF_DRM_CONTEXT;  // the first one of a file is 0
+  of_context.submission.kind = GPUPROF_DRM_CONTEXT;  // the first context of a file has the id 0
   of_context.submission.file = 0x1000;
   CHECK(submitters.launch(of_context).stream == 0);
   CHECK(sink.metas == std::vector<std::string>{"drm.device256.stream0=context 0"});
@@ -125,14 +125,14 @@ TEST_CASE_METHOD(Fixture, "a context of i915 is called so, and jobs of these dri
   CHECK(sink.metas.size() == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "of other drivers a ring is a stream") {
+TEST_CASE_METHOD(Fixture, "a ring is a stream for other drivers") {
   CHECK(submitters.launch(queued(7, 8, 1, "amdgpu", "gfx_0.0.0")).stream == 1);
   CHECK(submitters.launch(queued(7, 8, 1, "amdgpu", "sdma0")).stream == 2);
   CHECK(submitters.launch(queued(7, 8, 1, "amdgpu", "gfx_0.0.0")).stream == 1);
   CHECK(sink.metas.empty());
 }
 
-TEST_CASE_METHOD(Fixture, "launches whose stack was walked before there were tables are counted, each of them") {
+TEST_CASE_METHOD(Fixture, "launches whose stack was walked before unwind tables existed are counted") {
   const std::vector<uint64_t> words{1, 2};
   const auto come = [&](uint64_t id, uint64_t read_ns) {
     gpuprof_bpf_stack stack{};
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(Fixture, "launches whose stack was walked before there were tab
   CHECK(sink.metas == std::vector<std::string>{"drm.stacks_without_tables=2"});
 }
 
-TEST_CASE_METHOD(Fixture, "the mappings of a process that is not known are nobody's") {
+TEST_CASE_METHOD(Fixture, "changed mappings of an unknown process are ignored") {
   submitters.on_loader(7);
   CHECK(sink.remapped.empty());
   const Job job = submitters.launch(queued(7, 8, 1));
