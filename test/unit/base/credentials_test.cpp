@@ -12,7 +12,7 @@ using gpuprof::parse_users;
 using gpuprof::peer_credentials;
 using gpuprof::UniqueFd;
 
-TEST_CASE("the users of a process are read out of its status") {
+TEST_CASE("the user and group ids of a process are read from its status") {
   const auto users = parse_users("Name:\tx\nState:\tS\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t4294967294\nGroups:\t\n");
   REQUIRE(users);
   CHECK(users->uids == std::array<uid_t, 4>{1, 2, 3, 4});
@@ -34,7 +34,7 @@ TEST_CASE("all users and groups must be the same") {
   }
 }
 
-TEST_CASE("a status that is none has no users") {
+TEST_CASE("a malformed status has no user ids") {
   for (const char* text : {"", "Uid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\n", "\nUid:\t1\t1\t1\nGid:\t1\t1\t1\t1\n",
                            "\nUid:\t1\t1\t1\t1\t1\nGid:\t1\t1\t1\t1\n", "\nUid:\t1\t1\t1\t1\nGid:\t1\t1\t1\t1",
                            "\nUid:\t1\t1\t1\t4294967296\nGid:\t1\t1\t1\t1\n", "\nUid:\t-1\t1\t1\t1\nGid:\t1\t1\t1\t1\n",
@@ -43,7 +43,7 @@ TEST_CASE("a status that is none has no users") {
   }
 }
 
-TEST_CASE("the other end of a socket is who made it") {
+TEST_CASE("the peer of a socket pair is the process that created it") {
   int ends[2] = {-1, -1};
   REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
   const UniqueFd one(ends[0]);

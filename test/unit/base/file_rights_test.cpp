@@ -29,7 +29,7 @@ bool can_read(const std::string& path) {
   return static_cast<bool>(UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
 }
 
-// Files of root and of another user, for nobody else.
+// Creates files that only root, or only another user or group, can read.
 class Files {
  public:
   Files() {
@@ -57,7 +57,7 @@ class Files {
 
 }  // namespace
 
-TEST_CASE("the rights that a process's status tells") {
+TEST_CASE("the rights of a process are read from its status") {
   const auto user = parse_file_rights(
       status_of("1000\t1000\t1000\t1000", "100\t100\t100\t100", "4 24 100", "0000000000000006"), true);
   REQUIRE(user);
@@ -65,11 +65,11 @@ TEST_CASE("the rights that a process's status tells") {
   const auto root = parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), true);
   REQUIRE(root);
   CHECK(*root == FileRights{0, 0, {}, kOverride | kSearch});
-  // root of a container with few capabilities, and of another user namespace
+  // root of a container with few capabilities, and root of another user namespace
   CHECK(parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "0000000000000004"), true)->capabilities ==
         kSearch);
   CHECK(parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), false)->capabilities == 0);
-  // a daemon of root's that acts for a user, and a set-user-id program of root's that a user has started
+  // a daemon of root that acts for a user, and a set-user-id root program that a user has started
   CHECK(parse_file_rights(status_of("0\t1000\t0\t1000", "0\t5\t0\t5", "", "0"), true) == FileRights{1000, 5, {}, 0});
   CHECK(parse_file_rights(status_of("1000\t0\t0\t0", "5\t0\t0\t0", "5", "000001ffffffffff"), true) ==
         FileRights{1000, 5, {5}, 0});
@@ -81,7 +81,7 @@ TEST_CASE("the rights that a process's status tells") {
   }
 }
 
-TEST_CASE("our own rights are read, and those of no process are not") {
+TEST_CASE("the rights of this process are read, and reading those of an invalid process fails") {
   const UniqueFd self(::open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const auto rights = read_file_rights(self.get());
   REQUIRE(rights);
@@ -89,7 +89,7 @@ TEST_CASE("our own rights are read, and those of no process are not") {
   CHECK_FALSE(read_file_rights(-1));
 }
 
-TEST_CASE("rights become fewer, never more") {
+TEST_CASE("rights can only be narrowed") {
   const FileRights root{0, 0, {}, kOverride | kSearch};
   const FileRights few{0, 0, {1}, 0};
   const FileRights user{1000, 100, {4, 24}, 0};
@@ -141,7 +141,7 @@ TEST_CASE("a thread acts with the rights of another user, and then with its own 
   }
 }
 
-TEST_CASE("other threads keep their rights meanwhile") {
+TEST_CASE("other threads keep their rights while one thread acts with fewer") {
   const Files files;
   if (!files.made()) {
     WARN("skipped: needs root");

@@ -57,7 +57,7 @@ std::string content(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("output replaces a file as a whole and leaves nothing else behind") {
+TEST_CASE("output replaces a file atomically and leaves no other files") {
   const TemporaryFolder folder;
   REQUIRE(write_output(folder.file("a"), "first"));
   REQUIRE(write_output(folder.file("a"), "second"));
@@ -70,7 +70,7 @@ TEST_CASE("output replaces a file as a whole and leaves nothing else behind") {
   CHECK((info.st_mode & 0777U) == (0666U & ~mask));
 }
 
-TEST_CASE("output replaces a symbolic link and leaves what it leads to alone") {
+TEST_CASE("output replaces a symbolic link and does not change the link's target") {
   const TemporaryFolder folder;
   REQUIRE(write_output(folder.file("target"), "old"));
   REQUIRE(::symlink(folder.file("target").c_str(), folder.file("link").c_str()) == 0);
@@ -82,7 +82,7 @@ TEST_CASE("output replaces a symbolic link and leaves what it leads to alone") {
   CHECK(S_ISREG(info.st_mode));
 }
 
-TEST_CASE("output that can not be created says so") {
+TEST_CASE("output that cannot be created is an error") {
   const auto written = write_output("/nonexistent/folder/file", "x");
   REQUIRE_FALSE(written);
   CHECK(written.error().message.starts_with("cannot write /nonexistent/folder/file: "));
@@ -91,7 +91,7 @@ TEST_CASE("output that can not be created says so") {
   CHECK_FALSE(write_output("/tmp", "x"));
 }
 
-TEST_CASE("a pipe whose reader has gone is an error without words") {
+TEST_CASE("a closed pipe is an error without a message") {
   int ends[2] = {};
   REQUIRE(::pipe(ends) == 0);
   const UniqueFd out(ends[1]);
@@ -104,7 +104,7 @@ TEST_CASE("a pipe whose reader has gone is an error without words") {
   CHECK(written.error().exit_code == 141);
 }
 
-TEST_CASE("input that is not there, or a folder, is refused with a hint") {
+TEST_CASE("a missing input, or a folder as input, is an error with a hint") {
   const auto missing = open_input("/nonexistent.txt");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().message == "cannot open /nonexistent.txt: No such file or directory");
@@ -114,7 +114,7 @@ TEST_CASE("input that is not there, or a folder, is refused with a hint") {
   CHECK(folder.error().message == "cannot read /tmp: Is a directory");
 }
 
-TEST_CASE("a bounded read tells a file that is too large from one that fails") {
+TEST_CASE("a bounded read distinguishes a file that is too large from a failed read") {
   using End = BoundedText::End;
   const TemporaryFolder folder;
   const std::string text(10000, 'x');
@@ -137,7 +137,7 @@ TEST_CASE("a bounded read tells a file that is too large from one that fails") {
   CHECK((failed.end == End::failed && failed.error == EISDIR && failed.text.empty()));
 }
 
-TEST_CASE("the text of a file below a folder is cut, and empty where there is none") {
+TEST_CASE("read_text cuts a file at the limit and returns \"\" for a missing file") {
   const TemporaryFolder folder;
   REQUIRE(write_output(folder.file("a"), "#!/bin/sh"));
   CHECK(read_text(AT_FDCWD, folder.file("a").c_str(), 2) == "#!");

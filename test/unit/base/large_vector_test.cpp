@@ -7,7 +7,7 @@
 
 using namespace gpuprof;
 
-TEST_CASE("a vector keeps what is in it while it becomes large, and lies on a huge page then") {
+TEST_CASE("a growing vector keeps its elements and moves to huge pages") {
   LargeVector<uint64_t> numbers;
   constexpr uint64_t kCount = 3'000'000;  // 24 MB
   for (uint64_t i = 0; i < kCount; ++i) {
@@ -22,7 +22,7 @@ TEST_CASE("a vector keeps what is in it while it becomes large, and lies on a hu
   CHECK(copy.back() == kCount - 1);
 }
 
-TEST_CASE("what is added to a large vector is zero") {
+TEST_CASE("elements added to a large vector are zero") {
   LargeVector<uint32_t> numbers(10, 7);
   numbers.resize(2'000'000);
   CHECK(numbers[9] == 7);

@@ -1,4 +1,4 @@
-// What becomes of messages that stderr has no room for: nobody is held up for long.
+// Tests messages to a stderr whose buffer is full: the program must not block for long.
 #include "base/log.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ using gpuprof::UniqueFd;
 
 namespace {
 
-// stderr is that descriptor for as long as this lives, and signals are blocked as in a recording.
+// Redirects stderr to a descriptor during its lifetime, and blocks signals as in a recording.
 class Stderr {
  public:
   explicit Stderr(int fd) : before_(::dup(STDERR_FILENO)) {
@@ -92,14 +92,14 @@ double seconds(const Function& function) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// So that a test does not see what another one has dropped.
+// Empties the logger's count of dropped messages, so that each test starts from 0.
 void forget_dropped() {
   const Ends ends = make_pipe();
   const Stderr redirected(ends.writer.get());
   gpuprof::log::warn("room");
 }
 
-// How many of our descriptors lead to the same file as this one.
+// Returns how many descriptors of this process refer to the same file as `fd`.
 int descriptors_of(int fd) {
   constexpr int kMost = 256;
   struct stat wanted {};
@@ -133,17 +133,17 @@ void check_without_room(const Ends& ends) {
 
 }  // namespace
 
-TEST_CASE("a pipe that nobody reads holds nobody up, and what was dropped is said once there is room") {
+TEST_CASE("an unread pipe does not block the program, and dropped messages are reported later") {
   forget_dropped();
   check_without_room(make_pipe());
 }
 
-TEST_CASE("a socket that nobody reads holds nobody up") {
+TEST_CASE("an unread socket does not block the program") {
   forget_dropped();
   check_without_room(make_sockets());
 }
 
-TEST_CASE("a message waits for a reader that is slow, and an error does whatever was dropped before") {
+TEST_CASE("a message waits for a slow reader, and an error waits even after drops") {
   forget_dropped();
   const Ends ends = make_pipe();
   const Stderr redirected(ends.writer.get());
@@ -153,7 +153,7 @@ TEST_CASE("a message waits for a reader that is slow, and an error does whatever
   forget_dropped();
 }
 
-TEST_CASE("a terminal that is stopped holds nobody up") {
+TEST_CASE("a stopped terminal does not block the program") {
   forget_dropped();
   int master = -1;
   int slave = -1;
@@ -170,7 +170,7 @@ TEST_CASE("a terminal that is stopped holds nobody up") {
   CHECK(shown.find("goes on") != std::string::npos);
 }
 
-TEST_CASE("a terminal with too little room for a message holds nobody up") {
+TEST_CASE("a terminal whose buffer is almost full does not block the program") {
   forget_dropped();
   int master = -1;
   int slave = -1;
@@ -181,7 +181,7 @@ TEST_CASE("a terminal with too little room for a message holds nobody up") {
   forget_dropped();
 }
 
-TEST_CASE("a long message comes whole, and in one piece a short one") {
+TEST_CASE("a long message arrives complete, and a short one in a single write") {
   forget_dropped();
   const Ends ends = make_pipe();
   const std::string text(20'000, 'y');
@@ -192,7 +192,7 @@ TEST_CASE("a long message comes whole, and in one piece a short one") {
   CHECK(read_all(ends.reader.get()) == "gpuprof: warning: " + text + "\n");
 }
 
-TEST_CASE("messages go where stderr leads to now, and what it was before is let go of") {
+TEST_CASE("messages follow a redirected stderr, and the old descriptor is closed") {
   forget_dropped();
   Ends first = make_pipe();
   Ends second = make_pipe();
@@ -205,10 +205,10 @@ TEST_CASE("messages go where stderr leads to now, and what it was before is let 
   CHECK(read_all(first.reader.get()) == "gpuprof: warning: to the first\ngpuprof: warning: to the first again\n");
   CHECK(read_all(second.reader.get()) == "gpuprof: warning: to the second\n");
   char byte = 0;
-  CHECK(::read(first.reader.get(), &byte, 1) == 0);  // its end: nobody holds the other one
+  CHECK(::read(first.reader.get(), &byte, 1) == 0);  // end of file, as the write end is closed
 }
 
-TEST_CASE("a pipe that could not be opened once more is tried again at the next message") {
+TEST_CASE("a pipe that could not be reopened is reopened at the next message") {
   forget_dropped();
   const Ends ends = make_pipe();
   const Stderr redirected(ends.writer.get());

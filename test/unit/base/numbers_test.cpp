@@ -11,7 +11,7 @@ TEST_CASE("counts have groups of three digits") {
   CHECK(count_text(UINT64_MAX) == "18,446,744,073,709,551,615");
 }
 
-TEST_CASE("short counts have a unit from five digits on") {
+TEST_CASE("short counts have a unit if they have five digits or more") {
   CHECK(short_count_text(0) == "0");
   CHECK(short_count_text(9'999) == "9999");
   CHECK(short_count_text(10'000) == "10k");
@@ -24,7 +24,7 @@ TEST_CASE("short counts have a unit from five digits on") {
   CHECK(short_count_text(UINT64_MAX) == "18446744T");
 }
 
-TEST_CASE("a duration is read with its unit, and without one where one is meant") {
+TEST_CASE("a duration is parsed with its unit, or without one if a default unit is given") {
   CHECK(parse_duration("250ms", 0) == 250'000'000);
   CHECK(parse_duration("1.5s", 0) == 1'500'000'000);
   CHECK(parse_duration("10ns", 0) == 10);
@@ -39,7 +39,7 @@ TEST_CASE("a duration is read with its unit, and without one where one is meant"
   }
 }
 
-TEST_CASE("durations have three digits, and the next unit where they would round up to a thousand") {
+TEST_CASE("durations have three digits, and use the next unit if they would round to 1000") {
   CHECK(duration_text(0) == "0 ns");
   CHECK(duration_text(999) == "999 ns");
   CHECK(duration_text(1'000) == "1.00 us");
@@ -55,7 +55,7 @@ TEST_CASE("durations have three digits, and the next unit where they would round
   CHECK(duration_text(UINT64_MAX) == "18,446,744,074 s");
 }
 
-TEST_CASE("halves go up, also where a double would be a little less") {
+TEST_CASE("halves are rounded up, even where a double would be slightly less") {
   CHECK(duration_text(1'125) == "1.13 us");
   CHECK(duration_text(1'005) == "1.01 us");
   CHECK(duration_text(9'995) == "10.0 us");
@@ -81,7 +81,7 @@ TEST_CASE("bytes have binary units") {
   CHECK(bytes_text(UINT64_MAX) == "16,777,216 TiB");
 }
 
-TEST_CASE("a percentage is rounded to the nearest, and of nothing it is 0") {
+TEST_CASE("a percentage is rounded to nearest, and a percentage of 0 is 0") {
   CHECK(percent_text(0, 0) == "0.00%");
   CHECK(percent_text(1, 0) == "0.00%");
   CHECK(percent_text(1, 3) == "33.33%");
@@ -91,7 +91,7 @@ TEST_CASE("a percentage is rounded to the nearest, and of nothing it is 0") {
   CHECK(percent_text(UINT64_MAX, 1) == "1844674407370955161500.00%");
 }
 
-TEST_CASE("a percentage that is a promise is rounded down, however little is missing") {
+TEST_CASE("a guaranteed percentage is rounded down") {
   CHECK(percent_text_down(0, 0) == "0.00%");
   CHECK(percent_text_down(2, 3) == "66.66%");
   CHECK(percent_text_down(999'999, 1'000'000) == "99.99%");

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 namespace {
 
 const OutputOptions kKeepOld{.keep_old = true, .mode = 0644, .stop = {}};
-constexpr uid_t kOther = 12345;  // of a user who need not exist
+constexpr uid_t kOther = 12345;  // a user who need not exist
 
-// The temporary folder without links on its way, as messages name it.
+// Creates a temporary folder whose path has no symbolic links, as in messages.
 class Folder {
  public:
   Folder() : path_(fs::canonical(fs::temp_directory_path()) / "gpuprof-output-XXXXXX") {
@@ -50,7 +50,7 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// Root can give a link away; nobody else can play two users.
+// Gives a link to another user, which only root can do.
 bool give_away(const std::string& path) {
   return ::geteuid() == 0 && ::lchown(path.c_str(), kOther, kOther) == 0;
 }
@@ -62,7 +62,7 @@ bool refuses(const std::string& name, const std::string& why) {
 
 }  // namespace
 
-TEST_CASE("an existing file is kept, and one that was not committed leaves it in its place") {
+TEST_CASE("an existing file is kept as .old, and an uncommitted output does not replace it") {
   const Folder folder;
   const std::string path = folder / "profile";
   write_file(path, "first");
@@ -72,7 +72,7 @@ TEST_CASE("an existing file is kept, and one that was not committed leaves it in
   auto output = OutputFile::open(path, kKeepOld);
   REQUIRE(output.ok());
   CHECK(output->commit().ok());
-  CHECK(output->commit().ok());  // once is enough
+  CHECK(output->commit().ok());  // a second commit is harmless
   const UniqueFd fd = output->take_fd();
   REQUIRE(write_all(fd.get(), "second", path));
   const auto place = output->finish();
@@ -83,7 +83,7 @@ TEST_CASE("an existing file is kept, and one that was not committed leaves it in
   CHECK(folder.size() == 2);
 }
 
-TEST_CASE("a private file is replaced by a private one, and no file permits more than a new one does") {
+TEST_CASE("a replaced file never gains permissions beyond those of a new file") {
   const Folder folder;
   const std::string path = folder / "out";
   const auto mode_after = [&] {
@@ -102,7 +102,7 @@ TEST_CASE("a private file is replaced by a private one, and no file permits more
   CHECK((mode_after() & 0022U) == 0);
 }
 
-TEST_CASE("a mounted file is told before anything is written") {
+TEST_CASE("a file that is a mount point is rejected before anything is written") {
   const Folder folder;
   write_file(folder / "out", "");
   write_file(folder / "other", "");
@@ -115,7 +115,7 @@ TEST_CASE("a mounted file is told before anything is written") {
   CHECK(refused);
 }
 
-TEST_CASE("names that no file can have") {
+TEST_CASE("paths that cannot name a file are rejected") {
   const Folder folder;
   CHECK(refuses("", "empty"));
   for (const std::string name : {"/", ".", "..", "./", "/tmp/..", "/tmp/."}) {
@@ -129,7 +129,7 @@ TEST_CASE("names that no file can have") {
   CHECK(OutputFile::open(folder / std::string(250, 'x'), {}).ok());
 }
 
-TEST_CASE("names find their folder") {
+TEST_CASE("a path is resolved through \"..\", \".\" and symbolic links") {
   const Folder folder;
   fs::create_directories(folder / "a/b");
   fs::create_directory_symlink("a/./b", folder / "link");
@@ -143,7 +143,7 @@ TEST_CASE("names find their folder") {
   CHECK(refuses(folder / "loop/file", "Too many levels of symbolic links"));
 }
 
-TEST_CASE("links of others are neither followed nor written through") {
+TEST_CASE("links of other users are neither followed nor written through") {
   const Folder folder;
   fs::create_directory(folder / "there");
   fs::create_directory_symlink(folder / "there", folder / "way");
@@ -159,7 +159,7 @@ TEST_CASE("links of others are neither followed nor written through") {
   CHECK(content_of(folder / "name") == "new");
 }
 
-TEST_CASE("a link of ours to something else than a file is not lost") {
+TEST_CASE("a link of the user to something other than a file is kept") {
   const Folder folder;
   fs::create_symlink("/dev/null", folder / "null");
   fs::create_symlink("/", folder / "root");
@@ -168,18 +168,18 @@ TEST_CASE("a link of ours to something else than a file is not lost") {
   CHECK(fs::is_symlink(folder / "null"));
 }
 
-TEST_CASE("what stands in the way of the old file is told before anything is written") {
+TEST_CASE("an obstacle to keeping the old file is reported before anything is written") {
   const Folder folder;
   const std::string path = folder / "profile";
   fs::create_directory(path + ".old");
-  CHECK(OutputFile::open(path, kKeepOld).ok());  // nothing to keep
+  CHECK(OutputFile::open(path, kKeepOld).ok());  // no old file exists
   write_file(path, "first");
   CHECK(refuses(path, "that is a directory"));
   CHECK(OutputFile::open(path, {}).ok());
   CHECK(content_of(path) == "first");
 }
 
-TEST_CASE("a file that cannot get its name is kept under another, and that is said") {
+TEST_CASE("a file that cannot get its name keeps a temporary name, which a hint reports") {
   const Folder folder;
   const std::string path = folder / "profile";
   std::string hint;
@@ -187,7 +187,7 @@ TEST_CASE("a file that cannot get its name is kept under another, and that is sa
     auto file = OutputFile::open(path, kKeepOld);
     REQUIRE(file.ok());
     REQUIRE(write_all(file->take_fd().get(), "whole", path));
-    write_file(path, "older");  // made while the target ran, as the next one
+    write_file(path, "older");  // created while the target ran, like the next one
     fs::create_directories(path + ".old/in the way");
     CHECK_FALSE(file->commit().ok());
     const auto named = file->finish();
@@ -200,7 +200,7 @@ TEST_CASE("a file that cannot get its name is kept under another, and that is sa
   CHECK(content_of(hint.substr(start.size())) == "whole");
 }
 
-TEST_CASE("a folder that moves takes its file along, and the file is found there") {
+TEST_CASE("a file is found again after its folder has moved") {
   const Folder folder;
   fs::create_directory(folder / "out");
   auto file = OutputFile::open(folder / "out/profile", kKeepOld);
@@ -218,7 +218,7 @@ TEST_CASE("a folder that moves takes its file along, and the file is found there
   CHECK_FALSE(file->finish().ok());
 }
 
-TEST_CASE("open descriptors by name") {
+TEST_CASE("descriptors are found by names such as /dev/stdout") {
   CHECK(descriptor_named("/dev/stdout") == 1);
   CHECK(descriptor_named("/dev/stdin") == 0);
   CHECK(descriptor_named("/dev/stderr") == 2);
@@ -264,7 +264,7 @@ TEST_CASE("devices and pipes are written to directly") {
   }
 }
 
-TEST_CASE("a reader that takes nothing can be given up") {
+TEST_CASE("waiting for a blocked reader can be cancelled") {
   int ends[2] = {};
   REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
   const UniqueFd in(ends[0]);

@@ -31,7 +31,7 @@ std::string zstded(const std::string& text) {
   return out;
 }
 
-// All of it, in pieces of that size; an error's message behind what came before it.
+// Unpacks in pieces of `piece` bytes; appends the message of an error to the text before it.
 std::string unpacked(const std::string& packed, size_t piece = 100) {
   PackedInput input(packed);
   std::string text;
@@ -58,7 +58,7 @@ std::string long_text() {
 
 }  // namespace
 
-TEST_CASE("gzip and zstd are known by how they begin") {
+TEST_CASE("gzip and zstd are recognized by their first bytes") {
   CHECK(PackedInput::knows("\x1f\x8b\x08"));
   CHECK(PackedInput::knows("\x28\xb5\x2f\xfd\x04"));
   CHECK_FALSE(PackedInput::knows("GPUPROF;3.0"));
@@ -66,7 +66,7 @@ TEST_CASE("gzip and zstd are known by how they begin") {
   CHECK_FALSE(PackedInput::knows(""));
 }
 
-TEST_CASE("what was packed comes out, in pieces of any size") {
+TEST_CASE("packed text is unpacked, in pieces of any size") {
   const std::string text = long_text();
   for (const std::string& packed : {gzipped(text), zstded(text)}) {
     CHECK(unpacked(packed, 1 << 20) == text);
@@ -78,12 +78,12 @@ TEST_CASE("what was packed comes out, in pieces of any size") {
   CHECK(unpacked(zstded("abc"), 1) == "abc");
 }
 
-TEST_CASE("several packed pieces behind each other are one text") {
+TEST_CASE("several concatenated packed pieces are one text") {
   CHECK(unpacked(gzipped("one ") + gzipped("") + gzipped("two")) == "one two");
   CHECK(unpacked(zstded("one ") + zstded("") + zstded("two")) == "one two");
 }
 
-TEST_CASE("a cut at any place, and damage, are errors") {
+TEST_CASE("truncated or damaged packed data is an error") {
   for (const auto& [packed, name] :
        {std::pair{gzipped("some text, some text"), "gzip"}, std::pair{zstded("some text, some text"), "zstd"}}) {
     for (size_t size = 4; size < packed.size(); ++size) {

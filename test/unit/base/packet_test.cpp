@@ -32,7 +32,7 @@ struct Sockets {
 
 }  // namespace
 
-TEST_CASE("a packet comes with the descriptor that was sent with it, or with none") {
+TEST_CASE("a packet arrives with the descriptor that was sent with it, or without one") {
   const Sockets ends;
   const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
   std::array<std::byte, 8> buffer{};
@@ -52,7 +52,7 @@ TEST_CASE("a packet comes with the descriptor that was sent with it, or with non
   CHECK_FALSE(without.fd);
 }
 
-TEST_CASE("what is too long, not there yet, or over") {
+TEST_CASE("oversized packets, missing packets and a closed socket are distinguished") {
   Sockets ends;
   std::array<std::byte, 2> buffer{};
   CHECK(receive_packet(ends.other.get(), buffer, MSG_DONTWAIT).bytes == -1);

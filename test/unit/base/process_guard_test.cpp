@@ -1,4 +1,4 @@
-// Children that become somebody else, for which the test must be root; the rest runs as anybody.
+// Children that change their user need a test that runs as root. The other tests run as any user.
 #include "base/process/process_guard.h"
 
 #include <grp.h>
@@ -19,7 +19,7 @@ using State = gpuprof::ProcessGuard::State;
 
 namespace {
 
-constexpr uid_t kUser = 54321;  // of nobody
+constexpr uid_t kUser = 54321;  // belongs to no user
 
 struct Pipe {
   UniqueFd read_end;
@@ -38,7 +38,7 @@ struct Pipe {
   }
 };
 
-// Runs `first`, then tells and waits until told, then runs `second`, and waits for its end.
+// Runs `first`, signals the test, waits for go_on(), runs `second`, and waits for its end.
 class Child {
  public:
   template <typename First, typename Second>
@@ -84,7 +84,7 @@ ProcessGuard guard_of(pid_t pid) {
   return std::move(*guard);
 }
 
-// A process that changes its user is not dumpable any more, as one that executes a program anew is.
+// A process that changes its user becomes undumpable, as does one that executes a new program.
 void become(uid_t real, uid_t effective, uid_t saved) {
   if (::setgroups(0, nullptr) != 0 || ::setresgid(kUser, kUser, kUser) != 0 ||
       ::setresuid(real, effective, saved) != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) {
@@ -96,7 +96,7 @@ void nothing() {}
 
 }  // namespace
 
-TEST_CASE("a process of ours is the same until it ends") {
+TEST_CASE("a process of the same user is valid until it ends") {
   Child child(nothing, [] { ::prctl(PR_SET_DUMPABLE, 0); });
   ProcessGuard guard = guard_of(child.pid());
   CHECK(guard.pid() == child.pid());
@@ -111,7 +111,7 @@ TEST_CASE("a process of ours is the same until it ends") {
   CHECK_FALSE(ProcessGuard::of_process(guard.pid()));
 }
 
-TEST_CASE("another user's process is the same as long as it has that user's rights only") {
+TEST_CASE("another user's process is valid as long as it has only that user's rights") {
   if (::geteuid() != 0) {
     return;
   }
@@ -124,10 +124,10 @@ TEST_CASE("another user's process is the same as long as it has that user's righ
   CHECK(guard.state() == State::changed);
   CHECK(guard.state() == State::changed);
   child.end();
-  CHECK(guard.state() == State::changed);  // for good
+  CHECK(guard.state() == State::changed);  // permanently
 }
 
-TEST_CASE("a process that can have another user's rights again is not believed") {
+TEST_CASE("a process that can regain another user's rights is not trusted") {
   if (::geteuid() != 0) {
     return;
   }
@@ -137,7 +137,7 @@ TEST_CASE("a process that can have another user's rights again is not believed")
   CHECK(guard_of(real.pid()).state() == State::changed);
 }
 
-TEST_CASE("a peer is who it was when it connected") {
+TEST_CASE("a peer is identified as the process that connected") {
   std::array<int, 2> ends{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
   const UniqueFd one(ends[0]);
@@ -149,7 +149,7 @@ TEST_CASE("a peer is who it was when it connected") {
   CHECK_FALSE(ProcessGuard::of_peer(-1));
 }
 
-TEST_CASE("a process that has ended can not be held") {
+TEST_CASE("a guard of an ended process cannot be created") {
   Child child(nothing, nothing);
   const pid_t pid = child.pid();
   child.end();

@@ -10,7 +10,7 @@ using gpuprof::read_status_of;
 using gpuprof::status_numbers;
 using gpuprof::status_value;
 
-TEST_CASE("a line of a status is found by its whole name") {
+TEST_CASE("a line of a status is found by its complete name") {
   const std::string status = "Name:\tUid:\t7\nUmask:\t0022\nTgid:\t12\nNSpid:\t12\t3\nGroups:\t\nSeccomp:\t0\n";
   CHECK(status_value(status, "Tgid") == "12");
   CHECK(status_value(status, "NSpid") == "12\t3");
@@ -20,7 +20,7 @@ TEST_CASE("a line of a status is found by its whole name") {
   CHECK_FALSE(status_value("x\nTgid:\t12", "Tgid"));  // cut off
 }
 
-TEST_CASE("numbers of a status") {
+TEST_CASE("number lists of a status are parsed, and invalid ones rejected") {
   const std::string status = "Name:\tx\nNSpid:\t12\t3\nGroups:\t \nCapEff:\t00000000000000ff\nUid:\t4294967296\n";
   CHECK(status_numbers<uint32_t>(status, "NSpid") == std::vector<uint32_t>{12, 3});
   CHECK(status_numbers<uint32_t>(status, "Groups") == std::vector<uint32_t>{});
@@ -30,7 +30,7 @@ TEST_CASE("numbers of a status") {
   CHECK_FALSE(status_numbers<uint32_t>(status, "Gid"));
 }
 
-TEST_CASE("the status of a process and of its threads") {
+TEST_CASE("the status of a process and of its threads is read") {
   const auto pid = static_cast<uint32_t>(::getpid());
   CHECK(status_numbers<uint32_t>(read_status_of(pid), "Pid") == std::vector{pid});
   CHECK(status_numbers<uint32_t>(read_status_of(pid, ::getpid()), "Tgid") == std::vector{pid});

@@ -15,7 +15,7 @@ uint64_t sum(const std::vector<uint64_t>& numbers) {
 
 }  // namespace
 
-TEST_CASE("parts sum to what is shared out, and are the exact shares but for less than one") {
+TEST_CASE("parts sum to the count, and differ from the exact shares by less than one") {
   ProportionalSplit split;
   const std::vector<uint64_t> weights = {4, 0, 1, 7, 3};
   for (const uint64_t count : {0, 1, 2, 14, 15, 16, 1000, 123457}) {
@@ -46,7 +46,7 @@ TEST_CASE("many small counts add up to the same shares as a large one") {
   }
 }
 
-TEST_CASE("weights at the edges") {
+TEST_CASE("empty, zero and very large weights are split correctly") {
   ProportionalSplit split;
   CHECK(split.split(5, {}).empty());
   CHECK(split.split(5, {9}) == std::vector<uint64_t>{5});

@@ -20,7 +20,7 @@ std::string hex(std::string_view bytes) {
 
 }  // namespace
 
-TEST_CASE("sha256: as coreutils' sha256sum says") {
+TEST_CASE("sha256: digests are equal to those of sha256sum") {
   CHECK(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(hex(std::string(55, 'a')) == "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
@@ -32,7 +32,7 @@ TEST_CASE("sha256: as coreutils' sha256sum says") {
   CHECK(hex(std::string(1000, 'a')) == "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
 }
 
-TEST_CASE("sha256: base64") {
+TEST_CASE("sha256: base64 encodes all remainders of three bytes") {
   CHECK(base64("").empty());
   CHECK(base64("f") == "Zg==");
   CHECK(base64("fo") == "Zm8=");

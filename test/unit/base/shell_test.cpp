@@ -7,7 +7,7 @@
 
 using namespace gpuprof;
 
-TEST_CASE("a word is quoted where a shell would take it for something else") {
+TEST_CASE("a word is quoted if a shell would interpret it") {
   CHECK(shell_word("gpuprof.0.txt") == "gpuprof.0.txt");
   CHECK(shell_word("a b") == "'a b'");
   CHECK(shell_word("") == "''");

@@ -9,7 +9,7 @@ using namespace gpuprof;
 
 namespace {
 
-// Numbers, hashed as a test wants it.
+// Stores numbers, hashed by a function of the test.
 struct Numbers {
   uint64_t (*hash)(uint64_t);
   std::vector<uint64_t> values = {};
@@ -39,18 +39,18 @@ void finds_all(uint64_t (*hash)(uint64_t), uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("a table finds what was put into it, and nothing else, however it has grown") {
+TEST_CASE("a table finds exactly the values that were added, at any size") {
   finds_all(hash_of, 10'000);
 }
 
-TEST_CASE("things with one hash, or one slot, are told apart") {
+TEST_CASE("values with equal hashes or equal slots are distinguished") {
   finds_all([](uint64_t) { return uint64_t{7}; }, 200);
   finds_all([](uint64_t value) { return value << 32U; }, 200);
   finds_all([](uint64_t value) { return value << 54U; }, 2000);
-  finds_all([](uint64_t) { return UINT64_MAX; }, 200);  // the last slot: the search goes on at the first
+  finds_all([](uint64_t) { return UINT64_MAX; }, 200);  // the last slot; the search continues at the first slot
 }
 
-TEST_CASE("a thing takes the place of another") {
+TEST_CASE("a value can replace another value in its slot") {
   Numbers numbers{hash_of};
   numbers.add(5);
   numbers.values.push_back(5);

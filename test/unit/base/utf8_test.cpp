@@ -11,7 +11,7 @@ TEST_CASE("well-formed sequences are recognized by their length") {
   CHECK(utf8_sequence("\xf0\x9f\x98\x80!") == 4);
 }
 
-TEST_CASE("what is not UTF-8 is not a sequence") {
+TEST_CASE("malformed UTF-8 is not a sequence") {
   CHECK(utf8_sequence("") == 0);
   CHECK(utf8_sequence("\x80") == 0);
   CHECK(utf8_sequence("\xff") == 0);
@@ -23,7 +23,7 @@ TEST_CASE("what is not UTF-8 is not a sequence") {
   CHECK(utf8_sequence("\xf4\x90\x80\x80") == 0);  // beyond U+10FFFF
 }
 
-TEST_CASE("control bytes, chosen bytes and bad bytes are escaped") {
+TEST_CASE("control bytes, selected bytes and invalid bytes are escaped") {
   CHECK(escaped("plain text") == "plain text");
   CHECK(escaped(std::string_view("a\0b", 3)) == "a\\x00b");
   CHECK(escaped("a\nb\x7f") == "a\\x0ab\\x7f");
@@ -34,7 +34,7 @@ TEST_CASE("control bytes, chosen bytes and bad bytes are escaped") {
   CHECK(escaped("") == "");
 }
 
-TEST_CASE("characters that deceive a terminal are escaped, byte by byte") {
+TEST_CASE("characters that can deceive a terminal are escaped byte by byte") {
   CHECK(escaped("a\xc2\x9b"
                 "2Jb") == "a\\xc2\\x9b2Jb");  // C1: as ESC [ 2 J
   CHECK(escaped("\xe2\x80\xae"
@@ -42,11 +42,11 @@ TEST_CASE("characters that deceive a terminal are escaped, byte by byte") {
   CHECK(escaped("\xe2\x81\xa6\xe2\x80\xa8") == "\\xe2\\x81\\xa6\\xe2\\x80\\xa8");  // isolate, line separator
   CHECK(escaped("\xf3\xa0\x81\x81") == "\\xf3\\xa0\\x81\\x81");                    // tag
   CHECK(escaped("\xe2\x80\x8d \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") ==
-        "\xe2\x80\x8d \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");  // joiner, letters, emoji: as they are
-  CHECK(escaped(escaped("\x1b[2J")) == "\\x1b[2J");              // twice is as once
+        "\xe2\x80\x8d \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");  // joiner, letters and emoji stay as they are
+  CHECK(escaped(escaped("\x1b[2J")) == "\\x1b[2J");              // escaping twice is like escaping once
 }
 
-TEST_CASE("a long name keeps its two ends") {
+TEST_CASE("a long name is cut in the middle") {
   CHECK(cut_middle("short", 10) == "short");
   CHECK(cut_middle("0123456789", 10) == "0123456789");
   CHECK(cut_middle("0123456789a", 10) == "0123...89a");
