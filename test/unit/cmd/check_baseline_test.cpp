@@ -46,7 +46,7 @@ std::string newest_commit(const Baseline& baseline, const compare::RunFacts& lik
   return *kept ? (*kept)->commit : "none";
 }
 
-TEST_CASE("a baseline is that of another commit with the same device and driver") {
+TEST_CASE("a baseline has another commit and the same device and driver") {
   const Folder folder;
   const Baseline baseline(folder / "kept");
   CHECK(newest_commit(baseline, facts("b")) == "none");
@@ -63,7 +63,7 @@ TEST_CASE("a baseline is that of another commit with the same device and driver"
   CHECK(text == "one");
 }
 
-TEST_CASE("the newest is taken, and one that is not whole is not seen") {
+TEST_CASE("the newest baseline is used, and incomplete ones are ignored") {
   const Folder folder;
   const Baseline baseline(folder / "kept");
   const auto place = baseline.keep(facts("new"), {folder.profile("x")});
@@ -79,10 +79,10 @@ TEST_CASE("the newest is taken, and one that is not whole is not seen") {
   CHECK(newest_commit(baseline, facts("new")) == "old");
 }
 
-TEST_CASE("commits are the same only where all of them is") {
+TEST_CASE("commits are equal only if their complete names are") {
   const Folder folder;
   const std::string profile = folder.profile("x");
-  // Each is left out where it is its own, and by none that looks like it.
+  // A commit never uses itself as its baseline, but uses others with a similar folder name.
   const std::string prefix(100, 'a');
   for (const auto& [one, other] : {std::pair<std::string, std::string>("b-1", "1"),
                                    {"feature/x", "feature_x"},
@@ -103,7 +103,7 @@ TEST_CASE("commits are the same only where all of them is") {
   }
 }
 
-TEST_CASE("runs without a commit are a baseline, also of each other") {
+TEST_CASE("runs without a commit are a baseline, also for each other") {
   const Folder folder;
   const Baseline baseline(folder / "kept");
   REQUIRE(baseline.keep(facts(""), {folder.profile("x")}).ok());
@@ -111,7 +111,7 @@ TEST_CASE("runs without a commit are a baseline, also of each other") {
   CHECK(newest_commit(baseline, facts("_unknown")).empty());
 }
 
-TEST_CASE("two that end in one second are both kept, and the later one is the newest") {
+TEST_CASE("two baselines of the same second are both kept, and the later one is the newest") {
   const Folder folder;
   const Baseline baseline(folder / "kept");
   const auto first = baseline.keep(facts("a"), {folder.profile("x")});
@@ -121,7 +121,7 @@ TEST_CASE("two that end in one second are both kept, and the later one is the ne
   CHECK((*baseline.newest(facts("b")))->folder == *second);
 }
 
-TEST_CASE("what a profile says chooses no other folder") {
+TEST_CASE("names in a profile cannot choose a folder outside of the baseline") {
   const Folder folder;
   const Baseline baseline(folder / "kept");
   compare::RunFacts hostile = facts("../../outside", "../..");
@@ -132,17 +132,18 @@ TEST_CASE("what a profile says chooses no other folder") {
   CHECK(fs::path(*place).parent_path().parent_path() == fs::path(folder / "kept"));
 }
 
-TEST_CASE("a profile that is not there leaves nothing behind, and a file is no folder") {
+TEST_CASE("a missing profile leaves no files behind, and a file cannot be a baseline folder") {
   const Folder folder;
   const Baseline baseline(folder / "kept");
   CHECK_FALSE(baseline.keep(facts("a"), {folder / "nonexistent"}).ok());
-  CHECK_FALSE(baseline.keep(facts("a"), {"/dev/null"}).ok());       // a pipe would be empty, too: it was read
+  CHECK_FALSE(baseline.keep(facts("a"), {"/dev/null"})
+                  .ok());  // an empty profile is rejected, as a pipe would be empty after the first read
   CHECK_FALSE(baseline.keep(facts("a"), {"/proc/self/mem"}).ok());  // reading it fails
   CHECK(newest_commit(baseline, facts("b")) == "none");
   CHECK_FALSE(Baseline(folder.profile("x")).newest(facts("a")).ok());
 }
 
-TEST_CASE("whether profiles can be kept is known before there are any, and nothing is made for it") {
+TEST_CASE("may_keep() checks in advance whether profiles can be stored, and creates nothing") {
   const Folder folder;
   CHECK(Baseline(folder / "new/one").may_keep().ok());
   CHECK_FALSE(fs::exists(folder / "new"));

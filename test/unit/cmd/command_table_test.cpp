@@ -13,7 +13,7 @@ std::string similar(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("every command is found by its name, and nothing else is") {
+TEST_CASE("every command is found by its exact name") {
   for (const Entry& entry : command_table()) {
     CHECK(find_command(entry.name) == &entry);
     CHECK(command_names().find(entry.name) != std::string::npos);
@@ -24,7 +24,7 @@ TEST_CASE("every command is found by its name, and nothing else is") {
   CHECK(find_command("RECORD") == nullptr);
 }
 
-TEST_CASE("a misspelt command is recognized, a different word is not") {
+TEST_CASE("a similar command is suggested for a misspelt one, but not for a different word") {
   CHECK(similar("recrod") == "record");
   CHECK(similar("recor") == "record");
   CHECK(similar("records") == "record");

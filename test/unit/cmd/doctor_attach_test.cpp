@@ -5,14 +5,14 @@
 namespace gpuprof::cmd {
 namespace {
 
-TEST_CASE("attaching follows yama and the capability") {
+TEST_CASE("the right to attach depends on yama and CAP_SYS_PTRACE") {
   const Machine machine;
   const auto ptrace = [&](const char* capabilities) {
     return find(attach_facts(machine.root(), with(capabilities)), "ptrace").state;
   };
   constexpr const char* kNone = "0";
   constexpr const char* kPtrace = "80000";
-  CHECK(ptrace(kNone) == State::limited);  // no yama: one's own processes
+  CHECK(ptrace(kNone) == State::limited);  // without yama a user can attach to the user's own processes
   CHECK(ptrace(kPtrace) == State::ok);
   machine.file("/proc/sys/kernel/yama/ptrace_scope", "1\n");
   CHECK(ptrace(kNone) == State::missing);
@@ -21,7 +21,7 @@ TEST_CASE("attaching follows yama and the capability") {
   CHECK(ptrace(kPtrace) == State::missing);
 }
 
-TEST_CASE("a container sees its own processes only") {
+TEST_CASE("a container sees only its own processes") {
   const Machine host;
   host.link("/proc/self/ns/pid", "pid:[4026531836]");
   CHECK(find(attach_facts(host.root(), with("0")), "processes").state == State::ok);

@@ -12,7 +12,7 @@ Rights root_rights() {
   return parse_rights("Name:\tx\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n", kFirstNamespace);
 }
 
-TEST_CASE("rights are read from the effective columns") {
+TEST_CASE("rights are read from the columns of effective ids") {
   const Rights rights =
       parse_rights("Name:\tx\nUid:\t1000\t33\t1000\t1000\nCapInh:\tffff\nCapEff:\t000000c000000000\n", kFirstNamespace);
   CHECK(rights.effective_uid == 33);
@@ -27,13 +27,13 @@ TEST_CASE("CAP_BPF alone cannot trace, CAP_SYS_ADMIN alone can") {
   CHECK(parse_rights("Name:\tx\nUid:\t1\t1\nCapEff:\t0000000000200000\n", kFirstNamespace).can_trace());
 }
 
-TEST_CASE("an empty or cut status grants nothing") {
+TEST_CASE("an empty or truncated status grants nothing") {
   CHECK_FALSE(parse_rights("", "").can_trace());
   CHECK(parse_rights("", "").effective_uid != 0);
   CHECK_FALSE(parse_rights("Name:\tx\nCapEff:", kFirstNamespace).can_trace());
 }
 
-TEST_CASE("root of a rootless container has no rights over the kernel") {
+TEST_CASE("root of a rootless container has no rights on the kernel") {
   const Rights rights = parse_rights("Name:\tx\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n", kRootless);
   CHECK_FALSE(rights.can_trace());
   const Machine machine;
@@ -42,7 +42,7 @@ TEST_CASE("root of a rootless container has no rights over the kernel") {
   CHECK(ebpf.hint.find("container") != std::string::npos);
 }
 
-TEST_CASE("kernel releases") {
+TEST_CASE("kernel releases are parsed and ordered by their numbers") {
   CHECK(parse_release("6.18.44-vendor") == KernelRelease{6, 18});
   CHECK(parse_release("5.4") == KernelRelease{5, 4});
   CHECK(parse_release("rolling") == KernelRelease{0, 0});
@@ -50,7 +50,7 @@ TEST_CASE("kernel releases") {
   CHECK(parse_release("6.9") < parse_release("6.18"));
 }
 
-TEST_CASE("every fact that is not well says what to do") {
+TEST_CASE("every fact that is not ok has a hint") {
   const Machine bare;
   const Rights none = parse_rights("Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0\n", kFirstNamespace);
   bare.file("/proc/sys/kernel/kptr_restrict", "1\n");
@@ -67,7 +67,7 @@ TEST_CASE("every fact that is not well says what to do") {
   CHECK(unwell == 8);  // eBPF, three capabilities, kptr_restrict, ring buffer, BTF, uprobes
 }
 
-TEST_CASE("the cost of a uprobe follows the kernel") {
+TEST_CASE("the cost of a uprobe depends on the kernel release") {
   const Machine machine;
   machine.file("/sys/bus/event_source/devices/uprobe/type", "9\n");
   CHECK(find(kernel_facts(machine.root(), KernelRelease{6, 18}), "uprobes").state == State::ok);
@@ -76,7 +76,7 @@ TEST_CASE("the cost of a uprobe follows the kernel") {
   CHECK(old.detail.find("traps") != std::string::npos);
 }
 
-TEST_CASE("lockdown and seccomp have a say beside the capabilities") {
+TEST_CASE("lockdown and seccomp can forbid eBPF despite capabilities") {
   const Machine machine;
   CHECK(find(rights_facts(machine.root(), root_rights(), true), "eBPF").state == State::ok);
   CHECK(find(rights_facts(machine.root(), root_rights(), false), "eBPF").hint.find("seccomp") != std::string::npos);
@@ -84,7 +84,7 @@ TEST_CASE("lockdown and seccomp have a say beside the capabilities") {
   CHECK(find(rights_facts(machine.root(), root_rights(), true), "eBPF").state == State::missing);
 }
 
-TEST_CASE("devices are the numbered nodes") {
+TEST_CASE("GPUs are the numbered device nodes") {
   const Machine machine;
   machine.file("/dev/nvidia1", "");
   machine.file("/dev/nvidia0", "");

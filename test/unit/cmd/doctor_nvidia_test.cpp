@@ -16,7 +16,7 @@ Fact nvidia(const Machine& machine, const char* name, const char* capabilities =
   return find(nvidia_facts(machine.root(), with(capabilities), nothing), name);
 }
 
-TEST_CASE("performance counters as the driver says") {
+TEST_CASE("access to performance counters is read from the driver's parameters") {
   const Machine machine;
   CHECK(nvidia(machine, "performance counters").state == State::info);
   machine.file("/proc/driver/nvidia/params", "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n");
@@ -26,7 +26,7 @@ TEST_CASE("performance counters as the driver says") {
   CHECK(nvidia(machine, "performance counters").state == State::ok);
 }
 
-TEST_CASE("a libcupti that is too new for the driver") {
+TEST_CASE("a libcupti that is too new for the driver is reported") {
   const Machine machine;
   CHECK(nvidia(machine, "libcupti and driver").state == State::info);
   machine.file("/proc/driver/nvidia/version", kVersion);
@@ -39,19 +39,19 @@ TEST_CASE("a libcupti that is too new for the driver") {
   CHECK(nvidia(machine, "libcupti and driver").state == State::ok);
 }
 
-TEST_CASE("other profilers are found by their names") {
+TEST_CASE("other profilers are found by their process names") {
   const Machine machine;
   machine.file("/proc/17/comm", "bash\n");
   CHECK(nvidia(machine, "other profilers").state == State::ok);
   machine.file("/proc/4711/comm", "nv-hostengine\n");
-  machine.file("/proc/uptime/comm", "nsys\n");  // no process
+  machine.file("/proc/uptime/comm", "nsys\n");  // not a process
   const Fact fact = nvidia(machine, "other profilers");
   CHECK(fact.state == State::limited);
   CHECK(fact.detail.find("nv-hostengine (process 4711)") == 0);
   CHECK(fact.detail.find("nsys") == std::string::npos);
 }
 
-TEST_CASE("injection variables that are set already") {
+TEST_CASE("injection variables that are already set are reported") {
   const Machine machine;
   const auto facts = nvidia_facts(machine.root(), with("0"), [](const char* name) {
     return std::string(name) == "NVTX_INJECTION64_PATH" ? std::string("/opt/tool.so") : std::string();

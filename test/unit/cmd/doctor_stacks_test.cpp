@@ -24,7 +24,7 @@ const Fact& named(const std::vector<Fact>& facts, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("the stack engine that auto takes needs no rights; what the others lack is said") {
+TEST_CASE("auto uses a stack engine that needs no rights, and the others report what they lack") {
   auto facts = stack_facts([](BpfWalk) -> Result<std::string> { return Error{"not permitted", "run as root"}; });
   CHECK(named(facts, "inproc").state == State::ok);
   CHECK(named(facts, "auto takes").detail.starts_with("inproc"));

@@ -1,4 +1,4 @@
-// What doctor looks at, made up by a test.
+// Fakes the files that `doctor` reads.
 #pragma once
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 namespace gpuprof::cmd {
 
-// A machine of the test's own, removed with it.
+// Creates a temporary root folder and removes it with itself.
 class Machine {
  public:
   Machine() {
@@ -52,7 +52,7 @@ inline Fact find(const std::vector<Fact>& facts, const std::string& name) {
   return *fact;
 }
 
-// The rights of a user with these capabilities (hexadecimal).
+// Returns the rights of a user with these capabilities (hexadecimal).
 inline Rights with(const char* capabilities) {
   return parse_rights("Name:\tx\nUid:\t1000\t1000\nCapEff:\t" + std::string(capabilities) + "\n",
                       "         0          0 4294967295\n");

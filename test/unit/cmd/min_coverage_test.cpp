@@ -4,7 +4,7 @@
 
 namespace gpuprof::cmd {
 
-TEST_CASE("too little coverage has an exit code of its own, and the message says both numbers") {
+TEST_CASE("too low coverage has its own exit code and a message with both percentages") {
   analyze::ProfileInfo info;
   info.complete = true;
   info.covered = {100'000, 94'999, 0};
@@ -19,7 +19,7 @@ TEST_CASE("too little coverage has an exit code of its own, and the message says
   CHECK(MinCoverage{.percent = 100}.check(info));
 }
 
-TEST_CASE("no GPU work is not enough coverage, whatever is asked for") {
+TEST_CASE("a profile without GPU work fails every minimum coverage above 0") {
   analyze::ProfileInfo info;
   info.complete = true;
   CHECK(MinCoverage{.percent = 0}.check(info));
@@ -29,7 +29,7 @@ TEST_CASE("no GPU work is not enough coverage, whatever is asked for") {
   CHECK(nothing.error().message.find("no GPU work") != std::string::npos);
 }
 
-TEST_CASE("the coverage of a profile that was cut short is not known") {
+TEST_CASE("the coverage of a truncated profile is unknown") {
   analyze::ProfileInfo info;
   info.covered = {10, 10, 0};
   CHECK(MinCoverage{.percent = 0}.check(info));

@@ -5,8 +5,8 @@
 
 namespace gpuprof::cmd {
 
-// --help, the manual pages and the tables of docs/cli.md are made of these phrases.
-TEST_CASE("every option has a phrase that says what it does, in 80 characters at most") {
+// --help, the manual pages and the tables in docs/cli.md are generated from these phrases.
+TEST_CASE("every option has a description of at most 80 characters") {
   constexpr size_t kLongest = 80;
   for (const CommandDescription& command : describe_commands()) {
     for (const OptionDescription& option : command.options) {

@@ -33,7 +33,7 @@ std::string all(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-TEST_CASE("the lines of record --top fit the screen and show names without their control characters") {
+TEST_CASE("the lines of record --top fit the screen and escape control characters") {
   for (const size_t width : {1U, 10U, 40U, 80U, 300U}) {
     for (const size_t height : {1U, 4U, 9U, 20U}) {
       const auto lines = top_lines(some_state(), {}, {width, height, false});
@@ -52,7 +52,7 @@ TEST_CASE("the lines of record --top fit the screen and show names without their
   CHECK(text.find("busy 50.00% GPU") != std::string::npos);
 }
 
-TEST_CASE("record --top tells what is lost, and shares of launches where there are no times") {
+TEST_CASE("record --top reports losses, and uses launch counts without times") {
   record::LiveState state = some_state();
   state.lost = 1234;
   state.recording = false;
@@ -62,10 +62,10 @@ TEST_CASE("record --top tells what is lost, and shares of launches where there a
   CHECK(top_line({}, {}) == "0 s: 0 launches/s, no GPU work yet, nothing lost");
 }
 
-TEST_CASE("lines at the bottom are drawn without moving whoever prints, and taken away") {
+TEST_CASE("lines at the bottom of the screen are drawn without scrolling other output, and removed") {
   const Screen screen{80, 24};
   const std::string first = drawing({"a", "b"}, screen, 0, {});
-  CHECK(first.find("\x1b[1;22r") != std::string::npos);  // what scrolls ends above them
+  CHECK(first.find("\x1b[1;22r") != std::string::npos);  // the scrolling region ends above the lines
   CHECK(first.find("\x1b[23;1H") != std::string::npos);
   const std::string again = drawing({"a", "c"}, screen, 2, screen);
   CHECK(again.find('r') == std::string::npos);
@@ -83,7 +83,7 @@ TEST_CASE("lines at the bottom are drawn without moving whoever prints, and take
   CHECK(clearing(9, {80, 4}).find("\x1b[1;1H") != std::string::npos);
 }
 
-TEST_CASE("parts of a manual page are found by their names") {
+TEST_CASE("sections of a manual page are found by their names") {
   const std::string text = ".\\\" x\n.\\\" part a end\none\n.\\\" part b end\ntwo\n";
   CHECK(manual_part(text, "a end") == "one\n");
   CHECK(manual_part(text, "b end") == "two\n");
