@@ -10,7 +10,7 @@
 namespace gpuprof::compare {
 namespace {
 
-// 10 ns below solve, and 90 ns of a path through `others`.
+// Returns a run with 10 ns below solve, and 90 ns on a path through `others`.
 Run run_with(const std::vector<Function>& others) {
   Run run;
   run.facts.file = "run.txt";
@@ -32,7 +32,7 @@ Outcome outcome_of(const Run& run, uint64_t max_ns) {
   return result->outcome;
 }
 
-TEST_CASE("work whose stack is not known may be that of a function with a budget") {
+TEST_CASE("work with an unknown stack may belong to a function with a budget") {
   const std::vector<std::vector<Function>> unknown = {
       {},
       {{.name = "[stack not sampled]", .note = true}},
@@ -45,7 +45,7 @@ TEST_CASE("work whose stack is not known may be that of a function with a budget
   }
 }
 
-TEST_CASE("a program that failed may have needed more; one that runs on has not failed") {
+TEST_CASE("a failed program is inconclusive, a program that still runs is not") {
   Run run = run_with({{.name = "main"}});
   for (const auto& [status, outcome] : {std::pair("", Outcome::pass),
                                         {"0", Outcome::pass},
@@ -57,10 +57,10 @@ TEST_CASE("a program that failed may have needed more; one that runs on has not 
   }
 }
 
-TEST_CASE("work below other functions, and below those that the user hides, is no gap of a budget") {
+TEST_CASE("work below other functions or hidden frames is not missing from a budget") {
   CHECK(outcome_of(run_with({{.name = "main"}}), 10) == Outcome::pass);
   CHECK(outcome_of(run_with({{.name = "[all frames hidden]", .note = true}}), 10) == Outcome::pass);
-  CHECK(outcome_of(run_with({{.name = "[truncated]"}}), 10) == Outcome::pass);  // a function of that name
+  CHECK(outcome_of(run_with({{.name = "[truncated]"}}), 10) == Outcome::pass);  // a function with this name
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is the same thing in several runs.
+// Tests which kernels, functions and paths of several runs are matched.
 #include "compare/comparison.h"
 
 #include "catch.h"
@@ -12,7 +12,7 @@ using compare::Run;
 using test::named;
 using test::small_run;
 
-TEST_CASE("the same name is the same line, whatever its place in each run") {
+TEST_CASE("equal names are matched, whatever their order in each run") {
   const std::vector<Run> old_runs = {small_run({{"main;a;gemm", 100, 2}, {"main;b;copy", 10}})};
   const std::vector<Run> new_runs = {small_run({{"main;b;copy", 11}, {"main;a;gemm", 150, 3}}),
                                      small_run({{"main;a;gemm", 160, 3}})};
@@ -31,7 +31,7 @@ TEST_CASE("the same name is the same line, whatever its place in each run") {
   CHECK(all.paths.size() == 2);
 }
 
-TEST_CASE("what is on one side only has appeared or is gone") {
+TEST_CASE("a kernel or function of only one side has appeared or is gone") {
   const Run before[] = {small_run({{"main;a;gemm", 100}, {"main;old_sort", 100}})};
   const Run after[] = {small_run({{"main;a;gemm", 100}, {"main;f;g;h;histogram", 77000, 900}})};
   const Comparison all = compare::compare(before, after);
@@ -57,7 +57,7 @@ size_t count(const Comparison& all, Change change) {
   return kernels;
 }
 
-// The change of the path that is "a;b;kernel" on the new side, or the old one where it is gone.
+// Returns the change of the path "a;b;kernel" of the new side, or of the old side if it is gone.
 Change change_of(const Comparison& all, const std::string& wanted) {
   for (const auto& path : all.paths) {
     if (test::path_text(all, path.functions) + ";" + all.kernels[path.kernel].name == wanted) {
@@ -70,7 +70,7 @@ Change change_of(const Comparison& all, const std::string& wanted) {
 
 }  // namespace
 
-TEST_CASE("a kernel with another hash, tile or template argument is the same kernel") {
+TEST_CASE("kernels that differ in hash, tile or template argument are matched") {
   const Comparison all = of({{"main;a;gemm_128x64_stage4", 100}, {"main;b;void f<float>(float*)", 50}},
                             {{"main;a;gemm_64x64_stage3", 130}, {"main;b;void f<half>(half*)", 40}});
   REQUIRE(all.kernels.size() == 2);
@@ -85,7 +85,7 @@ TEST_CASE("a kernel with another hash, tile or template argument is the same ker
   CHECK(change_of(all, "main;a;gemm_64x64_stage3") == Change::renamed);
 }
 
-TEST_CASE("of several kernels with one normalized name, each is found by what launches it") {
+TEST_CASE("kernels with equal normalized names are matched by their callers") {
   const Comparison all =
       of({{"main;a;k<1>", 100, 10}, {"main;b;k<2>", 500, 5}}, {{"main;b;k<4>", 510, 5}, {"main;a;k<3>", 100, 10}});
   REQUIRE(all.kernels.size() == 2);
@@ -93,7 +93,7 @@ TEST_CASE("of several kernels with one normalized name, each is found by what la
   CHECK(named(all.kernels, "k<4>")->old_name == "k<2>");
 }
 
-TEST_CASE("all kernels renamed, with the same launches from the same paths: all are found") {
+TEST_CASE("renamed kernels with the same launches from the same paths are all matched") {
   std::vector<test::Launches> before;
   std::vector<test::Launches> after;
   for (uint64_t i = 0; i < 300; ++i) {
@@ -110,25 +110,25 @@ TEST_CASE("all kernels renamed, with the same launches from the same paths: all 
   CHECK(all.paths.size() == 300);
 }
 
-TEST_CASE("a kernel that something unlike replaces is gone") {
+TEST_CASE("a kernel is gone if its replacement has different launches") {
   const Comparison often = of({{"main;a;sort", 100, 1}}, {{"main;a;histogram", 100, 900}});
   CHECK(count(often, Change::gone) == 1);
   CHECK(count(often, Change::appeared) == 1);
   const Comparison elsewhere =
       of({{"main;a;sort", 100, 1}, {"main;b;k", 1}}, {{"main;b;histogram", 100, 1}, {"main;a;k", 1}, {"main;b;k", 1}});
   CHECK(count(elsewhere, Change::gone) == 1);
-  // Two could be it, and nothing tells which.
+  // Two candidates fit equally well, so neither is matched.
   const Comparison rivals = of({{"main;a;sort", 100, 2}}, {{"main;a;merge", 101, 2}, {"main;a;quick", 99, 2}});
   CHECK(count(rivals, Change::gone) == 1);
   CHECK(count(rivals, Change::appeared) == 2);
 }
 
-TEST_CASE("copies are never taken for other copies") {
+TEST_CASE("copies are never matched to other kinds of copies") {
   const Comparison all = of({{"main;a;[copy HtoD]", 100}}, {{"main;a;[copy DtoH]", 100}});
   CHECK(count(all, Change::renamed) == 0);
 }
 
-TEST_CASE("a function that was renamed is found by its place") {
+TEST_CASE("a renamed function is matched by its callers and callees") {
   const Comparison all = of({{"main;relu_old;launch;k", 100, 4}, {"main;relu_old;launch;j", 10, 4}, {"main;x;k", 5}},
                             {{"main;relu_new;launch;k", 120, 4}, {"main;relu_new;launch;j", 11, 4}, {"main;x;k", 5}});
   const auto* relu = named(all.functions, "relu_new");
@@ -142,7 +142,7 @@ TEST_CASE("a function that was renamed is found by its place") {
   CHECK(change_of(all, "main;relu_new;launch;k") == Change::renamed);
 }
 
-TEST_CASE("a path with a new function in its middle is the same path") {
+TEST_CASE("a path with an additional function in the middle is the same path") {
   const Comparison all = of({{"main;forward;launch;k", 100, 4}}, {{"main;forward;wrapper;launch;k", 110, 4}});
   REQUIRE(all.paths.size() == 1);
   CHECK(all.paths[0].change == Change::renamed);
@@ -151,7 +151,7 @@ TEST_CASE("a path with a new function in its middle is the same path") {
   CHECK(named(all.functions, "wrapper")->change == Change::appeared);
 }
 
-TEST_CASE("launches that went to another caller have moved") {
+TEST_CASE("launches that changed their caller have moved") {
   const Comparison whole = of({{"main;a;k", 100, 10}, {"main;b;j", 1}, {"main;a;j", 1}},
                               {{"main;b;k", 100, 10}, {"main;b;j", 1}, {"main;a;j", 1}});
   CHECK(change_of(whole, "main;a;k") == Change::moved);
@@ -165,7 +165,7 @@ TEST_CASE("launches that went to another caller have moved") {
   CHECK(change_of(more, "main;b;k") == Change::both);
 }
 
-TEST_CASE("sums are kept whatever is matched") {
+TEST_CASE("matching keeps all sums") {
   const Comparison all = of({{"main;a;k<1>", 100, 10}, {"main;old_f;x;q", 7, 3}, {"main;c;z", 13, 1}},
                             {{"main;a;k<2>", 90, 10}, {"main;new_f;x;q", 8, 3}, {"main;d;y", 17, 2}});
   uint64_t sums[2][2] = {};
@@ -181,7 +181,7 @@ TEST_CASE("sums are kept whatever is matched") {
   }
 }
 
-TEST_CASE("100,000 kernels of other names and 200,000 paths take no quadratic time") {
+TEST_CASE("100,000 renamed kernels and 200,000 paths do not take quadratic time") {
   std::vector<test::Launches> nothing;
   Run sides[2] = {small_run(nothing), small_run(nothing)};
   for (uint32_t side = 0; side < 2; ++side) {

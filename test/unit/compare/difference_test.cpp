@@ -1,4 +1,4 @@
-// What a change is made of, and what forbids or doubts a comparison.
+// Tests how a change is split into causes, and what prevents or qualifies a comparison.
 #include "compare/difference.h"
 
 #include <cmath>
@@ -17,18 +17,18 @@ using compare::difference_of;
 using compare::Run;
 using test::small_run;
 
-TEST_CASE("more launches, each as long as before, and longer ones make up the change") {
+TEST_CASE("a change consists of additional launches at the old duration and of longer launches") {
   const Difference d = difference_of({{1000, 10}, {1800, 12}}, 1, true);
   CHECK(d.change == 800);
-  CHECK(d.by_launches == 200);  // 2 more of 100 ns
-  CHECK(d.by_duration == 600);  // 12 that are 50 ns longer
+  CHECK(d.by_launches == 200);  // 2 more launches of 100 ns
+  CHECK(d.by_duration == 600);  // 12 launches that are 50 ns longer
   CHECK(std::lround(d.percent()) == 80);
   const Difference slower = difference_of({{1000, 7}, {1001, 7}}, 1, true);
   CHECK(slower.by_launches == 0);
   CHECK(slower.by_duration == 1);
 }
 
-TEST_CASE("what is on one side only is all launches") {
+TEST_CASE("a change on only one side is attributed to launches") {
   const Difference appeared = difference_of({{0, 0}, {500, 5}}, 1, true);
   CHECK(appeared.by_launches == 500);
   CHECK(appeared.by_duration == 0);
@@ -38,7 +38,7 @@ TEST_CASE("what is on one side only is all launches") {
   CHECK(gone.percent() == -100);
 }
 
-TEST_CASE("several runs: means, with what they are spread over") {
+TEST_CASE("several runs are compared by their means, with their least and most") {
   const Difference d = difference_of({{100, 1}, {200, 1}, {300, 2}, {320, 2}, {400, 2}}, 2, true);
   CHECK(d.before.value == 150);
   CHECK(d.before.least == 100);
@@ -48,14 +48,14 @@ TEST_CASE("several runs: means, with what they are spread over") {
   CHECK(d.by_launches == 150);
 }
 
-TEST_CASE("a comparison of counts has launches alone") {
+TEST_CASE("a comparison of counts has only a change by launches") {
   const Difference d = difference_of({{0, 10}, {0, 17}}, 1, false);
   CHECK(d.change == 7);
   CHECK(d.by_launches == 7);
   CHECK(d.by_duration == 0);
 }
 
-TEST_CASE("sums that only a hostile profile has do not overflow") {
+TEST_CASE("sums near 64 bits do not overflow") {
   const Difference d = difference_of({{UINT64_MAX, 1}, {0, 0}}, 1, true);
   CHECK(d.change < 0);
   CHECK(d.change == d.by_launches + d.by_duration);
@@ -78,7 +78,7 @@ TEST_CASE("profiles that measure different things are not compared") {
   CHECK(empty.error().exit_code == kExitNothing);
 }
 
-TEST_CASE("two programs without a kernel in common are not compared") {
+TEST_CASE("two programs without a common kernel are not compared") {
   const auto related = [](const std::vector<test::Launches>& before, const std::vector<test::Launches>& after) {
     const Run old_runs[] = {small_run(before)};
     const Run new_runs[] = {small_run(after)};
@@ -90,7 +90,7 @@ TEST_CASE("two programs without a kernel in common are not compared") {
   CHECK(related({{"main;[copy HtoD]", 1}}, {{"main;[copy HtoD]", 2}}));
 }
 
-TEST_CASE("what makes a comparison doubtful is said of the file that it is about") {
+TEST_CASE("a problem of comparability names its file") {
   Run before = small_run({{"main;k", 1}}, "a.txt");
   Run after = small_run({{"main;k", 1}}, "b.txt");
   const auto doubts = [&] {
@@ -106,7 +106,7 @@ TEST_CASE("what makes a comparison doubtful is said of the file that it is about
   after.facts.lost_percent = 3;
   after.facts.exit_status = "signal 9 (SIGKILL)";
   const auto all = doubts();
-  REQUIRE(all.size() == 4);  // one side does not know its driver
+  REQUIRE(all.size() == 4);  // one side has no driver version
   CHECK(all[0] == "the devices differ: 'NVIDIA H100' -> 'NVIDIA H200', which may be all of the difference");
   CHECK(all[1] == "b.txt: the profile is cut short: it has no END record");
   CHECK(all[2] == "b.txt: 3.0% of its GPU work was lost");

@@ -12,7 +12,7 @@ using namespace gpuprof::compare;
 
 namespace {
 
-// A comparison by hand: kernels of 10 ms each, and the wobble of runs in steps that are the same on both sides.
+// Builds a comparison: kernels of 10 ms each, and run-to-run noise that is equal on both sides.
 class Sides {
  public:
   Sides(size_t kernels, size_t runs) : runs_(runs) {
@@ -38,7 +38,7 @@ class Sides {
     }
   }
 
-  // New against old, of one kernel or all.
+  // Slows down one kernel, or all kernels, in the new runs.
   void slow_down(size_t kernel, double factor) {
     for (size_t run = runs_; run < 2 * runs_; ++run) {
       Cost& cost = comparison.kernels[kernel].costs[run];
@@ -108,7 +108,7 @@ JudgeOptions with_thresholds(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("nothing has changed") {
+TEST_CASE("unchanged runs pass") {
   Sides sides(30, 5);
   const Judgement judgement = sides.judged();
   CHECK(judgement.outcome == Outcome::pass);
@@ -124,23 +124,23 @@ TEST_CASE("nothing has changed") {
   CHECK_FALSE(judgement.findings.front().permutation_p);
 }
 
-TEST_CASE("one kernel of many is slower") {
+TEST_CASE("one slower kernel of many is a regression") {
   Sides sides(30, 5);
   sides.slow_down(7, 1.1);
   const Judgement judgement = sides.judged();
   CHECK(judgement.outcome == Outcome::regression);
   REQUIRE(judgement.findings.size() == 31);
-  CHECK(judgement.findings[1].line == 7);  // the worst first
+  CHECK(judgement.findings[1].line == 7);  // the worst finding is first
   CHECK(judgement.findings[1].verdict == Verdict::slower);
   CHECK(std::abs(judgement.findings[1].change_percent - 10) < 1);
   CHECK(judgement.findings[1].low_percent < judgement.findings[1].change_percent);
   CHECK(judgement.findings[1].high_percent > judgement.findings[1].change_percent);
   CHECK(judgement.findings[1].adjusted_p < 0.001);
-  CHECK(judgement.findings[0].verdict != Verdict::slower);  // 0.3% of the total
+  CHECK(judgement.findings[0].verdict != Verdict::slower);  // only 0.3% of the total
   CHECK(of_kernel(judgement, 8)->verdict == Verdict::same);
 }
 
-TEST_CASE("a difference that does not matter") {
+TEST_CASE("a difference below the thresholds passes") {
   Sides small(30, 5);
   small.slow_down(7, 1.018);
   CHECK(of_kernel(small.judged(), 7)->verdict == Verdict::too_small);
@@ -159,7 +159,7 @@ TEST_CASE("a difference that does not matter") {
   CHECK(of_kernel(light.judged(strict), 7)->verdict == Verdict::slower);
 }
 
-TEST_CASE("all kernels slower alike are the total's") {
+TEST_CASE("a common slowdown of all kernels is a finding of the total") {
   Sides sides(30, 5);
   sides.slow_down_all(1.05);
   const Judgement judgement = sides.judged();
@@ -169,7 +169,7 @@ TEST_CASE("all kernels slower alike are the total's") {
   CHECK(of_kernel(judgement, 3)->verdict == Verdict::same);
 }
 
-TEST_CASE("most kernels slower, in runs that differ as much, do not pass") {
+TEST_CASE("most kernels being slower does not pass if the runs vary by as much") {
   const std::vector<double> common{0.95, 1.06, 0.99, 1.04, 0.96, 1.05, 0.97, 1.02, 0.94, 1.03};
   const auto made = [&common](size_t slower, double factor) {
     Sides sides(12, 5);
@@ -189,7 +189,7 @@ TEST_CASE("most kernels slower, in runs that differ as much, do not pass") {
   CHECK(reasons_of(most.judged()).find("and 5 did not take part") != std::string::npos);
   CHECK(most.judged(with_thresholds("[total] 20% wanted")).outcome == Outcome::pass);
 
-  Sides all = made(12, 1.09);  // too little for the total's level
+  Sides all = made(12, 1.09);  // not significant for the total
   CHECK(all.judged().findings.front().verdict == Verdict::same);
   CHECK(all.judged().outcome == Outcome::inconclusive);
   CHECK(reasons_of(all.judged()).find("all kernels may be slower") == 0);
@@ -198,7 +198,7 @@ TEST_CASE("most kernels slower, in runs that differ as much, do not pass") {
   CHECK(made(5, 0.7).judged().outcome == Outcome::pass);  // faster
 }
 
-TEST_CASE("a slowdown that is the clock's") {
+TEST_CASE("a slowdown that a lower clock explains is inconclusive") {
   Sides sides(30, 5);
   sides.slow_down_all(1.05);
   for (size_t run = 0; run < 10; ++run) {
@@ -212,16 +212,16 @@ TEST_CASE("a slowdown that is the clock's") {
   CHECK(std::abs(*judgement.findings.front().cycles_percent) < 0.5);
   CHECK(reasons_of(judgement).find("not in GPU cycles") != std::string::npos);
 
-  sides.slow_down(4, 1.1);  // and one kernel that is slower in cycles, too
+  sides.slow_down(4, 1.1);  // One kernel is also slower in cycles.
   CHECK(sides.judged().outcome == Outcome::regression);
 
-  sides.facts(3).clocks["A GPU"].samples = 2;  // too few for a mean
+  sides.facts(3).clocks["A GPU"].samples = 2;  // too few samples for a mean
   CHECK_FALSE(sides.judged().findings.front().cycles_percent);
-  sides.facts(3).clocks.clear();  // not known of one run
+  sides.facts(3).clocks.clear();  // one run has no clock
   CHECK_FALSE(sides.judged().findings.front().cycles_percent);
 }
 
-TEST_CASE("a slowdown that a higher clock hides") {
+TEST_CASE("a slowdown that a higher clock hides is inconclusive") {
   const auto with_clock = [](Sides& sides, double factor) {
     for (size_t run = 0; run < 10; ++run) {
       sides.facts(run).clocks["A GPU"] = {
@@ -234,16 +234,16 @@ TEST_CASE("a slowdown that a higher clock hides") {
   CHECK(reasons_of(sides.judged()).find("slower in GPU cycles (+10.") == 0);
   CHECK(sides.judged(with_thresholds("[total] 15% wanted")).outcome == Outcome::pass);
 
-  with_clock(sides, 1.015);  // no more than --material
+  with_clock(sides, 1.015);  // not above --material
   CHECK(sides.judged().outcome == Outcome::pass);
 }
 
-// Each of 30 kernels has a thirtieth of the time: one that takes 2.5 times as long adds 5% to it.
-TEST_CASE("a pass says of light kernels that none adds much") {
+// Each of 30 kernels has 1/30 of the time: a kernel that takes 2.5 times as long adds 5%.
+TEST_CASE("light kernels whose possible slowdowns add much to the total do not pass") {
   Sides sides(30, 5);
   for (size_t kernel = 0; kernel < 30; ++kernel) {
     for (size_t run = 0; run < 10; ++run) {
-      // Every second run of each takes longer, so that no slowdown is by more than chance.
+      // Every second run of each kernel takes longer, so that no slowdown is significant.
       sides.comparison.kernels[kernel].costs[run].ns *= (kernel + run) % 2 == 0 ? 3 : 1;
     }
   }
@@ -251,7 +251,7 @@ TEST_CASE("a pass says of light kernels that none adds much") {
   CHECK(reasons_of(sides.judged()).find("a slowdown of 68.2% of kernel_0 could have been missed") == 0);
 }
 
-TEST_CASE("runs that must not be compared") {
+TEST_CASE("runs that are not comparable are inconclusive") {
   const auto reasons_after = [](auto change) {
     Sides sides(30, 5);
     sides.slow_down(7, 1.5);
@@ -286,7 +286,7 @@ TEST_CASE("runs that must not be compared") {
         }).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("another driver is seen where the first run does not say its own") {
+TEST_CASE("a driver mismatch is detected if the first run has no driver version") {
   Sides sides(30, 5);
   sides.facts(0).driver.clear();
   CHECK(sides.judged().outcome == Outcome::pass);
@@ -295,13 +295,13 @@ TEST_CASE("another driver is seen where the first run does not say its own") {
   CHECK(reasons_of(sides.judged()) == "not the same driver: 1.0 (old1.txt) and 2.0 (new1.txt)\n");
 }
 
-TEST_CASE("a process that was attached to and runs on has not failed") {
+TEST_CASE("an attached process that still runs has not failed") {
   Sides sides(30, 5);
   sides.facts(2).exit_status = "still running";
   CHECK(sides.judged().outcome == Outcome::pass);
 }
 
-TEST_CASE("a program that does next to nothing any more does not pass") {
+TEST_CASE("a program that lost or gained almost all of its work does not pass") {
   for (const bool shrunk : {true, false}) {
     Sides sides(12, 5);
     for (size_t kernel = 1; kernel < 12; ++kernel) {
@@ -317,7 +317,7 @@ TEST_CASE("a program that does next to nothing any more does not pass") {
   }
 }
 
-TEST_CASE("too few runs") {
+TEST_CASE("fewer than three runs a side are inconclusive") {
   for (const size_t runs : {1, 2}) {
     Sides sides(30, runs);
     sides.slow_down(7, 1.5);
@@ -330,7 +330,7 @@ TEST_CASE("too few runs") {
   CHECK(judge({}, options).outcome == Outcome::inconclusive);
 }
 
-TEST_CASE("a pass says what could have been seen") {
+TEST_CASE("a pass needs runs that could have shown a regression") {
   Sides sides(3, 3);
   std::mt19937_64 random(3);
   for (KernelLine& kernel : sides.comparison.kernels) {
@@ -346,7 +346,7 @@ TEST_CASE("a pass says what could have been seen") {
   CHECK(sides.judged(lax).outcome == Outcome::pass);
 }
 
-TEST_CASE("few kernels are judged the plain way, and it is said") {
+TEST_CASE("few kernels are judged without common factor and moderation, with a note") {
   Sides sides(1, 5);
   sides.slow_down(0, 1.1);
   const Judgement judgement = sides.judged();
@@ -357,7 +357,7 @@ TEST_CASE("few kernels are judged the plain way, and it is said") {
   CHECK(judgement.notes[0].find("1 kernel is too few") == 0);
 }
 
-TEST_CASE("sides that vary unlike are judged the plain way") {
+TEST_CASE("sides with different variances use the plain test") {
   Sides sides(30, 5);
   for (KernelLine& kernel : sides.comparison.kernels) {
     for (size_t run = 5; run < 10; ++run) {
@@ -369,7 +369,7 @@ TEST_CASE("sides that vary unlike are judged the plain way") {
   CHECK(judgement.factor_removed);
 }
 
-TEST_CASE("a second opinion from 8 runs a side") {
+TEST_CASE("a permutation test confirms findings from 8 runs a side") {
   Sides sides(30, 8);
   sides.slow_down(7, 1.1);
   const Judgement judgement = sides.judged();
@@ -378,7 +378,7 @@ TEST_CASE("a second opinion from 8 runs a side") {
   CHECK(judgement.findings.front().permutation_p);
 }
 
-TEST_CASE("thresholds excuse a kernel, its paths and the total") {
+TEST_CASE("thresholds waive a kernel, its paths and the total") {
   Sides sides(12, 5);
   sides.slow_down(7, 1.5);
   CHECK(sides.judged().outcome == Outcome::regression);
@@ -386,7 +386,7 @@ TEST_CASE("thresholds excuse a kernel, its paths and the total") {
   const Judgement excused = sides.judged(with_thresholds("kernel_7 60% wanted"));
   CHECK(of_kernel(excused, 7)->verdict == Verdict::excused);
   CHECK(of_kernel(excused, 7)->note == "gate.txt:1: up to 60%: wanted");
-  CHECK(excused.findings.front().verdict == Verdict::excused);  // it grew by what the kernel did
+  CHECK(excused.findings.front().verdict == Verdict::excused);  // the total grew by the time of the kernel
   CHECK(sides.judged(with_thresholds("kernel_7 40% wanted")).outcome == Outcome::regression);
 
   sides.add_path(7, "caller", sides.comparison.kernels[7].costs);
@@ -394,7 +394,7 @@ TEST_CASE("thresholds excuse a kernel, its paths and the total") {
   CHECK(of_kernel(sides.judged(with_thresholds("caller 40% wanted")), 7)->verdict == Verdict::slower);
 }
 
-TEST_CASE("thresholds may allow more than what a pass must have seen") {
+TEST_CASE("thresholds may exceed the largest change that a pass could miss") {
   Sides sides(12, 5);
   sides.slow_down(7, 4);
   const Judgement judgement = sides.judged(with_thresholds("kernel_7 1000% meant\n[total] 1000% meant"));
@@ -405,16 +405,16 @@ TEST_CASE("thresholds may allow more than what a pass must have seen") {
   CHECK(sides.judged(with_thresholds("[total] 1000% meant")).outcome == Outcome::regression);
 }
 
-TEST_CASE("more runs are advised only where there are fewer") {
+TEST_CASE("more runs are advised only if the advised number exceeds the existing one") {
   Sides sides(1, 5);
-  sides.comparison.kernels[0].costs[9].ns *= 2;  // wide, as one run is an outlier
+  sides.comparison.kernels[0].costs[9].ns *= 2;  // one run is an outlier, so the interval is wide
   const Judgement judgement = sides.judged();
   CHECK(judgement.outcome == Outcome::inconclusive);
   const size_t at = reasons_of(judgement).find("about ");
   CHECK((at == std::string::npos || std::stoul(reasons_of(judgement).substr(at + 6)) > 5));
 }
 
-TEST_CASE("the paths of a slower kernel") {
+TEST_CASE("the paths of a slower kernel are findings, too") {
   Sides sides(30, 5);
   std::vector<Cost> half = sides.comparison.kernels[7].costs;
   for (Cost& cost : half) {
@@ -434,7 +434,7 @@ TEST_CASE("the paths of a slower kernel") {
   CHECK(judgement.findings[2].verdict == Verdict::slower);
 }
 
-TEST_CASE("a kernel that moved is no regression") {
+TEST_CASE("a kernel whose launches moved to another caller is not a regression") {
   Sides sides(30, 5);
   std::vector<Cost> before = sides.comparison.kernels[7].costs;
   std::vector<Cost> after = before;
@@ -447,7 +447,7 @@ TEST_CASE("a kernel that moved is no regression") {
   CHECK(of_kernel(judgement, 7)->verdict == Verdict::moved);
 }
 
-TEST_CASE("a new kernel counts by what it adds to the total") {
+TEST_CASE("a new kernel is judged by its contribution to the total") {
   Sides added(30, 5);
   Sides replaced(30, 5);
   for (Sides* sides : {&added, &replaced}) {
@@ -468,7 +468,7 @@ TEST_CASE("a new kernel counts by what it adds to the total") {
   CHECK(of_kernel(replaced.judged(), 8)->verdict == Verdict::gone);
 }
 
-TEST_CASE("thresholds excuse a new kernel by its name, or by the total") {
+TEST_CASE("thresholds waive a new kernel by its name, or by the total") {
   Sides sides(30, 5);
   sides.comparison.kernels[7].change = Change::appeared;
   for (size_t run = 0; run < 5; ++run) {
@@ -482,13 +482,13 @@ TEST_CASE("thresholds excuse a new kernel by its name, or by the total") {
     CHECK(judgement.findings[1].note == "gate.txt:1: up to 4%: wanted");
     CHECK(of_kernel(judgement, 7)->verdict == Verdict::appeared);
   }
-  CHECK(sides.judged(with_thresholds("kernel_7 3% wanted")).outcome == Outcome::regression);  // it is 1 of 29
+  CHECK(sides.judged(with_thresholds("kernel_7 3% wanted")).outcome == Outcome::regression);  // the kernel adds 1/29
   CHECK(sides.judged(with_thresholds("kernel_8 4% wanted")).outcome == Outcome::regression);
   sides.slow_down(8, 1.5);
   CHECK(sides.judged(with_thresholds("kernel_7 4% wanted")).outcome == Outcome::regression);
 }
 
-TEST_CASE("a kernel that only some runs have") {
+TEST_CASE("a kernel that is missing in some runs is judged") {
   Sides sides(30, 5);
   for (const size_t run : {1, 6}) {
     sides.comparison.kernels[7].costs[run] = {};
@@ -498,10 +498,10 @@ TEST_CASE("a kernel that only some runs have") {
   CHECK(std::isfinite(of_kernel(judgement, 7)->change_percent));
 }
 
-TEST_CASE("one program by itself") {
+TEST_CASE("the runs of one side without another are judged for their noise") {
   Sides sides(30, 5);
   for (KernelLine& kernel : sides.comparison.kernels) {
-    kernel.change = Change::appeared;  // as compare() says of runs without another side
+    kernel.change = Change::appeared;  // compare() does so for runs of only one side
   }
   const Judgement compared = Sides(30, 5).judged();
   static_cast<void>(sides.judged());
@@ -511,7 +511,7 @@ TEST_CASE("one program by itself") {
   CHECK(alone.outcome == Outcome::pass);
   CHECK(alone.findings.size() == 31);
   CHECK(std::abs(alone.noise_percent - compared.noise_percent) < 0.05);
-  // Ten runs a side show less than five do.
+  // Ten runs a side can show smaller changes than five can.
   CHECK(alone.minimum_detectable_percent < 0.85 * compared.minimum_detectable_percent);
   CHECK(alone.minimum_detectable_percent > 0.5 * compared.minimum_detectable_percent);
 

@@ -1,4 +1,4 @@
-// Which names are taken for the same one after another build, another tuning or another cache.
+// Tests which names are equal after normalization: other builds, autotuning, caches.
 #include "compare/pairs/names.h"
 
 #include <string>
@@ -22,7 +22,7 @@ void check_unlike(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TEST_CASE("template arguments, parameters and return types make no difference") {
+TEST_CASE("template arguments, parameters and return types are ignored") {
   CHECK(normalized_kernel("void at::native::vectorized_elementwise_kernel<4, AddFunctor<float>, std::array<char*, 3ul> "
                           ">(int, AddFunctor<float>, std::array<char*, 3ul>)") ==
         "at::native::vectorized_elementwise_kernel");
@@ -32,7 +32,7 @@ TEST_CASE("template arguments, parameters and return types make no difference") 
   check_alike("f(int)::{lambda(int)#1}::operator()(int) const", "f(int)::{lambda(int)#12}::operator()(int) const");
 }
 
-TEST_CASE("what autotuners and caches append makes no difference") {
+TEST_CASE("suffixes of autotuners and caches are ignored") {
   check_alike("matmul_kernel_0d1d2d3de4c", "matmul_kernel_0d1d2d");
   check_alike("matmul_kernel__1e2c", "matmul_kernel");
   check_alike("triton_poi_fused_add_relu_12", "triton_poi_fused_add_relu_7");
@@ -43,20 +43,20 @@ TEST_CASE("what autotuners and caches append makes no difference") {
               "cutlass_80_tensorop_s1688gemm_64x64_32x6_nn_align8");
 }
 
-TEST_CASE("what tells kernels apart stays") {
+TEST_CASE("parts that distinguish kernels are kept") {
   check_unlike("triton_poi_fused_add_12", "triton_poi_fused_mul_12");
   check_unlike("sm80_xmma_gemm_f32", "sm80_xmma_gemm_f16");
   check_unlike("a::reduce<int>(int)", "b::reduce<int>(int)");
   check_unlike("[copy HtoD]", "[copy DtoH]");
   CHECK(normalized_kernel("[copy HtoD]") == "[copy HtoD]");
-  CHECK(normalized_kernel("deadbeef") == "deadbeef");  // no digit: a word
+  CHECK(normalized_kernel("deadbeef") == "deadbeef");  // a word without a digit
   CHECK(normalized_kernel("_") == "_");
   CHECK(normalized_kernel("<") == "<");
   CHECK(normalized_kernel("x::operator<(int)") == "x::operator<");
   CHECK(normalized_kernel("x::operator->() const") == "x::operator->");
 }
 
-TEST_CASE("functions keep their numbers") {
+TEST_CASE("functions keep the numbers in their names") {
   CHECK(normalized_function("layer_1") == "layer_1");
   CHECK(normalized_function("f.isra.0") == "f");
   CHECK(normalized_function("std::vector<int>::push_back(int)") == "std::vector::push_back");
@@ -64,7 +64,7 @@ TEST_CASE("functions keep their numbers") {
   CHECK(normalized_function("model.forward") == "model.forward");
 }
 
-TEST_CASE("a hostile name takes no more time than its length") {
+TEST_CASE("a hostile name takes time linear in its length") {
   const std::string open(1 << 20, '<');
   CHECK(normalized_kernel(open).size() <= open.size());
   const std::string bars(1 << 20, '_');

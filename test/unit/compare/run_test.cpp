@@ -1,4 +1,4 @@
-// What a run costs by kernel, function and call path.
+// Tests the cost of a run by kernel, function and call path.
 #include "compare/run.h"
 
 #include <string>
@@ -37,7 +37,7 @@ std::string text_of(const Run& run, const compare::Path& path) {
 
 }  // namespace
 
-TEST_CASE("paths that differ in lines alone are one path") {
+TEST_CASE("paths that differ only in line numbers are one path") {
   const Run run = run_of_text(std::string(kNames) +
                               "WORK;1;1;1;0;1;0;0;0;1;0;kernel;4;0\nWORK;2;1;1;0;2;0;0;0;1;0;kernel;4;0\n"
                               "GPU;0;1;2;100;50;50;5000;0;0\nGPU;0;2;1;30;30;30;900;0;0\n");
@@ -50,7 +50,7 @@ TEST_CASE("paths that differ in lines alone are one path") {
   CHECK(run.timed);
 }
 
-TEST_CASE("a function's total counts once what it launched however often it is in the stack") {
+TEST_CASE("a function's total counts each launch once, however often it is in the stack") {
   const Run run = run_of_text(std::string(kNames) +
                               "WORK;1;1;1;0;3;0;0;0;1;0;kernel;4;0\nWORK;2;1;1;0;0;0;0;0;1;0;copy_htod;0;0\n"
                               "GPU;0;1;1;100;100;100;10000;0;0\nGPU;0;2;1;7;7;7;49;0;64\n");
@@ -64,7 +64,7 @@ TEST_CASE("a function's total counts once what it launched however often it is i
   CHECK(test::named(run.kernels, "[copy HtoD]")->cost.ns == 7);
 }
 
-TEST_CASE("the vendor's interface launches for the function that called it") {
+TEST_CASE("launches by the vendor's interface are direct launches of its caller") {
   const Run run = run_of_text(std::string(kNames) +
                               "STRING;9;cudaLaunchKernel\nFRAME;4;native;9;0;0;0;0;0x6\nUSTACK;4;1;2;4\n"
                               "WORK;1;1;1;0;4;0;0;0;1;0;kernel;4;0\nGPU;0;1;1;100;100;100;10000;0;0\n");
@@ -73,7 +73,7 @@ TEST_CASE("the vendor's interface launches for the function that called it") {
   CHECK(test::named(run.functions, "cudaLaunchKernel")->total.ns == 100);
 }
 
-TEST_CASE("a graph's node is below the capture, and a run without times counts launches") {
+TEST_CASE("a graph node is below its capture, and a run without times counts launches") {
   const Run graph =
       run_of_text(std::string(kNames) + "WORK;1;1;1;0;1;0;2;0;1;0;kernel;4;1\nGPU;0;1;1;100;100;100;10000;0;0\n");
   CHECK(text_of(graph, graph.paths.at(0)) == "main;step;[captured at];main;step;gemm");
@@ -83,7 +83,7 @@ TEST_CASE("a graph's node is below the capture, and a run without times counts l
   CHECK(launches.total.count == 5);
 }
 
-TEST_CASE("what --max-overhead left without a stack is spread over the stacks of the same work") {
+TEST_CASE("work without a sampled stack is extrapolated over the stacks of the same work") {
   const std::string works =
       "STRING;9;other\nFRAME;4;native;6;0;0;0;0;0x0\nUSTACK;4;1;4\n"
       "WORK;1;1;1;0;1;0;0;0;1;0;kernel;4;0\nWORK;2;1;1;0;4;0;0;0;1;0;kernel;4;0\n"
@@ -99,15 +99,15 @@ TEST_CASE("what --max-overhead left without a stack is spread over the stacks of
   CHECK(run.total.ns == 808);
   REQUIRE(run.paths.size() == 3);
   CHECK(text_of(run, run.paths[0]) == "main;step;gemm");
-  CHECK(run.paths[0].cost.ns == 300 + 301);  // three quarters of it, and what rounding left
+  CHECK(run.paths[0].cost.ns == 300 + 301);  // three quarters, plus the rounding remainder
   CHECK(run.paths[0].cost.count == 3 + 3);
   CHECK(text_of(run, run.paths[1]) == "main;copy_all;gemm");
   CHECK(run.paths[1].cost.ns == 100 + 100);
-  CHECK(text_of(run, run.paths[2]) == "[stack not sampled];other");  // none of the same work has a stack
+  CHECK(text_of(run, run.paths[2]) == "[stack not sampled];other");  // no work item with this kernel has a stack
   CHECK(run.paths[2].cost.ns == 7);
 }
 
-TEST_CASE("what is known of a run comes from its META lines") {
+TEST_CASE("facts about a run come from its META lines") {
   const Run run = run_of_text(
       "META;command;./app 3\nMETA;host;n1\nMETA;gpu.driver;580.95.05\nMETA;source.commit;abc\n"
       "META;gpu.sm_clock_mhz.NVIDIA H100;120 1980.5 1410 1980\nMETA;gpu.sm_clock_mhz.bad;x\n"
@@ -120,7 +120,7 @@ TEST_CASE("what is known of a run comes from its META lines") {
   CHECK(run.facts.clocks.at("NVIDIA H100").mean_mhz == 1980.5);
 }
 
-TEST_CASE("what the ranks of a merged profile say does not depend on their order") {
+TEST_CASE("facts about a merged profile do not depend on the order of its ranks") {
   const std::string first =
       "META;target.exit_status;0\nMETA;gpu.driver;PoCL 3\nMETA;host;a\nMETA;source.commit;1\n"
       "META;gpu.sm_clock_mhz.0;10 1000 900 1100\nMETA;gpu.sm_clock_mhz.1;10 1500 900 1600\n";

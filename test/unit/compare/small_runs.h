@@ -1,4 +1,4 @@
-// Runs in a few words, without a profile.
+// Builds runs from short descriptions, without a profile.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 namespace gpuprof::test {
 
 struct Launches {
-  std::string path;  // "main;step;gemm": functions root first, then the kernel
+  std::string path;  // "main;step;gemm": functions, outermost first, then the kernel
   uint64_t ns = 0;
   uint64_t count = 1;
 };
@@ -42,7 +42,7 @@ inline uint32_t kernel_of(compare::Run& run, const std::string& name) {
 
 }  // namespace detail
 
-// Each path once.
+// Each path must be unique.
 inline compare::Run small_run(const std::vector<Launches>& all, const std::string& file = "run.txt") {
   compare::Run run;
   run.facts.file = file;
@@ -69,7 +69,7 @@ inline compare::Run small_run(const std::vector<Launches>& all, const std::strin
   return run;
 }
 
-// A line in one: "main;step", of its functions on the new side.
+// Returns a path as "main;step", with the function names of the new side.
 inline std::string path_text(const compare::Comparison& all, const std::vector<uint32_t>& functions) {
   std::string text;
   for (const uint32_t function : functions) {

@@ -1,4 +1,4 @@
-// Which shares of a kernel's stall samples have changed, and which only seem to.
+// Tests which shares of a kernel's stall samples have changed significantly.
 #include "compare/stall_shares.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ using compare::StallShare;
 
 namespace {
 
-// Reasons 2 and 3 of kernel 1, and a kernel without samples.
+// Defines stall reasons 2 and 3 for kernel 1, and a kernel without samples.
 const std::string kBase =
     "GPUPROF;3.0\nSTRING;1;saxpy\nSTRING;2;wait\nSTRING;3;selected\nSTRING;4;fill\nSTRING;5;saxpy2\n"
     "WORK;1;0;0;0;0;0;0;0;0;0;kernel;1;0\nWORK;2;0;0;0;0;0;0;0;0;0;kernel;4;0\n"
@@ -59,13 +59,13 @@ bool equals_nearly(double value, double expected) {
 
 }  // namespace
 
-TEST_CASE("a share has changed where its intervals are apart, and by more than a hundredth") {
+TEST_CASE("a share has changed if its intervals do not overlap and it differs by more than 1%") {
   const std::vector<Run> before = {run_of({{0, 100, 900}})};
   const auto changed = [&](const Counts& counts) {
     const std::vector<Run> after = {run_of({counts})};
     const auto shares = compare::stall_shares(kernel(compare::compare(before, after), "saxpy"));
     REQUIRE(shares.size() == 2);
-    CHECK(shares[0].changed == shares[1].changed);  // one is the rest of the other
+    CHECK(shares[0].changed == shares[1].changed);  // the two shares add up to 1
     return shares[0].changed;
   };
   CHECK_FALSE(changed({0, 100, 900}));
@@ -73,7 +73,7 @@ TEST_CASE("a share has changed where its intervals are apart, and by more than a
   CHECK(changed({0, 200, 800}));
   CHECK(changed({0, 0, 1000}));
   CHECK_FALSE(changed({0, 0, 10}));
-  // What can be seen need not matter.
+  // A significant change may be too small to matter.
   const std::vector<Run> many = {run_of({{0, 1'000'000, 9'000'000}})};
   const std::vector<Run> few_more = {run_of({{0, 1'090'000, 8'910'000}})};
   const auto shares = compare::stall_shares(kernel(compare::compare(many, few_more), "saxpy"));
@@ -82,7 +82,7 @@ TEST_CASE("a share has changed where its intervals are apart, and by more than a
   CHECK_FALSE(wait.changed);
 }
 
-TEST_CASE("shares are of all runs of a side, and as uncertain as slices and runs are apart") {
+TEST_CASE("shares are over all runs of a side, with the dispersion of slices and runs") {
   const std::vector<Run> before = {run_of({{0, 100, 900}, {1, 300, 700}}), run_of({{0, 500, 500}})};
   const std::vector<Run> after = {run_of({{0, 500, 500}})};
   const Comparison all = compare::compare(before, after);
@@ -93,7 +93,7 @@ TEST_CASE("shares are of all runs of a side, and as uncertain as slices and runs
   CHECK(wait.before.samples == 900);
   CHECK(equals_nearly(wait.before.share, 0.3));
   CHECK(equals_nearly(wait.after.share, 0.5));
-  // Three draws of a thousand, a third: 2 degrees of freedom.
+  // Three samples of 1000 with a mean share of 0.3 have 2 degrees of freedom.
   const double dispersion = 2 * 200.0 * 200 / (1000 * 0.3 * 0.7) / 2;
   const analyze::Interval expected = analyze::share_interval(900, 3000, dispersion);
   CHECK(equals_nearly(wait.before.interval.low, expected.low));
@@ -102,7 +102,7 @@ TEST_CASE("shares are of all runs of a side, and as uncertain as slices and runs
   CHECK(wait.before.interval.high > wait.after.interval.low);
 }
 
-TEST_CASE("a kernel that one side has no samples of has no shares, nor one of which too many were dropped") {
+TEST_CASE("a kernel has no shares if a side has no samples or dropped too many") {
   const std::vector<Run> sampled = {run_of({{0, 100, 900}})};
   const auto shares = [&](const std::vector<Run>& after, const std::string& name = "saxpy") {
     return compare::stall_shares(kernel(compare::compare(sampled, after), name)).size();
@@ -114,7 +114,7 @@ TEST_CASE("a kernel that one side has no samples of has no shares, nor one of wh
   CHECK(shares({run_of({{0, 500, 490}}, "LOSS;0;samples_dropped;11\n")}) == 0);
 }
 
-TEST_CASE("a kernel that was renamed takes its samples along") {
+TEST_CASE("a renamed kernel keeps its samples") {
   const std::vector<Run> before = {run_of({{0, 100, 900}})};
   const std::vector<Run> after = {run_of({{0, 800, 200}}, "", 3)};
   const Comparison all = compare::compare(before, after);
@@ -123,11 +123,11 @@ TEST_CASE("a kernel that was renamed takes its samples along") {
   const auto shares = compare::stall_shares(line);
   REQUIRE(shares.size() == 2);
   CHECK(shares[0].changed);
-  CHECK(all.stall_reasons.at(shares[0].reason) == "wait");  // it grew by as much as the other one shrank
+  CHECK(all.stall_reasons.at(shares[0].reason) == "wait");  // "wait" grew by as much as the other reason shrank
   CHECK(equals_nearly(shares[0].before.share + shares[1].before.share, 1));
 }
 
-TEST_CASE("a reason of one side alone is none of the other's samples") {
+TEST_CASE("a reason that only one side has counts as zero on the other") {
   Comparison all;
   all.stall_reasons = {"wait", "barrier"};
   KernelLine line;

@@ -1,5 +1,5 @@
-// Expected values are those of R 4.2.2 (pt, qt, pbeta, digamma, p.adjust, t.test) and of limma 3.54.1
-// (trigammaInverse, fitFDist, eBayes).
+// Expected values come from R 4.2.2 (pt, qt, pbeta, digamma, p.adjust, t.test) and limma 3.54.1 (trigammaInverse,
+// fitFDist, eBayes).
 #include "compare/judge/statistics.h"
 
 #include <cmath>
@@ -22,7 +22,7 @@ bool is_near(double value, double expected, double relative = 1e-9) {
 
 }  // namespace
 
-TEST_CASE("Student's t above a value") {
+TEST_CASE("Student's t has R's upper tail probabilities") {
   CHECK(is_near(student_t_above(2, 8), 0.0402581189786313));
   CHECK(is_near(student_t_above(3.355387, 8), 0.00500000245883666));
   CHECK(is_near(student_t_above(10, 2.5), 0.00222074788365371));
@@ -33,7 +33,7 @@ TEST_CASE("Student's t above a value") {
   CHECK(student_t_above(-kInfinite, 8) == 1);
 }
 
-TEST_CASE("quantiles of Student's t") {
+TEST_CASE("Student's t has R's quantiles") {
   CHECK(is_near(student_t_quantile(0.005, 8), 3.3553873313334));
   CHECK(is_near(student_t_quantile(0.00066666, 20.5), 3.71188976247808));
   CHECK(is_near(student_t_quantile(0.2, 3), 0.978472312363304));
@@ -42,7 +42,7 @@ TEST_CASE("quantiles of Student's t") {
   CHECK(student_t_quantile(0.5, 4) == 0);
 }
 
-TEST_CASE("the incomplete beta function") {
+TEST_CASE("the incomplete beta function has R's values") {
   CHECK(is_near(incomplete_beta(2, 3, 0.3), 0.3483));
   CHECK(is_near(incomplete_beta(0.5, 10, 0.9), 0.99999999998152));
   CHECK(is_near(incomplete_beta(4, 0.5, 0.01), 2.74538135142481e-09));
@@ -50,7 +50,7 @@ TEST_CASE("the incomplete beta function") {
   CHECK(incomplete_beta(2, 3, 1) == 1);
 }
 
-TEST_CASE("digamma, trigamma and its inverse") {
+TEST_CASE("digamma, trigamma and its inverse have R's values") {
   CHECK(is_near(digamma(0.5), -1.96351002602142));
   CHECK(is_near(digamma(4), 1.2561176684318));
   CHECK(is_near(digamma(37.25), 3.60416907300563));
@@ -62,7 +62,7 @@ TEST_CASE("digamma, trigamma and its inverse") {
   CHECK(is_near(trigamma_inverse(1e-5), 100000.499999167, 1e-6));
 }
 
-TEST_CASE("the prior of variances") {
+TEST_CASE("the prior of variances is limma's") {
   const std::vector<double> unlike{1.2, 0.8, 2.5, 0.3, 1.9, 0.6, 4.4, 1.1, 0.9, 3.2};
   const VariancePrior prior = fit_variance_prior(unlike, 8);
   CHECK(is_near(prior.variance, 1.22391508849652, 1e-8));
@@ -77,7 +77,7 @@ TEST_CASE("the prior of variances") {
   CHECK(std::isfinite(fit_variance_prior(std::vector<double>{0, 1, 2}, 8).variance));
 }
 
-TEST_CASE("a moderated t is limma's") {
+TEST_CASE("a moderated t is equal to limma's") {
   const std::vector<std::vector<double>> old_sides{{1, 1.2, 0.9}, {2, 2.1, 1.95}, {0.5, 0.9, 0.1}, {3, 3.05, 2.95}};
   const std::vector<std::vector<double>> new_sides{{1.5, 1.6, 1.4}, {2, 2.2, 2.1}, {0.4, 1.1, 0.3}, {3.3, 3.35, 3.25}};
   std::vector<double> variances;
@@ -96,7 +96,7 @@ TEST_CASE("a moderated t is limma's") {
   }
 }
 
-TEST_CASE("no test has more freedom than all lines together") {
+TEST_CASE("no test has more degrees of freedom than all lines together") {
   const VariancePrior prior = fit_variance_prior(std::vector<double>{1, 1, 1}, 4);
   CHECK(std::isinf(prior.freedom));
   const std::vector<double> side{1, 2, 3};
@@ -104,7 +104,7 @@ TEST_CASE("no test has more freedom than all lines together") {
   CHECK(pooled_difference(side, side).freedom == 4);
 }
 
-TEST_CASE("adjusted for the number of tests") {
+TEST_CASE("p values are adjusted for the number of tests as in R") {
   const std::vector<double> p{0.01, 0.04, 0.03, 0.005, 0.5, 0.02};
   const std::vector<double> bh{0.03, 0.048, 0.045, 0.03, 0.5, 0.04};
   const std::vector<double> by_holm{0.05, 0.09, 0.09, 0.03, 0.5, 0.08};
@@ -116,7 +116,7 @@ TEST_CASE("adjusted for the number of tests") {
   CHECK(holm({}).empty());
 }
 
-TEST_CASE("Welch's test and the pooled one") {
+TEST_CASE("Welch's test and the pooled test have R's results") {
   const std::vector<double> old_side{1.0, 1.2, 0.9, 1.1, 1.05};
   const std::vector<double> new_side{1.3, 1.25, 1.6, 1.35, 1.2};
   const EstimatedDifference welch = welch_difference(old_side, new_side);
@@ -132,7 +132,7 @@ TEST_CASE("Welch's test and the pooled one") {
   CHECK(is_near(uneven.mean + uneven.margin(0.025), 0.607460517360157, 1e-8));
 }
 
-TEST_CASE("runs that do not vary at all") {
+TEST_CASE("runs without any variance give p values of 0 or 1") {
   const std::vector<double> one{1, 1, 1};
   const std::vector<double> other{2, 2, 2};
   CHECK(welch_difference(one, other).p_above() == 0);
@@ -140,10 +140,10 @@ TEST_CASE("runs that do not vary at all") {
   CHECK(welch_difference(one, one).margin(0.025) == 0);
 }
 
-TEST_CASE("a permutation test counts all splits, or draws some") {
+TEST_CASE("a permutation test counts all splits, or draws a random subset of them") {
   const std::vector<double> old_side{1.0, 1.2, 0.9, 1.1, 1.05};
   const std::vector<double> new_side{1.3, 1.25, 1.6, 1.35, 1.2};
-  CHECK(is_near(permutation_p(old_side, new_side, 1), 2.0 / 252));  // the two 1.2 can change sides
+  CHECK(is_near(permutation_p(old_side, new_side, 1), 2.0 / 252));  // the two values of 1.2 can switch sides
 
   std::vector<double> low(20);
   std::vector<double> high(20);
@@ -158,7 +158,7 @@ TEST_CASE("a permutation test counts all splits, or draws some") {
   CHECK(permutation_p(low, low, 7) > 0.4);
 }
 
-TEST_CASE("the effect that a test finds") {
+TEST_CASE("the detectable effect has the requested power") {
   // qt(0.995, 8) + qt(0.8, 8)
   const EstimatedDifference difference{.mean = 0, .error = 1, .freedom = 8};
   CHECK(is_near(difference.detectable(0.005, 0.8), 4.2442768491, 1e-9));

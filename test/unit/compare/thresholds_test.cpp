@@ -20,7 +20,7 @@ std::string message_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a file of thresholds") {
+TEST_CASE("a file of thresholds is parsed, with its expired lines") {
   std::vector<std::string> expired;
   const auto parsed = parse_thresholds(
       "# what may be slower\n"
@@ -52,7 +52,7 @@ TEST_CASE("a file of thresholds") {
   CHECK(parsed->find("decode") == nullptr);
 }
 
-TEST_CASE("what is no threshold names its line") {
+TEST_CASE("an invalid threshold is an error with its line") {
   CHECK(message_of("a 5% x\nb\n") == "gate.txt:2: the percentage is missing");
   CHECK(message_of("b 5 because") == "gate.txt:1: '5' is no percentage such as 5%");
   CHECK(message_of("b -5% because") == "gate.txt:1: '-5%' is no percentage such as 5%");
@@ -68,16 +68,16 @@ TEST_CASE("what is no threshold names its line") {
   CHECK(message_of("b 5\x1b[31m% x").find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("globs know * and ? only") {
+TEST_CASE("globs support only * and ?") {
   CHECK(glob_matches("*", ""));
   CHECK(glob_matches("a*c", "abbc"));
   CHECK(glob_matches("a*c*", "abcbd"));
   CHECK_FALSE(glob_matches("a*c", "abcd"));
   CHECK(glob_matches("a?c", "abc"));
   CHECK_FALSE(glob_matches("a?c", "ac"));
-  CHECK(glob_matches("[copy HtoD]", "[copy HtoD]"));  // a kernel's name always matches itself
+  CHECK(glob_matches("[copy HtoD]", "[copy HtoD]"));  // the name of a kernel always matches itself
   CHECK_FALSE(glob_matches("[copy HtoD]", "c"));
   CHECK_FALSE(glob_matches("", "a"));
-  // Quick, although each star could take any part of it.
+  // This is fast, although each star could match any part.
   CHECK_FALSE(glob_matches("*a*a*a*a*a*a*a*a*a*a*a*a*b", std::string(100'000, 'a')));
 }
