@@ -1,5 +1,5 @@
-// Each output of small made-up verdicts, against the files of test/golden/check. GPUPROF_UPDATE_GOLDEN=1 rewrites them;
-// look at the difference before it is committed.
+// Compares each output of small, constructed verdicts with the files of test/golden/check. GPUPROF_UPDATE_GOLDEN=1
+// rewrites them; review the difference before you commit it.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -61,7 +61,7 @@ class Made {
     std::map<uint32_t, uint64_t> by_reason;
   };
 
-  // Of the kernel that was made last.
+  // Sets the stall samples of the last kernel.
   void stalls(const Samples& before, const Samples& after) {
     for (const Samples* samples : {&before, &after}) {
       StallSums& sums = comparison.kernels.back().stalls[samples == &before ? 0 : 1];
@@ -88,7 +88,7 @@ class Made {
     return finding;
   }
 
-  Made(Made&&) = default;  // the facts stay where they are; a copy would point at those of another
+  Made(Made&&) = default;  // A move keeps the addresses of the facts; a copy would point at the facts of the original.
   Made& operator=(Made&&) = default;
   ~Made() = default;
 
@@ -125,7 +125,8 @@ Made regression() {
   made.kernel("rope_kernel", Verdict::appeared, 0, 0.3e6);
   made.kernel("old_rope_kernel", Verdict::gone, 0.3e6, 0);
   made.kernel("adam_step", Verdict::faster, 0.9e6, 0.8e6);
-  made.stalls({100, {{0, 90}, {2, 10}}}, {100, {{0, 10}, {2, 90}}});  // nobody asks why
+  made.stalls({100, {{0, 90}, {2, 10}}},
+              {100, {{0, 10}, {2, 90}}});  // not reported, as this kernel's verdict is `same`
   made.kernel("[copy HtoD]", Verdict::same, 0.2e6, 0.2e6);
   return made;
 }
@@ -152,7 +153,7 @@ Made inconclusive() {
   return made;
 }
 
-// What an attacker would call a kernel, a function and a file.
+// Builds a verdict whose kernel, function and file names an attacker has chosen.
 Made hostile() {
   const std::string name =
       "\x1b[31m<script>alert(1)</script>]]>&amp;|@team `x` ![a](b)\n::error::%0A\xff\xe2\x80\xae\xef\xbf\xbf\"'";
@@ -193,7 +194,7 @@ void check_file(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the outputs of check") {
+TEST_CASE("the outputs of check are those of the golden files") {
   const std::vector<std::pair<std::string, Made (*)()>> cases{{"regression", regression},
                                                               {"pass", pass},
                                                               {"inconclusive", inconclusive},
@@ -212,7 +213,7 @@ TEST_CASE("the outputs of check") {
   }
 }
 
-TEST_CASE("no foreign byte reaches a terminal, and a screen is enough") {
+TEST_CASE("the text output escapes foreign control bytes and fits the width") {
   for (const size_t width : {1, 40, 80, 200}) {
     const Made made = hostile();
     const std::string text =
@@ -232,7 +233,7 @@ TEST_CASE("no foreign byte reaches a terminal, and a screen is enough") {
   CHECK(lines <= 50);
 }
 
-TEST_CASE("nothing at all has outputs, too") {
+TEST_CASE("empty comparisons have outputs, too") {
   const Comparison runs;
   const Judgement found;
   for (const auto put : {output::check_markdown, output::check_json, output::check_junit, output::check_annotations}) {

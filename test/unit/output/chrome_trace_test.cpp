@@ -1,5 +1,4 @@
-// The structure of traces is checked by test/golden/options/check_chrome.py; here, that nothing in a profile breaks
-// them.
+// test/golden/options/check_chrome.py checks the structure of traces. These tests check that no profile breaks a trace.
 #include "output/chrome_trace.h"
 
 #include <nlohmann/json.hpp>
@@ -74,12 +73,12 @@ TEST_CASE("a trace shows every event, call and range once") {
   }
 }
 
-TEST_CASE("a damaged profile makes a trace that can be read") {
+TEST_CASE("a damaged profile makes a valid trace") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     INFO("seed " << seed);
     const Exported trace = exported(test::damaged(test::RandomProfile(seed % 20).text, seed));
     if (trace.text.empty()) {
-      continue;  // it is the first line that was damaged, and the profile is refused
+      continue;  // the first line was damaged, so the profile was rejected
     }
     CHECK(nlohmann::json::accept(trace.text));
   }
@@ -94,7 +93,7 @@ TEST_CASE("a trace ends with the first failure of its file") {
   CHECK(finished.error().message == "disk full");
 }
 
-TEST_CASE("the stack of an event is that of a flame graph") {
+TEST_CASE("the stack of an event is that of the flame graph") {
   const std::string defined =
       "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;ioctl\nFRAME;1;native;2;0;0;0;0;0\n"
       "FRAME;2;kernel;3;0;0;0;0;0\nUSTACK;1;1\nKSTACK;1;2\nPROCESS;1;100;1;1;1;0;0;0\n"

@@ -1,5 +1,4 @@
-// Bytes of what formats are made of; the formats themselves are read by programs that are not ours, in
-// test/runtime/export.
+// Tests the building blocks of formats. Third-party programs read the formats themselves in test/runtime/export.
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +20,7 @@
 using namespace gpuprof;
 using output::Protobuf;
 
-TEST_CASE("fields of a protocol buffer") {
+TEST_CASE("fields of a protocol buffer are encoded as its specification says") {
   std::string out;
   Protobuf message(out);
   message.number(1, 0);
@@ -43,8 +42,8 @@ TEST_CASE("fields of a protocol buffer") {
   CHECK(out == "\x80\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
 }
 
-TEST_CASE("what gzip has compressed is what was given to it") {
-  // Read again as a profile is, which is unpacked on its way.
+TEST_CASE("text compressed by gzip is unpacked to the same text") {
+  // The profile reader unpacks its input.
   std::string profile = "GPUPROF;3.0\n";
   for (int i = 0; i < 100'000; ++i) {
     profile += "META;key;" + std::to_string(i * 7919) + "\n";
@@ -62,7 +61,7 @@ TEST_CASE("what gzip has compressed is what was given to it") {
   CHECK(test::rewritten(packed).size() == profile.size());
 }
 
-TEST_CASE("a failed stream ends the compressing") {
+TEST_CASE("a failed stream ends the compression") {
   TextStream out([](std::string_view /*unused*/) { return Status(Error{"full"}); });
   output::Gzip gzip(out);
   std::string noise;
@@ -78,7 +77,7 @@ TEST_CASE("a failed stream ends the compressing") {
 
 namespace {
 
-// What a Perfetto trace counts, of a profile that may be damaged.
+// Counts the events that a Perfetto trace takes from a profile, which may be damaged.
 uint64_t exported_events(const std::string& profile) {
   auto reader = test::open_text(profile, true);
   if (!reader) {
@@ -102,7 +101,7 @@ uint64_t exported_events(const std::string& profile) {
 
 }  // namespace
 
-TEST_CASE("a Perfetto trace takes every event of any profile") {
+TEST_CASE("a Perfetto trace has every event of a random profile") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     INFO("seed " << seed);
     const test::RandomProfile random(seed);
@@ -111,7 +110,7 @@ TEST_CASE("a Perfetto trace takes every event of any profile") {
   }
 }
 
-TEST_CASE("a call stack of a Perfetto trace parts user and kernel frames as a flame graph does") {
+TEST_CASE("a call stack of a Perfetto trace separates user and kernel frames like a flame graph") {
   auto reader = test::open_text(
       "GPUPROF;3.0\nSTRING;1;outer\nSTRING;2;ioctl\nFRAME;1;native;1;0;0;0;0;0\nFRAME;2;kernel;2;0;0;0;0;0\n"
       "USTACK;1;1\nKSTACK;1;2\n");
@@ -132,7 +131,7 @@ TEST_CASE("a call stack of a Perfetto trace parts user and kernel frames as a fl
   CHECK(written.find("ioctl", separator) != std::string::npos);
 }
 
-TEST_CASE("a Perfetto trace that cannot be written says so") {
+TEST_CASE("a Perfetto trace that cannot be written is an error") {
   const test::RandomProfile random(1);
   auto reader = test::open_text(random.text);
   REQUIRE(reader);
@@ -152,7 +151,7 @@ TEST_CASE("a Perfetto trace that cannot be written says so") {
   CHECK(!status == (random.events > 0));
 }
 
-TEST_CASE("pprof's numbers have a sign") {
+TEST_CASE("a profile whose weights exceed the signed 64 bits of pprof is rejected") {
   auto reader = test::open_text(
       "GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;1;9223372036854775807;9223372036854775807;"
       "9223372036854775807;0;0;0\n");
@@ -167,7 +166,7 @@ TEST_CASE("pprof's numbers have a sign") {
 
 namespace {
 
-// Works on `count` devices with names of `name_bytes` each; each device has two works.
+// Builds a profile of `count` devices with names of `name_bytes` each. Each device has two works.
 std::string profile_of_devices(size_t count, size_t name_bytes) {
   std::string text = "GPUPROF;3.0\n";
   for (size_t i = 1; i <= count; ++i) {
@@ -193,9 +192,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("rows have the names of their devices, also where there are more than are kept") {
+TEST_CASE("rows have the names of their devices, even beyond the capacity of the name cache") {
   constexpr size_t kDevices = 300;
-  constexpr size_t kNameBytes = size_t{100} << 10U;  // more than is shown of a name, and 300 of them more than is kept
+  constexpr size_t kNameBytes = size_t{100} << 10U;  // exceeds the shown length of a name; 300 of them exceed the cache
   static_assert(kDevices * (size_t{64} << 10U) > output::FactTexts::kMostBytes);
   auto reader = test::open_text(profile_of_devices(kDevices, kNameBytes));
   REQUIRE(reader);
@@ -210,7 +209,7 @@ TEST_CASE("rows have the names of their devices, also where there are more than 
   }
 }
 
-TEST_CASE("a database that would be too large names that as the reason, whatever it was that did not fit") {
+TEST_CASE("a database that would be too large is an error with that reason") {
   std::string text = "GPUPROF;3.0\nSTRING;1;f\nFRAME;1;native;1;0;0;0;0;0x10\n";
   constexpr size_t kStacks = 500;
   for (size_t i = 1; i <= kStacks; ++i) {

@@ -16,11 +16,11 @@ constexpr WeightChoice kNs{WeightKind::time, TimeUnit::ns};
 constexpr WeightChoice kUs{WeightKind::time, TimeUnit::us};
 }  // namespace
 
-TEST_CASE("an empty tree folds to nothing") {
+TEST_CASE("an empty tree has no folded lines") {
   CHECK(folded(FlameTree(), kNs).empty());
 }
 
-TEST_CASE("suffixes tell what a frame is") {
+TEST_CASE("suffixes show the class of a frame") {
   FlameTree tree;
   NodeId node = tree.child(FlameTree::kRoot, "app", FrameClass::process);
   node = tree.child(node, "main", FrameClass::native);
@@ -38,7 +38,7 @@ TEST_CASE("suffixes tell what a frame is") {
   CHECK(folded(tree, {WeightKind::bytes}) == path + "3\n");
 }
 
-TEST_CASE("a name can not break a line or a frame") {
+TEST_CASE("a name cannot break a line or a frame") {
   FlameTree tree;
   NodeId node = tree.child(FlameTree::kRoot, "a;b\nc\r\td", FrameClass::native);
   node = tree.child(node, std::string_view("nul\0", 4), FrameClass::native);
@@ -58,7 +58,7 @@ TEST_CASE("lines are sorted bytewise, whatever the order of the tree") {
   CHECK(folded(tree, kNs) == "B 1\na 1\na b 1\na;x 1\nb 1\n\xc3\xa9 1\n");
 }
 
-TEST_CASE("frames that look the same share a line") {
+TEST_CASE("frames with equal labels share a line") {
   FlameTree tree;
   tree.add(tree.child(FlameTree::kRoot, "x;y", FrameClass::native), {.ns = 1});
   tree.add(tree.child(FlameTree::kRoot, "x:y", FrameClass::inlined), {.ns = 2});
@@ -70,7 +70,7 @@ TEST_CASE("remainders are carried from line to line") {
   for (const char* name : {"a", "b", "c", "d"}) {
     tree.add(tree.child(FlameTree::kRoot, name, FrameClass::native), {.ns = 600});
   }
-  // 600, 1200, 1800, 2400: the line that crosses a microsecond gets it.
+  // The sums are 600, 1200, 1800, 2400: the line that crosses a microsecond gets it.
   CHECK(folded(tree, kUs) == "b 1\nd 1\n");
   CHECK(folded(tree, kNs) == "a 600\nb 600\nc 600\nd 600\n");
 }
@@ -82,7 +82,7 @@ TEST_CASE("large numbers are exact") {
   CHECK(folded(tree, kUs) == "a 18446744073709551\n");
 }
 
-TEST_CASE("a deep stack and its shallow neighbours keep their order") {
+TEST_CASE("a deep stack and its shallow neighbours are sorted") {
   FlameTree tree;
   NodeId node = FlameTree::kRoot;
   std::string path;

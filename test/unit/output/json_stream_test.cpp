@@ -11,14 +11,14 @@
 using namespace gpuprof;
 using namespace gpuprof::output;
 
-TEST_CASE("any bytes are a string of JSON") {
+TEST_CASE("any bytes become a valid JSON string") {
   CHECK(json_string("") == R"("")");
   CHECK(json_string("a \"b\" \\c</script>") == R"("a \"b\" \\c</script>")");
   CHECK(json_string("h\xC3\xA9llo \xE2\x82\xAC") == "\"h\xC3\xA9llo \xE2\x82\xAC\"");
   CHECK(json_string("\xFF\xC3(") == R"("\\xff\\xc3(")");
   CHECK(json_string("\x1B[31m\n\x7F") == R"("\\x1b[31m\\x0a\\x7f")");
   CHECK(json_string(std::string("nul\0byte", 8)) == R"("nul\\x00byte")");
-  CHECK(json_string("\xE2\x80\xAE") == R"("\\xe2\\x80\\xae")");  // right to left from here on
+  CHECK(json_string("\xE2\x80\xAE") == R"("\\xe2\\x80\\xae")");  // right-to-left override
   std::string all;
   for (int byte = 0; byte < 256; ++byte) {
     all += static_cast<char>(byte);
@@ -26,12 +26,12 @@ TEST_CASE("any bytes are a string of JSON") {
   CHECK(nlohmann::json::accept(json_string(all)));
 }
 
-TEST_CASE("a value with bytes that are not UTF-8 is written all the same") {
+TEST_CASE("a value with bytes that are not UTF-8 is written with replacement characters") {
   CHECK(json_text(Json{{"a\xFF", "b\xC3("}}) == "{\"a\xEF\xBF\xBD\":\"b\xEF\xBF\xBD(\"}");
   CHECK(json_text(Json{{"a", 1}}, 2) == "{\n  \"a\": 1\n}");
 }
 
-TEST_CASE("members have commas between them, and numbers of 64 bits are exact") {
+TEST_CASE("members are separated by commas, and 64-bit numbers are exact") {
   std::string out;
   {
     JsonObject object(out);
@@ -47,7 +47,7 @@ TEST_CASE("members have commas between them, and numbers of 64 bits are exact") 
                R"("value":{"z":18446744073709551615,"a":[1,2]},"empty":{}})");
 }
 
-TEST_CASE("a path is written in pieces, however long its frames are") {
+TEST_CASE("a path is written in pieces, even with very long frames") {
   const std::string frame(2 * kMostShownBytes, 'f');
   const std::vector<std::string_view> frames(100, frame);
   size_t written = 0;

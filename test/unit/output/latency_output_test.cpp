@@ -81,13 +81,13 @@ TEST_CASE("a percentile is never too low, and at most an eighth too high") {
     CHECK(got <= stats.max_ns);
   }
   CHECK(stats.max_ns == 1000);
-  // one value is all of its percentiles
+  // A single value is equal to all of its percentiles.
   const auto one = latency_lines(read(kBase + latency(1, "call_to_start", {777})), {});
   CHECK(one[0].phases[3].p50_ns == 777);
   CHECK(one[0].phases[3].p99_ns == 777);
 }
 
-TEST_CASE("the table has a row for each power of two and a column for each phase that there is") {
+TEST_CASE("the table has a row for each power of two and a column for each phase with values") {
   const auto rows =
       read(kBase + latency(1, "call_to_start", {0, 5, 6, 1000, 1023, 1024}) + latency(1, "submitted_to_start", {600}));
   const std::string table =
@@ -104,7 +104,7 @@ TEST_CASE("the table has a row for each power of two and a column for each phase
   }
 }
 
-TEST_CASE("latencies as JSON hold every bucket") {
+TEST_CASE("latencies in JSON have every bucket") {
   const auto rows = read(kBase + latency(1, "call_to_start", {5, 600}));
   CHECK(collect_text([&](TextStream& out) { output::latency_json(latency_lines(rows, {.paths = true}), out); }) ==
         "{\"schema_version\":1,\"latencies\":[{\"name\":\"gemm\",\"process\":\"app\",\"path\":[\"main\"],\"phases\":{"

@@ -1,5 +1,4 @@
-// Slices of a Perfetto track, as Perfetto itself reads them: the end of a slice has no name, and ends the innermost
-// one.
+// In a Perfetto track, the end of a slice has no name and ends the innermost slice. These tests follow that rule.
 #include "output/export/perfetto_tracks.h"
 
 #include <algorithm>
@@ -16,7 +15,8 @@ namespace {
 
 using Slice = std::pair<uint64_t, uint64_t>;  // start and end
 
-// Whether each slice ends when it did: events by their times, those of one time as in the file.
+// Returns whether each slice ends at its own time. Events are ordered by time, and equal times by their order in the
+// file.
 bool each_ends_in_time(const std::vector<Slice>& slices) {
   struct Event {
     uint64_t ns;
@@ -42,7 +42,7 @@ bool each_ends_in_time(const std::vector<Slice>& slices) {
   return open.empty();
 }
 
-// Those of the slices that one lane takes.
+// Returns the slices that one lane accepts.
 std::vector<Slice> taken(const std::vector<Slice>& slices) {
   NestingLane lane;
   std::vector<Slice> kept;
@@ -53,19 +53,19 @@ std::vector<Slice> taken(const std::vector<Slice>& slices) {
 
 }  // namespace
 
-TEST_CASE("slices of one start that cross another one go elsewhere") {
+TEST_CASE("slices with equal starts that overlap another slice are rejected by the lane") {
   const std::vector<Slice> nested{{0, 100}, {0, 100}, {0, 30}, {10, 20}, {10, 10}, {40, 60}, {60, 100}};
   CHECK(taken(nested) == nested);
-  // Within a longer one of its start, but across one that begins later;
+  // The slice is inside of a longer one with the same start, but overlaps one that begins later.
   CHECK(taken({{0, 100}, {10, 50}, {0, 30}}) == std::vector<Slice>{{0, 100}, {10, 50}});
-  // across the shorter one of a start;
+  // The slice overlaps the shorter one of two with the same start.
   CHECK(taken({{0, 100}, {0, 30}, {10, 50}}) == std::vector<Slice>{{0, 100}, {0, 30}});
-  // and one that begins with a shorter one before it, as the end of that would be its own.
+  // The slice begins with a shorter one before it, whose end would end this slice.
   CHECK(taken({{0, 100}, {0, 30}, {0, 50}}) == std::vector<Slice>{{0, 100}, {0, 30}});
   CHECK(taken({{UINT64_MAX, UINT64_MAX}, {0, UINT64_MAX}}) == std::vector<Slice>{{UINT64_MAX, UINT64_MAX}});
 }
 
-TEST_CASE("whatever comes, a lane's slices nest") {
+TEST_CASE("a lane's slices nest for random input") {
   std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same in each run
   size_t kept = 0;
   for (int round = 0; round < 20'000; ++round) {
@@ -81,5 +81,5 @@ TEST_CASE("whatever comes, a lane's slices nest") {
     REQUIRE(each_ends_in_time(lane));
     REQUIRE(!lane.empty());
   }
-  CHECK(kept > 40'000);  // it does not refuse them all
+  CHECK(kept > 40'000);  // the lane must not reject everything
 }

@@ -1,4 +1,4 @@
-// What the golden reports do not show: colours, extreme numbers, widths.
+// Tests what the golden reports do not show: colours, extreme numbers, widths.
 #include "output/report/report.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ GPU;0;2;2;2000;1000;1000;0;0;0
 
 }  // namespace
 
-TEST_CASE("A duration that is longer than a column is told in hours") {
+TEST_CASE("a duration that is longer than a column is shown in hours") {
   CHECK(output::short_duration(0) == "0 ns");
   CHECK(output::short_duration(1'230'000) == "1.23 ms");
   CHECK(output::short_duration(9'998'000'000'000) == "9,998 s");
@@ -52,19 +52,19 @@ TEST_CASE("A duration that is longer than a column is told in hours") {
   CHECK(output::short_duration(UINT64_MAX) == "5.1M h");
 }
 
-TEST_CASE("A path is cut at its front") {
+TEST_CASE("a path is cut at its front") {
   CHECK(output::cut_front("/src/train.py:17", 16) == "/src/train.py:17");
   CHECK(output::cut_front("/src/train.py:17", 15) == ".../train.py:17");
   CHECK(output::cut_front("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F", 4) == "\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F");
   CHECK(output::cut_front("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\x9F-", 4) == "...-");
 }
 
-TEST_CASE("Colours are there when they are asked for, and nowhere else") {
+TEST_CASE("colours are used only if they are requested") {
   const analyze::Aggregate rows = read_all(kTwoKernels);
   CHECK(report(rows, {.colors = false}).find('\033') == std::string::npos);
   const std::string colored = report(rows, {.colors = true});
   CHECK(colored.find("\033[1mTop kernels and copies\033[0m") != std::string::npos);
-  // Whatever is switched on is switched off in its line.
+  // Each colour that a line switches on is switched off in the same line.
   std::istringstream lines(colored);
   for (std::string line; std::getline(lines, line);) {
     const size_t last = line.rfind("\033[");
@@ -72,7 +72,7 @@ TEST_CASE("Colours are there when they are asked for, and nowhere else") {
   }
 }
 
-TEST_CASE("The standard deviation is that of single calls, and unknown where the profile has no squares") {
+TEST_CASE("the standard deviation is that of single calls, and unknown without squares") {
   const analyze::Aggregate rows = read_all(kTwoKernels);
   const analyze::Summary summary = analyze::summarize(rows);
   REQUIRE(summary.work.size() == 2);
@@ -80,7 +80,7 @@ TEST_CASE("The standard deviation is that of single calls, and unknown where the
   CHECK(summary.work[1].deviation_ns == 11);  // sqrt(3000 / 4 - 25 * 25)
 }
 
-TEST_CASE("Two names of a table that look the same when shortened keep what tells them apart") {
+TEST_CASE("names that would be equal when shortened keep the parts that differ") {
   const analyze::Aggregate rows = read_all(R"(GPUPROF;3.0
 STRING;1;void ns::f(int)
 STRING;2;void ns::f(float)
@@ -99,7 +99,7 @@ GPU;0;3;1;10;10;10;100;0;0
   CHECK(text.find("  ns::g\n") != std::string::npos);
 }
 
-TEST_CASE("Frames that tell nothing are left out, but not where all are asked for") {
+TEST_CASE("uninformative frames are hidden, unless all frames are requested") {
   const analyze::Aggregate rows = read_all(R"(GPUPROF;3.0
 STRING;1;k
 STRING;2;_start
@@ -123,7 +123,7 @@ GPU;0;1;1;10;10;10;100;0;0
         std::string::npos);
 }
 
-TEST_CASE("Tables give up lines until the report has as many as asked for, and say so") {
+TEST_CASE("tables drop lines until the report fits the requested height, and say so") {
   std::string text = "GPUPROF;3.0\nPROCESS;1;1;0;0;0;0;0;0\n";
   for (int i = 1; i <= 40; ++i) {
     const std::string n = std::to_string(i);
@@ -139,7 +139,7 @@ TEST_CASE("Tables give up lines until the report has as many as asked for, and s
   CHECK(least.find("Top call paths (1 of 40)") != std::string::npos);
 }
 
-TEST_CASE("Kernels, the program's functions and call paths are what a short report keeps longest") {
+TEST_CASE("kernels, the program's functions and call paths stay longest in a short report") {
   analyze::Summary summary;
   summary.timed = true;
   summary.total.ns = 100;
@@ -175,7 +175,7 @@ TEST_CASE("Kernels, the program's functions and call paths are what a short repo
   CHECK(summary.call_paths.size() == 1);
 }
 
-TEST_CASE("What has less than a hundredth of all is given up before anything else") {
+TEST_CASE("lines with less than one percent are dropped first") {
   analyze::Summary summary;
   summary.timed = true;
   summary.total.ns = 1000;
@@ -189,7 +189,7 @@ TEST_CASE("What has less than a hundredth of all is given up before anything els
   CHECK(summary.waits.size() == 1);
 }
 
-TEST_CASE("What is sorted by decides what comes first") {
+TEST_CASE("the sort key decides the order") {
   const analyze::Aggregate rows = read_all(kTwoKernels);
   const auto first = [&rows](analyze::SortBy sort) {
     const analyze::Summary summary = analyze::summarize(rows, {.limits = {.work = 1}, .sort = sort});
@@ -203,7 +203,7 @@ TEST_CASE("What is sorted by decides what comes first") {
   CHECK(first(analyze::SortBy::max) == "slow");
 }
 
-TEST_CASE("No line of any report is wider than asked for, and none has a byte that a terminal obeys") {
+TEST_CASE("a report never exceeds its width or contains terminal control bytes") {
   for (unsigned seed = 0; seed < 30; ++seed) {
     const analyze::Aggregate rows = read_all(test::RandomProfile(seed).text);
     for (const size_t width : {size_t{80}, size_t{132}}) {

@@ -29,7 +29,7 @@ size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// The picture without the script and the style sheet, which have tests of their own in a browser.
+// Removes the script and the style sheet, which are tested in a browser.
 std::string without_bodies(std::string text) {
   for (const auto& [open, close] :
        std::map<std::string, std::string>{{"<style>", "</style>"}, {"<script>", "</script>"}}) {
@@ -84,7 +84,7 @@ std::vector<Box> boxes(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("svg: a small graph, byte for byte") {
+TEST_CASE("svg: a small graph is equal to the golden file") {
   const auto path = (std::filesystem::path(GPUPROF_TEST_DATA) / "../../../golden/svg/tiny.svg").lexically_normal();
   const std::string got = without_bodies(svg(tiny_tree(), tiny_options()));
   if (std::getenv("GPUPROF_UPDATE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << got;
@@ -95,19 +95,19 @@ TEST_CASE("svg: a small graph, byte for byte") {
   CHECK(got == expected.str());
 }
 
-TEST_CASE("svg: the order in which a tree was made does not show") {
+TEST_CASE("svg: the order of insertion into the tree does not matter") {
   CHECK(svg(tiny_tree(), tiny_options()) == svg(tiny_tree(true), tiny_options()));
 }
 
-TEST_CASE("svg: refers to nothing outside itself") {
+TEST_CASE("svg: the picture refers to no external resource") {
   const std::string text = svg(tiny_tree(), tiny_options());
-  CHECK(count_of(text, "http") == 3);  // the names of the SVG namespace, twice, and of XHTML: never fetched
+  CHECK(count_of(text, "http") == 3);  // the namespace of SVG (twice) and of XHTML, which are never fetched
   CHECK(count_of(text, "@import") == 0);
   CHECK(count_of(text, "url(") == 0);
-  CHECK(count_of(text, "href") == count_of(text, "href: address"));  // of the file that the script makes
+  CHECK(count_of(text, "href") == count_of(text, "href: address"));  // in the file that the script creates
 }
 
-TEST_CASE("svg: widths of siblings add up to their parent's") {
+TEST_CASE("svg: the widths of siblings add up to their parent's width") {
   FlameTree tree;
   const NodeId app = tree.child(FlameTree::kRoot, "app", FrameClass::process);
   for (int i = 0; i < 97; ++i) {
@@ -120,7 +120,7 @@ TEST_CASE("svg: widths of siblings add up to their parent's") {
   for (const auto& [y, width] : by_row) CHECK(std::abs(width - 1180) < 0.001);
 }
 
-TEST_CASE("svg: narrow frames are not drawn, yet their data is there and the total holds") {
+TEST_CASE("svg: narrow frames are not drawn, but their data and weight are kept") {
   FlameTree tree;
   tree.add(tree.child(FlameTree::kRoot, "wide", FrameClass::gpu), {1'000'000, 1, 0});
   tree.add(tree.child(FlameTree::kRoot, "narrow", FrameClass::gpu), {10, 1, 0});
@@ -142,7 +142,7 @@ TEST_CASE("svg: the weight decides the widths and the first number") {
   CHECK(text.find("2 samples, 40.00% of total") != std::string::npos);
   options.weight.kind = WeightKind::bytes;
   const std::string bytes = svg(tiny_tree(), options);
-  CHECK(bytes.find("saxpy") == std::string::npos);  // it moved none
+  CHECK(bytes.find("saxpy") == std::string::npos);  // the kernel moved no bytes
   CHECK(bytes.find("4.00 KiB (4,096 bytes), 100.00% of total") != std::string::npos);
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("svg: hostile names and options stay text") {
   CHECK(text.find("\\u003cscript\\u003ealert(1)") != std::string::npos);
 }
 
-TEST_CASE("svg: frames of which a part was left out are told") {
+TEST_CASE("svg: frames with omitted children are marked") {
   FlameTree tree;
   const NodeId whole = tree.child(FlameTree::kRoot, "whole", FrameClass::native);
   tree.add(tree.child(whole, "callee", FrameClass::gpu), {600, 1, 0});
@@ -174,7 +174,7 @@ TEST_CASE("svg: frames of which a part was left out are told") {
   CHECK(svg(tree, options).find("\"cut\":[1],") != std::string::npos);
 }
 
-TEST_CASE("html: only our own scripts may run, and names stay text") {
+TEST_CASE("html: only gpuprof's own scripts may run, and names stay text") {
   const std::string attack = "</td></script>]]><script>alert(1)</script>\"'&\x01\xff<style><![CDATA[x]]></style>";
   gpuprof::analyze::Summary summary;
   summary.timed = true;
@@ -191,14 +191,14 @@ TEST_CASE("html: only our own scripts may run, and names stay text") {
   CHECK(text.find('\x01') == std::string::npos);
   CHECK(text.find('\xff') == std::string::npos);
   CHECK(text.find("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ") != std::string::npos);
-  std::string bare = text;  // but for the name of SVG's namespace there is no address in it
+  std::string bare = text;  // Apart from the SVG namespace, the page has no address.
   for (size_t at = bare.find("http://www.w3.org/"); at != std::string::npos; at = bare.find("http://www.w3.org/")) {
     bare.erase(at, 7);
   }
   CHECK(bare.find("://") == std::string::npos);
 }
 
-TEST_CASE("html: tables say what they are not, and what is missing") {
+TEST_CASE("html: tables report cut rows and missing data") {
   gpuprof::analyze::Summary summary;
   summary.timed = true;
   summary.work.push_back({.work = "one", .weight = {5, 1, 0}});
@@ -215,13 +215,13 @@ TEST_CASE("html: tables say what they are not, and what is missing") {
   CHECK(lossy.find("<p>bad lines skipped: 1</p>") != std::string::npos);
 }
 
-TEST_CASE("svg: an empty tree says so") {
+TEST_CASE("svg: an empty tree shows a note") {
   const std::string text = svg(FlameTree(), {});
   CHECK(text.find("Nothing to show") != std::string::npos);
   CHECK(boxes(text).size() == 1);
 }
 
-TEST_CASE("svg: limits hold and are told") {
+TEST_CASE("svg: limits are applied and reported") {
   FlameTree tree;
   NodeId at = FlameTree::kRoot;
   for (int level = 0; level < 50; ++level) {
@@ -264,7 +264,7 @@ TEST_CASE("svg: limits keep the heaviest frames and their parents") {
   CHECK(boxes(svg(tree, options)).size() <= 10);
 }
 
-TEST_CASE("svg: sums that overflow stay at the maximum") {
+TEST_CASE("svg: sums that overflow are capped at the maximum") {
   FlameTree tree;
   for (const char* name : {"a", "b", "c"}) {
     tree.add(tree.child(FlameTree::kRoot, name, FrameClass::gpu), {UINT64_MAX - 1, UINT64_MAX, UINT64_MAX});
@@ -275,7 +275,7 @@ TEST_CASE("svg: sums that overflow stay at the maximum") {
   for (const Box& box : boxes(svg(tree, {}))) CHECK(box.x + box.width <= 1190.001);
 }
 
-TEST_CASE("svg text: printable") {
+TEST_CASE("svg text: control characters and malformed UTF-8 are replaced") {
   CHECK(printable("a\tb\nc\x07 d\x7f") == "a b c d");
   CHECK(printable("\xC3\xA9\xE6\x97\xA5\xF0\x9F\x94\xA5") == "\xC3\xA9\xE6\x97\xA5\xF0\x9F\x94\xA5");
   const std::string bad = "\xEF\xBF\xBD";
@@ -290,12 +290,12 @@ TEST_CASE("svg text: printable") {
   CHECK(printable(std::string("\0x", 2)) == "x");
 }
 
-TEST_CASE("svg text: escapes") {
+TEST_CASE("svg text: special characters of XML and JSON are escaped") {
   CHECK(xml_escaped("<a href=\"b\">&'") == "&lt;a href=&quot;b&quot;&gt;&amp;&#39;");
   CHECK(json_quoted("<\"\\>&") == R"("\u003c\"\\\u003e\u0026")");
 }
 
-TEST_CASE("svg text: cuts") {
+TEST_CASE("svg text: a long text is cut to a number of columns") {
   CHECK(cut_to_columns("kernel", 6) == "kernel");
   CHECK(cut_to_columns("kernels", 6) == "kerne\xE2\x80\xA6");
   CHECK(cut_to_columns("kernels", 4).empty());
@@ -307,7 +307,7 @@ TEST_CASE("svg text: cuts") {
   CHECK(cut_to_bytes("ab\xE6\x97\xA5xyz", 7) == "ab\xE2\x80\xA6");
 }
 
-TEST_CASE("svg palette: labels can be read on every fill") {
+TEST_CASE("svg palette: labels are readable on every colour") {
   const auto luminance = [](const Rgb& colour) {
     const auto linear = [](uint8_t channel) {
       const double value = channel / 255.0;

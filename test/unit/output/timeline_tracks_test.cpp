@@ -11,7 +11,7 @@ using output::Lane;
 using output::RecentTable;
 using output::TrackNumbers;
 
-TEST_CASE("a lane takes what overlaps nothing, in any order") {
+TEST_CASE("a lane accepts intervals that overlap no other one, in any order") {
   Lane lane;
   CHECK(lane.take(10, 20));
   CHECK(lane.take(20, 30));
@@ -24,7 +24,7 @@ TEST_CASE("a lane takes what overlaps nothing, in any order") {
   CHECK(lane.take(30, 30));
 }
 
-TEST_CASE("a lane that has forgotten its beginning takes nothing there") {
+TEST_CASE("a lane that dropped its oldest intervals rejects intervals at that time") {
   std::mt19937 random(3);
   Lane lane;
   std::vector<std::pair<uint64_t, uint64_t>> taken;
@@ -42,7 +42,7 @@ TEST_CASE("a lane that has forgotten its beginning takes nothing there") {
   }
 }
 
-TEST_CASE("the depth of a queue is exact where it is sampled, however long the trace gets") {
+TEST_CASE("the depth of a queue is exact at its samples, for traces of any length") {
   std::mt19937_64 random(5);
   for (const unsigned bits : {10U, 20U, 40U, 60U}) {
     DepthCounter counter(1000);
@@ -64,7 +64,7 @@ TEST_CASE("the depth of a queue is exact where it is sampled, however long the t
   }
 }
 
-TEST_CASE("work from before the trace counts from its beginning, and ends that come first are mended") {
+TEST_CASE("work before the trace counts from the beginning of the trace, and reversed times are fixed") {
   DepthCounter counter(1000);
   counter.add(10, 1500);
   counter.add(2000, 1900);
@@ -76,7 +76,7 @@ TEST_CASE("work from before the trace counts from its beginning, and ends that c
   CHECK(samples[1].depth == 0);
 }
 
-TEST_CASE("processes with one pid, and devices, have numbers of their own") {
+TEST_CASE("processes with equal pids, and devices, have distinct track numbers") {
   TrackNumbers numbers;
   std::set<uint64_t> seen;
   for (uint32_t id = 1; id <= 5; ++id) {

@@ -18,14 +18,14 @@ analyze::ProfileInfo clean() {
 
 }  // namespace
 
-TEST_CASE("a clean profile has no trust footer, and neither has one without COVERAGE") {
+TEST_CASE("a clean profile, or one without COVERAGE, has no trust footer") {
   CHECK(trust_lines(clean()).empty());
   analyze::ProfileInfo old;
   old.losses = {{"ring_full", 5}};
   CHECK(trust_lines(old).empty());
 }
 
-TEST_CASE("each thing that was missed makes a footer") {
+TEST_CASE("each kind of missing data causes a footer") {
   for (const char* what :
        {"unsampled", "without_record", "without_stack", "without_launch", "samples_without_launch"}) {
     analyze::ProfileInfo info = clean();
@@ -42,7 +42,7 @@ TEST_CASE("each thing that was missed makes a footer") {
   CHECK_FALSE(trust_lines(cut).empty());
 }
 
-TEST_CASE("the footer says what was seen and missed, in numbers and shares") {
+TEST_CASE("the footer shows recorded and missing data in numbers and percent") {
   analyze::ProfileInfo info = clean();
   info.with_stack = 900;
   info.unsampled = 80;
@@ -63,7 +63,7 @@ TEST_CASE("the footer says what was seen and missed, in numbers and shares") {
             "39.92% of the GPU work is explained by a CPU stack: 900 of 2,254, of which 1,254 were lost"});
 }
 
-TEST_CASE("how whole and how deep stacks are is said where it is known") {
+TEST_CASE("the footer shows complete stacks and stack depth if they are known") {
   using output::stack_lines;
   using output::truncated_text;
   CHECK(stack_lines(clean()).empty());
