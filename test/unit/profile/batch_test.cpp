@@ -1,4 +1,4 @@
-// Reading many lines at a time gives what reading them one by one gives.
+// Reading in batches must give the same records as reading line by line.
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ using gpuprof::test::RandomProfile;
 
 namespace {
 
-// Each record with its line, then how the reading ended.
+// Returns each record with its line, and then how the reading ended.
 std::vector<std::string> one_by_one(std::string_view text, bool lenient) {
   std::vector<std::string> list;
   auto reader = open_text(text, lenient);
@@ -60,7 +60,7 @@ std::vector<std::string> in_batches(std::string_view text, bool lenient) {
   }
 }
 
-// A profile with a stretch of that line in it.
+// Returns a profile with `line` repeated `count` times in it.
 std::string many(std::string_view line, int count) {
   std::string text;
   format_header(text);
@@ -72,7 +72,7 @@ std::string many(std::string_view line, int count) {
 
 }  // namespace
 
-TEST_CASE("random and damaged profiles are the same in batches and one by one") {
+TEST_CASE("random and damaged profiles read the same in batches and line by line") {
   for (unsigned seed = 0; seed < 1000; ++seed) {
     INFO("seed " << seed);
     const std::string whole = RandomProfile(seed % 100).text;
@@ -81,7 +81,7 @@ TEST_CASE("random and damaged profiles are the same in batches and one by one") 
   }
 }
 
-TEST_CASE("numbers of every length are taken from rows as from fields") {
+TEST_CASE("numbers of every length are parsed in batches as in single lines") {
   std::string digits;
   for (int length = 0; length <= 22; ++length, digits += static_cast<char>('0' + length % 10)) {
     for (const char* const form :
@@ -99,7 +99,7 @@ TEST_CASE("numbers of every length are taken from rows as from fields") {
   }
 }
 
-TEST_CASE("rows that are odd are looked at one by one") {
+TEST_CASE("unusual rows are parsed line by line") {
   for (const char* const line :
        {"SHARE;1;1;2;3\r", "SHARE;1;1;2;3;", "SHARE;1;1;2", "SHARE;1;1;2;-3", "SHARE;1;1;2;3 ",
         "SHARE;1;4294967296;2;3", "SHARE;1;4294967295;2;18446744073709551615", "SHARE;1;1;2;18446744073709551616",
@@ -113,12 +113,12 @@ TEST_CASE("rows that are odd are looked at one by one") {
   }
 }
 
-TEST_CASE("a batch ends where the buffer ends, and the next one begins there") {
+TEST_CASE("a batch ends at the end of the buffer, and the next batch begins there") {
   const std::string text = many("GPU;1;1;2;3;1;2;9;0;0", 50000);  // several buffers long
   CHECK(in_batches(text, false) == one_by_one(text, false));
 }
 
-TEST_CASE("a batch does not read beyond the last whole line") {
+TEST_CASE("a batch does not read beyond the last complete line") {
   std::string text = many("GPU;1;1;2;3;1;2;9;0;0", 5);
   for (; !text.empty(); text.pop_back()) {
     CHECK(in_batches(text, false) == one_by_one(text, false));

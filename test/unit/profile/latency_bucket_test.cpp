@@ -4,7 +4,7 @@
 
 using namespace gpuprof::profile;
 
-TEST_CASE("buckets are those of FORMAT.md") {
+TEST_CASE("bucket numbers are those of FORMAT.md") {
   static_assert(bucket_of(0) == 0);
   static_assert(bucket_of(7) == 7);
   static_assert(bucket_of(8) == 8);
@@ -18,7 +18,7 @@ TEST_CASE("buckets are those of FORMAT.md") {
   static_assert(bucket_of(UINT64_MAX) == 495);
 }
 
-TEST_CASE("every bucket's ends are in it, and the buckets leave no gap") {
+TEST_CASE("the ends of every bucket are in it, and buckets leave no gap") {
   CHECK(bucket_low(0) == 0);
   for (uint32_t bucket = 0; bucket < kLatencyBuckets; ++bucket) {
     INFO(bucket);
@@ -29,12 +29,12 @@ TEST_CASE("every bucket's ends are in it, and the buckets leave no gap") {
     } else {
       CHECK(bucket_high(bucket) == UINT64_MAX);
     }
-    // no wider than an eighth of its lower end
+    // A bucket is at most 1/8 as wide as its lower end.
     CHECK((bucket_high(bucket) - bucket_low(bucket) + 1) * 8 <= (bucket < 8 ? 8 : bucket_low(bucket)));
   }
 }
 
-TEST_CASE("around every power of two, a bucket is what its formula says") {
+TEST_CASE("buckets around every power of two follow their formula") {
   for (uint32_t e = 3; e < 64; ++e) {
     for (uint64_t m = 0; m < 8; ++m) {
       const uint64_t low = (uint64_t{8} + m) << (e - 3);

@@ -1,4 +1,4 @@
-// FORMAT.md, the fields of records and the tables of words say the same.
+// FORMAT.md, the fields of records and the tables of words must agree.
 #include "profile/loss.h"
 
 #include <algorithm>
@@ -22,13 +22,13 @@ using namespace gpuprof::profile;
 
 namespace {
 
-// The rows of the page's table that begins with that line, without their backquotes.
+// Returns the rows of the table in FORMAT.md that begins with `head`, without backquotes.
 std::vector<std::vector<std::string>> table(const std::string& head) {
   std::ifstream page(GPUPROF_FORMAT_PAGE);
   std::string line;
   while (std::getline(page, line) && line != head) {
   }
-  std::getline(page, line);  // the rule below the head
+  std::getline(page, line);  // the rule below the header
   std::vector<std::vector<std::string>> rows;
   const std::regex cell(R"(\| `?(.*?)`? (?=\|))");
   while (std::getline(page, line) && line.starts_with("| ")) {
@@ -47,7 +47,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// As the page writes them: "slice; ->WORK; reason->STRING", without the list that a line may end with.
+// Formats fields like FORMAT.md: "slice; ->WORK; reason->STRING", without the list that may end a line.
 template <typename R>
 std::string fields_of(R record) {
   std::string text;
@@ -80,7 +80,7 @@ void check_fields(std::map<std::string, std::string>& page) {
 
 }  // namespace
 
-TEST_CASE("the page has each kind of record with its fields") {
+TEST_CASE("FORMAT.md documents each kind of record with its fields") {
   std::map<std::string, std::string> page;
   for (const auto& row : table("| kind | fields |")) {
     page[row.at(0)] = row.at(1);
@@ -93,7 +93,7 @@ TEST_CASE("the page has each kind of record with its fields") {
   CHECK(page.contains("KSTACK"));
 }
 
-TEST_CASE("the page has each reason of a loss, and what is missing because of it") {
+TEST_CASE("FORMAT.md documents each loss reason and what is missing because of it") {
   const std::map<std::string, Missing> kinds = {
       {"work", Missing::work}, {"samples", Missing::samples}, {"details", Missing::details}};
   const auto rows = table("| reason | of | what is missing |");
@@ -108,7 +108,7 @@ TEST_CASE("the page has each reason of a loss, and what is missing because of it
   CHECK_FALSE(loss_reason_of("of_the_future").has_value());
 }
 
-TEST_CASE("what targets count has a reason each") {
+TEST_CASE("each loss that targets count has its own reason") {
   std::set<LossReason> reasons;
   for (int counted = 0; counted < GPUPROF_LOSS_USED; ++counted) {
     reasons.insert(loss_reason_of(static_cast<gpuprof_loss>(counted)));
@@ -117,7 +117,7 @@ TEST_CASE("what targets count has a reason each") {
   CHECK(loss_reason_of(GPUPROF_LOSS_STACK) == LossReason::stack_not_taken);
 }
 
-TEST_CASE("the page has each word of the coverage") {
+TEST_CASE("FORMAT.md documents each coverage counter") {
   const auto rows = table("| what | count |");
   REQUIRE(rows.size() == kCoverageCounts);
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -1,4 +1,4 @@
-// The published form of stall samples, and the records of our own that come out of it.
+// Tests the published form of stall samples and the records of the native form that it becomes.
 #include <vector>
 
 #include "catch.h"
@@ -10,13 +10,13 @@ using gpuprof::test::first_error;
 using gpuprof::test::open_text;
 using gpuprof::test::rewritten;
 
-TEST_CASE("nothing is escaped, text may hold semicolons") {
+TEST_CASE("the published form has no escapes, and text may contain semicolons") {
   CHECK(rewritten("STRING;7;python3;x\\x41\nINSN_TEXT;7;mad(8) r10 ; {$1}\nUSTACK;3;main;42;0xAB;\n") ==
         "GPUPROF;3.2\nSTRING;1;python3\\x3bx\\x5cx41\nSTRING;2;mad(8) r10 \\x3b {$1}\n"
         "USTACK;3;main;\\x342;0xab\n");
 }
 
-TEST_CASE("samples become works, places and reasons, each defined once") {
+TEST_CASE("samples become works, code locations and stall reasons, each defined once") {
   const std::string definitions =
       "STRING;9;app\nUSTACK;2;main\nKSTACK;3;sys\nGPU_FILE;4;a.cl\nGPU_SYMBOL;5;saxpy\nINSN_TEXT;6;mad\n";
   const std::string line = "EUSTALL;9;100;2;3;4;5;6;1;0x40;7\n";
@@ -26,7 +26,7 @@ TEST_CASE("samples become works, places and reasons, each defined once") {
       "STRING;5;active\nEUSTALL;0;1;1;5;0;7;0\n";
   CHECK(rewritten(definitions + line) == own);
   CHECK(first_error(own).empty());
-  // What is known already comes as one record.
+  // If all definitions exist, a sample becomes one record.
   CHECK(rewritten(definitions + line + line) == own + "EUSTALL;0;1;1;5;0;7;0\n");
   CHECK(rewritten(definitions + line + "EUSTALL;9;100;2;3;4;5;6;1;72;7\n") ==
         own + "GPU_PLACE;2;2;3;0x48;4\nEUSTALL;0;1;2;5;0;7;0\n");
@@ -35,7 +35,7 @@ TEST_CASE("samples become works, places and reasons, each defined once") {
   CHECK(rewritten(definitions + "PROC_NAME;9;100\n").ends_with("\nPROCESS;1;100;0;0;1;0;0;0\n"));
 }
 
-TEST_CASE("every stall type has a name, unknown ones a number") {
+TEST_CASE("every stall type has a name, and unknown types have a number") {
   const std::vector<std::string> names = {"active", "control",    "pipestall", "send", "dist_acc", "sbid",
                                           "sync",   "inst_fetch", "other",     "tdr",  "type 11"};
   for (size_t i = 0; i < names.size(); ++i) {
@@ -46,7 +46,7 @@ TEST_CASE("every stall type has a name, unknown ones a number") {
   CHECK(rewritten("EUSTALL;0;1;0;0;0;0;0;4294967295;0;3\n").find(";type 4294967295\n") != std::string::npos);
 }
 
-TEST_CASE("bad lines of the published form are told by its own names and ids") {
+TEST_CASE("errors in the published form use its own record names and ids") {
   CHECK(first_error("EUSTALL;0;1;0;0;3;0;0;1;0;1\n") == "p.txt:1: GPU_FILE 3 is not defined");
   CHECK(first_error("EUSTALL;0;1;0;0;0;3;0;1;0;1\n") == "p.txt:1: GPU_SYMBOL 3 is not defined");
   CHECK(first_error("EUSTALL;0;1;0;0;0;0;3;1;0;1\n") == "p.txt:1: INSN_TEXT 3 is not defined");
@@ -65,7 +65,7 @@ TEST_CASE("bad lines of the published form are told by its own names and ids") {
         "p.txt:2: this is not a record: a line begins with its kind, in upper case");
 }
 
-TEST_CASE("a line that is refused is counted once, and tried anew") {
+TEST_CASE("a rejected line is counted once, and retried when it is repeated") {
   const std::string line = "EUSTALL;0;1;5;0;0;0;0;1;0;1\n";
   auto reader = open_text(line + line + "USTACK;5;a\n" + line + line, true);
   REQUIRE(reader);
@@ -88,7 +88,7 @@ TEST_CASE("a line that is refused is counted once, and tried anew") {
   CHECK(tables.works().size() == 1);
 }
 
-TEST_CASE("kinds that are not of the published form are unknown in it") {
+TEST_CASE("record kinds of the native form are unknown in the published form") {
   auto reader = open_text("STRING;1;a\nMETA;a;b\nGPU;1\nINTERVAL;7\n");
   REQUIRE(reader);
   CHECK(reader->is_published_form());

@@ -1,4 +1,4 @@
-// A random profile with every kind of record, and the sums that reading it must come to.
+// Generates a random profile with every kind of record, and the sums that a reader must find.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace gpuprof::test {
 
 struct RandomProfile {
   std::string text;
-  uint64_t records = 0;  // lines after the first
+  uint64_t records = 0;  // lines after the first line
   uint64_t gpu_ns = 0;
   uint64_t gpu_count = 0;
   uint64_t host_ns = 0;
@@ -48,13 +48,13 @@ struct RandomProfile {
   }
   uint32_t below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
   bool maybe() { return below(2) == 0; }
-  // Numbers of every length, and the limits.
+  // Returns numbers of every length, including the limits.
   uint64_t any() {
     const uint64_t value = (uint64_t{random_()} << 32U) | random_();
     return below(8) == 0 ? UINT64_MAX : value >> below(64);
   }
   uint32_t any32() { return below(8) == 0 ? UINT32_MAX : static_cast<uint32_t>(random_()) >> below(32); }
-  uint64_t small() { return any() >> 24U >> 16U; }  // sums of these fit
+  uint64_t small() { return any() >> 24U >> 16U; }  // their sums fit in 64 bits
   std::string any_text() {
     std::string out;
     for (uint32_t n = below(12); n > 0; --n) {
@@ -63,7 +63,7 @@ struct RandomProfile {
     return out;
   }
 
-  // Ids grow from 1 or come from anywhere, each of one kind once.
+  // Returns an unused id, which is the next one or a random one.
   template <typename Id>
   Id fresh(std::vector<Id>& ids) {
     for (;;) {
@@ -135,7 +135,8 @@ struct RandomProfile {
       std::vector<profile::FrameId> lines(below(4));
       std::generate(lines.begin(), lines.end(), [this] { return one_of(frames_); });
       add(profile::GpuPlace{fresh(gpu_places_), or_none(modules_), name(), any(), name(), lines});
-      if (below(2) == 0) {  // without a text: merged, another input's place would have it, too
+      if (below(2) ==
+          0) {  // Without a text: in a merged profile, an equal code location of another input would have it, too.
         add(profile::GpuInstruction{gpu_places_.back(), profile::StringId{}, or_none(gpu_places_), name()});
       }
       add(profile::GpuCount{processes_.back(), devices_.back(), gpu_places_.back(), strings_.back(),
@@ -147,7 +148,7 @@ struct RandomProfile {
   void define_works() {
     std::vector<profile::WorkId> all;
     for (uint32_t i = 0; i < 18 + below(40); ++i) {
-      const auto op = static_cast<profile::Op>(i % 18);  // some of each
+      const auto op = static_cast<profile::Op>(i % 18);  // several of each operation
       const profile::WorkId id = fresh(all);
       works_[static_cast<size_t>(profile::work_kind(op))].push_back(id);
       add(profile::Work{.id = id,
@@ -269,10 +270,10 @@ struct RandomProfile {
   std::vector<profile::GpuModuleId> modules_;
   std::vector<profile::GpuPlaceId> gpu_places_;
   std::vector<profile::SamplingId> samplings_;
-  std::array<std::vector<profile::WorkId>, 3> works_;  // by WorkKind
+  std::array<std::vector<profile::WorkId>, 3> works_;  // indexed by WorkKind
 };
 
-// The same with a few bytes changed, removed or added.
+// Returns `text` with a few bytes changed, removed or added.
 inline std::string damaged(std::string text, unsigned seed) {
   std::mt19937 random(seed);
   constexpr char kBytes[] = ";;;0019-x\\\n\r\0\xff";

@@ -18,7 +18,7 @@ using gpuprof::test::rewritten;
 
 namespace {
 
-// The only record of a profile; the reader must outlive its views.
+// Holds the only record of a profile, and the reader that owns the record's strings.
 struct Only {
   explicit Only(std::string_view text) : reader(open_text(text)) {
     REQUIRE(reader);
@@ -83,12 +83,12 @@ const char* const kSmall =
 
 }  // namespace
 
-TEST_CASE("every kind of record survives reading and writing, byte for byte") {
+TEST_CASE("every kind of record is rewritten byte for byte") {
   CHECK(rewritten(kSmall) == kSmall);
   CHECK(first_error(kSmall).empty());
 }
 
-TEST_CASE("fields arrive where they belong") {
+TEST_CASE("fields are parsed into the right members") {
   const Only gpu("GPUPROF;3.0\nGPU;1;6;2;300;100;200;340282366920938463463374607431768211455;9;11\n");
   const Gpu& r = gpu.as<Gpu>();
   CHECK(r.slice == 1);
@@ -154,7 +154,7 @@ TEST_CASE("fields arrive where they belong") {
   CHECK(sample.as<EuStall>().flags == kSampleEstimated);
 }
 
-TEST_CASE("hostile names survive") {
+TEST_CASE("hostile names are rewritten unchanged") {
   std::string every_byte;
   for (int i = 0; i < 256; ++i) {
     every_byte += static_cast<char>(i);
@@ -192,7 +192,7 @@ TEST_CASE("hostile names survive") {
   }
 }
 
-TEST_CASE("stack elements: frames, addresses and text are told apart") {
+TEST_CASE("stack elements are frames, addresses or text") {
   const Only stack("GPUPROF;3.0\nUSTACK;5;17;0x7fAB;main;\\x3123\n");
   const Stack& r = stack.as<Stack>();
   CHECK_FALSE(r.kernel);
@@ -206,7 +206,7 @@ TEST_CASE("stack elements: frames, addresses and text are told apart") {
   CHECK(r.elements[3].text == "123");
 }
 
-TEST_CASE("deep stacks are read, absurd ones refused") {
+TEST_CASE("stacks of up to 65536 frames are read, deeper ones rejected") {
   std::string deep = "USTACK;1";
   for (int i = 0; i < 65536; ++i) {
     deep += ";0x1";
@@ -215,13 +215,13 @@ TEST_CASE("deep stacks are read, absurd ones refused") {
   CHECK(error_of(deep + ";0x1") == "p.txt:2: USTACK: the stack has more than 65536 frames");
 }
 
-TEST_CASE("nothing at all is no profile, as it is what a recording leaves that never began") {
+TEST_CASE("an empty file is an error, as a recording that never began leaves one") {
   CHECK(first_error("") == "p.txt is empty: this is no profile");
 }
 
-TEST_CASE("every prefix is readable") {
+TEST_CASE("every prefix of a profile is readable") {
   const std::string whole = kSmall;
-  const std::string published = "STRING;1;a;b\nUSTACK;2;main;0x12\nINSN_TEXT;1;add\n";  // a record a line
+  const std::string published = "STRING;1;a;b\nUSTACK;2;main;0x12\nINSN_TEXT;1;add\n";  // one record per line
   for (const std::string& text : {whole, published}) {
     for (size_t length = 1; length <= text.size(); ++length) {
       const std::string prefix = text.substr(0, length);
@@ -247,7 +247,7 @@ TEST_CASE("every prefix is readable") {
   }
 }
 
-TEST_CASE("versions") {
+TEST_CASE("supported format versions are read, other versions rejected") {
   CHECK(first_error("GPUPROF;3.0\n").empty());
   CHECK(first_error("GPUPROF;3.7\nFUTURE;1;2\n").empty());
   CHECK(first_error("GPUPROF;4.1\n") == "p.txt:1: the profile has format version 4.1, this gpuprof reads up to 3.2");
@@ -281,7 +281,7 @@ TEST_CASE("unknown kinds are skipped and counted") {
   CHECK_FALSE(reader->is_published_form());
 }
 
-TEST_CASE("what is not a profile") {
+TEST_CASE("a file that is not a profile is rejected") {
   const std::string not_a_profile =
       "p.txt:1: this is not a profile: its first line is neither GPUPROF;<version> nor a known record";
   CHECK(first_error("hello\n") == not_a_profile);
@@ -292,7 +292,7 @@ TEST_CASE("what is not a profile") {
                                 10)) == not_a_profile);
   CHECK(first_error(std::string(1000, '\0')) == not_a_profile);
   CHECK(first_error(std::string(3000000, 'A')) == not_a_profile);
-  CHECK(first_error("META;a;b\n") == not_a_profile);  // a profile whose first line was lost
+  CHECK(first_error("META;a;b\n") == not_a_profile);  // a profile that lost its first line
   const auto bzip = open_text("BZh91AY ...");
   REQUIRE_FALSE(bzip);
   CHECK(bzip.error().message == "p.txt:1: this is a compressed file, not a profile");
@@ -302,7 +302,7 @@ TEST_CASE("what is not a profile") {
   CHECK(gzip.error().message == "cannot read p.txt: its gzip data is cut short");
 }
 
-TEST_CASE("bad fields name the line, the field and the reason") {
+TEST_CASE("errors name the line, the field and the reason") {
   CHECK(error_of("STRING;x;a") == "p.txt:2: STRING: field 'id' is not a number");
   CHECK(error_of("STRING;-1;a") == "p.txt:2: STRING: field 'id' is negative");
   CHECK(error_of("STRING;0;a") == "p.txt:2: STRING: field 'id' is 0, which means none");
@@ -346,7 +346,7 @@ TEST_CASE("bad fields name the line, the field and the reason") {
   CHECK(error_of("some words") == "p.txt:2: this is not a record: a line begins with its kind, in upper case");
 }
 
-TEST_CASE("impossible sums are refused") {
+TEST_CASE("impossible sums are rejected") {
   const std::string gpu = "p.txt:2: GPU: field 'sum_ns' is not between count * min_ns and count * max_ns";
   CHECK(error_of("GPU;0;1;2;19;10;20;0;0;0") == gpu);
   CHECK(error_of("GPU;0;1;2;41;10;20;0;0;0") == gpu);
@@ -358,7 +358,7 @@ TEST_CASE("impossible sums are refused") {
   CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;fault_gpu;0;0\nHOST;0;1;100;5;5;5;0").empty());
 }
 
-TEST_CASE("histograms hold what they say") {
+TEST_CASE("histograms whose buckets contradict their sums are rejected") {
   const auto latency = [](const std::string& fields) { return error_of(kWork + "LATENCY;1;call_to_start;" + fields); };
   CHECK(latency("0;0;0;0").empty());
   CHECK(latency("2;30;10;20;10;1;18;1").empty());
@@ -382,7 +382,7 @@ TEST_CASE("histograms hold what they say") {
   CHECK(latency(long_list + ";1;0") == "p.txt:3: LATENCY: there are more than 496 buckets");
 }
 
-TEST_CASE("undefined and contradicting ids") {
+TEST_CASE("undefined and contradictory ids are rejected") {
   CHECK(error_of("PROCESS;1;1;1;1;5;0;0;0") == "p.txt:2: STRING 5 is not defined");
   CHECK(error_of("PROCESS;1;1;1;1;0;0;5;0") == "p.txt:2: STRING 5 is not defined");
   CHECK(error_of("PROCESS;1;1;1;1;0;0;0;5") == "p.txt:2: STRING 5 is not defined");
@@ -480,7 +480,7 @@ TEST_CASE("a record refers to work of its own kind") {
   CHECK_FALSE(error_of(work("launch") + gpu).empty());
 }
 
-TEST_CASE("ranges may be nested 1024 deep") {
+TEST_CASE("ranges may be nested up to 1024 deep") {
   std::string text = "RANGE;1;0;0;0\n";
   for (int i = 2; i <= 1024; ++i) {
     text += "RANGE;" + std::to_string(i) + ";" + std::to_string(i - 1) + ";0;0\n";
@@ -501,13 +501,13 @@ TEST_CASE("lenient reading skips bad lines and counts them") {
   CHECK(reader->skipped_bad() == 2);
 }
 
-TEST_CASE("line ends of other systems, and empty lines") {
+TEST_CASE("CRLF line ends and empty lines are accepted") {
   CHECK(first_error("GPUPROF;3.0\r\nSTRING;1;a\r\n\r\n\nPROCESS;1;1;1;1;1;0;0;0\r\n").empty());
   const Only string("GPUPROF;3.0\r\nSTRING;1;a\r\n");
   CHECK(string.as<String>().value == "a");
 }
 
-TEST_CASE("lines longer than any buffer, through a pipe in small pieces") {
+TEST_CASE("lines longer than the buffer are read through a pipe in small pieces") {
   const std::string name(5000000, 'n');
   const std::string text = "GPUPROF;3.0\nSTRING;1;" + name + "\nSTRING;2;after\n";
   int ends[2] = {};
@@ -532,13 +532,13 @@ TEST_CASE("lines longer than any buffer, through a pipe in small pieces") {
   writer.join();
 }
 
-TEST_CASE("a line without end is refused before it takes all memory") {
+TEST_CASE("a line without an end is rejected before it exhausts memory") {
   const std::string text = "GPUPROF;3.0\nSTRING;1;" + std::string(size_t{66} << 20U, 'x');
   CHECK(first_error(text) == "p.txt:2: the line is longer than 64 MiB");
 }
 
-TEST_CASE("a line may have 64 MiB without its end, and no byte more") {
-  // Wherever the buffer happens to end: there are lines of other lengths before it.
+TEST_CASE("a line may have up to 64 MiB without its line end") {
+  // This holds for any position in the buffer: lines of different lengths precede it.
   for (const size_t before : {1U, 100'000U, 1'000'000U}) {
     std::string text = "GPUPROF;3.0\nSTRING;1;" + std::string(before, 'y') + "\n";
     const size_t begin = text.size();
@@ -550,7 +550,7 @@ TEST_CASE("a line may have 64 MiB without its end, and no byte more") {
   }
 }
 
-TEST_CASE("a descriptor that can not be read is an error") {
+TEST_CASE("an unreadable descriptor is an error") {
   const auto reader = Reader::open(UniqueFd(::open("/tmp", O_RDONLY | O_CLOEXEC)), "folder");
   REQUIRE_FALSE(reader);
   CHECK(reader.error().message == "cannot read folder: Is a directory");

@@ -24,7 +24,7 @@ Ids ids_of(const R& record) {
 
 }  // namespace
 
-TEST_CASE("the ids of a record are visited in the order of its line, each with its space") {
+TEST_CASE("the ids of a record are visited in the order of its line, with their id spaces") {
   const Work work{.id = WorkId{9},
                   .process = ProcessId{1},
                   .thread = StringId{2},
@@ -48,7 +48,7 @@ TEST_CASE("the ids of a record are visited in the order of its line, each with i
   CHECK(ids_of(String{StringId{1}, "a"}).empty());
 }
 
-TEST_CASE("ids can be replaced, until the visitor has enough") {
+TEST_CASE("a visitor can replace ids, and can stop the visit") {
   Idle idle{.device = DeviceId{1}, .work = WorkId{2}};
   CHECK_FALSE(for_each_id(idle, [](IdSpace /*space*/, auto& id) {
     id = {};
@@ -58,14 +58,14 @@ TEST_CASE("ids can be replaced, until the visitor has enough") {
   CHECK(idle.work == WorkId{2});
 }
 
-TEST_CASE("a definition gives an id, a row is a measurement, and some records are neither") {
+TEST_CASE("records are classified as definitions, measurements or neither") {
   STATIC_REQUIRE((kIsDefinition<String> && kIsDefinition<Stack> && kIsDefinition<Sampling>));
   STATIC_REQUIRE((kIsRow<Gpu> && kIsRow<Idle> && kIsRow<Loss> && kIsRow<GpuCount>));
   STATIC_REQUIRE_FALSE((kIsDefinition<Gpu> || kIsRow<Work>));
   STATIC_REQUIRE_FALSE((kIsRow<Meta> || kIsRow<Window> || kIsRow<GpuInstruction> || kIsRow<End> || kIsRow<Unknown>));
 }
 
-TEST_CASE("a record knows the word of its line") {
+TEST_CASE("a record knows its keyword") {
   CHECK(kind_of(Record(Stack{.kernel = true, .elements = {}})) == "KSTACK");
   CHECK(kind_of(Record(Stack{.kernel = false, .elements = {}})) == "USTACK");
   CHECK(kind_of(Record(GpuCount{})) == "GPU_COUNT");

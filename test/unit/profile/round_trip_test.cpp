@@ -1,4 +1,3 @@
-// Random records of every kind: what is written is what is read.
 #include "catch.h"
 #include "random_profile.h"
 #include "text_input.h"
@@ -11,7 +10,7 @@ using gpuprof::test::open_text;
 using gpuprof::test::RandomProfile;
 using gpuprof::test::rewritten;
 
-TEST_CASE("random records of every kind survive writing and reading, byte for byte") {
+TEST_CASE("random records of every kind are written and read back byte for byte") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     INFO("seed " << seed);
     const RandomProfile random(seed);
@@ -31,7 +30,7 @@ TEST_CASE("every prefix of a random profile is a readable profile") {
   }
 }
 
-TEST_CASE("a damaged profile is read or refused, and what is read is written the same again") {
+TEST_CASE("a damaged profile is rejected, or its readable records are rewritten unchanged") {
   for (unsigned seed = 0; seed < 1000; ++seed) {
     INFO("seed " << seed);
     const std::string text = damaged(RandomProfile(seed % 50).text, seed);

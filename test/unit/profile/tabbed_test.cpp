@@ -20,7 +20,7 @@ struct Seen {
   std::vector<Process> processes;
   std::vector<Work> works;
   std::vector<GpuPlace> places;
-  std::vector<std::string> stacks;  // "k:frame,0x10,"
+  std::vector<std::string> stacks;  // each as "k:frame,0x10,"
   std::vector<std::string> metas;
   std::string error;
   uint64_t bad = 0;
@@ -68,7 +68,7 @@ Seen read(const std::string& text, bool lenient = false) {
 
 }  // namespace
 
-TEST_CASE("whole lines, states and counts are the same samples") {
+TEST_CASE("full lines, state lines and counts give the same samples") {
   const std::string interval = "interval_start\t8\t10.5\n";
   const std::string states =
       "proc_name\t1\npid\t9\nustack\t3\nkstack\t4\nshader_type\t2\ngpu_file\t5\ngpu_symbol\t6\n"
@@ -102,7 +102,7 @@ TEST_CASE("whole lines, states and counts are the same samples") {
   CHECK(counts.unknown == 1);
 }
 
-TEST_CASE("intervals become slices of ten milliseconds") {
+TEST_CASE("intervals become slices of 10 ms") {
   const std::string sample = "e\t2\t0\t1\n";
   const Seen seen = read(kStrings + "interval_start\t0\t100.000000\n" + sample + "interval_start\t1\t100.010000\n" +
                          sample + "interval_start\t2\t101.000001\n" + sample + "interval_start\t3\t99.0\n" + sample);
@@ -110,13 +110,13 @@ TEST_CASE("intervals become slices of ten milliseconds") {
   CHECK(seen.samples[0].slice == 0);
   CHECK(seen.samples[1].slice == 1);
   CHECK(seen.samples[2].slice == 100);
-  CHECK(seen.samples[3].slice == 0);  // a clock that went back
+  CHECK(seen.samples[3].slice == 0);  // the clock went back
   const Seen untimed = read(kStrings + "interval_start\t5\n" + sample + "interval_start\t7\n" + sample);
   REQUIRE(untimed.samples.size() == 2);
   CHECK(untimed.samples[1].slice == 2);
 }
 
-TEST_CASE("a line that is refused leaves no trace") {
+TEST_CASE("a rejected line changes nothing") {
   const std::string good = "eustall\t1\t9\t3\t4\t0\t0\t5\t6\t7\t2\t0x0\t12\n";
   for (const std::string bad : {"eustall\t1\t9\t3\t4\t0\t0\t5\t6\t7\t99\t0x0\t12\n",
                                 "eustall\t1\t9\t3\t4\t0\t0\t5\t6\t7\t2\t0x0\t-1\n",
@@ -152,7 +152,7 @@ TEST_CASE("a line that is refused leaves no trace") {
   }
 }
 
-TEST_CASE("ids of a tabbed form may be any number, and nothing") {
+TEST_CASE("ids of the tabbed form may be any 64-bit number, including 0") {
   const Seen seen =
       read("string\t18446744073709551615\tactive\ne\t18446744073709551615\tffffffffffffffff\t1\ne\t0\t0\t2\n");
   REQUIRE(seen.samples.size() == 2);
@@ -160,7 +160,7 @@ TEST_CASE("ids of a tabbed form may be any number, and nothing") {
   CHECK(seen.places[0].offset == UINT64_MAX);
 }
 
-TEST_CASE("stacks of tabbed forms have bounds") {
+TEST_CASE("stacks of the tabbed form are limited in frames") {
   std::string frames;
   for (int i = 0; i < 65535; ++i) {
     frames += "f;";
@@ -175,7 +175,7 @@ TEST_CASE("stacks of tabbed forms have bounds") {
   CHECK(with("").stacks == std::vector<std::string>{"u:"});
 }
 
-TEST_CASE("tabbed forms that were cut") {
+TEST_CASE("truncated tabbed files are detected") {
   CHECK(read("string").cut_short);
   CHECK(read("interval_st").cut_short);
   CHECK(read(kStrings + "e\t2\t0\t1\ne\t2\t0\t1").cut_short);

@@ -1,4 +1,4 @@
-// A descriptor to read a given text from, and every record of it.
+// Opens a profile from a text and reads all of its records.
 #pragma once
 
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ inline Result<profile::Reader> open_text(std::string_view text, bool lenient = f
   return profile::Reader::open(text_fd(text), "p.txt", profile::ReaderOptions{.lenient = lenient});
 }
 
-// What reading and checking ids ends with: an error's message, or "".
+// Reads everything, checks ids, and returns the message of the first error, or "".
 inline std::string first_error(std::string_view text) {
   auto reader = open_text(text);
   if (!reader) {
@@ -53,7 +53,7 @@ inline std::string first_error(std::string_view text) {
   }
 }
 
-// Every record, written again.
+// Reads and rewrites every record.
 inline std::string rewritten(std::string_view text) {
   auto reader = open_text(text);
   REQUIRE(reader);

@@ -1,4 +1,4 @@
-// Exact bytes of every kind of record; FORMAT.md is the specification.
+// Checks the exact bytes of every kind of record. FORMAT.md is the specification.
 #include "profile/writer.h"
 
 #include <fcntl.h>
@@ -17,13 +17,13 @@ std::string line(const Record& record) {
 }
 }  // namespace
 
-TEST_CASE("the first line") {
+TEST_CASE("the first line has the format version") {
   std::string out;
   format_header(out);
   CHECK(out == "GPUPROF;3.2\n");
 }
 
-TEST_CASE("exact bytes of definitions") {
+TEST_CASE("definitions are written as FORMAT.md says") {
   CHECK(line(Meta{"command", "./app -n 3"}) == "META;command;./app -n 3\n");
   CHECK(line(String{StringId{1}, "main"}) == "STRING;1;main\n");
   CHECK(line(String{StringId{2}, ""}) == "STRING;2;\n");
@@ -62,7 +62,7 @@ TEST_CASE("exact bytes of definitions") {
   CHECK(line(Sampling{SamplingId{1}, 2, StringId{3}}) == "SAMPLING;1;2;3\n");
 }
 
-TEST_CASE("exact bytes of stacks") {
+TEST_CASE("stacks are written as FORMAT.md says") {
   const StackElement frames[] = {{.frame = FrameId{3}}, {.frame = FrameId{4294967295U}}};
   CHECK(line(Stack{false, StackId{1}, frames}) == "USTACK;1;3;4294967295\n");
   const StackElement mixed[] = {{.address = 0xffffffff81000000U, .is_address = true},
@@ -75,7 +75,7 @@ TEST_CASE("exact bytes of stacks") {
   CHECK(line(Stack{false, StackId{9}, {}}) == "USTACK;9\n");
 }
 
-TEST_CASE("exact bytes of measurements") {
+TEST_CASE("measurements are written as FORMAT.md says") {
   CHECK(line(Gpu{.slice = 1,
                  .work = WorkId{2},
                  .count = 2,
@@ -99,7 +99,7 @@ TEST_CASE("exact bytes of measurements") {
   CHECK(line(Unknown{"NEW"}).empty());
 }
 
-TEST_CASE("exact bytes of histograms and of a timeline") {
+TEST_CASE("histograms and timeline records are written as FORMAT.md says") {
   const Latency::Bucket buckets[] = {{7, 2}, {495, 1}};
   CHECK(line(Latency{WorkId{1}, Phase::submitted_to_start, 3, 4, 5, 6, buckets}) ==
         "LATENCY;1;submitted_to_start;3;4;5;6;7;2;495;1\n");
@@ -126,7 +126,7 @@ TEST_CASE("the words of every enumerator can be read back") {
   }
 }
 
-TEST_CASE("a writer hands over whole lines and keeps its error") {
+TEST_CASE("a writer writes complete lines and keeps its first error") {
   int ends[2] = {};
   REQUIRE(::pipe(ends) == 0);
   const UniqueFd in(ends[0]);
@@ -142,7 +142,7 @@ TEST_CASE("a writer hands over whole lines and keeps its error") {
   CHECK(std::string(text) == expected);
 }
 
-TEST_CASE("a full disk is an error that stays") {
+TEST_CASE("a full disk is an error on every later call") {
   Writer writer{UniqueFd(::open("/dev/full", O_WRONLY | O_CLOEXEC))};
   writer.header();
   const Status first = writer.flush();
