@@ -1,4 +1,4 @@
-// A live process with a fixture library in it.
+// Runs a live process that has loaded a fixture library.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  void stop();  // ends it and waits for that
+  void stop();  // ends the process and waits for its end
 
   [[nodiscard]] uint32_t pid() const { return static_cast<uint32_t>(pid_); }
   [[nodiscard]] uint64_t own() const { return address(0); }    // in child_own_function
@@ -32,10 +32,10 @@ class Child {
   std::vector<uint64_t> addresses_;
 };
 
-// Line number of the comment "// MARK word" in a fixture source.
+// Returns the line number of the comment "// MARK word" in a fixture source.
 uint32_t marked_line(const std::string& source, const std::string& word);
 
-// A directory of its own, removed with its contents.
+// Creates a temporary directory and removes it with its contents.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -48,6 +48,6 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-std::string fixture(const std::string& name);  // path of a built fixture
+std::string fixture(const std::string& name);  // returns the path of a built fixture
 
 }  // namespace gpuprof::symbolize::test

@@ -1,4 +1,4 @@
-// The helpers of child.h.
+// Implements child.h.
 #include "child.h"
 
 #include <sys/wait.h>

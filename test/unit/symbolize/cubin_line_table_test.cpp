@@ -25,18 +25,18 @@ Program number(uint64_t value, size_t size) {
 
 const Program kAddress = {0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0};
 const Program kEnd = {0, 1, 1};
-constexpr size_t kAddressAt = 3;  // in kAddress
+constexpr size_t kAddressAt = 3;  // offset within kAddress
 
 struct Header {
   uint16_t version = 2;
   uint8_t line_range = 14;
-  Program operations_an_instruction;  // version 4 has it
+  Program operations_an_instruction;  // only for version 4
   Program files = {'/', 's', 0, 0,   'a', '.', 'c', 0, 1,   0, 0, '/', 'b', 0,
                    1,   0,   0, 'c', 0,   9,   0,   0, 'd', 0, 0, 0,   0,   0};
   Program names = {7, 0, 0, 0};
 };
 
-// A table with one program.
+// Builds a line table with one program.
 Program table(const Program& program, const Header& header = {}) {
   Program fields = {1};
   append(fields, header.operations_an_instruction);
@@ -67,7 +67,7 @@ std::optional<CubinSequence> decode(const Program& body, uint64_t address = 0) {
   return parsed->decode(bytes.size() - program.size() + kAddressAt, bytes.size(), address);
 }
 
-// "address file:line context name" of each row, then the end.
+// Formats each row as "address file:line context name", and then the end.
 std::string text(const std::optional<CubinSequence>& decoded) {
   if (!decoded) {
     return "malformed";
@@ -83,16 +83,16 @@ std::string text(const std::optional<CubinSequence>& decoded) {
 }  // namespace
 
 TEST_CASE("a line program becomes rows") {
-  // Line 10, 16 bytes on line 12 by a special opcode, 300 bytes on line 2 of the second file inlined at the first row.
+  // Line 10; 16 bytes on line 12 by a special opcode; 300 bytes on line 2 of the second file, inlined at the first row.
   CHECK(text(decode({3, 9, 1, 241, 2, 0xac, 0x02, 4, 2, 3, 0x76, 0, 3, 0x90, 1, 5, 1, 9, 0x10, 0})) ==
         "0 1:10 0 0, 16 1:12 0 0, 316 2:2 1 5, end 332");
-  // Constant advance, unknown standard operands, an unknown extended opcode, a name of its own.
+  // Constant advance, unknown standard operands, an unknown extended opcode, and a function name.
   CHECK(text(decode({8, 1, 5, 0x80, 1, 6, 7, 0, 4, 0x99, 1, 2, 3, 0, 2, 0x91, 8, 1})) ==
         "17 1:1 0 0, 17 1:1 0 8, end 17");
   CHECK(text(decode({1}, 0x100)) == "256 1:1 0 0, end 256");
 }
 
-TEST_CASE("a line program that is not well-formed has no rows") {
+TEST_CASE("a malformed line program has no rows") {
   const Program most = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
   const auto with = [&](uint8_t opcode, const Program& tail) {
     Program body = {opcode};
@@ -103,20 +103,20 @@ TEST_CASE("a line program that is not well-formed has no rows") {
   };
   CHECK(with(2, {1}) == "malformed");                                           // 2^64 - 1
   CHECK(with(2, {2}) == "malformed");                                           // 2^64
-  CHECK(with(2, {0x81, 1}) == "malformed");                                     // endless
-  CHECK(with(3, {1}) == "malformed");                                           // a signed number of 64 bits
+  CHECK(with(2, {0x81, 1}) == "malformed");                                     // without an end
+  CHECK(with(3, {1}) == "malformed");                                           // a signed 64-bit number
   CHECK(with(4, {1}) == "malformed");                                           // a file
   CHECK(text(decode({3, 0x7e})) == "malformed");                                // a line below 0
-  CHECK(text(decode({2, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 1})) == "malformed");  // an address of 33 bits
+  CHECK(text(decode({2, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 1})) == "malformed");  // a 33-bit address
   CHECK(text(decode({1}, uint64_t{1} << 32)) == "malformed");
-  CHECK(text(decode({0, 0})) == "malformed");           // an extended opcode of no bytes
-  CHECK(text(decode({0, 2, 0x90, 1})) == "malformed");  // one operand of two
+  CHECK(text(decode({0, 0})) == "malformed");           // an extended opcode of zero bytes
+  CHECK(text(decode({0, 2, 0x90, 1})) == "malformed");  // one of two operands
   CHECK(text(decode({0, 0x7f, 0x90, 1, 2})) == "malformed");
   CHECK(text(decode(kAddress)) == "malformed");  // a second address
   CHECK(text(decode(Program((1 << 20) + 1, 1))) == "malformed");
 }
 
-TEST_CASE("a sequence ends where the next one begins, at the latest") {
+TEST_CASE("a sequence must end within its limit") {
   const Program program = sequence({1});
   const Program bytes = table(program);
   const auto parsed = CubinLineTable::parse(bytes, 0);
@@ -128,7 +128,7 @@ TEST_CASE("a sequence ends where the next one begins, at the latest") {
   CHECK_FALSE(parsed->decode(bytes.size() + 1, ~uint64_t{0}, 0));
 }
 
-TEST_CASE("files of a line table") {
+TEST_CASE("the file list of a line table is parsed") {
   const Program bytes = table({});
   const auto parsed = CubinLineTable::parse(bytes, 0);
   REQUIRE(parsed);
@@ -136,13 +136,13 @@ TEST_CASE("files of a line table") {
   CHECK(parsed->file(0).empty());
   CHECK(parsed->file(1) == "/s/a.c");
   CHECK(parsed->file(2) == "/b");
-  CHECK(parsed->file(3) == "c");  // of a folder that there is not
+  CHECK(parsed->file(3) == "c");  // its folder does not exist
   CHECK(parsed->file(4) == "d");
   CHECK(parsed->file(5).empty());
   CHECK(parsed->names_begin() == 7U);
 }
 
-TEST_CASE("headers of line tables") {
+TEST_CASE("line table headers are parsed or rejected") {
   CHECK(CubinLineTable::parse(table({}, {.names = {}}), 0)->names_begin() == std::nullopt);
   CHECK(CubinLineTable::parse(table({}, {.version = 4, .operations_an_instruction = {1}}), 0));
   CHECK_FALSE(CubinLineTable::parse(table({}, {.version = 4, .operations_an_instruction = {2}}), 0));
@@ -155,7 +155,7 @@ TEST_CASE("headers of line tables") {
   }
 }
 
-TEST_CASE("line tables of a section, and where sequences begin") {
+TEST_CASE("line tables and the beginnings of sequences are found in a section") {
   Program program = sequence({1});
   append(program, sequence({1}));
   Program section = table(program);
@@ -170,7 +170,7 @@ TEST_CASE("line tables of a section, and where sequences begin") {
   CHECK_FALSE(CubinLineTable::begins_sequence(section, size, second - 1));
   CHECK_FALSE(CubinLineTable::begins_sequence(section, size, 0));
   CHECK_FALSE(CubinLineTable::begins_sequence(section, size, ~uint64_t{0}));
-  // An address in the middle of a sequence.
+  // An address in the middle of a sequence does not begin a new one.
   Program middle = {1};
   append(middle, kAddress);
   const Program odd = table(sequence(middle));

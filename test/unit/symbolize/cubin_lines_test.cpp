@@ -33,7 +33,7 @@ Bytes read_cubin(const fs::path& path) {
   return {begin, begin + text.size()};
 }
 
-// "name file:line", outermost first.
+// Formats frames as "name file:line", outermost first.
 std::vector<std::string> texts(const std::vector<SourceFrame>& frames) {
   std::vector<std::string> lines;
   for (const SourceFrame& frame : frames) {
@@ -44,14 +44,14 @@ std::vector<std::string> texts(const std::vector<SourceFrame>& frames) {
 
 using Texts = std::vector<std::string>;
 
-// What nvdisasm says of an instruction: "file:line", then that of each call that it is inlined at. It repeats neither
-// where "file:line" is that of the instruction before, though it may be inlined at other calls.
+// Lines that nvdisasm prints for an instruction: "file:line", then the line of each call that it is inlined at.
+// nvdisasm omits them if "file:line" equals that of the instruction before, even if the inlining calls differ.
 struct Instruction {
   Texts lines;
   bool repeated = false;
 };
 
-// By section of a function, and offset. Written by data/cubin/make_cubins.sh.
+// Keyed by the section of the function and the offset. data/cubin/make_cubins.sh wrote the files.
 std::map<std::pair<std::string, uint64_t>, Instruction> read_disassembly(const fs::path& path) {
   std::ifstream file(path);
   std::map<std::pair<std::string, uint64_t>, Instruction> instructions;
@@ -75,13 +75,13 @@ std::map<std::pair<std::string, uint64_t>, Instruction> read_disassembly(const f
       instructions[{section, std::strtoull(line.c_str() + 2, nullptr, 16)}] = current;
       current.repeated = true;
     } else {
-      current = {};  // a function begins: what was said last is of the one before it
+      current = {};  // A function begins: the lines belong to the function before it.
     }
   }
   return instructions;
 }
 
-// How many instructions of which a line is known.
+// Returns the number of instructions with a known line.
 size_t compare(const fs::path& cubin) {
   INFO(cubin);
   const Bytes bytes = read_cubin(cubin);
@@ -126,7 +126,7 @@ bool runs(const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("each instruction of a cubin has the lines that nvdisasm gives it") {
+TEST_CASE("each instruction of a cubin has the lines that nvdisasm prints for it") {
   CHECK(compare(data() / "inlined.sm_80.cubin") > 100);
   CHECK(compare(data() / "inlined.sm_90.cubin") > 100);
   CHECK(compare(data() / "inlined.sm_100.cubin") > 100);
@@ -136,7 +136,7 @@ TEST_CASE("each instruction of a cubin has the lines that nvdisasm gives it") {
   CHECK(compare(data() / "nolines.sm_90.cubin") == 0);
 }
 
-TEST_CASE("the same for cubins of the CUDA toolkit that is there") {
+TEST_CASE("instructions of the installed CUDA toolkit's cubins have nvdisasm's lines") {
   if (const char* folder = std::getenv("GPUPROF_TEST_CUBINS"); folder != nullptr) {
     WARN(compare_all(folder) << " cubins of GPUPROF_TEST_CUBINS");
     return;
@@ -153,7 +153,7 @@ TEST_CASE("the same for cubins of the CUDA toolkit that is there") {
   fs::remove_all(folder);
 }
 
-TEST_CASE("what is inlined is named, outermost first") {
+TEST_CASE("inlined functions are named, outermost first") {
   for (const char* file : {"inlined.sm_80.cubin", "inlined.sm_90.cubin", "inlined.sm_100.cubin"}) {
     INFO(file);
     const Bytes bytes = read_cubin(data() / file);
@@ -167,7 +167,7 @@ TEST_CASE("what is inlined is named, outermost first") {
     CHECK(found.contains(
         {"void kernel<float>(float*, int) /source/inlined.cu:31", "app::outer(float) /source/inlined.cu:13",
          "float app::middle<float>(float) /source/inlined.cu:8", "float scaled<3>(float) /source/shapes.h:6"}));
-    // A function that is called, in the section of its only caller.
+    // A called function lies in the section of its only caller.
     CHECK(found.contains({"callee(float) /source/inlined.cu:24", "app::outer(float) /source/inlined.cu:13"}));
     // Code without a source: division.
     CHECK(found.contains({"__cuda_sm3x_div_rn_noftz_f32_slowpath :0"}));
@@ -176,12 +176,12 @@ TEST_CASE("what is inlined is named, outermost first") {
                           "/source/inlined.cu:18",
                           "plain(float*)::{lambda(float)#1}::operator()(float) const /source/inlined.cu:39",
                           "Point::norm() const /source/shapes.h:12"}));
-    // Beyond the end of a function.
+    // Beyond the end of a function there are no frames.
     CHECK(found.contains({}));
   }
 }
 
-TEST_CASE("a function that is called can be asked for by itself") {
+TEST_CASE("lines of a called function are found by its own name") {
   const Bytes bytes = read_cubin(data() / "inlined.sm_90.cubin");
   auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
@@ -201,7 +201,7 @@ TEST_CASE("a function that is called can be asked for by itself") {
   CHECK(lines->has_lines(name));
 }
 
-TEST_CASE("functions of a cubin") {
+TEST_CASE("functions and kernels of a cubin are listed") {
   const Bytes bytes = read_cubin(data() / "inlined.sm_90.cubin");
   const auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
@@ -217,7 +217,7 @@ TEST_CASE("functions of a cubin") {
                                              {"plain", true}});
 }
 
-TEST_CASE("PTX of a Python compiler leads to the Python line") {
+TEST_CASE("PTX of a Python compiler has Python source lines") {
   const Bytes bytes = read_cubin(data() / "python.sm_80.cubin");
   auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
@@ -227,7 +227,7 @@ TEST_CASE("PTX of a Python compiler leads to the Python line") {
         Texts{"softmax_kernel /source/model/softmax.py:12", "square standard.py:100", "exp standard.py:200"});
 }
 
-TEST_CASE("functions inlined before nvlink are unnamed where it has moved their names") {
+TEST_CASE("functions inlined before nvlink have no name if nvlink moved the names") {
   const Bytes bytes = read_cubin(data() / "linked.sm_90.cubin");
   auto lines = CubinLines::open(bytes);
   REQUIRE(lines);
@@ -240,7 +240,7 @@ TEST_CASE("functions inlined before nvlink are unnamed where it has moved their 
   CHECK(lines->frames("__cuda_sm3x_div_rn_noftz_f32_slowpath", 0).empty());
 }
 
-TEST_CASE("how a cubin was made") {
+TEST_CASE("facts about the build of a cubin are read") {
   const auto facts = [](const char* file) {
     const Bytes bytes = read_cubin(data() / file);
     const auto lines = CubinLines::open(bytes);
@@ -259,7 +259,7 @@ TEST_CASE("how a cubin was made") {
   CHECK(facts("debug.sm_90.cubin").debug);
 }
 
-TEST_CASE("what is no cubin, and names and offsets that it does not have") {
+TEST_CASE("files that are not cubins, unknown names and unknown offsets give nothing") {
   CHECK_FALSE(CubinLines::open({}));
   CHECK_FALSE(CubinLines::open(Bytes(64)));
   CHECK_FALSE(CubinLines::open(read_cubin("/proc/self/exe")));
@@ -271,9 +271,9 @@ TEST_CASE("what is no cubin, and names and offsets that it does not have") {
   CHECK_FALSE(lines->has_lines("no such function"));
 }
 
-TEST_CASE("a chain of calls that does not lead to an earlier row is none") {
+TEST_CASE("a call chain that does not lead to an earlier row is ignored") {
   Bytes bytes = read_cubin(data() / "python.sm_80.cubin");
-  // The second inlined function: at row 6, with the name at 7.
+  // The second inlined function is at row 6 and has its name at 7.
   const std::vector<std::byte> call = {std::byte{0}, std::byte{3}, std::byte{0x90}, std::byte{6}, std::byte{7}};
   const auto at = std::search(bytes.begin(), bytes.end(), call.begin(), call.end());
   REQUIRE(at != bytes.end());
@@ -286,7 +286,7 @@ TEST_CASE("a chain of calls that does not lead to an earlier row is none") {
   }
 }
 
-TEST_CASE("a cubin cut anywhere, or with any byte changed, gives nothing worse than less") {
+TEST_CASE("a truncated or damaged cubin gives fewer or no lines, without a crash") {
   const Bytes whole = read_cubin(data() / "python.sm_80.cubin");
   const auto use = [](const Bytes& bytes) {
     if (auto lines = CubinLines::open(bytes); lines) {

@@ -25,7 +25,7 @@ std::string repeat(const std::string& part, int times) {
   return text;
 }
 
-TEST_CASE("C++ names") {
+TEST_CASE("C++ names are demangled") {
   CHECK(demangle("_ZNSt6vectorIiSaIiEE9push_backERKi") ==
         "std::vector<int, std::allocator<int> >::push_back(int const&)");
   CHECK(demangle("_Z3foov") == "foo()");
@@ -33,16 +33,16 @@ TEST_CASE("C++ names") {
   CHECK(demangle("_ZTI3foo") == "typeinfo for foo");
 }
 
-TEST_CASE("Rust names, without the hash") {
+TEST_CASE("Rust names are demangled without their hash") {
   CHECK(demangle("_ZN4core3fmt9Formatter3pad17h1234567890abcdefE") == "core::fmt::Formatter::pad");
   CHECK(demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE")
             .find("<Test + 'static as foo::Bar<Test>>::bar") == 0);
   CHECK(demangle("_RNvCs1234_7mycrate3foo") == "mycrate::foo");
-  // The same beginning, but no hash: C++.
+  // A C++ name with the same beginning, but no hash.
   CHECK(demangle("_ZN3foo17hellohellohelloxxEv") == "foo::hellohellohelloxx()");
 }
 
-TEST_CASE("other names come back as they are") {
+TEST_CASE("names that are not mangled stay unchanged") {
   for (const char* name :
        {"", "_", "_Z", "main", "clock_gettime@plt", "_ZN", "_Znonsense", "_R", "_RNvC", "?x@@YAXXZ"}) {
     CHECK(demangle(name) == name);
@@ -51,8 +51,8 @@ TEST_CASE("other names come back as they are") {
   CHECK(demangle(nul) == nul);
 }
 
-TEST_CASE("long template names, as matrix libraries have them") {
-  // More distinct parts than substitutions can shorten below libiberty's own limit of 1 KB.
+TEST_CASE("long template names are demangled") {
+  // These are more distinct parts than substitutions can shorten below libiberty's limit of 1 KB.
   std::string mangled = "_Z3runIJ";
   std::string expected = "void run<";
   for (int i = 0; i < 400; ++i) {
@@ -65,7 +65,7 @@ TEST_CASE("long template names, as matrix libraries have them") {
         std::string::npos);
 }
 
-TEST_CASE("hostile names come back, in time and memory") {
+TEST_CASE("hostile names stay unchanged, in bounded time and memory") {
   std::string bomb = "_Z1fI1AIiiE";
   bomb += "S_IS0_S0_E";
   for (const char digit : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")) {

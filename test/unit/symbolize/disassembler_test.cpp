@@ -28,7 +28,7 @@ std::string read_text(const std::string& file) {
   return text;
 }
 
-// A folder with a shell script in the place of nvdisasm.
+// Creates a folder with a shell script in place of nvdisasm.
 class Fake {
  public:
   explicit Fake(const std::string& script) {
@@ -77,7 +77,7 @@ const std::string kText =
 
 }  // namespace
 
-TEST_CASE("instructions of what nvdisasm prints") {
+TEST_CASE("instructions are parsed from the output of nvdisasm") {
   const auto all = parse_disassembly(read_text("python.sm_80.sass"), function("softmax_kernel"));
   REQUIRE(all.size() == 24);
   CHECK(all[4].offset == 0x40);
@@ -90,25 +90,25 @@ TEST_CASE("instructions of what nvdisasm prints") {
   CHECK(odd[2].text == "EXIT");
 }
 
-TEST_CASE("instructions of a function that is in another one's section") {
+TEST_CASE("instructions of a function in another function's section are found") {
   const auto inner = parse_disassembly(kText, function("$a$b", 0x10, 0x10));
   REQUIRE(inner.size() == 1);
   CHECK(inner[0].offset == 0);
   CHECK(inner[0].text == "@!P0 BRA `(.L_x_1)");
-  // Whose it is cannot be known where several sections are printed.
+  // If several sections are printed, the section of the function is unknown.
   const std::string two = kText + "\t.section\t.text.b,\"ax\"\n        /*0000*/ NOP ;\n";
   CHECK(parse_disassembly(two, function("$a$b", 0x10, 0x10)).empty());
   CHECK(parse_disassembly(two, function("b")).size() == 1);
 }
 
-TEST_CASE("what is no disassembly has no instructions") {
+TEST_CASE("text that is not a disassembly has no instructions") {
   for (const char* text : {"", "\n\n", "/*", "/*12", "/*zz*/ NOP ;", "/*10*/", "/*10*/ ;",
                            "/*fffffffffffffffff*/ NOP ;", "nvdisasm fatal   : no such file"}) {
     CHECK(parse_disassembly(std::string("\t.section\t.text.a,\n") + text, function("a")).empty());
   }
 }
 
-TEST_CASE("nvdisasm is run with the cubin and the number of the symbol, and nothing of ours") {
+TEST_CASE("nvdisasm gets the cubin and a symbol number, but not the recorder's environment or files") {
   const std::string cubin = read_text("python.sm_80.cubin");
   ::setenv("GPUPROF_TEST_SECRET", "1", 1);
   const Fake fake(
@@ -120,10 +120,10 @@ TEST_CASE("nvdisasm is run with the cubin and the number of the symbol, and noth
   REQUIRE(found.size() == 3);
   CHECK(found[0].text == "BYTES " + std::to_string(cubin.size()));
   CHECK(found[1].text == "SECRET");
-  CHECK(found[2].text == "OPEN 5");  // three standard ones, the cubin, and the folder that ls reads
+  CHECK(found[2].text == "OPEN 5");  // three standard descriptors, the cubin, and the folder that ls reads
 }
 
-TEST_CASE("nvdisasm that fails, hangs or talks without end holds nobody up") {
+TEST_CASE("an nvdisasm that fails, hangs or prints without end is stopped in time") {
   const std::string cubin = "x";
   const auto bytes = std::as_bytes(std::span(cubin));
   Disassembler::Limits limits;
@@ -142,7 +142,7 @@ TEST_CASE("nvdisasm that fails, hangs or talks without end holds nobody up") {
   CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(30));
 }
 
-TEST_CASE("nvdisasm has the rights of the cubin's owner") {
+TEST_CASE("nvdisasm runs with the rights of the cubin's owner") {
   if (::geteuid() != 0) {
     WARN("skipped: not root");
     return;
@@ -154,12 +154,12 @@ TEST_CASE("nvdisasm has the rights of the cubin's owner") {
   CHECK(found[0].text == "65534 65534 5");
 }
 
-TEST_CASE("no nvdisasm is found where there is none") {
+TEST_CASE("nvdisasm is not found in missing or relative folders") {
   CHECK_FALSE(Disassembler::find(""));
   CHECK_FALSE(Disassembler::find(":::/no such folder:.:relative"));
 }
 
-TEST_CASE("the machine's nvdisasm prints the instructions of each function") {
+TEST_CASE("the installed nvdisasm prints the instructions of each function") {
   const char* path = std::getenv("PATH");
   const auto disassembler = Disassembler::find(std::string(path != nullptr ? path : "") + ":/usr/local/cuda/bin");
   if (!disassembler) {

@@ -20,7 +20,7 @@ using gpuprof::symbolize::ByteSource;
 using gpuprof::symbolize::find_functions;
 
 extern "C" {
-// Looked for in this program's own file.
+// The test searches for this function in its own executable.
 [[gnu::used, gnu::noinline]] int gpuprof_test_elf_function() {
   static volatile int result = 4711;
   return result;
@@ -34,7 +34,7 @@ std::vector<uint8_t> own_file() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// `symbols` functions whose one name goes to the end of the table of names, which has no NUL there.
+// Builds an ELF file of `symbols` functions with one common name, at the end of a string table without a final NUL.
 std::vector<uint8_t> file_of_one_name(size_t symbols, const std::string& name, size_t name_bytes) {
   constexpr size_t kSymbolsAt = 4096;
   const size_t names_at = kSymbolsAt + symbols * sizeof(Elf64_Sym);
@@ -84,8 +84,8 @@ std::vector<uint8_t> file_of_one_name(size_t symbols, const std::string& name, s
 
 }  // namespace
 
-// Read to its end for each symbol, this would be 3 TB.
-TEST_CASE("names without an end are not read to the end of their table") {
+// Reading each name to its end would read 3 TB.
+TEST_CASE("names without an end are not read to the end of their string table") {
   const std::vector<uint8_t> file = file_of_one_name(100'000, "", 32U << 20);
   const auto begin = std::chrono::steady_clock::now();
   const auto found = find_functions(ByteSource::memory(file), {"clEnqueueNDRangeKernel"});
@@ -94,21 +94,21 @@ TEST_CASE("names without an end are not read to the end of their table") {
   CHECK(found->empty());
 }
 
-TEST_CASE("a file with thousands of functions of one name is given up") {
+TEST_CASE("a search gives up on a file with thousands of functions of one name") {
   const auto few = find_functions(ByteSource::memory(file_of_one_name(2, "launch", 64)), {"launch"});
   REQUIRE(few);
   CHECK(few->size() == 2);
   CHECK_FALSE(find_functions(ByteSource::memory(file_of_one_name(100'000, "launch", 64)), {"launch"}));
 }
 
-TEST_CASE("a search is ended when it is told to stop") {
+TEST_CASE("a search ends when its callback asks to stop") {
   const std::vector<uint8_t> file = file_of_one_name(100'000, "", 64);
   int asked = 0;
   CHECK_FALSE(find_functions(ByteSource::memory(file), {"launch"}, [&asked] { return ++asked == 3; }));
   CHECK(asked == 3);
 }
 
-TEST_CASE("a function is found where its code is in the file") {
+TEST_CASE("a function is found at the file offset of its code") {
   const UniqueFd fd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   const auto found = find_functions(fd.get(), {"no_such_function", "gpuprof_test_elf_function"});
   REQUIRE(found);
@@ -119,7 +119,7 @@ TEST_CASE("a function is found where its code is in the file") {
   CHECK(std::memcmp(in_file, reinterpret_cast<const void*>(&gpuprof_test_elf_function), sizeof in_file) == 0);
 }
 
-TEST_CASE("code that its file is too short for is no function") {
+TEST_CASE("a function whose code is beyond the end of the file is ignored") {
   std::vector<uint8_t> bytes = own_file();
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -139,21 +139,21 @@ TEST_CASE("code that its file is too short for is no function") {
   }
 }
 
-TEST_CASE("what is no ELF file has no functions") {
+TEST_CASE("a file that is not ELF has no functions") {
   const UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   CHECK_FALSE(find_functions(fd.get(), {"main"}));
   CHECK_FALSE(find_functions(-1, {"main"}));
 }
 
-TEST_CASE("every cut of a file is searched without a fault") {
+TEST_CASE("a file truncated at any size is searched without a fault") {
   const std::vector<uint8_t> whole = own_file();
   for (size_t size = 0; size < whole.size(); size += 1 + whole.size() / 400) {
     (void)find_functions(ByteSource::memory(std::span(whole).first(size)), {"gpuprof_test_elf_function"});
   }
 }
 
-// A mapped file would raise SIGBUS here: its owner can take its pages away whenever it likes.
-TEST_CASE("a file that its owner truncates while it is searched does no harm") {
+// The search does not map the file: a mapping would raise SIGBUS when the owner truncates the file.
+TEST_CASE("truncating a file during a search is harmless") {
   const auto path = std::filesystem::temp_directory_path() / ("gpuprof-cut-" + std::to_string(::getpid()));
   const std::vector<uint8_t> whole = own_file();
   const auto write_whole = [&] {

@@ -29,7 +29,7 @@ std::shared_ptr<MappedFile> file_with(const std::vector<uint8_t>& bytes) {
   return file;
 }
 
-// Asks for addresses all over the file; the answers do not matter, coming back does.
+// Looks up addresses all over the file. Any answer is fine, as long as the calls return.
 void exercise(const std::vector<uint8_t>& bytes) {
   ReadingBudget budget;
   const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
@@ -45,16 +45,16 @@ void exercise(const std::vector<uint8_t>& bytes) {
   CHECK_FALSE(module->frames(~uint64_t{0}, maps).empty());
 }
 
-TEST_CASE("truncated and garbled files") {
+TEST_CASE("truncated and damaged files are read without a crash") {
   std::vector<uint8_t> whole = bytes_of(fixture("chain_full.so"));
   REQUIRE(whole.size() > 1000);
   std::mt19937 random(7);
-  SECTION("cut anywhere") {
+  SECTION("truncated at any size") {
     for (size_t size = 0; size < whole.size(); size += 97) {
       exercise({whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)});
     }
   }
-  SECTION("bytes changed anywhere") {
+  SECTION("any bytes changed") {
     for (int round = 0; round < 400; ++round) {
       std::vector<uint8_t> bad = whole;
       for (int change = 0; change < 1 + round % 40; ++change) {
@@ -77,7 +77,7 @@ TEST_CASE("truncated and garbled files") {
       exercise(bad);
     }
   }
-  SECTION("nothing but noise behind an ELF magic") {
+  SECTION("only noise after the ELF magic") {
     for (int round = 0; round < 50; ++round) {
       std::vector<uint8_t> bad(4096);
       for (uint8_t& byte : bad) {
@@ -89,7 +89,7 @@ TEST_CASE("truncated and garbled files") {
   }
 }
 
-TEST_CASE("a file that shrinks while it is in use") {
+TEST_CASE("a file that shrinks while it is in use loses its names") {
   ReadingBudget budget;
   const ProcessMaps maps(static_cast<uint32_t>(::getpid()), nullptr);
   const auto file = file_with(bytes_of(fixture("chain_full.so")));
@@ -102,7 +102,7 @@ TEST_CASE("a file that shrinks while it is in use") {
   for (uint64_t vaddr = 0; vaddr < 0x2000; vaddr += 7) {
     const auto& frames = module->frames(vaddr, maps);
     REQUIRE(frames.size() == 1);
-    CHECK(frames[0].name.starts_with('['));  // its names are gone
+    CHECK(frames[0].name.starts_with('['));  // its names were in the truncated part
     named += whole->frames(vaddr, maps).back().name.starts_with('[') ? 0 : 1;
   }
   CHECK(named > 0);
@@ -130,7 +130,7 @@ TEST_CASE("a huge sparse file costs neither memory nor time") {
   CHECK_FALSE(module->frames(0x1100, maps).empty());
 }
 
-TEST_CASE("names of places without a symbol") {
+TEST_CASE("an address without a symbol is named by module and offset") {
   CHECK(address_name("/usr/lib/libfoo.so.1", 0x12ab) == "[libfoo.so.1+0x12ab]");
   CHECK(address_name("[vdso]", 0) == "[vdso+0x0]");
   CHECK(address_name("[kernel]", ~uint64_t{0}) == "[kernel+0xffffffffffffffff]");

@@ -1,4 +1,4 @@
-// Files are opened with the rights of the process that names them. As root only: others have no more than their own.
+// Tests that files are opened with the rights of the process that maps them. They need root.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr uid_t kUser = 12345;
 
-// A process that maps a file as code while it is root, and then gives its rights up.
+// Starts a process that maps a file as code while it is root, and then drops its rights.
 class Dropped {
  public:
   explicit Dropped(const std::string& mapped) {
@@ -79,7 +79,7 @@ bool needs_root() {
   return ::geteuid() == 0;
 }
 
-TEST_CASE("a process that gave up its rights has no files that it may not read") {
+TEST_CASE("files that a process may no longer read are not opened for it") {
   if (!needs_root()) {
     return;
   }
@@ -106,14 +106,14 @@ TEST_CASE("a process that gave up its rights has no files that it may not read")
     CHECK(maps.open_file(plain) != nullptr);
     CHECK(maps.open_file(secret) == nullptr);
     process.stop();
-    CHECK(maps.open_file(plain) != nullptr);  // with the rights that it had
+    CHECK(maps.open_file(plain) != nullptr);  // with the rights that the process had
     CHECK(maps.open_file(secret) == nullptr);
     CHECK_FALSE(maps.refresh());
     CHECK(maps.open_file(secret) == nullptr);
   }
 }
 
-TEST_CASE("no file is opened for a process that was gone before its rights were read") {
+TEST_CASE("no file is opened for a process that ended before its rights were read") {
   if (!needs_root()) {
     return;
   }
@@ -128,7 +128,7 @@ TEST_CASE("no file is opened for a process that was gone before its rights were 
   CHECK(maps.open_file(plain) == nullptr);
 }
 
-TEST_CASE("folders on the way to a file count, too") {
+TEST_CASE("rights on the folders of a path are checked, too") {
   if (!needs_root()) {
     return;
   }
@@ -140,7 +140,7 @@ TEST_CASE("folders on the way to a file count, too") {
   CHECK(open_regular(FileAccess{kOwnRoot, FileRights{kUser, kUser, {}, 0}}, plain));
 }
 
-TEST_CASE("a debug file is found only by those who may read it") {
+TEST_CASE("a debug file is found only if the process may read it") {
   if (!needs_root()) {
     return;
   }
@@ -169,7 +169,7 @@ TEST_CASE("a debug file is found only by those who may read it") {
   CHECK_FALSE(find_debug_file(*image, "/nowhere/chain_id.so", search, budget).fd);
 }
 
-TEST_CASE("a perf map that its process may not read is not read") {
+TEST_CASE("a perf map that its process may not read is ignored") {
   if (!needs_root()) {
     return;
   }

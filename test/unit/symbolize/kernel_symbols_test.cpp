@@ -15,7 +15,7 @@ using gpuprof::symbolize::SymbolizedFrame;
 
 namespace {
 
-// A kallsyms of the test's own.
+// Writes a fake kallsyms file.
 class Kallsyms {
  public:
   explicit Kallsyms(const std::string& text) {
@@ -63,17 +63,17 @@ constexpr const char* kSome =
 
 }  // namespace
 
-TEST_CASE("a kernel stack is named root first, with the modules of its functions, and without what runs our program") {
+TEST_CASE("a kernel stack is named outermost first, with module names and without frames of BPF") {
   CHECK(named(kSome, {0xffffffffc0000210, 0xffffffff81000410, 0xffffffff81000310, 0xffffffffc0000110,
                       0xffffffff81000290, 0xffffffff81000110}) ==
         std::vector<std::string>{"do_syscall_64 [kernel]", "drm_ioctl [kernel]", "xe_exec_ioctl [xe]"});
 }
 
-TEST_CASE("a return address behind a function's last instruction is still its own") {
+TEST_CASE("a return address after a function's last instruction belongs to that function") {
   CHECK(named(kSome, {0xffffffff81000200}) == std::vector<std::string>{"do_syscall_64 [kernel]"});
 }
 
-TEST_CASE("a function that a program of ours is at is there once, however it is called") {
+TEST_CASE("a function with an attached BPF program is named once, however it was called") {
   const std::string kallsyms = std::string(kSome) + "ffffffffc0000300 t bpf_trampoline_2383\t[bpf]\n";
   CHECK(named(kallsyms, {0xffffffffc0000110, 0xffffffffc0000310, 0xffffffffc0000108, 0xffffffff81000290}) ==
         std::vector<std::string>{"drm_ioctl [kernel]", "xe_exec_ioctl [xe]"});
@@ -81,12 +81,12 @@ TEST_CASE("a function that a program of ours is at is there once, however it is 
         std::vector<std::string>{"drm_ioctl [kernel]", "xe_exec_ioctl [xe]", "xe_exec_ioctl [xe]"});
 }
 
-TEST_CASE("an address that belongs to no function has no name") {
+TEST_CASE("an address outside of all functions has no name") {
   CHECK(named(kSome, {0x1000, 0xffffffffa0000000}) ==
         std::vector<std::string>{"[unknown] [kernel]", "[unknown] [kernel]"});
 }
 
-TEST_CASE("where the kernel hides its addresses a stack is one frame") {
+TEST_CASE("a stack is a single frame if the kernel hides its addresses") {
   const char* hidden = "0000000000000000 T _text\n0000000000000000 t drm_ioctl\n";
   CHECK(named(hidden, {0xffffffffc0000110, 0xffffffff81000110}) == std::vector<std::string>{"[kernel] [kernel]"});
   CHECK(named("", {0xffffffffc0000110}) == std::vector<std::string>{"[kernel] [kernel]"});

@@ -1,4 +1,4 @@
-// An address of a stack by its name, as the recorder asks for it.
+// Names an address of a stack in the same way as the recorder.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ void read_map(PerfMap& map) {
   map.refresh(budget);
 }
 
-TEST_CASE("odd lines of a perf map") {
+TEST_CASE("malformed lines of a perf map are ignored") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/perf-1.map";
   std::ofstream(path) << "1000 10 plain\n0x2000 0x10 prefixed\n3000 10\n4000\n\nzz 10 name\n5000 0 empty\n"
@@ -40,7 +40,7 @@ TEST_CASE("odd lines of a perf map") {
   CHECK(map.find(0).empty());
 }
 
-TEST_CASE("root believes only root and the process's own user") {
+TEST_CASE("root trusts only perf maps of root and of the process's user") {
   if (::geteuid() != 0) {
     WARN("skipped: needs root");
     return;
@@ -57,7 +57,7 @@ TEST_CASE("root believes only root and the process's own user") {
   CHECK(own.find(0x1000) == "name");
 }
 
-TEST_CASE("a symbolic link is no perf map") {
+TEST_CASE("a symbolic link is not accepted as a perf map") {
   TemporaryDirectory directory;
   std::ofstream(directory.path() + "/elsewhere") << "1000 10 name\n";
   const std::string path = directory.path() + "/perf-1.map";
@@ -67,7 +67,7 @@ TEST_CASE("a symbolic link is no perf map") {
   CHECK(map.find(0x1000).empty());
 }
 
-TEST_CASE("the perf map of a process in another PID namespace") {
+TEST_CASE("a process in another PID namespace has a perf map with its inner pid") {
   std::array<int, 2> pipe{};
   REQUIRE(::pipe(pipe.data()) == 0);
   const pid_t helper = ::fork();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-TEST_CASE("maps lines") {
+TEST_CASE("lines of /proc/PID/maps are parsed") {
   MapsLine line;
   REQUIRE(
       parse_maps_line("7f0012340000-7f0012350000 r-xp 0002f000 fe:1a 247101       /usr/lib/my lib.so (deleted)", line));
@@ -47,7 +47,7 @@ TEST_CASE("maps lines") {
   }
 }
 
-TEST_CASE("unmapped memory stays known until other mappings take its place") {
+TEST_CASE("unmapped memory stays known until other mappings replace it") {
   void* area = ::mmap(nullptr, 3 * kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(area != MAP_FAILED);
   const auto start = reinterpret_cast<uint64_t>(area);
@@ -60,7 +60,7 @@ TEST_CASE("unmapped memory stays known until other mappings take its place") {
   REQUIRE(maps.refresh());
   CHECK(maps.find(start + kPage) != nullptr);
 
-  // A file in the middle page: the outer two stay what they were.
+  // A file in the middle page leaves the outer two pages as they were.
   const int fd = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   void* middle =
       ::mmap(reinterpret_cast<char*>(area) + kPage, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
@@ -78,7 +78,7 @@ TEST_CASE("unmapped memory stays known until other mappings take its place") {
   ::munmap(middle, kPage);
 }
 
-TEST_CASE("mappings are sorted and never overlap, whatever comes and goes") {
+TEST_CASE("mappings stay sorted and disjoint after any changes") {
   ProcessMaps maps(static_cast<uint32_t>(::getpid()), make_file_cache());
   uint32_t random = 12345;
   const auto next = [&random] { return random = random * 1664525 + 1013904223; };
@@ -101,7 +101,7 @@ TEST_CASE("mappings are sorted and never overlap, whatever comes and goes") {
   ::munmap(area, 64 * kPage);
 }
 
-TEST_CASE("processes of a session share their files") {
+TEST_CASE("processes of a session share their open files") {
   const Child one("pie", fixture("chain_full.so"));
   const Child two("pie", fixture("chain_full.so"));
   const auto cache = make_file_cache();
@@ -117,7 +117,7 @@ TEST_CASE("processes of a session share their files") {
   CHECK(first.find(one.outer())->file.get() == before);
 }
 
-TEST_CASE("only regular files are opened, and none outside the given root") {
+TEST_CASE("only regular files inside the given root are opened") {
   TemporaryDirectory directory;
   const std::string fifo = directory.path() + "/fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);

@@ -19,12 +19,12 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// One line of data/python_tables.py's output.
+// One line of output of data/python_tables.py.
 struct Sample {
   uint32_t version = 0;
   uint32_t first_line = 0;
   std::vector<uint8_t> table;
-  std::map<uint32_t, uint32_t> changes;  // offset -> line from there on
+  std::map<uint32_t, uint32_t> changes;  // offset -> line from that offset on
   uint32_t size = 0;
 
   [[nodiscard]] PythonLines lines() const { return {version, first_line, table}; }
@@ -49,7 +49,7 @@ bool parse(const std::string& line, Sample* sample) {
   return !sample->changes.empty() && sample->size != 0;
 }
 
-// How many instructions have another line than the interpreter says.
+// Returns the number of instructions whose line differs from that of the interpreter.
 uint32_t wrong_lines(const Sample& sample) {
   uint32_t wrong = 0;
   for (uint32_t offset = 0; offset < sample.size; offset += 2) {
@@ -97,7 +97,7 @@ std::vector<std::string> output_lines(const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("lines of tables that each version of CPython has made") {
+TEST_CASE("lines of tables from each CPython version are correct") {
   std::ifstream file(GPUPROF_TEST_DATA "/python_tables.txt");
   std::set<uint32_t> versions;
   uint32_t instructions = 0;
@@ -113,7 +113,7 @@ TEST_CASE("lines of tables that each version of CPython has made") {
   CHECK(instructions > 2000);
 }
 
-TEST_CASE("lines of the standard library, against the interpreters of this machine") {
+TEST_CASE("lines of the standard library are those of the installed interpreters") {
   for (const std::string& python : interpreters()) {
     const auto lines =
         output_lines(python + " " GPUPROF_TEST_DATA "/python_tables.py argparse asyncio.base_events 2>/dev/null");
@@ -145,7 +145,7 @@ TEST_CASE("a frame that has not begun, and code without a table, have the first 
   CHECK(python_line({0x030b0df0, 40, {}}, 10) == 40);
 }
 
-TEST_CASE("an offset behind the table has no line") {
+TEST_CASE("an offset beyond the table has no line") {
   const std::vector<uint8_t> ranges = {0x02, 0x05};
   CHECK(python_line({0x030a0df0, 40, ranges}, 2) == 0);
   const std::vector<uint8_t> locations = {0x80 | 11 << 3, 0x00, 0x00};
@@ -153,7 +153,7 @@ TEST_CASE("an offset behind the table has no line") {
   CHECK(python_line({0x030c0df0, 40, locations}, 2) == 0);
 }
 
-TEST_CASE("tables that hold anything give some line") {
+TEST_CASE("random tables are read without a crash") {
   std::mt19937 random(7);
   for (int round = 0; round < 20000; ++round) {
     std::vector<uint8_t> table(random() % 40);

@@ -25,7 +25,7 @@ std::string read_name(PerfMap& map, ReadingBudget& budget, uint64_t address) {
 
 }  // namespace
 
-TEST_CASE("what is beyond a limit is not given, and counted") {
+TEST_CASE("requests beyond a limit are refused and counted") {
   ReadingBudget budget({.perf_map_bytes = 100, .checksum_bytes = 10, .debug_info_bytes = 10, .symbols = 7});
   CHECK(budget.left_out().nothing());
   CHECK(budget.take_perf_map(60) == 60);
@@ -36,7 +36,7 @@ TEST_CASE("what is beyond a limit is not given, and counted") {
   CHECK(budget.take_symbols(5) == 5);
   CHECK(budget.take_symbols(5) == 2);
   CHECK(budget.left_out().symbol_tables == 1);
-  // A large file leaves what there is to smaller ones.
+  // After a refused large file, smaller files still fit.
   CHECK_FALSE(budget.take_checksum(11));
   CHECK(budget.take_checksum(10));
   CHECK_FALSE(budget.take_checksum(UINT64_MAX));
@@ -46,7 +46,7 @@ TEST_CASE("what is beyond a limit is not given, and counted") {
   CHECK(budget.left_out().debug_infos == 1);
 }
 
-TEST_CASE("files of others take less than those of root and of our own user") {
+TEST_CASE("files of other users have a smaller limit than those of root and the own user") {
   ReadingBudget budget({.debug_info_bytes = 100, .others_debug_info_bytes = 10});
   CHECK(budget.take_debug_info(80, true));
   CHECK(budget.may_take_debug_info(1000, 10, false));
@@ -57,7 +57,7 @@ TEST_CASE("files of others take less than those of root and of our own user") {
   CHECK(budget.left_out().debug_infos == 2);
 }
 
-TEST_CASE("nothing is read that the memory has no room for") {
+TEST_CASE("requests beyond the free memory are refused") {
   uint64_t room = 1000;
   ReadingBudget budget({}, [&room] { return room; });
   CHECK(budget.take_debug_info(1000, true));
@@ -74,7 +74,7 @@ TEST_CASE("nothing is read that the memory has no room for") {
   CHECK(budget.take_debug_info(1000, true));
 }
 
-TEST_CASE("without room for a unit's lines its functions still have names") {
+TEST_CASE("functions have names even if the memory for their unit's lines is missing") {
   const Child child("pie", fixture("chain_full.so"));
   ProcessMaps maps(child.pid(), make_file_cache());
   REQUIRE(maps.refresh());
@@ -96,7 +96,7 @@ TEST_CASE("without room for a unit's lines its functions still have names") {
   CHECK(frames.back().line != 0);
 }
 
-TEST_CASE("time counts from the end of the recording on, without downloads") {
+TEST_CASE("the time limit begins at the end of the recording and excludes downloads") {
   ReadingBudget budget({.time_after_end_ns = 1'000'000'000, .download_ns = 5});
   CHECK(budget.in_time());
   budget.end(monotonic_ns() - 1'000'000'001);
@@ -108,7 +108,7 @@ TEST_CASE("time counts from the end of the recording on, without downloads") {
   CHECK(budget.left_out().downloads == 1);
 }
 
-TEST_CASE("a perf map is read up to the limit, and once") {
+TEST_CASE("a perf map is read once, up to the limit") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/perf-1.map";
   std::ofstream(path) << "1000 10 first\n2000 10 second\n3000 10 third\n" << std::string(100, 'x');
@@ -119,7 +119,7 @@ TEST_CASE("a perf map is read up to the limit, and once") {
     CHECK(read_name(map, budget, 0x1000) == "first");
   }
   CHECK(budget.left_out().nothing());
-  // Finished by now, but too long.
+  // The line is complete now, but exceeds the limit.
   std::ofstream(path, std::ios::app) << "\n4000 10 fourth\n";
   CHECK(read_name(map, budget, 0x4000).empty());
   CHECK(read_name(map, budget, 0x2000) == "second");
@@ -131,7 +131,7 @@ TEST_CASE("a perf map is read up to the limit, and once") {
   CHECK(read_name(limited, few, 0x3000).empty());
 }
 
-TEST_CASE("a perf map that is replaced is read anew") {
+TEST_CASE("a perf map that is replaced is read again") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/perf-1.map";
   std::ofstream(path) << "1000 10 old\n";
@@ -146,7 +146,7 @@ TEST_CASE("a perf map that is replaced is read anew") {
   CHECK(read_name(map, budget, 0x1000).empty());
 }
 
-TEST_CASE("a line of a perf map that never ends takes no memory") {
+TEST_CASE("an endless line of a perf map takes no memory") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/perf-1.map";
   std::ofstream(path) << "1000 10 name\n2000 10 " << std::string(10 << 20, 'n') << "\n3000 10 last\n";
@@ -157,7 +157,7 @@ TEST_CASE("a line of a perf map that never ends takes no memory") {
   CHECK(map.find(0x3000) == "last");
 }
 
-TEST_CASE("when the time is over only known addresses have names") {
+TEST_CASE("after the time limit only known addresses have names") {
   const Child child("pie", fixture("chain_full.so"));
   ProcessMaps maps(child.pid(), make_file_cache());
   REQUIRE(maps.refresh());
@@ -180,7 +180,7 @@ TEST_CASE("when the time is over only known addresses have names") {
   CHECK(symbolizer.budget().left_out().addresses == 2);
 }
 
-TEST_CASE("DWARF and symbols beyond the limits are left out") {
+TEST_CASE("DWARF and symbols beyond the limits are skipped") {
   const Child child("pie", fixture("chain_full.so"));
   ProcessMaps maps(child.pid(), make_file_cache());
   REQUIRE(maps.refresh());

@@ -1,4 +1,4 @@
-// Which registers instructions read and write, as nvdisasm prints them for sm_70 to sm_100.
+// Tests which registers instructions read and write, as nvdisasm prints them for sm_70 to sm_100.
 #include "symbolize/gpu/sass_instruction.h"
 
 #include <string>
@@ -10,7 +10,7 @@ using namespace gpuprof::symbolize;
 
 namespace {
 
-// "R4 R5 P0"
+// Formats a set as "R4 R5 P0".
 std::string names_of(const SassRegisterSet& set) {
   std::string names;
   const auto add = [&](const char* file, size_t number) {
@@ -59,7 +59,7 @@ void check(const std::vector<Expected>& all, SassKind kind) {
 
 }  // namespace
 
-TEST_CASE("arithmetic: the first register is the result, and predicates around it") {
+TEST_CASE("arithmetic writes its first register and the predicates after it") {
   check({{"MOV R1, c[0x0][0x28]", "R1", ""},
          {"FADD R0, -R0.reuse, |R3|", "R0", "R0 R3"},
          {"FFMA.FTZ R8, R4, R5, R8", "R8", "R4 R5 R8"},
@@ -96,7 +96,7 @@ TEST_CASE("arithmetic: the first register is the result, and predicates around i
   CHECK_FALSE(parse_sass("@PT MOV R3, R4").guarded);
 }
 
-TEST_CASE("loads are as wide as they say, and addresses as they are written") {
+TEST_CASE("loads have the width of their suffix and of their address") {
   check({{"LDG.E R0, [R2.64]", "R0", "R2 R3"},
          {"LDG.E.128.CONSTANT R4, desc[UR6][R2.64+0x10]", "R4 R5 R6 R7", "R2 R3 UR6"},
          {"LDG.E.64 R254, [R2.U32+UR4]", "R254", "R2 UR4"},
@@ -111,7 +111,7 @@ TEST_CASE("loads are as wide as they say, and addresses as they are written") {
   check({{"ULDC.64 UR4, c[0x0][0x118]", "UR4 UR5", ""}, {"LDC R0, c[0x3][R4]", "R0", "R4"}}, SassKind::constant_load);
 }
 
-TEST_CASE("atomics, units and tensor cores") {
+TEST_CASE("registers of atomics, special functions and tensor cores are parsed") {
   check({{"ATOMG.E.ADD.STRONG.GPU PT, R4, [R2.64], R5", "R4", "R2 R3 R5"},
          {"ATOMG.E.CAS.64.STRONG.GPU P1, R4, [R2], R6, R8", "R4 R5 P1", "R2 R6 R7 R8 R9"}},
         SassKind::atomic);
@@ -136,7 +136,7 @@ TEST_CASE("atomics, units and tensor cores") {
         SassKind::tensor);
 }
 
-TEST_CASE("what has no result") {
+TEST_CASE("stores, barriers and waits write no register") {
   check({{"STG.E.128 desc[UR4][R2.64], R8", "", "R2 R3 R8 R9 R10 R11 UR4"},
          {"STS [R0+0x4], R3", "", "R0 R3"},
          {"RED.E.ADD.F64.RN.STRONG.GPU [R2.64], R6", "", "R2 R3 R6 R7"},
@@ -149,7 +149,7 @@ TEST_CASE("what has no result") {
   check({{"LDGSTS.E.BYPASS.128 [R5], [R2.64], P0", "copies", "R2 R3 R5 P0"}}, SassKind::async_copy);
 }
 
-TEST_CASE("where control goes") {
+TEST_CASE("control flow is parsed with its condition") {
   const auto flow = [](const char* text) {
     const SassInstruction found = parse_sass(text);
     return std::pair(found.flow, found.conditional);
@@ -168,7 +168,7 @@ TEST_CASE("where control goes") {
   CHECK(parse_sass("BSYNC B3").barrier == 3);
 }
 
-TEST_CASE("what is not known may write what it names, and whatever follows it") {
+TEST_CASE("unknown instructions may write the registers that they name, and the following ones") {
   const SassInstruction found = parse_sass("UNHEARD.OF R4, [R8], P0");
   CHECK_FALSE(found.understood);
   CHECK(found.kind == SassKind::unknown);
@@ -178,13 +178,13 @@ TEST_CASE("what is not known may write what it names, and whatever follows it") 
   CHECK(found.may_write.test(sass_register(11)));
   CHECK(found.may_write.test(sass_predicate(0)));
   CHECK_FALSE(parse_sass("MOV R255, R256").understood);
-  // A shape that is not known, an instruction of a warp group, a texture.
+  // An unknown shape, a warp group instruction, a texture instruction.
   CHECK(parse_sass("HMMA.987 R4, R8, R12, R4").may_write.test(sass_register(5)));
   CHECK(parse_sass("HGMMA.64x128x16.F32 R24, gdesc[UR8], R24").may_write.test(sass_register(87)));
   CHECK(parse_sass("TEX.SCR.LL R4, R6, R2, R3, 0x0, 2D").may_write.test(sass_register(5)));
 }
 
-TEST_CASE("no text is too odd to be read") {
+TEST_CASE("any text is parsed without a crash") {
   const std::string all = "@!UP0 IMAD.WIDE.U32 R2, P0, c[0x0][UR4], desc[UR4][R2.64+-0x10], `(.L,[x)), PR, -|R3|.H0_H0";
   for (size_t begin = 0; begin < all.size(); ++begin) {
     for (size_t length = 0; begin + length <= all.size(); ++length) {

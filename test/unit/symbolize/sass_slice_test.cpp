@@ -1,4 +1,4 @@
-// Which instructions a stalled one can be waiting for.
+// Tests which earlier instructions a stalled instruction may wait for.
 #include "symbolize/gpu/sass_slice.h"
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ using namespace gpuprof::symbolize;
 
 namespace {
 
-// As nvdisasm prints it: an instruction a line, and labels.
+// Parses lines in the form of nvdisasm: one instruction or label a line.
 std::vector<GpuInstruction> code(const std::vector<std::string>& lines) {
   std::string text = "\t.section\t.text.k,\"ax\",@progbits\n.text.k:\n";
   uint64_t offset = 0;
@@ -37,7 +37,7 @@ std::vector<GpuInstruction> code(const std::vector<std::string>& lines) {
   return parse_disassembly(text, function);
 }
 
-// "load@0 load@20", with a "?" where more is possible.
+// Formats producers as "load@0 load@20", with a "?" if the list may be incomplete.
 std::string waits(const std::vector<GpuInstruction>& all, uint64_t offset, const char* reason = "long_scoreboard") {
   const SassWaits found = SassSlice(all).waits_for(offset, reason);
   std::string text;
@@ -58,7 +58,7 @@ std::string read_listing(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("each stall of a real kernel waits for what its reason is about") {
+TEST_CASE("each stall of a real kernel waits for producers that match its reason") {
   CubinFunction function;
   function.name = "softmax_kernel";
   function.size = 0x180;
@@ -69,39 +69,39 @@ TEST_CASE("each stall of a real kernel waits for what its reason is about") {
   CHECK(waits(all, 0x50, "long_scoreboard_not_issued") == "load@40");
   CHECK(waits(all, 0x60, "wait") == "arithmetic@50");
   CHECK(waits(all, 0x80, "short_scoreboard") == "special function@70");
-  CHECK(waits(all, 0x40, "short_scoreboard") == "");  // its address is of moves
-  // What it does not read is not waited for, nor is anything by a reason of another kind.
+  CHECK(waits(all, 0x40, "short_scoreboard") == "");  // its address comes from moves
+  // An instruction does not wait for registers that it does not read, nor for producers of another kind.
   CHECK(waits(all, 0x60) == "");
   CHECK(waits(all, 0x50, "barrier") == "");
   CHECK(waits(all, 0x50, "") == "");
   CHECK(waits(all, 0x55) == "");
 }
 
-TEST_CASE("a wide load is waited for by each of its registers, and by no other") {
+TEST_CASE("an instruction waits for a wide load through each of its registers") {
   const auto all = code({"LDG.E.128 R4, [R2.64]", "FADD R0, R7, R7", "FADD R0, R8, R8", "EXIT"});
   CHECK(waits(all, 0x10) == "load@0");
   CHECK(waits(all, 0x20) == "");
 }
 
-TEST_CASE("what was written in between is not waited for any more") {
+TEST_CASE("an instruction does not wait for values that were overwritten") {
   CHECK(waits(code({"LDG.E R4, [R2.64]", "MOV R4, R9", "FADD R0, R4, R4", "EXIT"}), 0x20) == "");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "@P0 MOV R4, R9", "FADD R0, R4, R4", "EXIT"}), 0x20) == "load@0");
   CHECK(waits(code({"@P0 LDG.E R4, [R2.64]", "@!P0 LDG.E R4, [R8.64]", "FADD R0, R4, R4", "EXIT"}), 0x20) ==
         "load@10 load@0");
 }
 
-TEST_CASE("all paths that lead to it are looked at, the nearest instruction first") {
+TEST_CASE("producers on all paths are found, the nearest first") {
   const auto all = code({"LDG.E R4, [R2.64]", "@P0 BRA `(.L_x_1)", "LDG.E R4, [R6.64]", "MOV R9, R8", "MOV R9, R8",
                          ".L_x_1:", "FADD R0, R4, R4", "EXIT"});
   CHECK(waits(all, 0x50) == "load@0 load@20");
-  // A loop: what it waits for is behind it.
+  // In a loop, the producer comes after the stalled instruction.
   const auto list =
       code({".L_x_0:", "ISETP.NE.AND P0, PT, R4, RZ, PT", "@P0 LDG.E R4, [R4.64]", "@P0 BRA `(.L_x_0)", "EXIT"});
   CHECK(waits(list, 0x0) == "load@10");
   CHECK(waits(list, 0x10) == "load@10");
 }
 
-TEST_CASE("control comes out of BSYNC where BSSY said") {
+TEST_CASE("control continues after BSYNC at the target of BSSY") {
   const auto all = code({"BSSY B0, `(.L_x_2)", "@P0 BRA `(.L_x_1)", "LDG.E R4, [R2.64]", ".L_x_1:", "BSYNC B0",
                          ".L_x_2:", "FADD R0, R4, R4", "EXIT"});
   CHECK(waits(all, 0x40) == "load@20");
@@ -110,13 +110,13 @@ TEST_CASE("control comes out of BSYNC where BSSY said") {
   CHECK(waits(far, 0x50) == "load@10");
 }
 
-TEST_CASE("what cannot be followed is said to be unknown, and nothing is made up") {
+TEST_CASE("if the flow or an instruction is unknown, the result is marked as incomplete") {
   CHECK(waits(code({"LDG.E R4, [R2.64]", "CALL.REL.NOINC `(f)", "FADD R0, R4, R4", "EXIT"}), 0x20) == "?");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "UNHEARD.OF R4, R9", "FADD R0, R4, R4", "EXIT"}), 0x20) == "?");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "UNHEARD.OF R10, R9", "FADD R0, R4, R4", "EXIT"}), 0x20) == "load@0");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "UNHEARD.OF R4, R9"}), 0x10) == "?");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "TEX.SCR.LL R2, R3, R8, 0x0, 2D", "FADD R0, R4, R4", "EXIT"}), 0x20) == "?");
-  // Jumps to registers, and functions that are called.
+  // Indirect branches and called functions.
   CHECK(waits(code({"BRX R8 -0x10", "LDG.E R4, [R2.64]", "FADD R0, R4, R4", "EXIT"}), 0x20) == "load@10");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "BRX R8 -0x10", "FADD R0, R4, R4", "EXIT"}), 0x20) == "?");
   CHECK(waits(code({"FADD R0, R4, R4", "RET.REL.NODEC R2 `(f)"}), 0x0) == "?");
@@ -127,14 +127,14 @@ TEST_CASE("what cannot be followed is said to be unknown, and nothing is made up
   CHECK(waits(gap, 0x20) == "?");
 }
 
-TEST_CASE("a wait for all asynchronous copies is one for the last of them") {
+TEST_CASE("waiting for all asynchronous copies means waiting for the last of them") {
   const auto all = code({"LDGSTS.E.128 [R5], [R2.64]", "LDGSTS.E.128 [R5+0x10], [R2.64+0x10]", "LDGDEPBAR",
                          "DEPBAR.LE SB0, 0x0", "DEPBAR.LE SB0, 0x1", "EXIT"});
   CHECK(waits(all, 0x30) == "asynchronous copy@10");
   CHECK(waits(all, 0x40) == "");
 }
 
-TEST_CASE("arithmetic far away has ended, whatever it takes") {
+TEST_CASE("arithmetic results are not waited for beyond the longest latency") {
   std::vector<std::string> lines = {"FADD R4, R5, R6"};
   lines.insert(lines.end(), 15, "NOP");
   lines.push_back("FMUL R0, R4, R4");
@@ -144,7 +144,7 @@ TEST_CASE("arithmetic far away has ended, whatever it takes") {
   CHECK(waits(code(lines), 0x110, "wait") == "");
 }
 
-TEST_CASE("no code takes long, and none is too odd") {
+TEST_CASE("any code is analyzed in limited time") {
   std::mt19937 random(3);
   const std::vector<std::string> words = {"LDG.E.64 R4, [R2.64]",
                                           "@P0 MOV R5, R4",
@@ -176,7 +176,7 @@ TEST_CASE("no code takes long, and none is too odd") {
       }
     }
   }
-  // Reconvergence of everything with everything, and more instructions than are looked at.
+  // Every branch reconverges with every other one, and there are more instructions than the limit.
   std::vector<GpuInstruction> many;
   for (uint64_t i = 0; i < 20000; ++i) {
     many.push_back({.offset = 16 * i, .text = i % 2 == 0 ? "BSSY B0, `(x)" : "@P0 BSYNC B0", .target = 16 * (i / 3)});
@@ -187,7 +187,7 @@ TEST_CASE("no code takes long, and none is too odd") {
   CHECK(SassSlice({}).waits_for(0, "wait").producers.empty());
 }
 
-TEST_CASE("the machine's nvdisasm prints instructions that are understood") {
+TEST_CASE("instructions printed by the installed nvdisasm are understood") {
   const char* path = std::getenv("PATH");
   const auto disassembler = Disassembler::find(std::string(path != nullptr ? path : "") + ":/usr/local/cuda/bin");
   if (!disassembler) {

@@ -33,7 +33,7 @@ std::string base(const std::string& path) {
   return fs::path(path).filename().string();
 }
 
-// What every build with DWARF must say about the call in the innermost inlined function.
+// Checks the frames of the innermost inlined call, which are the same for every build with DWARF.
 void check_chain(const std::vector<SymbolizedFrame>& frames, const std::string& module) {
   REQUIRE(frames.size() == 3);
   CHECK(frames[0].kind == FrameKind::native);
@@ -59,7 +59,7 @@ void check_local(const std::vector<SymbolizedFrame>& frames) {
   CHECK(frames[0].line == marked_line("chain.cpp", "local"));
 }
 
-TEST_CASE("inlined chain with lines, in every kind of file layout") {
+TEST_CASE("an inlined chain has lines in every file layout") {
   for (const char* name : {"chain_full", "chain_noseparate", "chain_lld", "chain_gold", "chain_clang"}) {
     const std::string library = fixture(std::string(name) + ".so");
     if (!fs::exists(library)) {
@@ -76,7 +76,7 @@ TEST_CASE("inlined chain with lines, in every kind of file layout") {
   }
 }
 
-TEST_CASE("position-independent and fixed executables") {
+TEST_CASE("position-independent and fixed executables are symbolized") {
   for (const char* kind : {"pie", "nopie"}) {
     INFO(kind);
     const Child child(kind, fixture("chain_full.so"));
@@ -92,7 +92,7 @@ TEST_CASE("position-independent and fixed executables") {
   }
 }
 
-TEST_CASE("a stripped file gives its exported functions, and addresses for the rest") {
+TEST_CASE("a stripped file has its exported functions, and addresses for other code") {
   const Child child("pie", fixture("chain_stripped.so"));
   ProcessMaps maps(child.pid(), make_file_cache());
   REQUIRE(maps.refresh());
@@ -107,7 +107,7 @@ TEST_CASE("a stripped file gives its exported functions, and addresses for the r
   CHECK(base(local[0].module) == "chain_stripped.so");
 }
 
-TEST_CASE("separate debug file by .gnu_debuglink, checked by its CRC") {
+TEST_CASE("a debug file is found by .gnu_debuglink if its CRC matches") {
   TemporaryDirectory directory;
   const std::string library = directory.path() + "/chain_link.so";
   fs::copy_file(fixture("chain_link.so"), library);
@@ -126,7 +126,7 @@ TEST_CASE("separate debug file by .gnu_debuglink, checked by its CRC") {
   CHECK(look_up(maps, child.outer()).size() == 1);
 }
 
-TEST_CASE("separate debug file by build id") {
+TEST_CASE("a debug file is found by build id") {
   TemporaryDirectory directory;
   const Child child("pie", fixture("chain_id.so"));
   ProcessMaps maps(child.pid(), make_file_cache());
@@ -141,7 +141,7 @@ TEST_CASE("separate debug file by build id") {
   fs::create_directories(place);
 
   fs::copy_file(fixture("chain_link.debug"), place + '/' + id.substr(2) + ".debug");
-  CHECK(look_up(maps, child.outer(), options).size() == 1);  // another file's
+  CHECK(look_up(maps, child.outer(), options).size() == 1);  // the debug file of another file
 
   fs::copy_file(fixture("chain_id.debug"), place + '/' + id.substr(2) + ".debug", fs::copy_options::overwrite_existing);
   check_chain(look_up(maps, child.outer(), options), "chain_id.so");
@@ -161,7 +161,7 @@ TEST_CASE("mini debug info names local functions") {
   CHECK(local[0].name.find("fixture::(anonymous namespace)::local(") == 0);
 }
 
-TEST_CASE("debuginfod is asked where the user names a server, and not otherwise") {
+TEST_CASE("debuginfod is queried only if the user names a server") {
   void* library = ::dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
     WARN("skipped: libdebuginfod is not installed");
@@ -189,20 +189,20 @@ TEST_CASE("debuginfod is asked where the user names a server, and not otherwise"
   ::unsetenv("DEBUGINFOD_CACHE_PATH");
 }
 
-TEST_CASE("a file that was deleted or replaced while mapped") {
+TEST_CASE("a mapped file that was deleted or replaced never gives wrong names") {
   TemporaryDirectory directory;
   const std::string library = directory.path() + "/lib.so";
   fs::copy_file(fixture("chain_full.so"), library);
   const Child child("pie", library);
 
-  SECTION("after the mappings were read") {
+  SECTION("changed after the mappings were read") {
     ProcessMaps maps(child.pid(), make_file_cache());
     REQUIRE(maps.refresh());
     fs::remove(library);
     REQUIRE(maps.refresh());
     check_chain(look_up(maps, child.outer()), "lib.so");
   }
-  SECTION("before: the file that took its place must not be believed") {
+  SECTION("changed before the mappings were read") {
     fs::remove(library);
     fs::copy_file(fixture("chain_stripped.so"), library);
     ProcessMaps maps(child.pid(), make_file_cache());
@@ -221,7 +221,7 @@ TEST_CASE("a file that was deleted or replaced while mapped") {
   }
 }
 
-TEST_CASE("a process that has died: what was seen stays, no other process is taken for it") {
+TEST_CASE("an ended process keeps its known names, and a reused pid is not mistaken for it") {
   Child child("pie", fixture("chain_full.so"));
   ProcessMaps maps(child.pid(), make_file_cache());
   REQUIRE(maps.refresh());
@@ -239,7 +239,7 @@ TEST_CASE("a process that has died: what was seen stays, no other process is tak
   CHECK(frames[0].address == address - 1);
 }
 
-TEST_CASE("the vdso") {
+TEST_CASE("functions of the vdso have names") {
   void* vdso = ::dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
   void* function = vdso != nullptr ? ::dlsym(vdso, "__vdso_clock_gettime") : nullptr;
   if (function == nullptr) {
@@ -258,9 +258,9 @@ TEST_CASE("the vdso") {
   CHECK(frames[0].kind == FrameKind::native);
 }
 
-TEST_CASE("compiled code in anonymous memory, named by perf-PID.map as it grows") {
+TEST_CASE("compiled code in anonymous memory is named by perf-PID.map as it grows") {
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
-  fs::remove(path);  // of a process that had this number before
+  fs::remove(path);  // left by an earlier process with this pid
   void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(page != MAP_FAILED);
   const auto start = reinterpret_cast<uint64_t>(page);
@@ -295,7 +295,7 @@ TEST_CASE("compiled code in anonymous memory, named by perf-PID.map as it grows"
   ::munmap(page, 4096);
 }
 
-TEST_CASE("a stub of the procedure linkage table") {
+TEST_CASE("a stub of the procedure linkage table has the name of its function") {
   const Child child("nopie", fixture("chain_full.so"));
   ProcessMaps maps(child.pid(), make_file_cache());
   REQUIRE(maps.refresh());

@@ -1,4 +1,4 @@
-# Small shared objects and programs whose addresses the tests name: one source, built in the ways that matter.
+# Builds small shared objects and programs from one source, in all relevant file layouts.
 set(_fixtures ${CMAKE_CURRENT_SOURCE_DIR}/symbolize/fixtures)
 set(_fixture_dir ${CMAKE_CURRENT_BINARY_DIR}/symbolize_fixtures)
 file(MAKE_DIRECTORY ${_fixture_dir})
@@ -13,7 +13,7 @@ function(_symbolize_library name)
   add_dependencies(symbolize_fixtures ${name})
 endfunction()
 
-# Leaves NAME.so without symbols and DWARF, and with them in NAME.debug.
+# Strips NAME.so and writes its symbols and DWARF to NAME.debug.
 function(_symbolize_split name)
   set(debug ${_fixture_dir}/${name}.debug)
   add_custom_command(TARGET ${name} POST_BUILD
@@ -32,7 +32,7 @@ _symbolize_library(chain_id -Wl,--build-id=sha1)
 _symbolize_split(chain_id)
 find_program(GPUPROF_XZ xz)
 if(GPUPROF_XZ)
-  # Mini debug info: the symbol table, packed, in a section of the stripped file.
+  # Mini debug info is a compressed symbol table in a section of the stripped file.
   _symbolize_library(chain_mini)
   set(_mini ${_fixture_dir}/chain_mini.symbols)
   add_custom_command(TARGET chain_mini POST_BUILD
@@ -47,7 +47,7 @@ if(GPUPROF_GOLD)
   _symbolize_library(chain_gold -fuse-ld=gold)
 endif()
 if(GPUPROF_CLANG)
-  # Other DWARF: version 5, no .debug_aranges, functions inside their namespaces.
+  # Other DWARF: version 5, without .debug_aranges, with functions inside their namespaces.
   add_custom_command(OUTPUT ${_fixture_dir}/chain_clang.so
     COMMAND ${GPUPROF_CLANG} -x c++ -std=c++20 -O2 -gdwarf-5 -fno-omit-frame-pointer -fPIC -shared -nostdlib++
             -o ${_fixture_dir}/chain_clang.so ${_fixtures}/chain.cpp
@@ -56,7 +56,7 @@ if(GPUPROF_CLANG)
   add_dependencies(symbolize_fixtures chain_clang)
 endif()
 
-# What the test makes zebins of: a section for each function.
+# The test builds zebins from these objects, which have one section per function.
 foreach(kind dwarf4 dwarf5 bare)
   set(_object ${_fixture_dir}/kernels_${kind}.o)
   set(_debug -g0)

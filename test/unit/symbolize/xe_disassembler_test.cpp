@@ -24,7 +24,7 @@ std::vector<std::byte> read_file(const fs::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-// What ocloc makes of two kernels for a GPU; nothing where it is not installed, or does not know the GPU.
+// Compiles two kernels with ocloc. Returns nothing if ocloc is missing or does not know the GPU.
 std::vector<std::byte> compiled(const std::string& device) {
   std::string folder = (fs::temp_directory_path() / "gpuprof-zebin-XXXXXX").string();
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
@@ -70,7 +70,7 @@ bool any(const std::vector<GpuInstruction>& instructions, std::string_view word)
 
 }  // namespace
 
-TEST_CASE("instructions are those of the compiler's code, one behind the other") {
+TEST_CASE("disassembled instructions are contiguous and match the source") {
   if (find_xe_assembler().empty()) {
     WARN("skipped: no libiga64 here (package libigc1)");
     return;
@@ -111,7 +111,7 @@ TEST_CASE("instructions are those of the compiler's code, one behind the other")
   }
 }
 
-TEST_CASE("what is no code has no instructions, and ends all the same") {
+TEST_CASE("data that is not code has no instructions and is read in finite time") {
   if (find_xe_assembler().empty()) {
     WARN("skipped: no libiga64 here (package libigc1)");
     return;
@@ -125,7 +125,7 @@ TEST_CASE("what is no code has no instructions, and ends all the same") {
   CHECK_FALSE(disassemble_xe(GpuPlatform::unknown, code.get(), code.get()));
 }
 
-TEST_CASE("only lines that are instructions are taken, in their order") {
+TEST_CASE("only valid instruction lines in ascending order are parsed") {
   const auto found = parse_xe_disassembly(
       "0\tmov (8|M0) r1.0<1>:f r2.0:f\n10\tsend.ugm (1|M0)\nnonsense\n8\tback\n20\t\n"
       "zz\tx\n28\tadd\n30 no tab\n40\tcut");
@@ -136,7 +136,7 @@ TEST_CASE("only lines that are instructions are taken, in their order") {
   CHECK(found[3].text == "cut");
 }
 
-TEST_CASE("platforms have names that lead back to them") {
+TEST_CASE("each platform name leads back to its platform") {
   for (const char* name : {"xe", "xe_hp", "xe_hpg", "xe_hpc", "xe2", "xe3"}) {
     CHECK(platform_name(platform_of(name)) == name);
   }

@@ -38,7 +38,7 @@ void put(Bytes& bytes, uint64_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-// Makes an object file of this processor what Intel's compiler makes: its machine, and its relocations' types.
+// Converts an object file of this processor into one of Intel's compiler: its machine and its relocation types.
 Bytes zebin(const std::string& name) {
   Bytes bytes = zebin_of(name);
   auto header = get<Elf64_Ehdr>(bytes, 0);
@@ -58,7 +58,7 @@ Bytes zebin(const std::string& name) {
   return bytes;
 }
 
-TEST_CASE("kernels of a zebin, with their lines") {
+TEST_CASE("kernels of a zebin have source lines") {
   for (const char* name : {"kernels_dwarf4.o", "kernels_dwarf5.o"}) {
     INFO(name);
     ReadingBudget budget;
@@ -74,7 +74,8 @@ TEST_CASE("kernels of a zebin, with their lines") {
       REQUIRE(!first.empty());
       CHECK(first.front().name == kernel);
       CHECK(first.front().file.ends_with("fixtures/kernels.c"));
-      CHECK((first.front().line == begin || first.front().line == begin + 1));  // as the compiler counts its beginning
+      CHECK((first.front().line == begin ||
+             first.front().line == begin + 1));  // the compiler may place the first line one below
       std::set<uint32_t> lines;
       for (uint64_t offset = 0; offset < known->bytes; ++offset) {
         for (const SourceFrame& frame : code->lines(kernel, offset)) {
@@ -88,7 +89,7 @@ TEST_CASE("kernels of a zebin, with their lines") {
   }
 }
 
-TEST_CASE("what is inlined into a kernel has its own frame") {
+TEST_CASE("functions inlined into a kernel have their own frames") {
   ReadingBudget budget;
   const auto code = Zebin::parse(zebin("kernels_dwarf4.o"), budget);
   REQUIRE(code != nullptr);
@@ -101,7 +102,7 @@ TEST_CASE("what is inlined into a kernel has its own frame") {
   CHECK(seen);
 }
 
-TEST_CASE("a zebin without DWARF has kernels only") {
+TEST_CASE("a zebin without DWARF has kernels without lines") {
   ReadingBudget budget;
   const auto code = Zebin::parse(zebin("kernels_bare.o"), budget);
   REQUIRE(code != nullptr);
@@ -109,14 +110,14 @@ TEST_CASE("a zebin without DWARF has kernels only") {
   CHECK(code->lines("scale", 0).empty());
 }
 
-TEST_CASE("what is no zebin is refused") {
+TEST_CASE("files that are not zebins are rejected") {
   ReadingBudget budget;
   CHECK(Zebin::parse(zebin_of("kernels_dwarf4.o"), budget) == nullptr);  // of another machine
   CHECK(Zebin::parse({}, budget) == nullptr);
   CHECK(Zebin::parse(Bytes(1000), budget) == nullptr);
 }
 
-TEST_CASE("a zebin beyond the memory that there is") {
+TEST_CASE("a zebin that exceeds the memory limit is rejected") {
   ReadingBudget budget({}, [] { return uint64_t{1000}; });
   CHECK(Zebin::parse(zebin("kernels_dwarf4.o"), budget) == nullptr);
 }
@@ -134,7 +135,7 @@ void exercise_zebin(const Bytes& bytes) {
   }
 }
 
-TEST_CASE("zebins that are cut or garbled") {
+TEST_CASE("truncated or damaged zebins are read without a crash") {
   const Bytes whole = zebin("kernels_dwarf4.o");
   std::mt19937 random(11);
   for (size_t size = 0; size < whole.size(); size += 29) {
@@ -144,7 +145,7 @@ TEST_CASE("zebins that are cut or garbled") {
   for (int round = 0; round < 1500; ++round) {
     Bytes bad = whole;
     for (int change = 0; change < 1 + round % 10; ++change) {
-      // Every other time in the section headers and what lies before them: symbols and relocations.
+      // Half of the changes hit the section headers at the end of the file, the others any byte.
       const size_t from = change % 2 == 0 ? 0 : header.e_shoff;
       bad[from + random() % (bad.size() - from)] = static_cast<std::byte>(random());
     }
@@ -158,7 +159,7 @@ struct Note {
   std::vector<uint32_t> words;
 };
 
-// A zebin of one kernel, with these notes.
+// Builds a zebin of one kernel with these notes.
 Bytes with_notes(const std::vector<Note>& notes) {
   const std::string names("\0.text.k\0.note.intelgt.compat\0.shstrtab\0", 41);
   std::string text;
@@ -221,11 +222,11 @@ GpuPlatform platform_with(const std::vector<Note>& notes) {
   return code->platform();
 }
 
-TEST_CASE("what a zebin is for stands in its notes") {
+TEST_CASE("the notes of a zebin name its platform") {
   const std::string intel = "IntelGT";
   const auto config = [](uint32_t architecture, uint32_t release) { return architecture << 22U | release << 14U | 7U; };
   CHECK(platform_with({}) == GpuPlatform::unknown);
-  // As Debian's compiler has it for a Ponte Vecchio: a product, and no core.
+  // Debian's compiler writes these notes for a Ponte Vecchio: a product without a core.
   CHECK(platform_with({{intel, 1, {1271}}, {intel, 2, {0}}, {intel, 3, {0x270700}}, {intel, 5, {0x30322e31, 0}}}) ==
         GpuPlatform::xe_hpc);
   CHECK(platform_with({{intel, 2, {0xc07}}}) == GpuPlatform::xe_hpg);
