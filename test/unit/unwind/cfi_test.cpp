@@ -7,7 +7,7 @@ using namespace gpuprof::unwind;
 
 namespace {
 
-// What one function at 0x4000, 0x40 bytes long, with these instructions gives.
+// Returns the rules of one function at 0x4000, 0x40 bytes long, with these instructions.
 Rules of_instructions(const std::vector<uint8_t>& instructions) {
   return rules_of(FrameBytes().usual_cie().function(0x4000, 0x40, instructions).bytes);
 }
@@ -37,7 +37,7 @@ TEST_CASE("rules keep signed offsets", "[unwind]") {
   }
 }
 
-TEST_CASE("a function with a frame pointer", "[unwind]") {
+TEST_CASE("a function with a frame pointer has SP and FP rules", "[unwind]") {
   // push rbp; mov rbp, rsp; ...; leave; ret, with the epilogue in the middle
   const Rules rules = of_instructions(
       {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x48, 0x0a, 0x0c, 7, 8, 0xc6, 0x41, 0x0b, 0x02, 9, 0x0c, 7, 8, 0xc6});
@@ -50,7 +50,7 @@ TEST_CASE("a function with a frame pointer", "[unwind]") {
                        {0x4040, kNoRule}});
 }
 
-TEST_CASE("every instruction that moves on", "[unwind]") {
+TEST_CASE("every advance instruction moves to its address", "[unwind]") {
   const Rules rules =
       of_instructions({0x02, 1, 0x0e, 16, 0x03, 2, 0,    0x0e, 24,   0x04, 3,    0, 0, 0, 0x0e, 32, 0x1d, 4,    0,
                        0,    0, 0,    0,  0,    0, 0x0e, 40,   0x01, 0x10, 0x40, 0, 0, 0, 0,    0,  0,    0x0e, 48});
@@ -63,13 +63,13 @@ TEST_CASE("every instruction that moves on", "[unwind]") {
                        {0x4040, kNoRule}});
 }
 
-TEST_CASE("moving past the end of the function ends it", "[unwind]") {
+TEST_CASE("advancing past the end of the function ends its rules", "[unwind]") {
   CHECK(of_instructions({0x04, 0xff, 0xff, 0xff, 0xff, 0x0e, 16}) == Rules{{0x4000, sp_rule(8)}, {0x4040, kNoRule}});
-  // Around the end of the address space.
+  // Advancing beyond the end of the address space gives no rule.
   CHECK(of_instructions({0x1d, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0e, 16}).front().second == kNoRule);
 }
 
-TEST_CASE("the CFA in all its forms", "[unwind]") {
+TEST_CASE("the CFA is a rule in all forms that rules can express", "[unwind]") {
   CHECK(one_rule({0x0e, 0x80, 0x01}) == sp_rule(128));                        // def_cfa_offset
   CHECK(one_rule({0x12, 7, 0x7e}) == sp_rule(16));                            // def_cfa_sf
   CHECK(one_rule({0x13, 0x7d}) == sp_rule(24));                               // def_cfa_offset_sf
@@ -82,13 +82,13 @@ TEST_CASE("the CFA in all its forms", "[unwind]") {
   CHECK(one_rule({0x0c, 10, 0}) == kNoRule);                           // r10
   CHECK(one_rule({0x0f, 5, 0x77, 0x18, 0x06, 0x23, 8}) == kNoRule);    // *(rsp + 24) + 8
   CHECK(one_rule({0x0f, 4, 0x77, 0x18, 0x06, 0x06}) == kNoRule);       // **(rsp + 24)
-  CHECK(one_rule({0x0f, 0}) == kNoRule);                               // nothing
+  CHECK(one_rule({0x0f, 0}) == kNoRule);                               // empty
   CHECK(one_rule({0x0e, 0x80, 0x80, 0x80, 0x80, 0x01}) == kNoRule);    // 256 MiB
-  CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0e, 16}) == kNoRule);         // an offset for an expression
-  CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0c, 7, 16}) == sp_rule(16));  // and a register again
+  CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0e, 16}) == kNoRule);         // def_cfa_offset after an expression
+  CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0c, 7, 16}) == sp_rule(16));  // and then a register again
 }
 
-TEST_CASE("the frame pointer in all its forms", "[unwind]") {
+TEST_CASE("the frame pointer is a rule in all forms that rules can express", "[unwind]") {
   CHECK(one_rule({0x86, 2}) == sp_rule(8, -16));       // offset
   CHECK(one_rule({0x05, 6, 2}) == sp_rule(8, -16));    // offset_extended
   CHECK(one_rule({0x11, 6, 0x7e}) == sp_rule(8, 16));  // offset_extended_sf
@@ -104,13 +104,13 @@ TEST_CASE("the frame pointer in all its forms", "[unwind]") {
   CHECK(one_rule({0x10, 6, 2, 0x76, 0x70}) ==          // expression: *(rbp - 16)
         GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_AT_FP, 8, -16));
   CHECK(one_rule({0x0e, 32, 0x10, 6, 2, 0x77, 8}) == sp_rule(32, -24));         // expression: *(rsp + 8)
-  CHECK(one_rule({0x0c, 6, 16, 0x10, 6, 2, 0x77, 8}) == kNoRule);               // the same where rsp is not known
+  CHECK(one_rule({0x0c, 6, 16, 0x10, 6, 2, 0x77, 8}) == kNoRule);               // the same if rsp is unknown
   CHECK(one_rule({0x10, 6, 3, 0x76, 0, 0x06}) == kNoRule);                      // **rbp
-  CHECK(one_rule({0x83, 3, 0x10, 3, 2, 0x77, 8, 0x09, 12, 13}) == sp_rule(8));  // of no interest
-  CHECK(one_rule({0x2e, 0x10, 0x2d, 0x00}) == sp_rule(8));                      // GNU_args_size and such
+  CHECK(one_rule({0x83, 3, 0x10, 3, 2, 0x77, 8, 0x09, 12, 13}) == sp_rule(8));  // registers that rules do not use
+  CHECK(one_rule({0x2e, 0x10, 0x2d, 0x00}) == sp_rule(8));                      // GNU_args_size and others
 }
 
-TEST_CASE("the return address", "[unwind]") {
+TEST_CASE("the return address must be at CFA - 8, or undefined", "[unwind]") {
   CHECK(one_rule({0x07, 16}) == kEnd);
   CHECK(one_rule({0x90, 2}) == kNoRule);            // at CFA - 16
   CHECK(one_rule({0x09, 16, 1}) == kNoRule);        // in rdx
@@ -118,13 +118,13 @@ TEST_CASE("the return address", "[unwind]") {
   CHECK(one_rule({0x09, 7, 8}) == kNoRule);         // the stack pointer in r8
 }
 
-TEST_CASE("the expression of a PLT", "[unwind]") {
+TEST_CASE("the expression of a PLT is one rule, or a row for each entry", "[unwind]") {
   const auto plt = [](uint8_t threshold) {
     return std::vector<uint8_t>{0x0f, 11,   0x77, 8,   0x80, 0, 0x3f, 0x1a, static_cast<uint8_t>(0x30 + threshold),
                                 0x2a, 0x33, 0x24, 0x22};
   };
   CHECK(of_instructions(plt(11)) == Rules{{0x4000, kPlt}, {0x4040, kNoRule}});
-  // Other kinds of PLT push earlier: rows for each entry.
+  // Other kinds of PLT push at a lower offset and need a row for each entry.
   CHECK(of_instructions(plt(9)) == Rules{{0x4000, sp_rule(8)},
                                          {0x4009, sp_rule(16)},
                                          {0x4010, sp_rule(8)},
@@ -134,13 +134,13 @@ TEST_CASE("the expression of a PLT", "[unwind]") {
                                          {0x4030, sp_rule(8)},
                                          {0x4039, sp_rule(16)},
                                          {0x4040, kNoRule}});
-  // No PLT is that long.
+  // No PLT is this long, so the number of rows is limited.
   const Rules huge = rules_of(FrameBytes().usual_cie().function(0, uint64_t{1} << 40, plt(9)).bytes);
   CHECK(huge.size() < (size_t{1} << 20) + 10);
   CHECK(huge.back().first == uint64_t{1} << 40);
 }
 
-TEST_CASE("a signal frame", "[unwind]") {
+TEST_CASE("a signal frame has a rule of its own", "[unwind]") {
   const std::vector<uint8_t> kernel = {0x0f, 4,    0x77, 0xa0, 0x01, 0x06, 0x10, 7,    3,
                                        0x77, 0xa0, 0x01, 0x10, 16,   3,    0x77, 0xa8, 0x01};
   FrameBytes bytes;
@@ -149,25 +149,25 @@ TEST_CASE("a signal frame", "[unwind]") {
   bytes.function(0x4000, 9, kernel).function(0x5000, 9, {0x0c, 7, 8, 0x90, 1});
   CHECK(cie_size > 8);
   CHECK(rules_of(bytes.bytes) == Rules{{0x4000, kSignal}, {0x4009, kNoRule}, {0x5000, sp_rule(8)}, {0x5009, kNoRule}});
-  // The same without its augmentation is a frame that the rules cannot express.
+  // Without the signal augmentation, rules cannot express the frame.
   CHECK(one_rule(kernel) == kNoRule);
 }
 
-TEST_CASE("instructions that are not known, or miss something, leave no rule behind them", "[unwind]") {
+TEST_CASE("unknown or incomplete instructions leave no rule after them", "[unwind]") {
   const Rules expected{{0x4000, sp_rule(8)}, {0x4001, kNoRule}, {0x4040, kNoRule}};
   CHECK(of_instructions({0x41, 0x3f}) == expected);            // unknown
   CHECK(of_instructions({0x41, 0x0b}) == expected);            // nothing to restore
   CHECK(of_instructions({0x41, 0x0e}) == expected);            // no operand
-  CHECK(of_instructions({0x41, 0x0f, 40, 0x77}) == expected);  // a longer expression than there is
+  CHECK(of_instructions({0x41, 0x0f, 40, 0x77}) == expected);  // an expression longer than the instructions
   CHECK(of_instructions({0x41, 0x0e, 0xff, 0xff}) == expected);
   std::vector<uint8_t> remember = {0x41};
   remember.insert(remember.end(), 100, 0x0a);
   CHECK(of_instructions(remember) == expected);
-  // The product with the alignment is not a number of 64 bits.
+  // The product with the alignment exceeds 64 bits.
   CHECK(of_instructions({0x41, 0x86, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}) == expected);
 }
 
-TEST_CASE("encodings of pointers", "[unwind]") {
+TEST_CASE("function addresses are read in all encodings that have a known base", "[unwind]") {
   const auto with = [](uint8_t encoding, auto pointers) {
     FrameBytes bytes;
     bytes.usual_cie(encoding).begin();
@@ -194,14 +194,14 @@ TEST_CASE("encodings of pointers", "[unwind]") {
           }
           b.u64(0x4000).u64(0x40);
         }) == expected);
-  // Relative to what is not known here, or behind a pointer that is not in the section.
+  // These are relative to an unknown base, or indirect outside of the section.
   for (const uint8_t encoding : {0x2b, 0x3b, 0x4b, 0x9b, 0xff}) {
     CHECK(with(encoding, [](FrameBytes& b) { b.u32(0x4000).u32(0x40); }).empty());
   }
   CHECK(with(0x05, [](FrameBytes& b) { b.u64(0x4000).u64(0x40); }).empty());
 }
 
-TEST_CASE("augmentations", "[unwind]") {
+TEST_CASE("known augmentations are read, and unknown ones rejected", "[unwind]") {
   const auto with = [](const std::string& names, const std::vector<uint8_t>& data) {
     FrameBytes bytes;
     bytes.begin().u32(0).u8(1).text(names).uleb(1).sleb(-8).u8(16).uleb(data.size()).all(data);
@@ -216,10 +216,10 @@ TEST_CASE("augmentations", "[unwind]") {
   CHECK(with("zRG", {0x04}) == expected);
   CHECK(with("zPR", {0x1b, 1, 2}).empty());  // cut short
   CHECK(with("zX", {0x04}).empty());
-  CHECK(with("R", {0x04}).empty());  // no 'z': of unknown length
+  CHECK(with("R", {0x04}).empty());  // without 'z' the length is unknown
 }
 
-TEST_CASE("versions of a CIE", "[unwind]") {
+TEST_CASE("CIE versions of .eh_frame and .debug_frame are read or rejected", "[unwind]") {
   const auto eh_frame = [](unsigned version, bool wide) {
     FrameBytes bytes;
     bytes.begin(wide).u32(0).u8(version).text("").uleb(1).sleb(-8).u8(16).all({0x0c, 7, 8, 0x90, 1}).end();
@@ -236,7 +236,7 @@ TEST_CASE("versions of a CIE", "[unwind]") {
 
   const auto debug_frame = [](unsigned version, bool wide, unsigned address_size = 8) {
     FrameBytes bytes;
-    bytes.u8(0).u8(0).u8(0).u8(0);  // an empty entry; CIEs are named by their offset in the section
+    bytes.u8(0).u8(0).u8(0).u8(0);  // an empty entry; CIEs are referred to by their offset in the section
     bytes.begin(wide);
     wide ? bytes.u64(UINT64_MAX) : bytes.u32(UINT32_MAX);
     bytes.u8(version).text("");
@@ -262,12 +262,12 @@ TEST_CASE("a CIE for another return address register gives no rules", "[unwind]"
   CHECK(rules_of(bytes.function(0x4000, 0x40, {}).bytes).empty());
 }
 
-TEST_CASE("functions that reach around the address space are left out", "[unwind]") {
+TEST_CASE("functions that exceed the address space, or are empty, are ignored", "[unwind]") {
   CHECK(rules_of(FrameBytes().usual_cie().function(UINT64_MAX - 4, 0x40, {}).bytes).empty());
   CHECK(rules_of(FrameBytes().usual_cie().function(0x4000, 0, {}).bytes).empty());
 }
 
-TEST_CASE("a damaged section gives what comes before the damage", "[unwind]") {
+TEST_CASE("a damaged section gives the rules before the damage", "[unwind]") {
   const FrameBytes good = FrameBytes().usual_cie().function(0x4000, 0x40, {}).function(0x5000, 0x40, {0x41, 0x0e, 16});
   bool whole = false;
   const Rules all = rules_of(good.bytes, Section::eh_frame, &whole);
@@ -280,7 +280,7 @@ TEST_CASE("a damaged section gives what comes before the damage", "[unwind]") {
     CHECK(std::equal(found.begin(), found.end(), all.begin()));
     CHECK(found.size() < all.size());
   }
-  // An FDE whose CIE is itself, before the section, in the middle of something.
+  // FDEs whose CIE is the FDE itself, before the section, or in the middle of an entry.
   for (const uint32_t distance : {0x1cU, 0x7fffffffU, 7U, 0xffffffffU}) {
     FrameBytes bytes;
     bytes.usual_cie().begin().u32(distance).u64(0x4000).u64(0x40).uleb(0).end();
@@ -288,7 +288,7 @@ TEST_CASE("a damaged section gives what comes before the damage", "[unwind]") {
   }
 }
 
-TEST_CASE("bytes changed at random are read without harm", "[unwind]") {
+TEST_CASE("random changes are read without a crash", "[unwind]") {
   const FrameBytes good = FrameBytes()
                               .usual_cie()
                               .function(0x4000, 0x40, {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x0a, 0x42, 0x0b})

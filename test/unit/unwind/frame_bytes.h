@@ -1,4 +1,4 @@
-// Call frame information made by hand, byte by byte, and the rules that come out of it.
+// Builds call frame information byte by byte, and reads its rules.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class FrameBytes {
   }
   FrameBytes& all(const std::vector<uint8_t>& values) { return raw(values.data(), values.size()); }
 
-  // An entry: its length is filled in by end().
+  // Begins an entry. end() fills in its length.
   FrameBytes& begin(bool wide = false) {
     wide_ = wide;
     if (wide) {
@@ -51,12 +51,12 @@ class FrameBytes {
     return *this;
   }
 
-  // The usual one of x86-64, at offset 0: CFA = rsp + 8, return address at CFA - 8; pointers as `encoding` says.
+  // The usual CIE of x86-64, at offset 0: CFA = rsp + 8, return address at CFA - 8, pointers in `encoding`.
   FrameBytes& usual_cie(uint8_t encoding = 0x04, const std::string& augmentation = "zR") {
     begin().u32(0).u8(1).text(augmentation).uleb(1).sleb(-8).u8(16).uleb(1).u8(encoding);
     return all({0x0c, 7, 8, 0x90, 1}).end();
   }
-  // A function of the CIE at offset 0 with plain 64-bit pointers.
+  // Adds a function with plain 64-bit pointers whose CIE is at offset 0.
   FrameBytes& function(uint64_t begin_at, uint64_t size, const std::vector<uint8_t>& instructions) {
     begin();
     return u32(static_cast<uint32_t>(bytes.size())).u64(begin_at).u64(size).uleb(0).all(instructions).end();
@@ -83,10 +83,10 @@ class Collector final : public RuleSink {
   Rules rules;
 };
 
-// With `whole` what read_section() says of the section.
+// Returns the rules of a section. `whole` gets the result of read_section().
 inline Rules rules_of(const std::vector<uint8_t>& bytes, Section kind = Section::eh_frame, bool* whole = nullptr,
                       uint64_t address = 0x1000) {
-  // A copy of its own, so that a sanitizer sees each byte too far.
+  // The copy has the exact size, so that a sanitizer detects any read beyond the end.
   const std::vector<uint8_t> exact(bytes);
   Collector collector;
   const bool result = read_section({exact.data(), exact.size(), address}, kind, collector);

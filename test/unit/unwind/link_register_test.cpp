@@ -1,5 +1,5 @@
-// Call frame information of a processor whose calls leave the return address in a register: aarch64 (AAPCS64), its
-// sections made by hand.
+// Tests call frame information of aarch64 (AAPCS64), whose calls leave the return address in a register. The sections
+// are made by hand.
 #include "catch.h"
 #include "frame_bytes.h"
 #include "unwind/section_walk.h"
@@ -8,7 +8,7 @@ using namespace gpuprof::unwind;
 
 namespace {
 
-// As much of the architecture as reading its sections takes. Its rules stay as they are, for the test to look at.
+// Describes aarch64 for the reader of sections. Its rules are not converted, so that the test can check them.
 struct Aarch64 {
   static constexpr uint64_t kFramePointer = 29;   // x29
   static constexpr uint64_t kStackPointer = 31;   // sp
@@ -23,7 +23,7 @@ struct Aarch64 {
 
 using FrameRules = std::vector<std::pair<uint64_t, FrameRule>>;
 
-// The CIE of gcc and clang: units of 4 and -8 bytes, CFA = sp, nothing saved.
+// The CIE of gcc and clang: units of 4 and -8 bytes, CFA = sp, no saved registers.
 FrameBytes cie(unsigned return_address_column = 30) {
   FrameBytes bytes;
   bytes.begin().u32(0).u8(1).text("zR").uleb(4).sleb(-8).u8(return_address_column).uleb(1).u8(0x04);
@@ -77,7 +77,7 @@ TEST_CASE("a return address is in the link register throughout a leaf function",
   CHECK(one_frame_rule({0x9e, 3, 0x08, 30}) == in_link_register(sp_rule(0)));  // same_value
 }
 
-TEST_CASE("a return address is wherever the function says that it has saved it", "[unwind]") {
+TEST_CASE("the rule of a return address follows where the function has saved it", "[unwind]") {
   CHECK(one_frame_rule({0x0e, 16, 0x9e, 2}) == at_cfa(sp_rule(16), -16));               // str x30, [sp, -16]!
   CHECK(one_frame_rule({0x0e, 64, 0x9d, 8, 0x9e, 1}) == at_cfa(sp_rule(64, -64), -8));  // apart from the frame pointer
   CHECK(one_frame_rule({0x07, 30}) == FrameRule{kEnd, {}});
@@ -86,11 +86,11 @@ TEST_CASE("a return address is wherever the function says that it has saved it",
   CHECK(one_frame_rule({0x10, 30, 2, 0x8f, 8}) == FrameRule{});  // expression: *(sp + 8)
 }
 
-TEST_CASE("a CIE for another column than the link register's gives no rules", "[unwind]") {
+TEST_CASE("a CIE whose return address is not the link register gives no rules", "[unwind]") {
   CHECK(read(cie(32).function(0x4000, 0x40, {})).empty());
 }
 
-TEST_CASE("x86-64 has no link register: what nobody has saved is nowhere", "[unwind]") {
+TEST_CASE("on x86-64 an unsaved return address gives no rule", "[unwind]") {
   FrameBytes bytes;
   bytes.begin().u32(0).u8(1).text("zR").uleb(1).sleb(-8).u8(16).uleb(1).u8(0x04).all({0x0c, 7, 8}).end();
   CHECK(rules_of(bytes.function(0x4000, 0x40, {0x41, 0x90, 1}).bytes) ==

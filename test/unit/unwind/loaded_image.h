@@ -1,4 +1,4 @@
-// A file's segments laid out in memory as the loader does it.
+// Lays out the segments of a file in memory like the loader.
 #pragma once
 
 #include <elf.h>
@@ -18,7 +18,7 @@ namespace gpuprof::unwind {
 struct LoadedImage {
   std::vector<uint8_t> memory;
   uint64_t bias = 0;    // added to the file's addresses
-  uint64_t header = 0;  // .eh_frame_hdr, where it is now; 0: none
+  uint64_t header = 0;  // address of .eh_frame_hdr in the layout; 0 if missing
 
   [[nodiscard]] Bytes module() const { return {memory.data(), memory.size(), bias}; }
   [[nodiscard]] uint64_t rule_at(uint64_t vaddr) const { return rule_of(module(), header, vaddr + bias); }

@@ -1,4 +1,4 @@
-// What the loader has loaded in this process.
+// Finds the modules that the loader has loaded into this process.
 #pragma once
 
 #include <link.h>
@@ -12,12 +12,12 @@ namespace gpuprof::unwind {
 
 struct OwnModule {
   Bytes bytes;
-  uint64_t header = 0;  // .eh_frame_hdr; 0: none, or no module there
+  uint64_t header = 0;  // address of .eh_frame_hdr; 0 if it or the module is missing
   uint64_t bias = 0;
 
   [[nodiscard]] uint64_t rule_at(uint64_t pc) const { return header == 0 ? 0 : rule_of(bytes, header, pc); }
 
-  // The one that holds `address`.
+  // Returns the module that contains `address`.
   static OwnModule at(uint64_t address) {
     OwnModule found;
     Search search{address, &found};
@@ -44,7 +44,7 @@ struct OwnModule {
       if (segment.p_type == PT_LOAD) {
         inside = inside || (search.address >= at && search.address - at < segment.p_memsz);
         begin = std::min(begin, at);
-        // What can be written comes last, and behind it may be a hole.
+        // Writable segments come last and are excluded, as there may be a hole next to them.
         end = (segment.p_flags & PF_W) != 0 ? end : std::max(end, at + segment.p_memsz);
       } else if (segment.p_type == PT_GNU_EH_FRAME) {
         module.header = at;

@@ -1,4 +1,4 @@
-// Every row of real files, against what binutils' readelf says of it.
+// Compares every row of real files with the output of binutils' readelf.
 #include <fcntl.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ using namespace gpuprof::unwind;
 
 namespace {
 
-// Rules as readelf's columns express them; nothing where they cannot be told from its text ("exp").
+// A rule as readelf's columns show it, or nullopt if its text ("exp") does not show the rule.
 struct Expected {
   std::string text;
   std::optional<uint64_t> rule;
@@ -61,12 +61,12 @@ struct Counts {
   uint64_t functions = 0;
   uint64_t rows = 0;
   uint64_t by_expression = 0;
-  uint64_t not_expressible = 0;  // of all rows: there is a description, but no rule
+  uint64_t not_expressible = 0;  // rows with a description that rules cannot express, in all files
   uint64_t wrong = 0;
   std::string first_wrong;
 };
 
-// Reads readelf's text function by function and compares its rows at their first and last byte.
+// Parses readelf's text function by function, and compares its rows at their first and last byte.
 class Comparison {
  public:
   Comparison(const Table& table, const LoadedImage& image) : table_(table), image_(image) {}
@@ -102,7 +102,7 @@ class Comparison {
     std::istringstream in(text);
     std::vector<std::string> words;
     for (std::string word; in >> word;) {
-      if (word.front() != '(') {  // "r9 (r9)": a register's two names
+      if (word.front() != '(') {  // "r9 (r9)": the second name of a register
         words.push_back(word);
       }
     }
@@ -147,7 +147,7 @@ class Comparison {
     ++counts_.rows;
     counts_.by_expression += expected.rule ? 0 : 1;
     counts_.not_expressible += found == GPUPROF_UNWIND_NONE ? 1 : 0;
-    // PLT entries that push at another place than most have a rule for each address.
+    // PLT entries that push at an unusual offset have a rule for each address.
     const bool right = expected.rule.value_or(found) == found && (found == loaded || !expected.rule);
     if (!right && ++counts_.wrong == 1) {
       std::ostringstream text;
@@ -158,7 +158,7 @@ class Comparison {
 
   const Table& table_;
   const LoadedImage& image_;
-  std::map<std::string, Expected> initial_;  // by CIE
+  std::map<std::string, Expected> initial_;  // keyed by CIE
   std::map<uint64_t, Expected> rows_;
   std::vector<std::string> columns_;
   std::string cie_;
@@ -190,7 +190,7 @@ std::optional<Counts> compare(const std::string& path) {
   return comparison.finish();
 }
 
-// $GPUPROF_UNWIND_FILES (separated by ':'), or what most machines have.
+// Returns the files in $GPUPROF_UNWIND_FILES (separated by ':'), or files that most machines have.
 std::vector<std::string> files() {
   std::vector<std::string> found;
   const char* chosen = std::getenv("GPUPROF_UNWIND_FILES");
@@ -208,7 +208,7 @@ std::vector<std::string> files() {
 
 }  // namespace
 
-TEST_CASE("rules of real files are those that readelf shows", "[unwind]") {
+TEST_CASE("rules of real files are equal to those that readelf shows", "[unwind]") {
   if (std::system("readelf --version >/dev/null 2>&1") != 0) {
     WARN("skipped: no readelf (package binutils)");
     return;

@@ -1,5 +1,5 @@
-// Functions that describe themselves in each way that matters, with names for the places where the rules change.
-// None of them is called, but for unwind_capture.
+// Functions with all relevant kinds of call frame information. Labels mark where the rules change. Only unwind_capture
+// is called.
         .text
 
         .macro PLACE name
@@ -8,7 +8,7 @@
 \name:
         .endm
 
-// void unwind_capture(uint64_t registers[3]): pc, sp, fp of the caller, behind its call.
+// void unwind_capture(uint64_t registers[3]): stores pc, sp and fp of the caller as they are after the call.
         .globl  unwind_capture
         .hidden unwind_capture
         .type   unwind_capture, @function
@@ -23,7 +23,7 @@ unwind_capture:
         .cfi_endproc
         .size   unwind_capture, . - unwind_capture
 
-// A frame pointer, with the epilogue in the middle.
+// A function with a frame pointer and an epilogue in the middle.
         .p2align 4
         .cfi_startproc
 PLACE   snippet_frame_entry
@@ -50,7 +50,7 @@ PLACE   snippet_frame_restored
         ret
         .cfi_endproc
 
-// No frame pointer; rbp is a register like others.
+// A function without a frame pointer, which uses rbp as a general register.
         .p2align 4
         .cfi_startproc
         pushq   %rbx
@@ -73,7 +73,7 @@ PLACE   snippet_omitted_popped
         ret
         .cfi_endproc
 
-// The stack realigned, as gcc does it: the CFA is kept in r10, then in the frame.
+// A function with a realigned stack, as gcc generates it: the CFA is in r10, later in the frame.
         .p2align 4
         .cfi_startproc
         leaq    8(%rsp), %r10
@@ -96,7 +96,7 @@ PLACE   snippet_realign_end
         ret
         .cfi_endproc
 
-// Where a thread begins.
+// The first function of a thread.
         .p2align 4
         .cfi_startproc
         .cfi_undefined %rip
@@ -106,7 +106,7 @@ PLACE   snippet_outermost
         hlt
         .cfi_endproc
 
-// What the kernel returns to from a signal handler.
+// The code to which the kernel returns from a signal handler.
         .p2align 4
         .cfi_startproc
         .cfi_signal_frame
@@ -119,7 +119,7 @@ PLACE   snippet_restorer
         syscall
         .cfi_endproc
 
-// The stack pointer saved on the stack and something added: no rule says that.
+// The CFA is a stack pointer saved on the stack plus an offset, which no rule can express.
         .p2align 4
         .cfi_startproc
         .cfi_escape 0x0f, 5, 0x77, 24, 0x06, 0x23, 8
@@ -132,7 +132,7 @@ PLACE   snippet_undescribed
         ret
         ret
 
-// A part of a function that lies elsewhere.
+// A cold part of a function, in another section.
         .section .text.unlikely, "ax", @progbits
         .cfi_startproc
         .cfi_def_cfa_offset 64

@@ -1,4 +1,4 @@
-// Described in .debug_frame alone, which the loader does not load.
+// A function that only .debug_frame describes. The loader does not load that section.
         .cfi_sections .debug_frame
         .text
         .p2align 4

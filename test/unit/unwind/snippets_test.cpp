@@ -1,4 +1,4 @@
-// Hand-written functions: the rules of this test's own executable, from its file and from its memory.
+// Tests the rules of hand-written functions in this executable, from its file and from its memory.
 #include <fcntl.h>
 #include <link.h>
 
@@ -27,7 +27,7 @@ uint64_t address(const char* place) {
 
 }  // namespace
 
-TEST_CASE("hand-written functions", "[unwind]") {
+TEST_CASE("hand-written functions have the expected rules, from the file and from memory", "[unwind]") {
   const UniqueFd fd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   const auto elf = symbolize::ElfImage::parse(symbolize::ByteSource::file(fd.get()));
   REQUIRE(elf);
@@ -47,7 +47,7 @@ TEST_CASE("hand-written functions", "[unwind]") {
       {snippet_omitted_popped, sp_rule(16)},
       {snippet_realign_r10, kNoRule},
       {snippet_realign_body, realigned},
-      // gcc, too, leaves the rule of rbp as it was; nothing is called there.
+      // Like gcc, the function leaves the rule of rbp unchanged here, where it calls nothing.
       {snippet_realign_end, GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_AT_FP, 8, 0)},
       {snippet_outermost, kEnd},
       {snippet_restorer, kSignal},
@@ -60,7 +60,7 @@ TEST_CASE("hand-written functions", "[unwind]") {
     CHECK(table->find(address(place) - module.bias) == rule);
     CHECK(module.rule_at(address(place)) == rule);
   }
-  // Not in memory, but in the file.
+  // Only the file has .debug_frame.
   CHECK(module.rule_at(address(snippet_debug_frame)) == kNoRule);
   CHECK(table->find(address(snippet_debug_frame) - module.bias) == sp_rule(16, -16));
 }

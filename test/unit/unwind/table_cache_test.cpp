@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Gone with all that is in it at the end.
+// Creates a temporary directory and removes it with its contents.
 struct Scratch {
   Scratch() {
     std::string name = "/tmp/gpuprof-unwind-XXXXXX";
@@ -65,7 +65,7 @@ bool equal(const Table& a, const Table& b) {
          same(a.rules(), b.rules()) && same(a.pages(), b.pages());
 }
 
-// Sets or removes a variable of the environment for the time of a test.
+// Sets or removes an environment variable during a test.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -88,7 +88,7 @@ const std::string kSelf = fs::read_symlink("/proc/self/exe");
 
 }  // namespace
 
-TEST_CASE("a table is built once, then read from disk", "[unwind]") {
+TEST_CASE("a table is built once, and later read from disk", "[unwind]") {
   const Scratch scratch;
   const fs::path directory = scratch.path / "a" / "b";
   const symbolize::MappedFile file = open_file(kSelf);
@@ -109,7 +109,7 @@ TEST_CASE("a table is built once, then read from disk", "[unwind]") {
   CHECK(equal(*built, *read));
   CHECK(read->vaddr_of(0x1000, 0) == built->vaddr_of(0x1000, 0));
 
-  // A whole file with a rule that the sections do not have: who builds the table anew does not find it.
+  // A valid cache file with a changed rule. A rebuilt table would not have that rule.
   const fs::path path = files_in(directory).at(0);
   std::vector<uint8_t> changed = contents(path);
   const uint64_t rule = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 123456, 0);
@@ -121,7 +121,7 @@ TEST_CASE("a table is built once, then read from disk", "[unwind]") {
   CHECK(read_again->rules().back() == rule);
 }
 
-TEST_CASE("a damaged file of the cache is built again", "[unwind]") {
+TEST_CASE("a damaged cache file is rebuilt", "[unwind]") {
   const Scratch scratch;
   const symbolize::MappedFile file = open_file(kSelf);
   const auto built = TableCache(scratch.path).get(file);
@@ -144,7 +144,7 @@ TEST_CASE("a damaged file of the cache is built again", "[unwind]") {
   } else if (damage == "last") {
     bad.back() ^= 1;
   } else {
-    // The table of another file under this one's build id.
+    // The table of another file is stored under this file's build id.
     const symbolize::MappedFile libc = open_file("/lib/x86_64-linux-gnu/libc.so.6");
     const Scratch elsewhere;
     REQUIRE(TableCache(elsewhere.path).get(libc));
@@ -158,7 +158,7 @@ TEST_CASE("a damaged file of the cache is built again", "[unwind]") {
   CHECK(contents(path) == good);
 }
 
-TEST_CASE("bytes of a table that were made to fit its checksum are looked at", "[unwind]") {
+TEST_CASE("invalid table contents with a valid checksum are rejected", "[unwind]") {
   const auto table = Table::build(contents(kSelf));
   REQUIRE(table);
   const TableFile::Source source{1, 2};
@@ -171,7 +171,7 @@ TEST_CASE("bytes of a table that were made to fit its checksum are looked at", "
   for (size_t size = 0; size < 64; ++size) {
     CHECK_FALSE(TableFile::decode(std::span(good).first(size), source));
   }
-  // Rows that go back, and a rule that is not there.
+  // Descending addresses, and an invalid rule index.
   for (const size_t at : {size_t{56 + 4}, 56 + table->pcs().size() * 4 + 2}) {
     std::vector<uint8_t> bad = good;
     bad[at] = bad[at + 1] = 0xff;
@@ -183,33 +183,33 @@ TEST_CASE("bytes of a table that were made to fit its checksum are looked at", "
   CHECK(same == good);
 }
 
-TEST_CASE("directories that are not for us are not used", "[unwind]") {
+TEST_CASE("unsafe or unusable cache directories are not used", "[unwind]") {
   const Scratch scratch;
   const symbolize::MappedFile file = open_file(kSelf);
   const auto stays_in_memory = [&](const std::string& path) {
     TableCache cache(path);
     return cache.get(file) != nullptr && TableCache(path).get(file) != nullptr;
   };
-  // Others may write there.
+  // Other users may write to it.
   const fs::path open = scratch.path / "open";
   fs::create_directory(open);
   fs::permissions(open, fs::perms::all);
   CHECK(stays_in_memory(open));
   CHECK(files_in(open).empty());
-  // A link in its place.
+  // It is a symbolic link.
   const fs::path target = scratch.path / "target";
   fs::create_directory(target);
   fs::create_directory_symlink(target, scratch.path / "link");
   CHECK(stays_in_memory(scratch.path / "link"));
   CHECK(files_in(target).empty());
-  // A file, a relative path, nothing.
+  // It is a file, a relative path, or empty.
   put(scratch.path / "file", {1});
   CHECK(stays_in_memory(scratch.path / "file"));
   CHECK(stays_in_memory(scratch.path / "file" / "below"));
   CHECK(stays_in_memory("relative"));
   CHECK(stays_in_memory(""));
   if (::geteuid() == 0) {
-    // What belongs to somebody else.
+    // It belongs to another user.
     const fs::path foreign = scratch.path / "foreign";
     fs::create_directory(foreign);
     REQUIRE(::chown(foreign.c_str(), 12345, 12345) == 0);
@@ -219,14 +219,14 @@ TEST_CASE("directories that are not for us are not used", "[unwind]") {
   }
 }
 
-TEST_CASE("the cache is not made where a link of others leads", "[unwind]") {
+TEST_CASE("the cache is not created through a link that another user could have made", "[unwind]") {
   const Scratch scratch;
   const fs::path target = scratch.path / "target";
   const fs::path shared = scratch.path / "shared";
   fs::create_directory(target);
   fs::create_directory(shared);
   fs::create_directory_symlink(target, shared / "cache");
-  CHECK(CacheDirectory::open(shared / "cache" / "of_ours"));  // nobody else can have put it there
+  CHECK(CacheDirectory::open(shared / "cache" / "of_ours"));  // only this user can have made the link
   REQUIRE(files_in(target).size() == 1);
   fs::permissions(shared, fs::perms::all);
   CHECK_FALSE(CacheDirectory::open(shared / "cache" / "unwind"));
@@ -236,7 +236,7 @@ TEST_CASE("the cache is not made where a link of others leads", "[unwind]") {
   CHECK(CacheDirectory::open(shared / "other" / "unwind"));
 }
 
-TEST_CASE("links inside of the cache are not followed", "[unwind]") {
+TEST_CASE("links inside of the cache directory are not followed", "[unwind]") {
   const Scratch scratch;
   const symbolize::MappedFile file = open_file(kSelf);
   const auto built = TableCache(scratch.path).get(file);
@@ -245,10 +245,10 @@ TEST_CASE("links inside of the cache are not followed", "[unwind]") {
   fs::create_symlink(scratch.path / "moved", path);
   TableCache cache(scratch.path);
   CHECK(cache.get(file) != nullptr);
-  CHECK_FALSE(fs::is_symlink(path));  // built, and written in its place
+  CHECK_FALSE(fs::is_symlink(path));  // rebuilt and replaced
 }
 
-TEST_CASE("files that were not used for long make room; those of others stay", "[unwind]") {
+TEST_CASE("the least recently used files are removed, but not those of other users", "[unwind]") {
   const Scratch scratch;
   const auto directory = CacheDirectory::open(scratch.path / "d", 1000);
   REQUIRE(directory);
@@ -276,7 +276,7 @@ TEST_CASE("files that were not used for long make room; those of others stay", "
   age(two, 200);
   put(scratch.path / "d" / gone, bytes);
   age(gone, 7200);
-  CHECK(directory->read(two) == bytes);  // now it was used last
+  CHECK(directory->read(two) == bytes);  // now `two` is the most recently used
   REQUIRE(directory->write(three, bytes));
   CHECK_FALSE(directory->read(one));
   CHECK(directory->read(two) == bytes);
@@ -290,7 +290,7 @@ TEST_CASE("files that were not used for long make room; those of others stay", "
   }
 }
 
-TEST_CASE("a table that nobody uses is not kept in memory", "[unwind]") {
+TEST_CASE("an unused table is not kept in memory", "[unwind]") {
   TableCache cache("");
   const symbolize::MappedFile file = open_file(kSelf);
   auto table = cache.get(file);
@@ -302,7 +302,7 @@ TEST_CASE("a table that nobody uses is not kept in memory", "[unwind]") {
   CHECK(cache.get(file));
 }
 
-TEST_CASE("where the tables are kept", "[unwind]") {
+TEST_CASE("the cache directory depends on the environment and the user", "[unwind]") {
   const Scratch scratch;
   const std::string home = scratch.path / "home";
   fs::create_directory(home);
@@ -327,13 +327,13 @@ TEST_CASE("where the tables are kept", "[unwind]") {
     CHECK(TableCache::default_directory() == "/x/y");
   }
   if (::geteuid() == 0) {
-    // As with sudo that keeps HOME.
+    // As with `sudo` when it keeps HOME.
     REQUIRE(::chown(home.c_str(), 12345, 12345) == 0);
     CHECK(TableCache::default_directory() == "/var/cache/gpuprof/unwind");
   }
 }
 
-TEST_CASE("threads that ask for one file get one table", "[unwind]") {
+TEST_CASE("threads that request the same file share one table", "[unwind]") {
   const Scratch scratch;
   TableCache cache(scratch.path);
   const symbolize::MappedFile file = open_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
@@ -352,7 +352,7 @@ TEST_CASE("threads that ask for one file get one table", "[unwind]") {
   }
 }
 
-TEST_CASE("files without a table are not asked twice", "[unwind]") {
+TEST_CASE("files without a table are parsed only once", "[unwind]") {
   const Scratch scratch;
   put(scratch.path / "text", {'n', 'o', ' ', 'e', 'l', 'f'});
   const symbolize::MappedFile text = open_file(scratch.path / "text");
@@ -360,7 +360,7 @@ TEST_CASE("files without a table are not asked twice", "[unwind]") {
   CHECK_FALSE(cache.get(text));
   CHECK_FALSE(cache.get(text));
   CHECK_FALSE(cache.get(symbolize::MappedFile{}));
-  // The same file with new contents is another one.
+  // A file with new contents is a new file.
   fs::copy_file(kSelf, scratch.path / "text", fs::copy_options::overwrite_existing);
   CHECK(cache.get(open_file(scratch.path / "text")));
 }

@@ -47,7 +47,7 @@ Rules rows_of(const Table& table) {
   return rows;
 }
 
-// What table.h promises, which the BPF program relies on.
+// Checks the layout that table.h guarantees and the BPF program relies on.
 void check_layout(const Table& table) {
   REQUIRE(!table.pcs().empty());
   CHECK(table.pcs().front() == 0);
@@ -90,7 +90,7 @@ TEST_CASE("functions in any order become sorted rows", "[unwind]") {
   CHECK(table->base() == 0x11000);
   CHECK(rows_of(*table) == Rules{{0x11000, kNoRule},
                                  {0x11080, kA},
-                                 {0x11081, kC},  // and on in the next function
+                                 {0x11081, kC},  // continues in the next function
                                  {0x11180, kA},
                                  {0x11200, kNoRule},
                                  {0x12000, kA},
@@ -106,7 +106,7 @@ TEST_CASE("functions in any order become sorted rows", "[unwind]") {
   CHECK(table->find(UINT64_MAX) == kNoRule);
 }
 
-TEST_CASE("of functions that overlap the first one holds, and the rest of the other", "[unwind]") {
+TEST_CASE("of overlapping functions the first one wins, and the other keeps the rest", "[unwind]") {
   const FrameSections sections = code_at(0, 0x20000);
   const auto table = table_of(sections, {{0x1040, kB},
                                          {0x1060, kC},
@@ -120,7 +120,7 @@ TEST_CASE("of functions that overlap the first one holds, and the rest of the ot
   check_layout(*table);
 }
 
-TEST_CASE("the second choice fills only what the first leaves", "[unwind]") {
+TEST_CASE("second-choice rules fill only gaps of the first choice", "[unwind]") {
   const FrameSections sections = code_at(0, 0x20000);
   const Rules first{{0x1100, kA}, {0x1200, kNoRule}, {0x1180, kA}, {0x1400, kNoRule}, {0x1800, kA}, {0x1900, kNoRule}};
   const auto with = [&](uint64_t begin, uint64_t end) {
@@ -137,11 +137,11 @@ TEST_CASE("the second choice fills only what the first leaves", "[unwind]") {
   CHECK_FALSE(with(0x1850, 0x1860));
 }
 
-TEST_CASE("functions outside of the code are left out", "[unwind]") {
+TEST_CASE("functions outside of the code are ignored", "[unwind]") {
   const FrameSections sections = code_at(0x1000, 0x2000);
   CHECK_FALSE(table_of(sections, {}));
   CHECK_FALSE(table_of(sections, {{0, kA}, {0x40, kNoRule}, {0x2000, kA}, {0x2040, kNoRule}}));
-  // An end before the beginning, and one too far for a table.
+  // An end before the beginning, and an end beyond the range of a table.
   CHECK_FALSE(table_of(sections, {{0x1100, kA}, {0x1000, kNoRule}}));
   CHECK_FALSE(table_of(sections, {{0x1100, kA}, {uint64_t{1} << 40, kNoRule}}));
   const auto table = table_of(sections, {{0, kA}, {0x40, kNoRule}, {0x1100, kA}, {0x1140, kNoRule}});
@@ -150,7 +150,7 @@ TEST_CASE("functions outside of the code are left out", "[unwind]") {
   CHECK(table->find(0x1100) == kA);
 }
 
-TEST_CASE("more rules than a table can hold", "[unwind]") {
+TEST_CASE("rules beyond the capacity of a table are dropped", "[unwind]") {
   const FrameSections sections = code_at(0, 0x1000000);
   TableBuilder builder(sections);
   constexpr uint64_t kRules = Table::kMaxRules + 10;
@@ -166,7 +166,7 @@ TEST_CASE("more rules than a table can hold", "[unwind]") {
   CHECK(table->find(0x1000 + kRules - 1) == kNoRule);
 }
 
-TEST_CASE("code that is far apart", "[unwind]") {
+TEST_CASE("code beyond the reach of a table is dropped", "[unwind]") {
   const FrameSections sections = code_at(0, uint64_t{1} << 40);
   const auto table = table_of(sections, {{0x1000, kA},
                                          {0x1001, kNoRule},
@@ -180,13 +180,13 @@ TEST_CASE("code that is far apart", "[unwind]") {
   CHECK(table->find(0x200000000) == kNoRule);
 }
 
-TEST_CASE("a table that would be mostly empty pages is not made", "[unwind]") {
+TEST_CASE("a table that would be mostly empty pages is not built", "[unwind]") {
   const FrameSections sections = code_at(0, uint64_t{1} << 40);
   const Rules rules = {{0x1000, kA}, {0x1001, kNoRule}, {0xf0000000, kB}, {0xf0000010, kNoRule}};
   CHECK_FALSE(table_of(sections, rules));
 }
 
-TEST_CASE("code that the file has no bytes of is none", "[unwind]") {
+TEST_CASE("code without bytes in the file has no rules", "[unwind]") {
   std::ifstream in(kLibc, std::ios::binary);
   if (!in) {
     WARN("skipped: no " << kLibc);
@@ -231,7 +231,7 @@ TEST_CASE("a file without section headers has the same table", "[unwind]") {
   CHECK(rows_of(*stripped) == rows_of(*whole));
 }
 
-TEST_CASE("what is no file of this architecture has no table", "[unwind]") {
+TEST_CASE("files of other formats or architectures have no table", "[unwind]") {
   CHECK_FALSE(Table::build(std::span<const uint8_t>{}));
   std::ifstream in(kLibc, std::ios::binary);
   if (!in) {
@@ -243,7 +243,7 @@ TEST_CASE("what is no file of this architecture has no table", "[unwind]") {
   std::vector<uint8_t> other = bytes;
   other[18] = EM_AARCH64;
   CHECK_FALSE(Table::build(other));
-  // Cut anywhere, damaged anywhere: no harm.
+  // Truncated and damaged files are read without a crash.
   uint64_t random = 88172645463325252U;
   for (int round = 0; round < 30; ++round) {
     for (int change = 0; change < 1000; ++change) {

@@ -1,4 +1,4 @@
-// One step of a walk by a rule: what the engines do, in the plainest form, for tests to hold them against.
+// One step of a walk by a rule: a simple reference implementation for the stack engines.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ struct Registers {
   uint64_t pc = 0;
   uint64_t sp = 0;
   uint64_t fp = 0;
-  // pc is that of the next instruction to run: the first frame, and one that a signal interrupted. Otherwise it is a
-  // return address, whose call is before it: rules are to be looked up at pc - 1.
+  // If true, pc is the next instruction to run: in the first frame, or in one that a signal interrupted. If false, pc
+  // is a return address, and the rule is looked up at pc - 1, inside of the call.
   bool exact = true;
 
   [[nodiscard]] uint64_t lookup_pc() const { return exact ? pc : pc - 1; }
 };
 
 enum class Step : uint8_t {
-  caller,      // the registers are now those of the caller, or of what a signal interrupted
-  end,         // there is no caller
-  no_rule,     // the frame pointer may be tried
-  unreadable,  // memory that should hold a register is not there
-  stuck        // the caller's frame is not above this one: the stack is damaged
+  caller,      // the registers are those of the caller, or of the code that a signal interrupted
+  end,         // the frame has no caller
+  no_rule,     // the walker may try the frame pointer
+  unreadable,  // memory of a saved register is not readable
+  stuck        // the caller's frame is not above this one, so the stack is damaged
 };
 
 // `read(address, &value)` reads 8 bytes and returns whether it could.

@@ -1,4 +1,4 @@
-// This process's own stacks, walked by rules from memory, against libgcc's unwinder.
+// Walks stacks of this process by rules from memory and compares them with libgcc's unwinder.
 #include "walk.h"
 
 #include <execinfo.h>
@@ -31,7 +31,7 @@ bool read_own(uint64_t address, uint64_t* value) {
   return true;
 }
 
-// From the caller on.
+// The stack begins at the caller.
 Stack walk(Registers registers) {
   Stack stack;
   registers.exact = false;
@@ -43,7 +43,7 @@ Stack walk(Registers registers) {
   return stack;
 }
 
-// Both stacks of the caller, its own frame excluded.
+// Both stacks of the caller, without the caller's own frame.
 struct Both {
   Stack ours;
   std::vector<uint64_t> libgcc;
@@ -58,7 +58,7 @@ struct Both {
       libgcc.push_back(reinterpret_cast<uint64_t>(pcs[static_cast<size_t>(i)]));
     }
     ours.pcs.erase(ours.pcs.begin());
-    // Sanitizers stand between this function and libgcc.
+    // Sanitizers add frames between this function and libgcc.
     libgcc.erase(libgcc.begin(), std::find(libgcc.begin(), libgcc.end(), ours.pcs.front()));
   }
 };
@@ -73,14 +73,14 @@ struct Both {
   return recurse(depth - 1, both) + room[depth % 100];
 }
 
-// Keeps rbp for other things, and moves the stack by an amount that is only known then.
+// Uses rbp as a general register, and moves the stack by a size known only at run time.
 [[gnu::noinline, gnu::optimize("omit-frame-pointer")]] int with_alloca(int size, Both& both) {
   volatile char* room = static_cast<char*>(__builtin_alloca(static_cast<size_t>(size)));
   room[0] = 1;
   return recurse(3, both) + room[0];
 }
 
-// 64-byte alignment makes gcc realign the stack.
+// The 64-byte alignment makes gcc realign the stack.
 [[gnu::noinline]] int realigned(Both& both) {
   alignas(64) volatile char room[256];
   room[0] = static_cast<char>(with_alloca(1000, both));
@@ -99,14 +99,14 @@ void check(const Both& both) {
   REQUIRE(both.ours.pcs.size() == both.libgcc.size());
   for (size_t i = 0; i < both.libgcc.size(); ++i) {
     CAPTURE(i, both.libgcc.size());
-    // They take themselves from different places of take(), which is left out of both.
+    // Both begin at different addresses of take(), which both exclude.
     CHECK(both.ours.pcs[i] == both.libgcc[i]);
   }
 }
 
 }  // namespace
 
-TEST_CASE("a walk of this stack finds the frames that libgcc finds", "[unwind]") {
+TEST_CASE("a walk finds the same frames as libgcc", "[unwind]") {
   Both both;
   SECTION("recursion") {
     recurse(300, both);
@@ -120,7 +120,7 @@ TEST_CASE("a walk of this stack finds the frames that libgcc finds", "[unwind]")
   check(both);
 }
 
-TEST_CASE("a walk out of a signal handler on a stack of its own", "[unwind]") {
+TEST_CASE("a walk leaves a signal handler that runs on an alternate stack", "[unwind]") {
   Both both;
   std::vector<char> memory(1 << 18);
   stack_t alternate{};
@@ -140,8 +140,8 @@ TEST_CASE("a walk out of a signal handler on a stack of its own", "[unwind]") {
   check(both);
 }
 
-TEST_CASE("steps by each kind of rule", "[unwind]") {
-  // A stack of words at address 0x1000.
+TEST_CASE("a step follows each kind of rule", "[unwind]") {
+  // The stack has 64 words and begins at address 0x1000.
   std::vector<uint64_t> words(64);
   for (size_t i = 0; i < words.size(); ++i) {
     words[i] = 0x5000 + i;
@@ -159,46 +159,46 @@ TEST_CASE("steps by each kind of rule", "[unwind]") {
   Registers registers{0x400, 0x1010, 0x1040, true};
   CHECK(registers.lookup_pc() == 0x400);
 
-  SECTION("stack pointer") {
+  SECTION("CFA from the stack pointer") {
     REQUIRE(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 24, 0), registers, read) == Step::caller);
     CHECK(registers.sp == 0x1028);
     CHECK(registers.pc == 0x5004);
     CHECK(registers.fp == 0x1040);
     CHECK(registers.lookup_pc() == 0x5003);
   }
-  SECTION("frame pointer") {
+  SECTION("CFA from the frame pointer") {
     REQUIRE(step(rule(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, 16, -16), registers, read) == Step::caller);
     CHECK(registers.sp == 0x1050);
     CHECK(registers.pc == 0x5009);
     CHECK(registers.fp == 0x5008);
   }
-  SECTION("realigned") {
+  SECTION("realigned stack") {
     words[7] = 0x1100;
     REQUIRE(step(rule(GPUPROF_UNWIND_DEREF_FP, GPUPROF_UNWIND_FP_AT_FP, -8, 0), registers, read) == Step::caller);
     CHECK(registers.sp == 0x1100);
     CHECK(registers.pc == 0x501f);
     CHECK(registers.fp == 0x5008);
   }
-  SECTION("saved stack pointer") {
+  SECTION("CFA from a saved stack pointer") {
     words[3] = 0x1100;
     REQUIRE(step(rule(GPUPROF_UNWIND_DEREF_SP, GPUPROF_UNWIND_FP_SAME, 8, 0), registers, read) == Step::caller);
     CHECK(registers.sp == 0x1100);
   }
-  SECTION("PLT") {
+  SECTION("PLT entry") {
     REQUIRE(step(rule(GPUPROF_UNWIND_PLT, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
     CHECK(registers.sp == 0x1018);
     registers = {0x40b, 0x1010, 0x1040, true};
     REQUIRE(step(rule(GPUPROF_UNWIND_PLT, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
     CHECK(registers.sp == 0x1020);
   }
-  SECTION("signal") {
+  SECTION("signal frame") {
     REQUIRE(step(rule(GPUPROF_UNWIND_SIGNAL, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::caller);
     CHECK(registers.pc == 0x5000 + 2 + 21);
     CHECK(registers.sp == 0x5000 + 2 + 20);
     CHECK(registers.fp == 0x5000 + 2 + 15);
     CHECK(registers.exact);
   }
-  SECTION("what cannot go on") {
+  SECTION("steps that cannot continue") {
     CHECK(step(rule(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::end);
     CHECK(step(GPUPROF_UNWIND_NONE, registers, read) == Step::no_rule);
     CHECK(step(rule(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 0, 0), registers, read) == Step::stuck);
