@@ -1,4 +1,4 @@
-// Which functions of CUDA are launches, waits, allocations: by the names that CUPTI gives them.
+// Tests which CUDA functions are launches, waits or allocations, by the names that CUPTI reports.
 #include "cupti/calls.h"
 
 #include "catch.h"
@@ -13,7 +13,7 @@ using gpuprof::injection::cupti::is_launch;
 using gpuprof::injection::cupti::is_sync;
 using gpuprof::injection::cupti::kind_of_name;
 
-TEST_CASE("what puts work on a GPU") {
+TEST_CASE("functions that put work on a GPU are launches") {
   for (const char* name : {"cuLaunch",
                            "cuLaunchGridAsync",
                            "cuLaunchKernel",
@@ -55,7 +55,7 @@ TEST_CASE("what puts work on a GPU") {
   }
 }
 
-TEST_CASE("what waits for it, takes and gives memory, and copies graphs") {
+TEST_CASE("waits, allocations, releases and graph copies are recognized") {
   for (const char* name : {"cuCtxSynchronize", "cuCtxSynchronize_v2", "cuStreamSynchronize", "cuStreamSynchronize_ptsz",
                            "cuEventSynchronize", "cudaDeviceSynchronize_v3020", "cudaStreamSynchronize_ptsz_v7000"}) {
     INFO(name);
@@ -77,7 +77,7 @@ TEST_CASE("what waits for it, takes and gives memory, and copies graphs") {
   }
 }
 
-TEST_CASE("what does nothing of that") {
+TEST_CASE("all other functions are not recorded") {
   for (const char* name :
        {"", "cu", "cuInit", "cuLaunchHostFunc", "cuLaunchHostFunc_ptsz", "cuMemGetInfo_v2", "cuMemHostGetDevicePointer",
         "cuMemPrefetchAsync_v2", "cuMemAdvise", "cuStreamWaitEvent", "cuEventRecord", "cuGraphAddMemcpyNode",
@@ -87,7 +87,7 @@ TEST_CASE("what does nothing of that") {
   }
 }
 
-TEST_CASE("kernels have names, copies and fills have none") {
+TEST_CASE("kernel launches have a kernel name, copies and fills have none") {
   for (const char* name : {"cuLaunchKernel", "cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel", "cudaLaunch_v3020",
                            "__cudaLaunchKernel_v13000"}) {
     INFO(name);
@@ -96,7 +96,7 @@ TEST_CASE("kernels have names, copies and fills have none") {
   CHECK(kind_of_name("cuMemcpyHtoD_v2") == CallKind::launch);
 }
 
-TEST_CASE("what takes code away") {
+TEST_CASE("functions that unload GPU code are recognized") {
   CHECK(kind_of_name("cuModuleUnload") == CallKind::unloads_code);
   for (const char* name :
        {"cuLibraryUnload", "cuCtxDestroy_v2", "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxReset_v2"}) {
@@ -106,7 +106,7 @@ TEST_CASE("what takes code away") {
   CHECK(kind_of_name("cuModuleLoadData") == CallKind::other);
 }
 
-TEST_CASE("captures begin and end") {
+TEST_CASE("functions that begin or end a stream capture are recognized") {
   for (const char* name :
        {"cuStreamBeginCapture_v2_ptsz", "cuStreamBeginCaptureToGraph", "cudaStreamBeginCapture_v10000"}) {
     INFO(name);
@@ -116,7 +116,7 @@ TEST_CASE("captures begin and end") {
   CHECK(kind_of_name("cuStreamGetCaptureInfo_v2") == CallKind::other);
 }
 
-TEST_CASE("what says which kernel a node of a graph runs") {
+TEST_CASE("functions that set the kernel of a graph node are recognized") {
   CHECK(kind_of_name("cuGraphAddKernelNode_v2") == CallKind::adds_kernel_node);
   CHECK(kind_of_name("cuGraphAddNode") == CallKind::adds_node);
   CHECK(kind_of_name("cuGraphKernelNodeSetParams_v2") == CallKind::sets_kernel_node);

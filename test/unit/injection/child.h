@@ -1,4 +1,4 @@
-// Children for the tests: a function in a forked process, or a program.
+// Runs children for the tests: a function in a forked process, or a program.
 #pragma once
 
 #include <fcntl.h>
@@ -22,19 +22,19 @@ inline void set_environment(const Environment& environment) {
   }
 }
 
-// Its wait status.
+// Returns the child's wait status.
 inline int wait_for(pid_t pid) {
   int status = -1;
   waitpid(pid, &status, 0);
   return status;
 }
 
-// Runs `body` in a forked child and ends it with the body's value, without exit handlers.
+// Runs `body` in a forked child, which exits with the value of `body` and without exit handlers.
 template <typename Body>
 pid_t fork_child(const Environment& environment, const Body& body) {
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(100);  // a child that hangs fails the test instead of stopping it
+    alarm(100);  // a child that hangs fails the test instead of blocking it
     set_environment(environment);
     _exit(body());
   }

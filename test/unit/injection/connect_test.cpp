@@ -1,4 +1,4 @@
-// What a target's end of the handshake looks at before it says or uses anything.
+// Tests what a target checks in the handshake before it sends or uses anything.
 #include <dirent.h>
 #include <grp.h>
 
@@ -27,7 +27,7 @@ int open_files() {
   return count;
 }
 
-// Whether a target that has been told of a recorder of `user` connects to ours. `as`: whom the target runs as.
+// Returns whether a target with user id `as` connects to a recorder that is announced as one of `user`.
 bool connects(FakeRecorder& recorder, const std::string& user, uid_t as) {
   Environment environment = recorder.environment();
   environment[2].second = user;
@@ -50,13 +50,13 @@ bool connects(FakeRecorder& recorder, const std::string& user, uid_t as) {
 bool uses(const FakeRecorder::Options& options) {
   FakeRecorder recorder(options);
   const bool on = connects(recorder, std::to_string(geteuid()), geteuid());
-  CHECK(recorder.hellos() == 1);  // it has been asked for its memory
+  CHECK(recorder.hellos() == 1);  // the target sent a hello, so it received the memory
   return on;
 }
 
 }  // namespace
 
-TEST_CASE("memory is used only if it can neither shrink nor grow") {
+TEST_CASE("shared memory is used only if it can neither shrink nor grow") {
   CHECK(uses({}));
   for (const int seals :
        {0, F_SEAL_SEAL, F_SEAL_SHRINK | F_SEAL_GROW, F_SEAL_SHRINK | F_SEAL_SEAL, F_SEAL_GROW | F_SEAL_SEAL}) {
@@ -69,7 +69,7 @@ TEST_CASE("memory is used only if it can neither shrink nor grow") {
   CHECK_FALSE(uses(larger));
 }
 
-TEST_CASE("of several files that come none is used, and none stays open") {
+TEST_CASE("an offer of several files is rejected, and all of them are closed") {
   FakeRecorder::Options options;
   for (const int more : {1, 5}) {
     options.more_files = more;
@@ -77,7 +77,7 @@ TEST_CASE("of several files that come none is used, and none stays open") {
   }
 }
 
-TEST_CASE("nothing is said to a recorder of another user") {
+TEST_CASE("a target sends nothing to a recorder of another user") {
   if (geteuid() != 0) {
     return;
   }
@@ -92,7 +92,7 @@ TEST_CASE("nothing is said to a recorder of another user") {
   CHECK(recorder.hellos() == 1);
 }
 
-TEST_CASE("a recorder of the target's own user is believed, whatever its number is called outside") {
+TEST_CASE("a recorder of the target's own user is trusted, whatever its id in the outer namespace") {
   FakeRecorder recorder;
   CHECK(connects(recorder, "54322", geteuid()));
 }

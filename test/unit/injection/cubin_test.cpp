@@ -1,4 +1,4 @@
-// Modules of the GPU, as bytes: what can be told of them, and bytes that are none.
+// Tests what the injection library reads from GPU modules, and from bytes that are not modules.
 #include "cupti/cubin.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@ using gpuprof::injection::cupti::can_launch_kernels;
 
 namespace {
 
-// A header, one section header, and the names of sections that it describes.
+// Builds a file with one section header and the name of its section.
 std::string cubin_with(const std::string& section) {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -33,12 +33,12 @@ bool can_launch(const std::string& cubin) {
 
 }  // namespace
 
-TEST_CASE("kernels can launch kernels where the device runtime is linked into their module") {
+TEST_CASE("kernels can launch kernels if the device runtime is linked into their module") {
   CHECK(can_launch(cubin_with(".nv.info.__cudaCDP2LaunchDeviceV2")));
   CHECK_FALSE(can_launch(cubin_with(".nv.info._Z6parentPi")));
 }
 
-TEST_CASE("bytes that are no module") {
+TEST_CASE("bytes that are not a module are read without a crash") {
   const std::string good = cubin_with(".nv.info.__cudaCDP2LaunchDeviceV2");
   CHECK_FALSE(can_launch_kernels(nullptr, 0));
   for (size_t length = 0; length < good.size() - 2; ++length) {

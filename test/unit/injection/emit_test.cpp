@@ -1,4 +1,4 @@
-// What the injection libraries share against the recorder's side: each test is a target process of its own.
+// Tests the common code of the injection libraries against a fake recorder. Each test is a separate target process.
 
 #include "ipc/emit.h"
 
@@ -38,7 +38,7 @@ using gpuprof::test::wait_for;
 using gpuprof::test::wait_until_read;
 namespace injection = gpuprof::injection;
 
-TEST_CASE("without a recorder profiling stays off") {
+TEST_CASE("profiling stays off without a recorder") {
   const Environment nobody = {{GPUPROF_ENV_SOCKET, "gpuprof-test-nobody"},
                               {GPUPROF_ENV_TOKEN, "0123456789abcdef0123456789abcdef"}};
   const pid_t pid = fork_child(nobody, [] {
@@ -50,7 +50,7 @@ TEST_CASE("without a recorder profiling stays off") {
   CHECK(wait_for(pid) == 0);
 }
 
-TEST_CASE("a recorder that does not like the token refuses") {
+TEST_CASE("a recorder rejects an unknown token") {
   FakeRecorder recorder;
   Environment environment = recorder.environment();
   environment[1].second = "ffffffffffffffffffffffffffffffff";
@@ -61,15 +61,15 @@ TEST_CASE("a recorder that does not like the token refuses") {
   CHECK(recorder.sources().empty());
 }
 
-TEST_CASE("a recorder that accepts nobody costs bounded time") {
-  FakeRecorder recorder;  // listens, but nobody answers
+TEST_CASE("a recorder that does not answer costs bounded time") {
+  FakeRecorder recorder;  // listens, but does not answer
   const uint64_t begin = injection::now_ns();
   const pid_t pid = fork_child(recorder.environment(), [] { return injection::start("test") ? 1 : 0; });
   CHECK(wait_for(pid) == 0);
   CHECK(injection::now_ns() - begin < 10000000000ULL);
 }
 
-TEST_CASE("records arrive as they were sent") {
+TEST_CASE("records arrive unchanged") {
   const Source source = record_one({}, [] {
     gpuprof_gpu_op op = op_with(7);
     op.name_id = injection::name_id("kernel");
@@ -100,10 +100,10 @@ TEST_CASE("records arrive as they were sent") {
   CHECK(source.lost[GPUPROF_LOSS_NO_TIMING] == 11);
 }
 
-TEST_CASE("launches are counted, timed now and then, and sent where asked for") {
+TEST_CASE("launches are counted, some are timed, and they are sent if the recorder requests it") {
   FakeRecorder::Options options;
-  SECTION("not asked for") {}
-  SECTION("asked for") {
+  SECTION("launch records not requested") {}
+  SECTION("launch records requested") {
     options.control |= GPUPROF_CONTROL_LAUNCH_RECORDS;
   }
   const Source source = record_one(options, [] {
@@ -131,13 +131,13 @@ TEST_CASE("launches are counted, timed now and then, and sent where asked for") 
   CHECK(source.launch_records.back().time_ns > source.launch_records.front().time_ns);  // some clocks have coarse steps
 }
 
-TEST_CASE("launches that are captured or fail are counted, and no launch twice") {
+TEST_CASE("captured and failed launches are counted, each launch once") {
   const Source source = record_one({}, [] {
     injection::launch(1);
     injection::launch_failed(1);
     injection::launch(2);
     injection::launch_captured(2);
-    injection::launch_failed(77);  // another launch, of which nothing is known
+    injection::launch_failed(77);  // an unknown launch
     injection::launch(3);
     return 0;
   });
@@ -146,7 +146,7 @@ TEST_CASE("launches that are captured or fail are counted, and no launch twice")
   CHECK(source.counts[GPUPROF_COUNT_CAPTURED] == 1);
 }
 
-TEST_CASE("a share of the launches has a stack, chosen by chance") {
+TEST_CASE("a random fraction of the launches has a stack") {
   constexpr uint64_t kLaunches = 40000;
   FakeRecorder::Options options;
   options.control |= GPUPROF_CONTROL_LAUNCH_RECORDS;
@@ -176,7 +176,8 @@ TEST_CASE("a share of the launches has a stack, chosen by chance") {
     REQUIRE(unsampled == (told.count(op.correlation) == 0));
     REQUIRE(op.tid == (unsampled ? static_cast<uint32_t>(source.pid) : 0));
   }
-  // In step with no loop: each residue of any small number has its share, within six standard deviations.
+  // The choice is in step with no loop: for any small period, each residue has its share within six standard
+  // deviations.
   for (const uint64_t period : {2, 3, 7, 8, 64}) {
     std::vector<double> chosen(period, 0);
     for (const uint64_t correlation : told) {
@@ -189,7 +190,7 @@ TEST_CASE("a share of the launches has a stack, chosen by chance") {
   }
 }
 
-TEST_CASE("work of one launch of several kinds is marked as such") {
+TEST_CASE("a launch with several kinds of work is marked as such") {
   const Source source = record_one({}, [] {
     injection::launch(5, true);
     injection::gpu_op(op_with(5), false);
@@ -217,7 +218,7 @@ TEST_CASE("outside of the wanted range nothing is recorded, and the work is coun
     injection::gpu_op(op_with(1), false);
     injection::stack_here(kHost);
     injection::host_op(wait);
-    injection::stack_here(GPUPROF_CORRELATION_NODE | 7);  // may be launched inside later
+    injection::stack_here(GPUPROF_CORRELATION_NODE | 7);  // the node may be launched inside of the range later
     gpuprof_call call = {};
     call.correlation = 1;
     injection::call(call);
@@ -233,7 +234,7 @@ TEST_CASE("outside of the wanted range nothing is recorded, and the work is coun
   CHECK(source.launch_records[0].correlation == (GPUPROF_CORRELATION_NODE | 7));
 }
 
-TEST_CASE("waits, nodes and calls arrive as they were sent") {
+TEST_CASE("waits, nodes and calls arrive unchanged") {
   const Source source = record_one({}, [] {
     gpuprof_host_op wait = {};
     wait.correlation = GPUPROF_CORRELATION_HOST | 3;
@@ -264,7 +265,7 @@ TEST_CASE("waits, nodes and calls arrive as they were sent") {
   CHECK(source.calls[0].end_ns == 9);
 }
 
-TEST_CASE("a process that was not started by the recorder is told where it listens") {
+TEST_CASE("an attached process is told the address of the recorder") {
   FakeRecorder recorder;
   const Environment environment = recorder.environment();
   const pid_t pid = fork_child({}, [&] {
@@ -275,7 +276,7 @@ TEST_CASE("a process that was not started by the recorder is told where it liste
                                    environment[1].second.c_str(), geteuid()) &&
         injection::start_attached("test", environment[0].second.c_str(), environment[1].second.c_str(), geteuid());
     injection::launch(1);
-    const pid_t child = fork();  // knows the way, too
+    const pid_t child = fork();  // the child knows the address, too
     if (child == 0) {
       const bool childs = injection::active();
       injection::launch(2);
@@ -291,7 +292,7 @@ TEST_CASE("a process that was not started by the recorder is told where it liste
   CHECK(recorder.sources()[1].launches == 1);
 }
 
-TEST_CASE("a child of a fork without fork handlers is not taken for its parent") {
+TEST_CASE("a child of a raw fork system call is not mistaken for its parent") {
   int status = -1;
   const std::vector<Source> sources = record(
       {},
@@ -319,7 +320,7 @@ TEST_CASE("a paused recorder makes the library inactive") {
   record_one(options, [] { return injection::active() ? 1 : 0; });
 }
 
-TEST_CASE("a name is sent once, and equal texts have equal ids") {
+TEST_CASE("a name is sent once, and equal names have equal ids") {
   const Source source = record_one({}, [] {
     std::set<uint32_t> ids;
     for (int round = 0; round < 2; ++round) {
@@ -341,7 +342,7 @@ TEST_CASE("a long name is cut between characters") {
   const std::string fits(GPUPROF_WIRE_MAX_TEXT, 'x');
   std::string too_long;
   while (too_long.size() <= GPUPROF_WIRE_MAX_TEXT) {
-    too_long += "\xE2\x82\xAC";  // a character of three bytes, which does not divide the limit
+    too_long += "\xE2\x82\xAC";  // a character of three bytes; the limit is not a multiple of 3
   }
   const Source source = record_one({}, [&] {
     const bool named = injection::name_id(fits.c_str()) == 1 && injection::name_id(too_long.c_str()) == 2 &&
@@ -357,7 +358,7 @@ TEST_CASE("a long name is cut between characters") {
   CHECK(injection::cut_length(fits.data(), fits.size()) == fits.size());
 }
 
-TEST_CASE("a forked child is a source of its own") {
+TEST_CASE("a forked child is a separate source") {
   int status = -1;
   const std::vector<Source> sources = record(
       {},
@@ -381,7 +382,7 @@ TEST_CASE("a forked child is a source of its own") {
         const int child_status = wait_for(pid);
         const pid_t idle = fork();
         if (idle == 0) {
-          _exit(0);  // launches nothing, so it never connects
+          _exit(0);  // launches nothing, so the child never connects
         }
         injection::launch(3);
         return child_status == 0 && wait_for(idle) == 0 && injection::source() == parents_source ? 0 : 1;
@@ -398,7 +399,7 @@ TEST_CASE("a forked child is a source of its own") {
   CHECK(sources[1].name_of(sources[1].ops[0]) == "shared name");
 }
 
-TEST_CASE("what was written before a kill is there") {
+TEST_CASE("records written before a kill are not lost") {
   int status = -1;
   const std::vector<Source> sources = record(
       {},
@@ -416,7 +417,7 @@ TEST_CASE("what was written before a kill is there") {
   CHECK(sources[0].state == GPUPROF_STATE_ACTIVE);
 }
 
-TEST_CASE("switched off, with a reason") {
+TEST_CASE("a disabled library sends the reason") {
   const Source source = record_one({}, [] {
     injection::disable("another subscriber");
     injection::gpu_op(op_with(1), false);
@@ -441,7 +442,7 @@ TEST_CASE("a guard is entered once per thread") {
   CHECK(other);
 }
 
-TEST_CASE("errno is the target's") {
+TEST_CASE("the library preserves errno of the target") {
   errno = ENOTTY;
   {
     const injection::Guard guard;
@@ -464,7 +465,7 @@ TEST_CASE("errno is the target's") {
   CHECK(status == 0);
 }
 
-TEST_CASE("a fork is told about after the end of the recording, too") {
+TEST_CASE("fork handlers run after the end of the recording, too") {
   int status = -1;
   record(
       {},
@@ -481,7 +482,7 @@ TEST_CASE("a fork is told about after the end of the recording, too") {
   CHECK(status == 0);
 }
 
-TEST_CASE("one long wait does not hide the cost of all other launches") {
+TEST_CASE("a single long wait is clamped in the overhead") {
   const Source source = record_one({}, [] {
     injection::add_overhead(1000000000);
     injection::add_overhead(1000);
@@ -490,7 +491,7 @@ TEST_CASE("one long wait does not hide the cost of all other launches") {
   CHECK(source.overhead_ns == 101000);
 }
 
-TEST_CASE("a recorder is silent when its last sign of life is long ago") {
+TEST_CASE("a recorder is silent if its last sign of life is too old") {
   FakeRecorder::Options options;
   SECTION("alive") {
     record_one(options, [] { return injection::recorder_silent() ? 1 : 0; });
@@ -501,7 +502,7 @@ TEST_CASE("a recorder is silent when its last sign of life is long ago") {
   }
 }
 
-TEST_CASE("a lock that is never given back is waited for in bounded time, however busy the machine") {
+TEST_CASE("waiting for a lock that is never released takes bounded time, even on a busy machine") {
   std::atomic<bool> stop{false};
   std::vector<std::thread> spinners;
   for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency(); ++i) {
@@ -513,7 +514,7 @@ TEST_CASE("a lock that is never given back is waited for in bounded time, howeve
   uint32_t lock = 1;
   constexpr uint64_t kBoundNs = 200000000;
   uint64_t waited = UINT64_MAX;
-  for (int i = 0; i < 10 && waited >= kBoundNs; ++i) {  // others may take the processor away for as long as they like
+  for (int i = 0; i < 10 && waited >= kBoundNs; ++i) {  // other processes may take the CPU away for any time
     const uint64_t begin = injection::now_ns();
     CHECK_FALSE(injection::try_lock_bounded(&lock));
     waited = injection::now_ns() - begin;
@@ -526,9 +527,9 @@ TEST_CASE("a lock that is never given back is waited for in bounded time, howeve
   CHECK(lock == 1);
 }
 
-TEST_CASE("the probe starts with the nop that the kernel can patch") {
+TEST_CASE("the launch probe starts with the nop that the kernel can patch") {
   const auto* code = reinterpret_cast<const unsigned char*>(&gpuprof_launch_probe);
   const unsigned char nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
   CHECK(std::equal(std::begin(nop), std::end(nop), code));
-  CHECK(reinterpret_cast<uintptr_t>(code) % 64 == 0);  // so it crosses no page
+  CHECK(reinterpret_cast<uintptr_t>(code) % 64 == 0);  // so the nop crosses no page
 }

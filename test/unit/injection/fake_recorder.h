@@ -1,4 +1,4 @@
-// The recorder's side of wire/wire.h for tests: a server that welcomes injection libraries and reads their rings.
+// Implements the recorder's side of wire/wire.h: a server that accepts injection libraries and reads their rings.
 //
 //   FakeRecorder recorder;
 //   ... start a child with recorder.environment() ...
@@ -7,7 +7,7 @@
 //   recorder.stop();
 //   recorder.sources()
 //
-// start() comes after fork(), so that the child is forked from a process with one thread.
+// start() must come after fork(), so that the child is forked from a process with one thread.
 #pragma once
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ struct ModuleRecord {
   uint64_t end = 0;
   uint64_t offset = 0;
   std::string path;
-  std::vector<std::pair<uint64_t, std::string>> marks;  // offset in the file, and the bytes there
+  std::vector<std::pair<uint64_t, std::string>> marks;  // offset in the file, and the bytes at it
 
   bool operator==(const ModuleRecord&) const = default;
 };
@@ -73,7 +73,7 @@ struct Source {
   std::vector<gpuprof_span> spans;
   std::vector<std::string> metas;
   std::map<uint64_t, StackRecord> stacks;
-  uint64_t stack_records = 0;  // the same stack may come more than once
+  uint64_t stack_records = 0;  // a stack may be sent more than once
   std::map<uint32_t, ModuleRecord> modules;
   uint64_t module_records = 0;
   uint64_t mappings_changed = 0;
@@ -109,13 +109,13 @@ class FakeRecorder {
   struct Options {
     uint32_t control = GPUPROF_CONTROL_ENABLED;
     bool drain = true;  // read the rings while the target runs, not only at the end
-    bool beat = true;   // look alive
-    uint64_t tail = 0;  // what a recorder gone mad would write there at the start
+    bool beat = true;   // update the sign of life
+    uint64_t tail = 0;  // initial read position of the rings, as a faulty recorder might write it
     uint32_t stack_share = GPUPROF_ALL_STACKS;
     gpuprof_options wanted = {};
-    int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // of the memory that a target is given
-    uint32_t more_bytes = 0;                                // in that memory
-    int more_files = 0;                                     // that come with it
+    int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // of the memory for a target
+    uint32_t more_bytes = 0;                                // additional bytes in that memory
+    int more_files = 0;                                     // additional files in the same message
   };
 
   FakeRecorder() : FakeRecorder(Options()) {}
@@ -144,7 +144,7 @@ class FakeRecorder {
     thread_ = std::thread([this] { run(); });
   }
 
-  // Reads what is left and ends.
+  // Reads the remaining records and ends the thread.
   void stop() {
     if (thread_.joinable()) {
       running_ = false;
@@ -152,10 +152,10 @@ class FakeRecorder {
     }
   }
 
-  // After stop(): callers that have said something.
+  // Number of clients that have sent a hello. Valid after stop().
   [[nodiscard]] int hellos() const { return hellos_; }
 
-  // After stop().
+  // Valid after stop().
   [[nodiscard]] std::vector<Source> sources() const {
     std::vector<Source> all;
     for (const auto& session : sessions_) {
@@ -393,7 +393,8 @@ class FakeRecorder {
     for (uint32_t i = 0; i < modules; ++i) {
       const auto module = copy<uint64_t>(from + sizeof(gpuprof_stack) + (size_t{count} + i) * sizeof(uint64_t));
       stack.modules.push_back(static_cast<uint32_t>(module));
-      source.bad_records += source.modules.contains(stack.modules.back()) ? 0 : 1;  // it comes first
+      source.bad_records +=
+          source.modules.contains(stack.modules.back()) ? 0 : 1;  // the module must precede its stacks
     }
     ++source.stack_records;
     const auto [known, fresh] = source.stacks.emplace(id, stack);
@@ -457,8 +458,8 @@ class FakeRecorder {
   bool listening_ = false;
   std::atomic<bool> running_{false};
   std::thread thread_;
-  int hellos_ = 0;                                  // the thread's until stop()
-  std::vector<std::unique_ptr<Session>> sessions_;  // the thread's until stop()
+  int hellos_ = 0;                                  // owned by the thread until stop()
+  std::vector<std::unique_ptr<Session>> sessions_;  // owned by the thread until stop()
 };
 
 }  // namespace gpuprof::test

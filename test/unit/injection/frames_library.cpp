@@ -1,4 +1,4 @@
-// A library for native_walk_test.cpp, built twice: equal in layout, with stack frames of different sizes.
+// A library for native_walk_test.cpp. Two builds have the same layout, but stack frames of different sizes.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What is remembered of launches until their GPU work is done.
+// Tests what the injection library remembers of a launch until its GPU work is done.
 #include "runtime/launch_notes.h"
 
 #include <thread>
@@ -22,7 +22,7 @@ constexpr uint64_t kSlots = 1U << 18U;
 
 }  // namespace
 
-TEST_CASE("a launch is found again, with all that was noted") {
+TEST_CASE("a launch is found with all of its notes") {
   reset_launches();
   LaunchNote note = {};
   CHECK_FALSE(find_launch(1, &note));
@@ -36,7 +36,7 @@ TEST_CASE("a launch is found again, with all that was noted") {
   CHECK_FALSE(find_launch(0, &note));
 }
 
-TEST_CASE("the launch with id 0 and the highest ids are launches like others") {
+TEST_CASE("launches with id 0 and with the highest ids are found") {
   reset_launches();
   LaunchNote note = {};
   for (const uint64_t correlation : {uint64_t{0}, uint64_t{0xFFFFFFFF}, uint64_t{1} << 40U}) {
@@ -46,7 +46,7 @@ TEST_CASE("the launch with id 0 and the highest ids are launches like others") {
   }
 }
 
-TEST_CASE("a launch of which only the kernel's name is to be known") {
+TEST_CASE("a launch is remembered if only its kernel name is needed") {
   reset_launches();
   LaunchNote note = {};
   REQUIRE(remember_launch(7, {0, 1, 0, 33}));
@@ -56,7 +56,7 @@ TEST_CASE("a launch of which only the kernel's name is to be known") {
   CHECK_FALSE(find_launch(GPUPROF_CORRELATION_HOST | 7, &note));
 }
 
-TEST_CASE("a launch and a wait with the same number are two") {
+TEST_CASE("a launch and a wait with the same number are distinct") {
   reset_launches();
   LaunchNote note = {};
   REQUIRE(remember_launch(9, {kLaunchUnsampled, 1, 0, 0}));
@@ -66,7 +66,7 @@ TEST_CASE("a launch and a wait with the same number are two") {
   CHECK(note.flags == kLaunchUnsampled);
 }
 
-TEST_CASE("a slot that was used again forgets the launch before") {
+TEST_CASE("reusing a slot forgets the earlier launch in it") {
   reset_launches();
   LaunchNote note = {};
   REQUIRE(remember_launch(5, {kLaunchUnsampled, 1, 0, 0}));
@@ -76,7 +76,7 @@ TEST_CASE("a slot that was used again forgets the launch before") {
   CHECK(note.tid == 2);
 }
 
-TEST_CASE("an id that comes round again is forgotten, and only that one") {
+TEST_CASE("forgetting a launch keeps other launches of the same slot") {
   reset_launches();
   LaunchNote note = {};
   REQUIRE(remember_launch(6, {kLaunchUnsampled, 1, 0, 0}));
@@ -86,7 +86,7 @@ TEST_CASE("an id that comes round again is forgotten, and only that one") {
   CHECK_FALSE(find_launch(6, &note));
 }
 
-TEST_CASE("no launch is taken for another one while slots change hands") {
+TEST_CASE("launches in a contended slot are never mixed up") {
   reset_launches();
   constexpr uint32_t kRounds = 200000;
   std::vector<std::thread> threads;

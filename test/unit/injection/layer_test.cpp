@@ -1,4 +1,4 @@
-// The OpenCL layer in real programs on a real driver.
+// Runs real programs with the OpenCL layer on a real driver.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,7 +14,7 @@ using gpuprof::test::Source;
 
 namespace {
 
-// The least time of a kernel: what the scheduler of a busy machine does to the others is not the layer's doing.
+// Returns the least time of a kernel. Longer times may come from the scheduler of a busy machine.
 uint64_t least_ns(const Source& source, const std::string& kernel) {
   uint64_t least = UINT64_MAX;
   for (const gpuprof_gpu_op& op : source.ops) {
@@ -35,7 +35,7 @@ std::map<unsigned, uint64_t> bytes_by_op(const Source& source) {
 
 }  // namespace
 
-TEST_CASE("the example's launches, names and times") {
+TEST_CASE("launches, names and times of the example program are recorded") {
   const Run run = run_with_layer({GPUPROF_TEST_EXAMPLE, "--launches", "100"});
   REQUIRE(run.status == 0);
   CHECK(run.output.find("expected solve heavy 100") != std::string::npos);
@@ -67,7 +67,7 @@ TEST_CASE("the example's launches, names and times") {
   CHECK(ratio < 4.4);
 }
 
-TEST_CASE("times are on the clock of the recorder") {
+TEST_CASE("GPU times are on the clock of the recorder") {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const uint64_t before = static_cast<uint64_t>(now.tv_sec) * 1000000000ULL;
@@ -82,7 +82,7 @@ TEST_CASE("times are on the clock of the recorder") {
   }
 }
 
-TEST_CASE("a program can not tell that the layer is there") {
+TEST_CASE("a program behaves the same with and without the layer") {
   const Run native = run_natively({GPUPROF_TEST_SEMANTICS});
   const Run layered = run_with_layer({GPUPROF_TEST_SEMANTICS});
   REQUIRE(native.status == 0);
@@ -100,14 +100,14 @@ TEST_CASE("a program can not tell that the layer is there") {
                       [&](const gpuprof_gpu_op& op) { return source.name_of(op) == "work"; }) == 6);
 }
 
-TEST_CASE("without a recorder the layer is out of the way") {
+TEST_CASE("the layer changes nothing without a recorder") {
   const Run native = run_natively({GPUPROF_TEST_SEMANTICS});
   const Run passed = run_natively({GPUPROF_TEST_SEMANTICS}, {{"OPENCL_LAYERS", GPUPROF_TEST_LAYER}});
   CHECK(passed.status == native.status);
   CHECK(passed.output == native.output);
 }
 
-TEST_CASE("named twice, the layer counts once") {
+TEST_CASE("a layer that is loaded twice records each launch once") {
   const std::string layer = GPUPROF_TEST_LAYER;
   const Run run = run_with_layer({GPUPROF_TEST_EXAMPLE, "--launches", "2"}, layer + ":" + layer);
   CHECK(run.status == 0);
@@ -116,7 +116,7 @@ TEST_CASE("named twice, the layer counts once") {
   CHECK(run.sources[0].ops.size() == 6);
 }
 
-TEST_CASE("threads with queues of their own") {
+TEST_CASE("threads with separate queues are recorded without losses") {
   const Run run = run_with_layer({GPUPROF_TEST_THREADS, "6", "400", "1"});
   REQUIRE(WIFEXITED(run.status));
   CHECK(WEXITSTATUS(run.status) == 5);
@@ -132,7 +132,7 @@ TEST_CASE("threads with queues of their own") {
   CHECK(by_queue == std::map<uint64_t, int>{{1, 400}, {2, 400}, {3, 400}, {4, 400}, {5, 400}, {6, 400}});
 }
 
-TEST_CASE("a program that leaves its work behind ends in time, and what was left is counted") {
+TEST_CASE("a program that abandons its work ends in time, and the abandoned work is counted") {
   const uint64_t seconds = 15;
   timespec before = {};
   timespec after = {};

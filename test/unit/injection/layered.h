@@ -1,4 +1,4 @@
-// Programs with the OpenCL layer in them, as targets of the fake recorder.
+// Runs programs with the OpenCL layer as targets of the fake recorder.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline Run run_once_with_layer(const std::vector<std::string>& command, const st
   return run;
 }
 
-// All work is told of at the end, unless the driver's thread that tells of it had no turn while the layer waited.
+// Runs until all work is reported: the driver's thread may not have run while the layer waited at the end.
 inline Run run_with_layer(const std::vector<std::string>& command, const std::string& layers = GPUPROF_TEST_LAYER,
                           const FakeRecorder::Options& options = {}) {
   for (int tries_left = 2;; --tries_left) {

@@ -1,4 +1,4 @@
-// Times of a device in ours: exact lengths, counters that begin anew, clocks that were read before or after the work.
+// Tests the conversion of device times: exact durations, counters that wrap, clocks read before or after the work.
 #include "catch.h"
 #include "level_zero/clock.h"
 
@@ -19,7 +19,7 @@ Clock clock_at(uint64_t host_ns, uint64_t device, uint32_t bits) {
 
 }  // namespace
 
-TEST_CASE("level_zero: cycles become nanoseconds without rounding up over long times") {
+TEST_CASE("level_zero: cycles become nanoseconds, exact over long times") {
   const Clock clock = clock_at(0, 0, 64);
   CHECK(cycles_to_ns(clock, 192) == 10000);
   CHECK(cycles_to_ns(clock, 1) == 52);
@@ -29,26 +29,26 @@ TEST_CASE("level_zero: cycles become nanoseconds without rounding up over long t
   CHECK(cycles_to_ns(old, 192) == 9984);
 }
 
-TEST_CASE("level_zero: valid bits of a counter") {
+TEST_CASE("level_zero: the mask of a counter follows its valid bits") {
   CHECK(mask_of_bits(32) == 0xFFFFFFFFU);
   CHECK(mask_of_bits(64) == UINT64_MAX);
-  CHECK(mask_of_bits(0) == UINT64_MAX);  // a driver that does not say
+  CHECK(mask_of_bits(0) == UINT64_MAX);  // the driver does not report the bits
   CHECK(mask_of_bits(1000) == UINT64_MAX);
 }
 
-TEST_CASE("level_zero: a counter that begins anew during the work") {
+TEST_CASE("level_zero: a counter may wrap during the work") {
   const Clock clock = clock_at(0, 0, 32);
   CHECK(cycles_between(clock, 0xFFFFFF00U, 0x40) == 0x140);
 }
 
-TEST_CASE("level_zero: work before the clocks were read, and little after") {
+TEST_CASE("level_zero: work before the clock reading, or shortly after it, is converted") {
   const uint64_t second = 1000000000;
   for (const uint64_t device : {kRate * 100, (uint64_t{1} << 32U) + kRate / 2, uint64_t{5}}) {
     const Clock clock = clock_at(500 * second, device, 32);
     CHECK(host_time(clock, clock.device) == 500 * second);
     CHECK(host_time(clock, (device - 3 * kRate) & clock.mask) == 497 * second);
     CHECK(host_time(clock, (device + kRate) & clock.mask) == 501 * second);
-    // 32 bits at this rate are 223 s: up to seven eighths of it back.
+    // 32 bits at this rate are 223 s. Up to 7/8 of that may lie before the reading.
     CHECK(host_time(clock, (device - 190 * kRate) & clock.mask) == 310 * second);
   }
 }

@@ -1,4 +1,4 @@
-// What a Level Zero driver says of EU stalls, believed or not.
+// Tests EU stall data of a Level Zero driver, valid or not.
 #include <cstring>
 #include <map>
 #include <string>
@@ -58,7 +58,7 @@ bool reads(const StallLayout& layout, const Values& row) {
 
 }  // namespace
 
-TEST_CASE("metrics of EU stalls have the words of profiles") {
+TEST_CASE("metrics of EU stalls have the stall reasons of profiles") {
   CHECK(std::string(stall_word("Active")) == "active");
   CHECK(std::string(stall_word("DistStall")) == "dist_acc");
   CHECK(std::string(stall_word("InstrFetchStall")) == "inst_fetch");
@@ -67,7 +67,7 @@ TEST_CASE("metrics of EU stalls have the words of profiles") {
   CHECK(stall_word("") == nullptr);
 }
 
-TEST_CASE("a layout needs an address and a count, wherever they are") {
+TEST_CASE("a layout needs an address and a count, in any columns") {
   const StallLayout pvc = layout_of(kPvc);
   CHECK((pvc.metrics == 3 && pvc.address == 0 && pvc.reasons == 2));
   const StallLayout mixed = layout_of({metric("GpuTime", ZET_METRIC_TYPE_TIMESTAMP), metric("NewStall"),
@@ -87,7 +87,7 @@ TEST_CASE("a layout needs an address and a count, wherever they are") {
   CHECK(layout_of(many).reasons == kMaxReasons);
 }
 
-TEST_CASE("a row is an address and counts, or it is refused") {
+TEST_CASE("a row is an address and counts, or it is rejected") {
   const StallLayout layout = layout_of(kPvc);
   StallSample sample;
   const Values row = {whole(0x2002), whole(7), typed(ZET_VALUE_TYPE_UINT32, 0xFFFFFFFF00000003)};
@@ -103,7 +103,7 @@ TEST_CASE("a row is an address and counts, or it is refused") {
   }
 }
 
-TEST_CASE("sums are by part and address, and nothing is added in part") {
+TEST_CASE("sums are kept by part and address, and a rejected sample adds nothing") {
   static StallSums sums;
   StallSample sample{.address = 0x10, .counts = {1, 2}};
   CHECK(sums.add(0, sample));
@@ -118,7 +118,7 @@ TEST_CASE("sums are by part and address, and nothing is added in part") {
   sums.take_all(take);
   CHECK(found.size() == 2);
   CHECK((found[{0, 0x10}] == std::pair(2U, 4U) && found[{1, 0x10}] == std::pair(1U, 2U)));
-  // Full, and empty again.
+  // The table fills up, and is empty again after it was read.
   uint32_t added = 0;
   for (uint64_t address = 0; address < StallSums::kPlaces && sums.add(0, {.address = address * 8, .counts = {1}});
        ++address) {
@@ -133,18 +133,18 @@ TEST_CASE("sums are by part and address, and nothing is added in part") {
   sums.take_all(take);
 }
 
-// ---- a driver as bad as can be
+// ---- a faulty driver
 
 namespace {
 
 struct Driver {
   ze_result_t read_result = ZE_RESULT_SUCCESS;
   size_t bytes = 128;
-  ze_result_t result = ZE_RESULT_SUCCESS;  // of values
+  ze_result_t result = ZE_RESULT_SUCCESS;  // of the calls that return values
   uint32_t sets = 1;
   uint32_t total = 6;
   std::vector<uint32_t> counts = {6};
-  uint32_t total_then = 6;  // at the second call
+  uint32_t total_then = 6;  // in the second call
   bool has_sets = true;
   int single_calls = 0;
 };
@@ -191,7 +191,7 @@ using Outcome = StallStream::Outcome;
 
 }  // namespace
 
-TEST_CASE("what is read has its sets of values") {
+TEST_CASE("the values of a read are split into sets") {
   const auto read = read_of({});
   CHECK((read.outcome == Outcome::rows && !read.dropped && !read.malformed));
   CHECK((read.sets == 1 && read.count[0] == 6));
@@ -201,7 +201,7 @@ TEST_CASE("what is read has its sets of values") {
   CHECK((single.sets == 1 && single.count[0] == 6 && driver.single_calls == 2));
 }
 
-TEST_CASE("nothing, drops and lost devices") {
+TEST_CASE("empty reads, drops and lost devices are distinguished") {
   CHECK(read_of({.read_result = ZE_RESULT_NOT_READY}).outcome == Outcome::nothing);
   CHECK(read_of({.bytes = 0}).outcome == Outcome::nothing);
   CHECK(read_of({.read_result = ZE_RESULT_ERROR_DEVICE_LOST}).outcome == Outcome::lost);
@@ -214,7 +214,7 @@ TEST_CASE("nothing, drops and lost devices") {
   CHECK((only.outcome == Outcome::nothing && only.dropped));
 }
 
-TEST_CASE("sizes that can not be are not believed") {
+TEST_CASE("impossible sizes are rejected") {
   constexpr uint32_t kTooMany = StallBuffers::kValues + 1;
   const Driver wrong[] = {
       {.bytes = StallBuffers::kRawBytes + 1},
@@ -237,7 +237,7 @@ TEST_CASE("sizes that can not be are not believed") {
   }
 }
 
-TEST_CASE("each refusal says what to do") {
+TEST_CASE("each error has a remedy") {
   const std::map<ze_result_t, std::string> words = {{ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, "observation_paranoid"},
                                                     {ZE_RESULT_ERROR_NOT_AVAILABLE, "stop it"},
                                                     {ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, "stop it"},

@@ -1,4 +1,4 @@
-// The walk against libgcc's unwinder, which reads the same tables in its own way. Compiled without frame pointers.
+// Compares the walk with libgcc's unwinder, which reads the same tables independently. Built without frame pointers.
 #include "stack/native_walk.h"
 
 #include <alloca.h>
@@ -31,7 +31,7 @@ namespace injection = gpuprof::injection;
 
 namespace {
 
-// What is called in the depth of a stack.
+// Called at the innermost frame of a stack.
 using Leaf = std::function<void()>;
 
 #define GPUPROF_KEEP(variable) __asm__ volatile("" ::"r"(variable) : "memory")
@@ -57,7 +57,7 @@ __attribute__((noinline)) void with_locals(int depth, const Leaf& leaf) {
   GPUPROF_KEEP_FRAME;
 }
 
-// Its frame can be found by rbp only.
+// Only rbp locates its frame.
 __attribute__((noinline)) void with_alloca(int depth, const Leaf& leaf) {
   void* some = alloca(static_cast<size_t>(depth % 16) * 24 + 8);
   GPUPROF_KEEP(some);
@@ -69,7 +69,7 @@ __attribute__((noinline)) void with_alloca(int depth, const Leaf& leaf) {
   GPUPROF_KEEP_FRAME;
 }
 
-// A frame that realigns its stack.
+// Its frame realigns the stack.
 __attribute__((noinline)) void aligned(int depth, const Leaf& leaf) {
   alignas(64) char some[64];
   GPUPROF_KEEP(some);
@@ -110,8 +110,8 @@ std::string describe(const Compared& compared) {
 
 }  // namespace
 
-TEST_CASE("a walk finds the frames that the unwinder of libgcc finds") {
-  for (int round = 0; round < 3; ++round) {  // the second time from the cache
+TEST_CASE("a walk finds the same frames as libgcc's unwinder") {
+  for (int round = 0; round < 3; ++round) {  // from the second round on, frames are cached
     CHECK_SAME(compare_in([](const Leaf& leaf) { plain(5, leaf); }));
     CHECK_SAME(compare_in([](const Leaf& leaf) { with_locals(7, leaf); }));
     CHECK_SAME(compare_in([](const Leaf& leaf) { with_alloca(9, leaf); }));
@@ -119,7 +119,7 @@ TEST_CASE("a walk finds the frames that the unwinder of libgcc finds") {
   }
 }
 
-TEST_CASE("a walk follows two thousand frames, and says when they are too many") {
+TEST_CASE("a walk follows 2000 frames, and marks deeper stacks as truncated") {
   const Compared deep = compare_in([](const Leaf& leaf) { with_alloca(2000, leaf); });
   CHECK(deep.ours.words.size() > 2000);
   CHECK_SAME(deep);
@@ -130,7 +130,7 @@ TEST_CASE("a walk follows two thousand frames, and says when they are too many")
   CHECK(std::equal(deeper.ours.words.begin() + 1, deeper.ours.words.end(), deeper.reference.begin() + 1));
 }
 
-TEST_CASE("a frame ends above the return address to the next one") {
+TEST_CASE("a frame ends just above its return address") {
   injection::scan_modules();
   WalkScratch scratch;
   int wrong = -1;
@@ -149,7 +149,7 @@ TEST_CASE("a frame ends above the return address to the next one") {
 
 namespace {
 
-// Calls in a random order, with leaves at all depths: each walk has much or little in common with the one before.
+// Calls in random order, with leaves at all depths: each walk shares many or few frames with the walk before.
 struct RandomCalls {
   WalkScratch scratch;
   Compared compared;
@@ -198,7 +198,7 @@ struct RandomCalls {
 
 }  // namespace
 
-TEST_CASE("a walk that has frames in common with the last one finds what the unwinder finds") {
+TEST_CASE("a walk that shares frames with the last one finds the same frames as libgcc") {
   injection::scan_modules();
   RandomCalls calls;
   for (int round = 0; round < 100; ++round) {
@@ -220,7 +220,7 @@ void on_signal(int /*signal*/) {
   gpuprof::test::compare_here(*handler_scratch, handler_compared);
 }
 
-// Raises `signal` in the depth of a stack and walks in the handler.
+// Raises `signal` at the innermost frame of a stack and walks in the handler.
 Compared compare_in_handler(int signal, int flags, const std::function<void()>& raise_it) {
   injection::scan_modules();
   WalkScratch scratch;
@@ -260,14 +260,14 @@ class AlternateStack {
   stack_t before_ = {};
 };
 
-// A signal between any two instructions, here at a function's first one, where nothing has been pushed yet.
+// A signal may come between any two instructions, here at the first one of a function, before any push.
 __attribute__((noinline, naked)) void trap_at_entry() {
   __asm__ volatile("int3; ret");
 }
 
 }  // namespace
 
-TEST_CASE("a walk goes through a signal handler") {
+TEST_CASE("a walk passes through a signal handler") {
   for (const int flags : {0, SA_ONSTACK}) {
     const AlternateStack alternate;
     const Compared raised =
@@ -317,7 +317,7 @@ TEST_CASE("a walk on a coroutine's stack reaches its beginning") {
   }
 }
 
-TEST_CASE("a walk in a forked child is that of the parent") {
+TEST_CASE("a walk in a forked child finds the same frames as in the parent") {
   injection::scan_modules();
   const pid_t pid = gpuprof::test::fork_child({}, [] {
     const Compared compared = compare_in([](const Leaf& leaf) { with_alloca(9, leaf); });
@@ -329,7 +329,7 @@ TEST_CASE("a walk in a forked child is that of the parent") {
   CHECK(gpuprof::test::wait_for(pid) == 0);
 }
 
-TEST_CASE("threads that come and go have whole stacks") {
+TEST_CASE("threads that start and end have complete stacks") {
   injection::scan_modules();
   std::atomic<int> wrong{0};
   constexpr int kRounds = 25;
@@ -364,7 +364,7 @@ void* walk_on_given_stack(void* ok) {
 
 }  // namespace
 
-TEST_CASE("a thread on a stack that the program made is walked") {
+TEST_CASE("a thread on a stack provided by the program is walked") {
   injection::scan_modules();
   std::vector<char> memory(1 << 20);
   pthread_attr_t attributes;
@@ -431,21 +431,21 @@ TEST_CASE("frames of code without tables are found by frame pointers") {
   }
 }
 
-TEST_CASE("a frame pointer that is none ends the walk, and nothing else") {
+TEST_CASE("an invalid frame pointer ends only the walk") {
   const JitCode code = make_code(true);
-  // Of user space. There is no room for a frame, also where the stack ends there: addresses are not random under a
-  // thread sanitizer, and what lies further down is then the environment, which may look like frames.
+  // These are addresses of user space without space for a frame. kLastWord is where the stack ends: without address
+  // randomization, as with a thread sanitizer, the environment above it may look like frames.
   constexpr uint64_t kLastWord = 0x7fffffffeff8;
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   std::vector<uint64_t> self(2);
   self[0] = reinterpret_cast<uint64_t>(self.data());
-  const uint64_t zeros[4] = {};  // on this stack, as the frame of a caller would be
+  const uint64_t zeros[4] = {};  // on this stack, like the frame of a caller
   GPUPROF_KEEP(zeros);
   for (const uint64_t fp :
        {uint64_t{0}, reinterpret_cast<uint64_t>(zeros), uint64_t{1}, uint64_t{8}, uint64_t{0xdeadbeef}, ~uint64_t{0},
         ~uint64_t{7}, here - (1 << 19), here + (1 << 30), here | 1, self[0], uint64_t{1} << 47, kLastWord}) {
     JitWalk walk;
-    // The code's own epilogue restores the callers' frame pointer from the stack.
+    // The code's epilogue restores the caller's frame pointer from the stack.
     plain(5, [&] { code(walk_inside, &walk, fp); });
     INFO(fp);
     CHECK(walk.inside.truncated);
@@ -455,7 +455,7 @@ TEST_CASE("a frame pointer that is none ends the walk, and nothing else") {
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Its unwind table says that rbp is its frame pointer, and at the call it is what the caller wants.
+// Its unwind table claims that rbp is its frame pointer. At the call, rbp has the value that the caller chose.
 extern "C" void gpuprof_test_lying_table(void (*call)(void*), void* data, uint64_t fp);
 __asm__(R"(
 .text
@@ -482,7 +482,7 @@ gpuprof_test_lying_table:
 
 namespace {
 
-// A guard page, memory that goes away while the thread runs, and the thread's stack, in one mapping but for the guard.
+// One mapping: a guard page, memory that is unmapped while the thread runs, and the thread's stack.
 constexpr size_t kArenaStack = 1 << 20;
 constexpr size_t kArenaLow = 1 << 20;
 constexpr size_t kArenaGuard = 4096;
@@ -490,7 +490,7 @@ constexpr size_t kArenaGuard = 4096;
 void* walk_above_a_hole(void* arena) {
   static JitWalk walk;
   auto* low = static_cast<char*>(arena) + kArenaGuard;
-  walk_inside(&walk);  // finds out where the stack lies
+  walk_inside(&walk);  // finds the bounds of the stack
   const bool whole = !walk.inside.truncated;
   munmap(low, kArenaLow);
   gpuprof_test_lying_table(walk_inside, &walk, reinterpret_cast<uint64_t>(low) + kArenaLow / 2);
@@ -516,7 +516,7 @@ int run_above_a_hole() {
 
 }  // namespace
 
-TEST_CASE("memory below the frames of a stack may be gone") {
+TEST_CASE("a walk survives unmapped memory below the frames of a stack") {
   CHECK(gpuprof::test::wait_for(gpuprof::test::fork_child({}, run_above_a_hole)) == 0);
 }
 #endif
@@ -534,7 +534,7 @@ void compare_for_library(void* data) {
 
 }  // namespace
 
-TEST_CASE("a library at the place of another one is unwound by its own tables") {
+TEST_CASE("a library that replaces another at the same address is unwound by its own tables") {
   injection::scan_modules();
   uint64_t places[2] = {};
   int same_place = 0;
@@ -553,10 +553,10 @@ TEST_CASE("a library at the place of another one is unwound by its own tables") 
     }
     same_place += places[0] == places[1] ? 1 : 0;
   }
-  CHECK(same_place > 0);  // else this has tested nothing
+  CHECK(same_place > 0);  // otherwise no address was reused, and the test proves nothing
 }
 
-TEST_CASE("without help of the loader modules are known from the last look at them") {
+TEST_CASE("without the loader's help, modules are known from the last scan") {
   const pid_t pid = gpuprof::test::fork_child({}, [] {
     injection::use_module_list();
     int wrong = 0;

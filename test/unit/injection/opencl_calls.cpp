@@ -1,7 +1,7 @@
-// Waits, blocking copies and memory of known numbers, each kind at a site of its own. Prints what a recording of it
-// must say as lines "expect KEY=NUMBER", for layer_test.cpp and test/runtime/opencl/calls_test.py.
+// Performs a known number of waits, blocking copies and allocations, each kind in its own function. Prints what a
+// recording must contain as lines "expect KEY=NUMBER", for layer_test.cpp and test/runtime/opencl/calls_test.py.
 //
-//   opencl_calls [--all-devices]     a context of all devices of the platform
+//   opencl_calls [--all-devices]     use a context of all devices of the platform
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr size_t kBytes = 4096;  // of the buffer that is copied
+constexpr size_t kBytes = 4096;  // size of the copied buffer
 constexpr size_t kItems = 64;
 
 struct World {
@@ -81,7 +81,7 @@ void launch(const World& world, cl_event* event) {
   }
 }
 
-// The command has failed, but it was waited for.
+// The command fails, but the program waits for it.
 [[gnu::noinline]] void wait_for_failure(const World& world) {
   cl_int status = CL_SUCCESS;
   cl_event event = clCreateUserEvent(world.context, &status);
@@ -101,7 +101,7 @@ void launch(const World& world, cl_event* event) {
   }
 }
 
-// Of each five, the last one does not wait.
+// Every fifth read does not wait.
 [[gnu::noinline]] void read_blocking(World& world) {
   for (int i = 0; i < 5; ++i) {
     const cl_bool blocking = i < 4 ? CL_TRUE : CL_FALSE;
@@ -174,7 +174,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   check(clReleaseMemObject(buffer), "clReleaseMemObject");
 }
 
-// Each is freed once, by its last release.
+// The last release of a buffer frees it.
 [[gnu::noinline]] void allocate_buffers(const World& world) {
   for (const size_t bytes : {size_t{1000}, size_t{2000}, size_t{4000}}) {
     cl_mem buffer = make_buffer(world, bytes);
@@ -186,7 +186,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   }
 }
 
-// The buffer lives as long as its part, which has no memory of its own.
+// The buffer lives as long as its sub-buffer, which has no memory of its own.
 [[gnu::noinline]] void allocate_parts(const World& world) {
   constexpr size_t kWhole = 65536;
   cl_int status = CL_SUCCESS;
@@ -200,7 +200,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   expect_free(kWhole);
 }
 
-// An image of a buffer has the buffer's memory.
+// An image of a buffer uses the buffer's memory.
 [[gnu::noinline]] void allocate_by_properties(const World& world) {
   constexpr size_t kWhole = 4096;
   cl_int status = CL_SUCCESS;
@@ -231,7 +231,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   cl_int status = CL_SUCCESS;
   cl_mem image = clCreateImage(world.context, CL_MEM_READ_WRITE, &format, &description, nullptr, &status);
   if (status != CL_SUCCESS) {
-    return;  // a device without images
+    return;  // the device has no images
   }
   size_t bytes = 0;
   check(clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr), "clGetMemObjectInfo");
@@ -240,7 +240,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   expect_free(bytes);
 }
 
-// Nothing of this is told of, but as launches that failed.
+// These calls are recorded only as failed launches.
 [[gnu::noinline]] void be_refused(World& world) {
   cl_int status = CL_SUCCESS;
   const bool refused = clCreateBuffer(world.context, CL_MEM_READ_WRITE, 0, nullptr, &status) == nullptr &&
@@ -284,7 +284,7 @@ int main(int argc, char** argv) {
   World world;
   open_world(world, argc > 1 && std::strcmp(argv[1], "--all-devices") == 0);
   world.data = make_buffer(world, kBytes);
-  expect_alloc("main", kBytes);  // and never freed
+  expect_alloc("main", kBytes);  // never freed
   check(clSetKernelArg(world.kernel, 0, sizeof(void*), &world.data), "clSetKernelArg");
   finish_often(world);
   wait_for_events(world);

@@ -1,4 +1,4 @@
-// What the OpenCL layer tells of beside GPU work: calls, waits and memory, of a program that says what it does.
+// Tests calls, waits and memory that the OpenCL layer records, with a program that prints what it does.
 #include <map>
 #include <set>
 #include <sstream>
@@ -16,7 +16,7 @@ namespace {
 
 using Numbers = std::map<std::string, long>;
 
-// The lines "expect KEY=NUMBER" of the program.
+// Parses the lines "expect KEY=NUMBER" of the program.
 Numbers expectations(const std::string& output) {
   Numbers numbers;
   std::istringstream lines(output);
@@ -29,7 +29,7 @@ Numbers expectations(const std::string& output) {
   return numbers;
 }
 
-// Those whose key begins with `prefix`.
+// Returns the entries whose key begins with `prefix`.
 Numbers part(const Numbers& numbers, const std::string& prefix) {
   Numbers result;
   for (const auto& [key, number] : numbers) {
@@ -96,13 +96,13 @@ Run run_calls(uint32_t control, const std::vector<std::string>& arguments = {}) 
 
 }  // namespace
 
-TEST_CASE("waits, blocking copies and memory are told of, each with a stack of its own") {
+TEST_CASE("waits, blocking copies and allocations are recorded, each with its own stack") {
   const Run run = run_calls(GPUPROF_CONTROL_LAUNCH_RECORDS);
   const Source& source = run.sources[0];
   const Numbers expected = expectations(run.output);
   CHECK(waits_of(source) == part(expected, "sync."));
   CHECK(memory_of(source) == expected_memory(expected));
-  CHECK(source.calls.empty());  // nobody asked for them
+  CHECK(source.calls.empty());  // the recorder did not request calls
   CHECK(source.ops.size() == static_cast<size_t>(expected.at("calls")));
   CHECK(source.counts[GPUPROF_COUNT_FAILED] == static_cast<uint64_t>(expected.at("failed")));
   std::set<uint64_t> stacks;
@@ -120,11 +120,11 @@ TEST_CASE("waits, blocking copies and memory are told of, each with a stack of i
   }
 }
 
-TEST_CASE("calls are told of where the recorder asks for them, and hold what they wait for") {
+TEST_CASE("calls are recorded if the recorder requests them, and include their waits") {
   const Run run = run_calls(GPUPROF_CONTROL_CALLS);
   const Source& source = run.sources[0];
   const Numbers expected = expectations(run.output);
-  // A call that is refused is a call, too: the program's only such one is a read.
+  // A rejected call is recorded, too. The program has only rejected reads.
   Numbers calls = part(expected, "call.");
   calls["call.clEnqueueReadBuffer"] += expected.at("failed");
   CHECK(calls_of(source) == calls);
@@ -138,7 +138,7 @@ TEST_CASE("calls are told of where the recorder asks for them, and hold what the
   for (const gpuprof_gpu_op& op : source.ops) {
     CHECK(by_correlation.count(op.correlation) == 1);
   }
-  // A blocking copy waits for as long as its call takes.
+  // A blocking copy waits for the whole time of its call.
   for (const gpuprof_host_op& op : source.host_ops) {
     if (source.names.at(op.name_id) == "clEnqueueReadBuffer") {
       CHECK(std::count_if(source.calls.begin(), source.calls.end(), [&](const gpuprof_call& call) {
@@ -148,7 +148,7 @@ TEST_CASE("calls are told of where the recorder asks for them, and hold what the
   }
 }
 
-TEST_CASE("while recording is off nothing is told of") {
+TEST_CASE("nothing is recorded while recording is off") {
   FakeRecorder::Options off;
   off.control = GPUPROF_CONTROL_CALLS;
   const Run run = run_with_layer({GPUPROF_TEST_CALLS}, GPUPROF_TEST_LAYER, off);
@@ -160,9 +160,10 @@ TEST_CASE("while recording is off nothing is told of") {
   CHECK(run.sources[0].launches == 0);
 }
 
-TEST_CASE("memory that several threads make and release is told of once each way") {
+TEST_CASE("concurrent allocations and releases are each recorded once") {
   Run run;
-  // On a busy machine the holder of a lock may be off the CPU for longer than anybody waits for it: that is counted.
+  // On a busy machine, the holder of a lock may be off the CPU for longer than others wait for the lock, which is
+  // counted.
   for (int tries_left = 3; tries_left > 0; --tries_left) {
     run = run_with_layer({GPUPROF_TEST_THREADS, "6", "3000", "1", "--memory"});
     REQUIRE(run.sources.size() == 1);
@@ -171,13 +172,13 @@ TEST_CASE("memory that several threads make and release is told of once each way
     }
   }
   CHECK(run.sources[0].all_lost() == 0);
-  const long count = 6 * 3000 + 6;  // and one for each thread's kernels
+  const long count = 6 * 3000 + 6;  // plus one buffer for the kernels of each thread
   const long bytes = 6 * 3000 * 100 + 6 * 64 * 4;
   const Numbers expected = {{"allocs", count}, {"frees", count}, {"alloc_bytes", bytes}, {"free_bytes", bytes}};
   CHECK(memory_of(run.sources[0]) == expected);
 }
 
-TEST_CASE("memory in a context of several devices is of none of them") {
+TEST_CASE("memory in a context of several devices belongs to none of them") {
   setenv("POCL_DEVICES", "pthread pthread", 1);
   const Run run = run_calls(0, {"--all-devices"});
   unsetenv("POCL_DEVICES");

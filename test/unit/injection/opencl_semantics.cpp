@@ -1,5 +1,5 @@
-// Prints what a program can see of the OpenCL interface where the layer has its hands in: the output with the layer
-// must equal the output without. layer_test.cpp runs it both ways.
+// Prints the OpenCL behaviour that the layer could affect. The output must be equal with and without the layer.
+// layer_test.cpp runs it both ways.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -36,7 +36,7 @@ void print_queue(const char* what, cl_command_queue queue) {
   std::printf(", too small status %d\n", bytes == 0 ? 0 : status);
 }
 
-// The times themselves differ from run to run, whether there are any must not.
+// Times differ between runs, but the result of the query must not.
 void print_profiling(const char* what, cl_event event) {
   cl_ulong start = 0;
   cl_ulong end = 0;
@@ -208,7 +208,7 @@ int main() {
   run_queues(world);
   run_memory(world);
   for (int i = 0; i < 30000 && callbacks < callbacks_asked; ++i) {
-    usleep(1000);  // a driver may call back after it has let those go on that wait for the event
+    usleep(1000);  // a driver may call back after waiters of the event have resumed
   }
   std::printf("callbacks %d of %d\n", callbacks.load(), callbacks_asked);
   clReleaseProgram(world.program);

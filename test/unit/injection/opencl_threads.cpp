@@ -1,6 +1,6 @@
-// Several threads, each with a queue of its own, launching and releasing their events at once. With --leave the
-// program ends while its kernels still run; with --memory each thread makes and releases LAUNCHES buffers of 100 bytes,
-// too. layer_test.cpp and opencl_calls_test.cpp run it.
+// Runs threads that launch on separate queues and release their events concurrently. With --leave the program ends
+// while its kernels run. With --memory each thread also creates and releases LAUNCHES buffers of 100 bytes.
+// layer_test.cpp and opencl_calls_test.cpp run it.
 //
 //   opencl_threads THREADS LAUNCHES STEPS [--leave|--memory]
 #define CL_TARGET_OPENCL_VERSION 120
@@ -33,7 +33,7 @@ struct Work {
   bool memory;
 };
 
-// Some are held at a time, and each is retained by the thread for a while.
+// Holds some buffers at a time. The thread retains each buffer for a while.
 void allocate_all(const Work& work) {
   std::vector<cl_mem> held;
   const auto release_held = [&] {
@@ -120,5 +120,5 @@ int main(int argc, char** argv) {
   for (std::thread& thread : threads) {
     thread.join();
   }
-  return 5;  // a status that must come through
+  return 5;  // the layer must preserve this exit status
 }

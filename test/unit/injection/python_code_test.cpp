@@ -1,4 +1,4 @@
-// Code objects read from memory laid out as CPython 3.10 and 3.12 lay it out, and from memory that is not.
+// Reads code objects from memory laid out like CPython 3.10 to 3.12, and from invalid memory.
 #include "python/python_code.h"
 
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ struct Code {
   std::string table;
 };
 
-// Shared memory that nobody else reads.
+// Shared memory without another reader.
 class Segment {
  public:
   Segment()
@@ -36,7 +36,7 @@ class Segment {
 
   [[nodiscard]] gpuprof_segment* get() const { return static_cast<gpuprof_segment*>(memory_); }
 
-  // Records since the last call, by id.
+  // Returns the records since the last call, by id.
   std::map<uint32_t, Code> codes() const {
     std::map<uint32_t, Code> found;
     for (uint32_t i = 0; i < GPUPROF_RING_COUNT; ++i) {
@@ -76,7 +76,7 @@ class Segment {
   void* memory_;
 };
 
-// Objects as an interpreter of this layout has them.
+// Builds objects in the layout of an interpreter.
 class Objects {
  public:
   explicit Objects(uint32_t version) {
@@ -92,7 +92,7 @@ class Objects {
     std::memcpy(reinterpret_cast<char*>(object) + field, &value, sizeof(value));
   }
 
-  // `width` bytes a character; `ascii` where all are.
+  // Builds a string of `width` bytes a character. `ascii` is true if all characters are ASCII.
   uint64_t text(const std::u32string& characters, uint32_t width, bool ascii) {
     const uint64_t object = make(layout_.wire.text_wide + characters.size() * 4 + 8);
     put(object, layout_.wire.text_length, uint64_t{characters.size()});
@@ -141,7 +141,7 @@ class Objects {
 
 constexpr uint32_t kVersions[] = {0x03090cf0, 0x030a0df0, 0x030b07f0, 0x030c01f0};
 
-// An interpreter of one version, and the reader of its code objects for a recording that has just begun.
+// An interpreter of one version, and a reader of its code objects at the beginning of a recording.
 struct Reader {
   explicit Reader(uint32_t version, bool careful = false) : objects(version), memory(careful) { reset_code(); }
 
@@ -160,11 +160,11 @@ struct Reader {
   PythonMemory memory;
 };
 
-TEST_CASE("a code object is told once, with its texts as UTF-8") {
+TEST_CASE("a code object is sent once, with its strings as UTF-8") {
   for (const uint32_t version : kVersions) {
     for (const bool careful : {false, true}) {
       Reader reader(version, careful);
-      // A byte of a file name that is no UTF-8, as Python keeps it.
+      // A byte of a file name that is not UTF-8, in Python's representation.
       const std::u32string file = {U'/', U'a', U'\u65e5', char32_t{0xdcff}, U'.', U'p', U'y'};
       const uint64_t code = reader.objects.code(reader.objects.text(U"n\u00e4me", 1, false),
                                                 reader.objects.text(file, 2, false), reader.objects.bytes("lines"), 1);
@@ -183,7 +183,7 @@ TEST_CASE("a code object is told once, with its texts as UTF-8") {
   }
 }
 
-TEST_CASE("four bytes a character, and a name that is too long is cut between two") {
+TEST_CASE("strings of 4 bytes a character are read, and a long name is cut between characters") {
   Reader reader(kVersions[3]);
   const uint64_t file = reader.objects.text(U"f", 1, true);
   const uint64_t table = reader.objects.bytes("");
@@ -217,7 +217,7 @@ TEST_CASE("another code object at the same address has another id") {
   }
 }
 
-TEST_CASE("code compiled again into the same memory, from another file, under another name, with other lines") {
+TEST_CASE("code recompiled into the same memory gets a new id if its file, name or lines differ") {
   for (const uint32_t version : {kVersions[0], kVersions[1], kVersions[2], kVersions[3]}) {
     for (const bool careful : {false, true}) {
       Reader reader(version, careful);
@@ -225,7 +225,7 @@ TEST_CASE("code compiled again into the same memory, from another file, under an
       const uint64_t name = reader.objects.text(U"K0000001.forward", 1, true);
       const uint64_t file = reader.objects.text(U"<eval_with_key>.1", 1, true);
       const uint64_t table = reader.objects.bytes(std::string(300, 'x'));
-      const uint64_t code = reader.objects.code(name, file, table, 0);  // 3.12 has no more numbers to give
+      const uint64_t code = reader.objects.code(name, file, table, 0);  // Python 3.12 has run out of version numbers
       const uint32_t first = reader.id_of(code);
       CHECK(reader.id_of(code) == first);
       Objects::put(file, static_cast<uint16_t>(wire.text_ascii + 16), '2');
@@ -244,7 +244,7 @@ TEST_CASE("code compiled again into the same memory, from another file, under an
   }
 }
 
-TEST_CASE("a lock that a thread of the former recording holds does not bind the next one") {
+TEST_CASE("locks that a thread of the last recording holds do not block the next recording") {
   Reader reader(kVersions[1]);
   const uint64_t code = reader.code_named(U"busy");
   CHECK(reader.id_of(code) != 0);
@@ -261,7 +261,7 @@ TEST_CASE("a lock that a thread of the former recording holds does not bind the 
   CHECK(former->scratch_lock == 1);
 }
 
-TEST_CASE("an entry without an id gets one") {
+TEST_CASE("a cache entry without an id gets an id") {
   Reader reader(kVersions[1]);
   const uint64_t code = reader.code_named(U"half");
   CHECK(reader.id_of(code) != 0);
@@ -273,7 +273,7 @@ TEST_CASE("an entry without an id gets one") {
   CHECK(reader.id_of(code) == id);
 }
 
-TEST_CASE("what found no room is told again, under its id") {
+TEST_CASE("a code object that found no free space is sent again under its id") {
   Reader reader(kVersions[3]);
   const uint64_t code = reader.code_named(U"late");
   reader.segment.fill(true);
@@ -284,7 +284,7 @@ TEST_CASE("what found no room is told again, under its id") {
   CHECK(reader.segment.codes().count(id) == 1);
 }
 
-TEST_CASE("a new recorder is told again") {
+TEST_CASE("code objects are sent again to a new recorder") {
   Reader reader(kVersions[1]);
   const uint64_t code = reader.code_named(U"again");
   CHECK(reader.id_of(code) != 0);
@@ -294,7 +294,7 @@ TEST_CASE("a new recorder is told again") {
   CHECK(reader.segment.codes().size() == 1);
 }
 
-TEST_CASE("more code objects than are remembered") {
+TEST_CASE("a code object evicted from the cache gets a new id") {
   Reader reader(kVersions[3]);
   const uint64_t code = reader.code_named(U"many");
   std::map<uint32_t, uint32_t> seen;
@@ -307,15 +307,15 @@ TEST_CASE("more code objects than are remembered") {
   CHECK(seen.size() == size_t{2} * kCodeSets * kCodeWays);
 }
 
-TEST_CASE("a line table that is too long goes without its columns") {
+TEST_CASE("a line table that is too long is sent without columns") {
   Reader reader(kVersions[3]);
   const uint64_t name = reader.objects.text(U"long", 1, true);
   std::string table;
   std::string expected;
   for (int i = 0; i < 8000; ++i) {
-    table += "\xf0\x02\x01\x05\x09";  // a line on, over several lines, with columns: one unit
+    table += "\xf0\x02\x01\x05\x09";  // a line further on, over several lines, with columns: one unit
     table += "\x81\x11";              // the same line, two units
-    table += "\xd0\x11\x12";          // and one more
+    table += "\xd0\x11\x12";          // and one more unit
     expected += "\xeb\x02";           // without columns, four units
   }
   table += "\xff";  // eight units without a line
@@ -325,7 +325,7 @@ TEST_CASE("a line table that is too long goes without its columns") {
   REQUIRE(told.count(id) == 1);
   CHECK((told.at(id).table == expected));
 
-  // One that is too long all the same.
+  // This line table is too long even without columns.
   for (int i = 0; i < 40000; ++i) {
     table += "\xe8\x04";
   }
@@ -335,7 +335,7 @@ TEST_CASE("a line table that is too long goes without its columns") {
   CHECK(records.at(longer).table.empty());
 }
 
-TEST_CASE("memory that is no code object is refused, and never read where it is not mapped") {
+TEST_CASE("invalid memory is rejected, and unmapped memory is never read") {
   Reader reader(kVersions[3], true);
   void* hole = mmap(nullptr, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const auto unmapped = reinterpret_cast<uint64_t>(hole);
@@ -343,7 +343,7 @@ TEST_CASE("memory that is no code object is refused, and never read where it is 
   CHECK(reader.id_of(0) == 0);
   CHECK(reader.id_of(~uint64_t{0} - 7) == 0);
 
-  // Texts that can not be read are left out; the id stands for the rest.
+  // Unreadable strings are left out, and the id refers to the rest.
   const uint64_t table = reader.objects.bytes("lines");
   const uint64_t good = reader.objects.text(U"good", 1, true);
   const uint64_t endless = reader.objects.text(U"endless", 1, true);
@@ -361,7 +361,7 @@ TEST_CASE("memory that is no code object is refused, and never read where it is 
   REQUIRE(told.count(id) == 1);
   CHECK(told.at(id).name.size() <= 4096);
 
-  // A line table that is too long, or not there.
+  // The line table is too long or missing.
   const uint64_t huge = reader.objects.bytes("lines");
   Objects::put(huge, reader.wire().bytes_size, uint64_t{1} << 40U);
   for (const uint64_t bad : {huge, unmapped}) {
@@ -373,20 +373,20 @@ TEST_CASE("memory that is no code object is refused, and never read where it is 
   munmap(hole, 65536);
 }
 
-TEST_CASE("versions that are not followed") {
+TEST_CASE("unsupported Python versions are rejected with a reason") {
   PythonLayout layout = {};
   CHECK(layout_of_python(0x030812f0, nullptr, &layout) != nullptr);
   CHECK(layout.wire.flags == GPUPROF_PYTHON_REFUSED);
   CHECK(layout.wire.version == 0x030812f0);
   CHECK(layout_of_python(0x030f00f0, nullptr, &layout) != nullptr);
   CHECK(layout_of_python(0x02071200, nullptr, &layout) != nullptr);
-  // From 3.13 on an interpreter must describe itself.
+  // From 3.13 on, an interpreter must describe its own layout.
   CHECK(layout_of_python(0x030d00f0, nullptr, &layout) != nullptr);
   const std::vector<uint64_t> nonsense(100, 0x7fffffffffffffffULL);
   CHECK(layout_of_python(0x030e00f0, nonsense.data(), &layout) != nullptr);
 }
 
-// As _Py_DebugOffsets of 3.13 begins; what a walk does not need is 0.
+// The beginning of _Py_DebugOffsets of 3.13. Fields that a walk does not need are 0.
 std::vector<uint64_t> described() {
   std::vector<uint64_t> numbers(100);
   std::memcpy(numbers.data(), "xdebugpy", 8);
@@ -405,7 +405,7 @@ std::vector<uint64_t> described() {
   return numbers;
 }
 
-TEST_CASE("an interpreter that describes itself") {
+TEST_CASE("an interpreter's description of itself is checked") {
   PythonLayout layout = {};
   std::vector<uint64_t> numbers = described();
   CHECK(layout_of_python(0x030d00f0, numbers.data(), &layout) == nullptr);
@@ -416,15 +416,15 @@ TEST_CASE("an interpreter that describes itself") {
   CHECK(layout.thread_ident == 152);
   CHECK(layout.wire.text_ascii == 40);
 
-  SECTION("free-threaded") {
+  SECTION("a free-threaded build is rejected") {
     numbers[2] = 1;
     CHECK(layout_of_python(0x030d00f0, numbers.data(), &layout) != nullptr);
     CHECK(layout.wire.flags == GPUPROF_PYTHON_REFUSED);
   }
-  SECTION("of another version") {
+  SECTION("the description of another version is rejected") {
     CHECK(layout_of_python(0x030e00f0, numbers.data(), &layout) != nullptr);
   }
-  SECTION("a field outside of its structure") {
+  SECTION("a field outside of its structure is rejected") {
     for (const size_t field : {23, 29, 31, 33, 37, 43, 45, 65, 68, 70}) {
       std::vector<uint64_t> broken = numbers;
       broken[field] = 100000;

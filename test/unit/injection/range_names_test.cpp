@@ -1,4 +1,4 @@
-// Names of NVTX ranges beyond those that are kept as they are.
+// Tests names of NVTX ranges beyond the number of exact names.
 #include "nvtx/range_names.h"
 
 #include <cstring>
@@ -27,7 +27,7 @@ std::string folded(const std::string& name) {
   return text(injection::folded_label(label(name)));
 }
 
-// The number of what did not hold; 0: all did.
+// Returns the number of the failed check, or 0.
 int check_folding() {
   const struct {
     const char* name;
@@ -42,7 +42,7 @@ int check_folding() {
       {"Thunk:#name=fusion.123,hlo_op=fusion.123#", "Thunk:#name=fusion.[N],hlo_op=fusion.[N]#"},
       {"request 3fa94c1e-77b0", "request [N]-[N]"},
       {"lr=0.001", "lr=[N].[N]"},
-      {"decade", "decade"},  // hexadecimal digits, but no number
+      {"decade", "decade"},  // hexadecimal digits, but not a number
       {"conv2d_1x1", "conv[N]d_[N]x[N]"},
       {"Gr\xc3\xb6\xc3\x9f"
        "e 3",
@@ -59,7 +59,7 @@ int check_folding() {
   return folded(std::string(8000, '1')) == "[N]" ? 0 : number;
 }
 
-// Texts that are too long to be kept in the numbers that labels can.
+// Fills the memory for names with few, long names.
 int check_bytes() {
   const std::string filler(4000, 'x');
   for (int i = 0; i < 3000; ++i) {
@@ -71,7 +71,7 @@ int check_bytes() {
 int check_limits() {
   for (uint32_t i = 0; i < 3 * injection::kExactLabels; ++i) {
     const std::string name = "step " + std::to_string(i);
-    // The first label of all is kMoreRanges.
+    // The first label is kMoreRanges.
     if (text(label(name)) != (i + 1 < injection::kExactLabels ? name : "step [N]")) {
       return 1;
     }
@@ -79,7 +79,7 @@ int check_limits() {
   if (label("step 7") == label("step 8") || label("step 4000000") != label("step 5000000")) {
     return 2;
   }
-  // What has no numbers stays what it is, until there is no room at all.
+  // Names without numbers stay exact until the capacity is exhausted.
   for (uint32_t i = 0; i < 3 * injection::kExactLabels; ++i) {
     std::string name = "word ";
     for (uint32_t rest = i; rest > 0; rest /= 20) {
@@ -93,7 +93,7 @@ int check_limits() {
   return text(label("another word")) == "[more ranges]" && text(label("step 9999999")) == "step [N]" ? 0 : 4;
 }
 
-// Each in a process of its own, as names are kept for ever.
+// Each check needs its own process, as names are never freed.
 int in_child(int (*check)()) {
   const pid_t pid = fork_child({}, [check] {
     injection::init_ranges();
@@ -104,14 +104,14 @@ int in_child(int (*check)()) {
 
 }  // namespace
 
-TEST_CASE("numbers in a name of a range are folded, and nothing else") {
+TEST_CASE("only numbers in the name of a range are folded") {
   CHECK(in_child(check_folding) == 0);
 }
 
-TEST_CASE("names with endless numbers are one name beyond those that are kept as they are") {
+TEST_CASE("names that differ only in numbers are one name beyond the limit of exact names") {
   CHECK(in_child(check_limits) == 0);
 }
 
-TEST_CASE("long names are folded once their bytes are many, too") {
+TEST_CASE("long names are folded beyond a limit of bytes") {
   CHECK(in_child(check_bytes) == 0);
 }

@@ -1,5 +1,4 @@
-// NVTX ranges in targets: what is left of them over forks and connections. test/runtime/cuda/library_nvtx_test.py has
-// the rest.
+// Tests NVTX ranges of targets across forks and connections. test/runtime/cuda/library_nvtx_test.py tests the rest.
 #include "nvtx/ranges.h"
 
 #include <signal.h>
@@ -46,7 +45,7 @@ void launch_in_range(uint64_t correlation) {
   }
 }
 
-// What the recorder saw of a target that does `body`.
+// Runs `body` as a target, and returns what the recorder received.
 template <typename Body>
 std::vector<Source> record_ranges(const Body& body, FakeRecorder::Options options = {}) {
   options.control |= GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_LAUNCH_RECORDS;
@@ -63,7 +62,7 @@ std::vector<Source> record_ranges(const Body& body, FakeRecorder::Options option
   return recorder.sources();
 }
 
-// "outer/inner" of each launch, by its correlation id.
+// Returns "outer/inner" of each launch, by correlation id.
 std::map<uint64_t, std::string> paths_of(const Source& source) {
   std::map<uint32_t, gpuprof_range> ranges;
   for (const gpuprof_range& range : source.ranges) {
@@ -82,7 +81,7 @@ std::map<uint64_t, std::string> paths_of(const Source& source) {
   return paths;
 }
 
-TEST_CASE("a forked child is in the ranges it was forked in, and tells them anew") {
+TEST_CASE("a forked child inherits the open ranges and sends them again") {
   const auto sources = record_ranges([] {
     push("before");
     injection::start("test");
@@ -107,7 +106,7 @@ TEST_CASE("a forked child is in the ranges it was forked in, and tells them anew
         std::map<uint64_t, std::string>{{2, "whole/before"}, {3, "whole/before/child"}, {4, "whole"}});
 }
 
-TEST_CASE("a path is told once, however many threads come upon it") {
+TEST_CASE("a range path is sent once, even if many threads use it") {
   constexpr int kThreads = 8;
   constexpr int kRounds = 500;
   const auto sources = record_ranges([] {
@@ -134,11 +133,12 @@ TEST_CASE("a path is told once, however many threads come upon it") {
   REQUIRE(sources.size() == 1);
   const auto paths = paths_of(sources[0]);
   CHECK(paths.size() == size_t{kThreads} * kRounds);
-  // On a busy machine a thread may wait in vain for the lock, to find its path or to name a range, which is counted.
+  // On a busy machine a thread may fail to get the lock to find its path or to name a range, which is counted.
   uint64_t inexact = 0;
   for (const auto& [correlation, path] : paths) {
     const std::string round = "round " + std::to_string((correlation - 1) % kRounds);
-    const bool exact = path.starts_with("whole/") && path.ends_with("/" + round);  // others' for a moment in between
+    const bool exact =
+        path.starts_with("whole/") && path.ends_with("/" + round);  // ranges of other threads may lie between these
     inexact += exact ? 0 : 1;
   }
   CHECK(inexact <= sources[0].lost[GPUPROF_LOSS_DETAIL] + sources[0].lost[GPUPROF_LOSS_RANGE_LIMIT]);
@@ -148,7 +148,7 @@ TEST_CASE("a path is told once, however many threads come upon it") {
   }
 }
 
-TEST_CASE("launches in more nested ranges than are kept are counted") {
+TEST_CASE("launches in too many nested ranges are counted") {
   constexpr int kDepth = 70;
   constexpr int kKept = 64;
   const auto sources = record_ranges([] {
@@ -171,10 +171,10 @@ TEST_CASE("launches in more nested ranges than are kept are counted") {
   CHECK(sources[0].lost[GPUPROF_LOSS_RANGE_LIMIT] == kDepth - kKept);
 }
 
-// What a signal handler ends while it has interrupted the holder of the lock.
+// The signal handler ends these ranges while it interrupts the holder of the lock.
 uint64_t to_end[100];
 std::atomic<uint32_t> ended = 0;
-std::atomic<uint32_t> in_vain = 0;  // those that have waited for the lock until they gave up
+std::atomic<uint32_t> in_vain = 0;  // number of handlers that gave up waiting for the lock
 
 void end_one(int /*signal*/) {
   if (ended == std::size(to_end)) {
@@ -186,7 +186,7 @@ void end_one(int /*signal*/) {
   in_vain += injection::now_ns() - begin >= kLockNs ? 1 : 0;
 }
 
-TEST_CASE("a range ends also where the lock is not to be had") {
+TEST_CASE("a range ends even if its lock is not available") {
   const auto sources = record_ranges([] {
     injection::start("test");
     for (uint64_t& id : to_end) {
@@ -199,7 +199,7 @@ TEST_CASE("a range ends also where the lock is not to be had") {
     const itimerval often = {{0, 2000}, {0, 2000}};
     setitimer(ITIMER_PROF, &often, nullptr);
     while (ended < std::size(to_end)) {
-      injection::end_range(0);  // no range's, so all are gone through with the lock held
+      injection::end_range(0);  // no range has the id 0, so this searches all ranges with the lock held
     }
     setitimer(ITIMER_PROF, nullptr, nullptr);
     launch_in_range(2);
@@ -215,7 +215,7 @@ TEST_CASE("a range ends also where the lock is not to be had") {
   CHECK(paths.at(3).empty());
 }
 
-TEST_CASE("what a program passes for a domain or a label is checked") {
+TEST_CASE("invalid domains and labels of a program are rejected") {
   const auto sources = record_ranges([] {
     injection::start("test");
     push("of no domain", 4711);
@@ -237,7 +237,7 @@ TEST_CASE("what a program passes for a domain or a label is checked") {
   CHECK(paths_of(sources[0]) == std::map<uint64_t, std::string>{{1, "of no domain/[more ranges]"}, {2, ""}});
 }
 
-TEST_CASE("a range is wanted by its name, or by name and domain") {
+TEST_CASE("a range is selected by its name, or by name and domain") {
   FakeRecorder::Options options;
   std::strcpy(options.wanted.nvtx_range, "step@lib");
   const auto sources = record_ranges(

@@ -1,4 +1,4 @@
-// Runs a piece of code as a target of the fake recorder, in a process of its own.
+// Runs code as a target of the fake recorder, in a separate process.
 #pragma once
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ inline gpuprof_gpu_op op_with(uint64_t correlation) {
   return op;
 }
 
-// In a target: until the recorder, which may not get its turn for long, has read all that has been written.
+// In a target: waits until the recorder has read everything. A busy machine may delay the recorder.
 inline void wait_until_read() {
   const auto* options = reinterpret_cast<const char*>(injection::options());
   const auto* segment = reinterpret_cast<const gpuprof_segment*>(options - offsetof(gpuprof_segment, options));
@@ -34,7 +34,7 @@ inline void wait_until_read() {
   }
 }
 
-// Runs `body` as a target of a recorder with `options`; what the recorder saw.
+// Runs `body` as a target of a recorder with `options`, and returns what the recorder received.
 template <typename Body>
 std::vector<Source> record(const FakeRecorder::Options& options, const Body& body, int* status) {
   constexpr int kNotConnected = 99;
@@ -46,7 +46,7 @@ std::vector<Source> record(const FakeRecorder::Options& options, const Body& bod
     recorder.start();
     *status = wait_for(pid);
     recorder.stop();
-    // A target waits for two seconds at most, and this process may not have had its turn in them.
+    // A target waits for at most 2 s, in which a busy machine may not have run this process.
     if (tries_left == 0 || !WIFEXITED(*status) || WEXITSTATUS(*status) != kNotConnected) {
       return recorder.sources();
     }

@@ -1,4 +1,4 @@
-// What every vendor's library gets for its struct of functions: a recording from its beginning to its end.
+// Tests the life cycle of a recording that every vendor's library gets for its struct of functions.
 #include "runtime/recording.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace injection = gpuprof::injection;
 
 namespace {
 
-// A vendor's interface that writes down what it was asked for, a letter each.
+// A vendor's interface that logs each call as a letter.
 struct Calls {
   char letters[32];
   uint32_t count;
@@ -49,7 +49,7 @@ bool wait_until_seen(char letter) {
   return seen(letter);
 }
 
-uint32_t held = 0;  // atomic; while it is set, subscribe() does not return
+uint32_t held = 0;  // atomic; while set, subscribe() does not return
 
 bool subscribe(bool attached) {
   note(attached ? 'A' : 'S');
@@ -90,7 +90,7 @@ std::string letters() {
   return calls.letters;
 }
 
-// What the recorder saw of a target that does `body`, which gets its address as it is brought to an attached one.
+// Runs `body` as a target with the recorder's address, and returns what the recorder received.
 template <typename Body>
 Source record(const Body& body, uint32_t control = GPUPROF_CONTROL_ENABLED) {
   FakeRecorder::Options options;
@@ -108,7 +108,7 @@ Source record(const Body& body, uint32_t control = GPUPROF_CONTROL_ENABLED) {
 
 }  // namespace
 
-TEST_CASE("a vendor's interface that holds nothing back is subscribed to, and that is all") {
+TEST_CASE("a vendor's interface without buffered records is only subscribed to") {
   const Source source = record([](const Environment&) {
     static const injection::Vendor kVendor = vendor(nullptr);
     const bool on = injection::begin_recording(kVendor) && !injection::begin_recording(kVendor);
@@ -123,7 +123,7 @@ TEST_CASE("a vendor's interface that holds nothing back is subscribed to, and th
   CHECK(source.state == GPUPROF_STATE_FINISHED);
 }
 
-TEST_CASE("a vendor's interface that holds records back is flushed, and for the last time when the process ends") {
+TEST_CASE("a vendor's interface with buffered records is flushed, last when the process ends") {
   record([](const Environment&) {
     static const injection::Vendor kVendor = vendor(&kFlush);
     bool good = injection::begin_recording(kVendor);
@@ -135,7 +135,7 @@ TEST_CASE("a vendor's interface that holds records back is flushed, and for the 
   });
 }
 
-TEST_CASE("what was never used is not flushed when the process ends") {
+TEST_CASE("a vendor's interface that was never used is not flushed when the process ends") {
   record([](const Environment&) {
     static const injection::Vendor kVendor = vendor(&kFlush);
     const bool on = injection::begin_recording(kVendor);
@@ -144,7 +144,7 @@ TEST_CASE("what was never used is not flushed when the process ends") {
   });
 }
 
-TEST_CASE("a vendor's interface that refuses leaves the process as it was") {
+TEST_CASE("a vendor's interface that fails to subscribe disables recording") {
   const Source source = record([](const Environment&) {
     static injection::Vendor refusing = vendor(&kFlush);
     refusing.subscribe = refuse;
@@ -154,14 +154,14 @@ TEST_CASE("a vendor's interface that refuses leaves the process as it was") {
   CHECK(source.reason == "it does not want to");
 }
 
-TEST_CASE("an attached process is left when the recorder says so, and can be attached to again") {
+TEST_CASE("an attached process is detached on request and can be attached to again") {
   record(
       [](const Environment& environment) {
         static const injection::Vendor kVendor = vendor(&kFlush);
         const auto attach = [&] {
           return injection::attach(kVendor, environment[0].second.c_str(), environment[1].second.c_str(), geteuid());
         };
-        injection::store_release(&held, 1U);  // the first recording is not over before the second is asked for
+        injection::store_release(&held, 1U);  // the first recording is still active when the second is requested
         const bool one_at_a_time = attach() == 0 && attach() == EBUSY;
         injection::store_release(&held, 0U);
         if (!one_at_a_time || !wait_until_seen('d')) {
@@ -180,7 +180,7 @@ TEST_CASE("an attached process is left when the recorder says so, and can be att
       GPUPROF_CONTROL_ENABLED | GPUPROF_CONTROL_RETRACT);
 }
 
-TEST_CASE("an address that is too long is no address") {
+TEST_CASE("an address that is too long is rejected") {
   static const injection::Vendor kVendor = vendor(&kFlush);
   CHECK(injection::attach(kVendor, std::string(200, 'x').c_str(), "token", 0) == EINVAL);
   CHECK(injection::attach(kVendor, "socket", std::string(200, 'x').c_str(), 0) == EINVAL);

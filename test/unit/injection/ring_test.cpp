@@ -1,4 +1,4 @@
-// The rings between target and recorder: full ones, unread ones, and many writers.
+// Tests the rings between target and recorder: full rings, unread rings, and many writers.
 #include "ipc/ring.h"
 
 #include <string>
@@ -20,7 +20,7 @@ using gpuprof::test::Source;
 using gpuprof::test::wait_until_read;
 namespace injection = gpuprof::injection;
 
-TEST_CASE("a ring that is read as it is written loses nothing when it goes round") {
+TEST_CASE("a ring that is read in time loses nothing when it wraps") {
   constexpr uint64_t kOps = 3 * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
   const Source source = record_one({}, [&] {
     for (uint64_t i = 1; i <= kOps; ++i) {
@@ -32,24 +32,24 @@ TEST_CASE("a ring that is read as it is written loses nothing when it goes round
     return 0;
   });
   CHECK(source.all_lost() == 0);
-  CHECK(source.pads > 0);  // 96 bytes do not divide the ring
+  CHECK(source.pads > 0);  // the ring is not a multiple of 96 bytes
   REQUIRE(source.ops.size() == kOps);
   for (uint64_t i = 0; i < kOps; ++i) {
     REQUIRE(source.ops[i].correlation == i + 1);
   }
 }
 
-TEST_CASE("what does not fit is counted, quickly, when nobody reads") {
+TEST_CASE("records that do not fit are dropped and counted quickly if nothing is read") {
   constexpr uint64_t kRing = GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);
   FakeRecorder::Options options;
   options.drain = false;
   bool may_wait = false;
-  SECTION("on a launching thread") {}
-  SECTION("with a recorder that is gone") {
+  SECTION("the writer is a launching thread") {}
+  SECTION("the recorder is gone") {
     options.beat = false;
     may_wait = true;
   }
-  SECTION("with a recorder that is stuck") {
+  SECTION("the recorder is stuck") {
     may_wait = true;
   }
   // A thread that may wait fills the other rings first.
@@ -62,7 +62,7 @@ TEST_CASE("what does not fit is counted, quickly, when nobody reads") {
     }
     return 0;
   });
-  CHECK(injection::now_ns() - begin < 40000000000ULL);  // half an hour, if each had waited
+  CHECK(injection::now_ns() - begin < 40000000000ULL);  // if each record had waited, this would take half an hour
   CHECK(source.ops.size() >= rings * (kRing - 1));
   CHECK(source.lost[GPUPROF_LOSS_RING_FULL] > 0);
   CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_RING_FULL] == ops);
@@ -80,7 +80,7 @@ TEST_CASE("a name that could not be sent is not used") {
   CHECK(source.names.empty());
 }
 
-TEST_CASE("a recorder gone mad does no harm") {
+TEST_CASE("a faulty recorder does not harm the target") {
   FakeRecorder::Options options;
   options.tail = 0x123456789;
   const Source source = record_one(options, [] {
@@ -96,7 +96,7 @@ TEST_CASE("many threads write without losing order or records") {
   constexpr uint64_t kThreads = 24;  // more than rings
   constexpr uint64_t kEach = 5000;
   const Source source = record_one({}, [&] {
-    // Sent before the crowd comes: a name that is lost counts as a loss, too, and the sum below is of GPU work.
+    // Sent before the threads start: a lost name counts as a loss, and the sum below counts only GPU work.
     for (int i = 0; i < 100; ++i) {
       injection::name_id(("name " + std::to_string(i)).c_str());
     }

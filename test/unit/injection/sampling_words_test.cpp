@@ -15,7 +15,7 @@ std::string word_of(const char* name) {
 
 }  // namespace
 
-TEST_CASE("a stall reason is told by the field's word for it") {
+TEST_CASE("a stall reason has the field's usual name") {
   CHECK(word_of("smsp__pcsamp_warps_issue_stalled_long_scoreboard") == "long_scoreboard");
   CHECK(word_of("smsp__pcsamp_warps_issue_stalled_selected") == "selected");
   CHECK(word_of("smsp__pcsamp_something_else") == "something_else");
@@ -23,13 +23,13 @@ TEST_CASE("a stall reason is told by the field's word for it") {
   CHECK(word_of("") == "");
 }
 
-TEST_CASE("what was not issued is in the reason itself, too, and so is left out") {
+TEST_CASE("\"not issued\" counters are ignored, as the reason itself includes them") {
   CHECK(word_of("smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued") == "");
   CHECK(word_of("_not_issued") == "");
   CHECK(word_of("not_issued") == "not_issued");
 }
 
-TEST_CASE("a refusal comes with a remedy, in one line") {
+TEST_CASE("an error has a remedy in one line") {
   for (uint32_t result = 1; result < 50; ++result) {
     if (const char* text = refusal_text(CUptiResult{result}); text != nullptr) {
       CHECK(std::string(text).find('\n') == std::string::npos);

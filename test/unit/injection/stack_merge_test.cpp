@@ -17,7 +17,7 @@ constexpr uint64_t kEvalBegin = 0x500000;
 constexpr uint64_t kEvalEnd = 0x501000;
 constexpr uint64_t kEval = GPUPROF_WORD_EVAL;
 
-// Frames of 0x100 bytes each, innermost first.
+// Builds frames of 0x100 bytes each, innermost first.
 std::vector<NativeFrame> native(const std::vector<uint64_t>& words) {
   std::vector<NativeFrame> frames;
   for (const uint64_t word : words) {
@@ -26,7 +26,7 @@ std::vector<NativeFrame> native(const std::vector<uint64_t>& words) {
   return frames;
 }
 
-// An address in the middle of a frame.
+// Returns an address in the middle of a frame.
 uint64_t in_frame(size_t index) {
   return kSp + index * 0x100 + 0x80;
 }
@@ -61,7 +61,7 @@ TEST_CASE("native frames alone stay as they are") {
   CHECK(merged({}, {}).empty());
 }
 
-TEST_CASE("a run of Python frames stands before the frame that its boundary lies in") {
+TEST_CASE("a run of Python frames is placed before the native frame that contains its boundary") {
   const auto frames = native({11, 12, 13, 14});
   CHECK(merged(frames, {{py(1), 0}, {py(2), in_frame(2)}}) == Words{11, 12, py(1), py(2), 13 | kEval, 14});
   CHECK(merged(frames, {{py(1), in_frame(0)}}) == Words{py(1), 11 | kEval, 12, 13, 14});
@@ -69,23 +69,23 @@ TEST_CASE("a run of Python frames stands before the frame that its boundary lies
         Words{11, py(1), 12 | kEval, 13, py(2), py(3), 14 | kEval});
 }
 
-TEST_CASE("the ends of a frame belong to it as they should") {
+TEST_CASE("a frame includes its lower end and excludes its upper end") {
   const auto frames = native({11, 12, 13});
   CHECK(merged(frames, {{py(1), kSp}}) == Words{py(1), 11 | kEval, 12, 13});
   CHECK(merged(frames, {{py(1), kSp + 0x100}}) == Words{11, py(1), 12 | kEval, 13});
   CHECK(merged(frames, {{py(1), kSp + 0xff}}) == Words{py(1), 11 | kEval, 12, 13});
 }
 
-TEST_CASE("without an address a run goes with the next frame of the evaluation loop") {
+TEST_CASE("a run without an address is placed before the next evaluation loop frame") {
   const auto frames = native({11, kEvalBegin + 5, 13, kEvalEnd, kEvalEnd + 1, kEvalBegin});
-  // A return address right behind the function belongs to it, one at its start does not.
+  // A return address just after the function belongs to it. A return address at its start does not.
   CHECK(merged(frames, {{py(1), 1}, {py(2), 1}}) ==
         Words{11, py(1), (kEvalBegin + 5) | kEval, 13, py(2), kEvalEnd | kEval, kEvalEnd + 1, kEvalBegin});
   const auto exact = native({11, kEvalBegin | GPUPROF_WORD_EXACT});
   CHECK(merged(exact, {{py(1), 1}}) == Words{11, py(1), kEvalBegin | GPUPROF_WORD_EXACT | kEval});
 }
 
-TEST_CASE("a run whose frame is not there goes with the next one, and to the root after the last one") {
+TEST_CASE("a run whose frame is missing joins the next run, or is placed outermost") {
   const auto frames = native({11, 12, 13});
   bool complete = true;
   CHECK(merged(frames, {{py(1), 0x99999}, {py(2), in_frame(1)}}, &complete) == Words{11, py(1), py(2), 12 | kEval, 13});
@@ -93,13 +93,13 @@ TEST_CASE("a run whose frame is not there goes with the next one, and to the roo
   CHECK(merged(frames, {{py(1), in_frame(1)}, {py(2), 0x99999}}, &complete) == Words{11, py(1), 12 | kEval, 13, py(2)});
   CHECK_FALSE(complete);
   CHECK(merged(frames, {{py(1), in_frame(1)}, {py(2), 0}}, &complete) == Words{11, py(1), 12 | kEval, 13, py(2)});
-  CHECK_FALSE(complete);  // the Python walk was cut
+  CHECK_FALSE(complete);  // the Python walk was truncated
   CHECK(merged(frames, {{py(1), in_frame(2)}, {py(2), in_frame(0)}}, &complete) ==
         Words{11, 12, py(1), 13 | kEval, py(2)});
   CHECK_FALSE(complete);
 }
 
-TEST_CASE("what does not fit is cut at the root") {
+TEST_CASE("a stack that is too long is cut at its outermost frames") {
   const auto frames = native({11, 12, 13});
   bool complete = true;
   CHECK(merged(frames, {{py(1), in_frame(2)}}, &complete, 3) == Words{11, 12, py(1)});
@@ -108,7 +108,7 @@ TEST_CASE("what does not fit is cut at the root") {
   CHECK(complete);
 }
 
-TEST_CASE("many runs without a frame cost bounded time") {
+TEST_CASE("many runs without a frame take bounded time") {
   std::vector<NativeFrame> frames = native(Words(4000, 11));
   std::vector<PythonFrame> python(4000, PythonFrame{py(1), 0x10});
   bool complete = true;

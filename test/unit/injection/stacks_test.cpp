@@ -1,4 +1,4 @@
-// Stacks of launches, walked in the process, as the recorder gets them.
+// Tests stacks of launches that the injection library walks, as the recorder receives them.
 #include "stack/stacks.h"
 
 #include <dlfcn.h>
@@ -52,7 +52,7 @@ size_t depth_of(const Source& source, const gpuprof_launch& launch) {
   return found == source.stacks.end() ? 0 : found->second.words.size();
 }
 
-// Launches without a stack, with an unknown or with a truncated one.
+// Counts launches without a stack, with an unknown stack, or with a truncated one.
 int faults(const Source& source) {
   int count = 0;
   for (const gpuprof_launch& launch : source.launch_records) {
@@ -64,7 +64,7 @@ int faults(const Source& source) {
 
 }  // namespace
 
-TEST_CASE("a stack is sent once, and each launch names it") {
+TEST_CASE("a stack is sent once, and each launch refers to it") {
   const Source source = record_one(with_stacks(), [] {
     for (uint64_t i = 1; i <= 1000; ++i) {
       launch_at(3, i);
@@ -85,7 +85,7 @@ TEST_CASE("a stack is sent once, and each launch names it") {
   }
   CHECK(ids.size() == 2);
   CHECK(depth_of(source, source.launch_records[1000]) == depth_of(source, source.launch_records[0]) + 1);
-  const auto function = reinterpret_cast<uint64_t>(launch_at);  // where it was in the child
+  const auto function = reinterpret_cast<uint64_t>(launch_at);  // its address in the child
   int inside = 0;
   for (const uint64_t word : source.stacks.begin()->second.words) {
     inside += word - function < 200 ? 1 : 0;
@@ -94,7 +94,7 @@ TEST_CASE("a stack is sent once, and each launch names it") {
   CHECK(source.stacks.begin()->second.flags == 0);
 }
 
-TEST_CASE("stacks are not walked where they are not wanted") {
+TEST_CASE("stacks are not walked if the recorder does not request them") {
   FakeRecorder::Options options = with_stacks();
   options.wanted.flags = 0;
   const Source source = record_one(options, [] {
@@ -107,9 +107,9 @@ TEST_CASE("stacks are not walked where they are not wanted") {
   CHECK(source.stack_records == 0);
 }
 
-TEST_CASE("a stack that the ring has no room for is counted") {
+TEST_CASE("a stack that does not fit into the ring is counted as lost") {
   FakeRecorder::Options options = with_stacks();
-  options.tail = uint64_t{1} << 40;  // no space, ever
+  options.tail = uint64_t{1} << 40;  // the ring never has free space
   const Source source = record_one(options, [] {
     for (uint64_t i = 1; i <= 5; ++i) {
       launch_at(3, i);
@@ -122,8 +122,9 @@ TEST_CASE("a stack that the ring has no room for is counted") {
   CHECK(source.lost[GPUPROF_LOSS_RING_FULL] == 0);  // no GPU work is missing
 }
 
-TEST_CASE("in a full ring, lost GPU work and launches without a stack are told apart") {
-  constexpr uint64_t kLaunches = GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);  // too many
+TEST_CASE("in a full ring, lost GPU work and missing stacks are counted separately") {
+  constexpr uint64_t kLaunches =
+      GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);  // exceeds the capacity
   FakeRecorder::Options options = with_stacks();
   options.drain = false;
   const Source source = record_one(options, [] {
@@ -141,7 +142,7 @@ TEST_CASE("in a full ring, lost GPU work and launches without a stack are told a
   CHECK(source.launch_records.size() + source.lost[GPUPROF_LOSS_STACK] == kLaunches);
 }
 
-TEST_CASE("deep stacks and many of them arrive") {
+TEST_CASE("many deep stacks arrive complete") {
   constexpr int kDepths = 700;
   const Source source = record_one(with_stacks(), [] {
     for (int round = 0; round < 3; ++round) {
@@ -165,7 +166,7 @@ TEST_CASE("deep stacks and many of them arrive") {
   }
 }
 
-TEST_CASE("threads take stacks at the same time") {
+TEST_CASE("threads walk stacks concurrently") {
   constexpr int kThreads = 8;
   constexpr uint64_t kLaunches = 1000;
   const Source source = record_one(with_stacks(), [] {
@@ -196,7 +197,7 @@ volatile sig_atomic_t handled = 0;
 
 }  // namespace
 
-// Where it interrupts the write of a record, it waits for the ring in vain, and the loss is counted.
+// A handler that interrupts the write of a record waits for the ring in vain, and the loss is counted.
 TEST_CASE("a launch in a signal handler that interrupts another launch has its own stack") {
   const Source source = record_one(with_stacks(), [] {
     struct sigaction action = {};
@@ -205,7 +206,7 @@ TEST_CASE("a launch in a signal handler that interrupts another launch has its o
       launch_at(2, kInHandler + static_cast<uint64_t>(handled));
     };
     sigaction(SIGPROF, &action, nullptr);
-    // Armed anew each time: a handler that waits for longer than the period would else follow itself for ever.
+    // Armed again each time: a handler that takes longer than a period would otherwise run in an endless sequence.
     const itimerval once = {{0, 0}, {0, 4000}};
     int armed = -1;
     for (uint64_t i = 1; handled < kHandled; ++i) {
@@ -214,7 +215,7 @@ TEST_CASE("a launch in a signal handler that interrupts another launch has its o
         setitimer(ITIMER_PROF, &once, nullptr);
       }
       if (i % 16384 == 0) {
-        wait_until_read();  // a ring that stays full would take nothing from a handler either
+        wait_until_read();  // a full ring would accept nothing from a handler
       }
       launch_at(10, i % kInHandler);
     }
@@ -233,7 +234,7 @@ TEST_CASE("a launch in a signal handler that interrupts another launch has its o
   CHECK(truncated == 0);
 }
 
-TEST_CASE("a forked child sends its stacks itself") {
+TEST_CASE("a forked child sends its own stacks") {
   int status = -1;
   const std::vector<Source> sources = record(
       with_stacks(),
@@ -262,7 +263,7 @@ TEST_CASE("a forked child sends its stacks itself") {
   }
 }
 
-TEST_CASE("a recorder that comes after another one gets all stacks anew") {
+TEST_CASE("a new recorder receives all stacks again") {
   FakeRecorder recorders[2] = {FakeRecorder(with_stacks()), FakeRecorder(with_stacks())};
   const pid_t pid = gpuprof::test::fork_child({}, [&] {
     for (uint64_t i = 0; i < 2; ++i) {
@@ -287,8 +288,8 @@ TEST_CASE("a recorder that comes after another one gets all stacks anew") {
   }
 }
 
-#ifndef __SANITIZE_THREAD__  // makes a fork of it
-TEST_CASE("a child that is forked while the loader's list is looked at can load libraries") {
+#ifndef __SANITIZE_THREAD__  // which turns vfork() into a fork
+TEST_CASE("a child forked during a scan of the loader's list can load libraries") {
   int status = -1;
   record(
       with_stacks(),
@@ -300,7 +301,7 @@ TEST_CASE("a child that is forked while the loader's list is looked at can load 
             std::this_thread::yield();
           }
         });
-        // fork() waits for a look to end, but not for ever: the machine may have stopped the other thread in one.
+        // fork() waits for the scan, but not forever: the machine may have stopped the scanning thread.
         constexpr uint64_t kHeldOffNs = 500'000'000;
         int failed = 0;
         for (int i = 0; i < 200 && failed == 0; ++i) {
@@ -322,7 +323,7 @@ TEST_CASE("a child that is forked while the loader's list is looked at can load 
   CHECK(status == 0);
 }
 
-TEST_CASE("a launch between vfork and exec is one of its parent") {
+TEST_CASE("a launch between vfork and exec belongs to the parent") {
   const Source source = record_one(with_stacks(), [] {
     const pid_t pid = vfork();
     if (pid == 0) {
@@ -339,28 +340,29 @@ TEST_CASE("a launch between vfork and exec is one of its parent") {
 }
 #endif
 
-TEST_CASE("the end of the process waits until the recorder has had time to look at its mappings") {
+TEST_CASE("at its end, a process waits until the recorder could read its mappings") {
   const Source source = record_one(with_stacks(), [] {
     launch_at(3, 1);
     const uint64_t begin = injection::now_ns();
     injection::finish();
-    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // two signs of life, looked for once in a millisecond
+    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // two signs of life; the process checks once a millisecond
   });
   CHECK(source.state == GPUPROF_STATE_FINISHED);
 }
 
-// ---- libraries that take each other's place ------------------------------------------------------------------------
+// ---- libraries that replace each other
+// -------------------------------------------------------------------------------
 
 namespace {
 
 constexpr const char* kLibraries[] = {GPUPROF_TEST_FRAMES_SMALL, GPUPROF_TEST_FRAMES_LARGE};
-constexpr uint64_t kPerTurn = 3;  // from the second one on the frames are those of the walk before
+constexpr uint64_t kPerTurn = 3;  // from the second walk on, the frames come from the cache
 
 void launch_next(void* correlation) {
   injection::launch(++*static_cast<uint64_t*>(correlation));
 }
 
-// Turn by turn another library, with launches through it.
+// Loads the libraries alternately and launches through each of them.
 int launch_through_libraries() {
   using CallBack = void (*)(void (*)(void*), void*);
   uint64_t correlation = 0;
@@ -387,7 +389,7 @@ bool is_on(const gpuprof::test::StackRecord& stack, const gpuprof::test::ModuleR
 
 }  // namespace
 
-TEST_CASE("stacks through libraries that take each other's place are told apart, and say which they go through") {
+TEST_CASE("stacks through libraries that replace each other are distinct and refer to their library") {
   const Source source = record_one(with_stacks(), launch_through_libraries);
   REQUIRE(source.launch_records.size() == 40 * kPerTurn);
   CHECK(source.all_lost() == 0);
@@ -410,14 +412,14 @@ TEST_CASE("stacks through libraries that take each other's place are told apart,
   for (const uint64_t id : ids[0]) {
     CHECK(ids[1].count(id) == 0);
   }
-  size_t shared = 0;  // words that are stacks of both
+  size_t shared = 0;  // words that are stacks of both libraries
   for (const auto& [words, their_ids] : by_words) {
     shared += their_ids.size() > 1 ? 1 : 0;
   }
-  CHECK(shared > 0);  // else this has tested nothing
+  CHECK(shared > 0);  // otherwise no address was reused, and the test proves nothing
 }
 
-TEST_CASE("what is told of a module is in its file") {
+TEST_CASE("the marks that are sent for a module are bytes of its file") {
   const Source source = record_one(with_stacks(), launch_through_libraries);
   int checked = 0;
   for (const auto& [number, module] : source.modules) {
@@ -438,7 +440,7 @@ TEST_CASE("what is told of a module is in its file") {
   CHECK(checked >= 2);
 }
 
-TEST_CASE("a module is told once, before the stacks that go through it") {
+TEST_CASE("a module is sent once, before the stacks that refer to it") {
   const Source source = record_one(with_stacks(), [] {
     for (int depth = 0; depth < 50; ++depth) {
       launch_at(depth, static_cast<uint64_t>(depth) + 1);
@@ -452,10 +454,10 @@ TEST_CASE("a module is told once, before the stacks that go through it") {
   for (const auto& [number, module] : source.modules) {
     CHECK(paths.insert(module.path).second);
   }
-  CHECK(source.bad_records == 0);  // each came before the stacks that name it
+  CHECK(source.bad_records == 0);  // each module came before its stacks
 }
 
-TEST_CASE("the recorder hears that libraries have come or gone") {
+TEST_CASE("the recorder is notified when libraries are loaded or unloaded") {
   const Source source = record_one(with_stacks(), [] {
     injection::scan_modules();
     injection::scan_modules();

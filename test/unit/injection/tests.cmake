@@ -1,4 +1,5 @@
-# What the injection libraries share runs in children of the test, and the OpenCL layer in real programs, where there is a driver.
+# The common code of the injection libraries runs in children of the test. The OpenCL layer runs in real programs if a
+# driver exists.
 gpuprof_unit_test(injection LINK gpuprof_inject_runtime_checked gpuprof_base Threads::Threads)
 
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
@@ -7,7 +8,7 @@ if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
     target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
     target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
   endforeach()
-  # Each of its functions is a frame of the stack.
+  # Each function must be a frame of the stack.
   target_compile_options(opencl_calls PRIVATE -O1 -g -fno-optimize-sibling-calls)
   target_compile_definitions(unit_injection PRIVATE
     GPUPROF_TEST_LAYER="$<TARGET_FILE:gpuprof_inject_opencl>"
@@ -35,7 +36,7 @@ else()
                               PROPERTIES HEADER_FILE_ONLY ON)
 endif()
 
-# The walk is tested on frames without frame pointers, and on libraries that take each other's place.
+# The walk is tested without frame pointers, and with libraries that replace each other.
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/native_walk_test.cpp
                             PROPERTIES COMPILE_OPTIONS "-O3;-fomit-frame-pointer;-fno-optimize-sibling-calls")
 foreach(size SMALL LARGE)

@@ -1,4 +1,4 @@
-// A stack as our walk and as libgcc's unwinder see it, for comparison.
+// Walks a stack with gpuprof's walk and with libgcc's unwinder, for comparison.
 #pragma once
 
 #include <unwind.h>
@@ -14,14 +14,14 @@
 
 namespace gpuprof::test {
 
-// Has room for all frames beforehand: a signal handler must not allocate.
+// Reserves memory for all frames in advance, as a signal handler must not allocate.
 struct Walked {
   Walked() {
     words.reserve(GPUPROF_STACK_MAX_WORDS);
     ends.reserve(GPUPROF_STACK_MAX_WORDS);
   }
   std::vector<uint64_t> words;
-  std::vector<uint64_t> ends;  // the frames' cfa
+  std::vector<uint64_t> ends;  // CFA of each frame
   uint64_t sp = 0;
   bool truncated = false;
   bool in_signal = false;
@@ -44,7 +44,7 @@ inline void fill(const injection::NativeWalk& walk, Walked* walked) {
   }
 }
 
-// The caller's frame first, as long as this one is inlined; so with all below.
+// The innermost frame is the caller's, as this function is always inlined. The functions below do the same.
 inline __attribute__((always_inline)) void walk_here(WalkScratch& scratch, Walked* walked) {
   injection::NativeWalk walk = {};
   walk.frames = scratch.frames.data();
@@ -75,7 +75,7 @@ struct Compared {
   Compared() { reference.reserve(2 * GPUPROF_STACK_MAX_WORDS); }
   Walked ours;
   std::vector<uint64_t> reference;
-  // All frames but the innermost, where the two calls are at different places.
+  // Compares all frames but the innermost, where the two calls have different addresses.
   [[nodiscard]] bool same() const {
     return !ours.truncated && ours.words.size() == reference.size() && !reference.empty() &&
            std::equal(ours.words.begin() + 1, ours.words.end(), reference.begin() + 1);
