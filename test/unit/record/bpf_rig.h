@@ -1,4 +1,4 @@
-// The BPF walk by tables, in this very program: what its tests launch from, and what they hold the stacks against.
+// Runs the BPF table walk on this program: functions that launch, and the expected stacks.
 #pragma once
 
 #include <execinfo.h>
@@ -54,14 +54,14 @@ struct Sink final : record::StackSink {
 
   std::map<uint64_t, Stack> stacks;
   std::map<uint32_t, Code> codes;
-  std::vector<std::string> threads;  // names, as they came
+  std::vector<std::string> threads;  // names, in the order of their events
   std::map<uint64_t, uint64_t> launches;
-  std::vector<uint32_t> loaders;  // processes
+  std::vector<uint32_t> loaders;  // pids
 };
 
-// What backtrace() says at each launch, from the caller of launch() on.
+// Stacks of backtrace() at each launch, from the caller of launch() outward.
 constexpr int kMaxDepth = 8192;
-inline std::map<uint64_t, std::vector<uint64_t>> expected;  // by correlation id
+inline std::map<uint64_t, std::vector<uint64_t>> expected;  // keyed by correlation id
 inline uint64_t last_correlation = 0;
 inline const void* python_thread = nullptr;
 
@@ -76,7 +76,7 @@ __attribute__((noinline)) inline void launch() {
   asm volatile("");
 }
 
-// Frames of many sizes and kinds, by the bits of `shape`.
+// Calls itself with frames of many sizes and kinds, as the bits of `shape` say.
 __attribute__((noinline)) inline int descend(int depth, unsigned shape, void (*then)()) {
   volatile char frame[24];
   frame[0] = static_cast<char>(depth);
@@ -98,8 +98,8 @@ __attribute__((noinline)) inline int descend(int depth, unsigned shape, void (*t
   return descend(depth - 1, next, then) + frame[0];
 }
 
-// An engine attached to this program, which knows its mappings. Null, with a printed reason, where this kernel or
-// these rights have none by tables.
+// Returns an engine attached to this program, with its mappings. If this kernel or user cannot walk by tables, prints
+// the reason and returns null.
 inline std::unique_ptr<StackEngine> engine_or_skip() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   std::cerr << "skipped: sanitizers add frames of their own to those of backtrace()\n";
@@ -132,7 +132,7 @@ inline bool can_wait_for_pages(const StackEngine& engine) {
   return engine.note().empty();
 }
 
-// The words but for the probe and launch(), which backtrace() sees at another instruction.
+// Compares all words but those of the probe and launch(), where backtrace() sees another instruction.
 inline bool matches(const Stack& stack, const std::vector<uint64_t>& truth) {
   if (stack.words.size() != truth.size() + 2 || stack.flags != 0) {
     return false;

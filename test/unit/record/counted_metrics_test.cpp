@@ -4,7 +4,7 @@
 
 using gpuprof::record::counted_metrics;
 
-TEST_CASE("words for metrics, each metric once") {
+TEST_CASE("metric groups and names become a list with each metric once") {
   const auto list = counted_metrics({"memory", "smsp__sass_sectors_mem_global", "smsp__sass_x1"});
   REQUIRE(list.ok());
   CHECK(*list == "smsp__sass_sectors_mem_global,smsp__sass_sectors_mem_global_ideal,smsp__sass_x1");
@@ -13,7 +13,7 @@ TEST_CASE("words for metrics, each metric once") {
   }
 }
 
-TEST_CASE("what is no metric is refused") {
+TEST_CASE("invalid metric names are rejected with a hint") {
   for (const char* word : {"", "cycles", "smsp__sass", "smsp__sass_X", "smsp__sass_a,b", "smsp__sass_a b"}) {
     INFO(word);
     const auto list = counted_metrics({word});

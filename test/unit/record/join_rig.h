@@ -1,4 +1,4 @@
-// A correlator with a clock that the test sets, fed as the drain feeds it.
+// A correlator with a clock that the test sets, fed with records as the drain does.
 #pragma once
 
 #include <unistd.h>
@@ -36,7 +36,7 @@ struct Rig {
     return options;
   }
 
-  // A source with device 0 and the names 1 "k", 2 "cudaStreamSynchronize".
+  // Opens a source with device 0 and the names 1 "k", 2 "cudaStreamSynchronize".
   void open(uint32_t source, uint32_t pid = kPid) {
     correlator.on_source(source, pid, "mock" + std::to_string(source));
     correlator.on_name(source, 1, "k");
@@ -77,7 +77,7 @@ struct Rig {
     }
   }
 
-  // Everything since the last call; works are remembered.
+  // Returns everything since the last call, and remembers its works.
   record::Batch take() {
     record::Batch batch = correlator.take_batch();
     for (const record::NewWork& work : batch.works) {
@@ -91,12 +91,12 @@ struct Rig {
     return batch;
   }
 
-  // What a row of the batch is about.
+  // Returns the work of a row.
   const record::WorkKey& work(const record::Batch& batch, size_t row = 0) {
     return works.at(batch.rows.at(row).first.work);
   }
 
-  // The rows of an operation.
+  // Returns the rows of one operation.
   std::vector<std::pair<record::WorkKey, record::RowValue>> rows(const record::Batch& batch, profile::Op op) {
     std::vector<std::pair<record::WorkKey, record::RowValue>> found;
     for (const auto& [key, value] : batch.rows) {
@@ -107,7 +107,7 @@ struct Rig {
     return found;
   }
 
-  // Stacks get their numbers in the order in which the engine first names them: tests go by the engine's own.
+  // The correlator numbers stacks in the order of their first use. Tests use the ids of the engine.
   void mention(uint64_t id) {
     if (id != 0 && std::find(mentioned.begin(), mentioned.end(), id) == mentioned.end()) {
       mentioned.push_back(id);
@@ -131,7 +131,7 @@ inline uint64_t sum_ns(const record::Batch& batch) {
   return sum;
 }
 
-// COVERAGE by word, of all processes together.
+// Sums the COVERAGE counters of all processes.
 inline std::map<std::string, uint64_t> coverage(const record::Batch& batch) {
   std::map<std::string, uint64_t> sums;
   for (const profile::Coverage& one : batch.coverage) {

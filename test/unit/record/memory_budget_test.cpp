@@ -1,4 +1,4 @@
-// What is left out once the recorder has as much memory as it may, and what is not.
+// Tests what the recorder drops at its memory limit, and what it keeps.
 
 #include "record/memory_budget.h"
 
@@ -22,7 +22,7 @@ using gpuprof::test::sum_ns;
 
 namespace {
 
-// A budget whose meter the test sets.
+// A budget whose memory usage the test sets.
 struct Fake {
   uint64_t used = 0;
   int looks = 0;
@@ -37,7 +37,7 @@ struct Fake {
   }
 };
 
-// Sources walk their stacks themselves.
+// A rig whose sources walk their stacks themselves.
 Rig in_process(const Fake& fake) {
   return Rig({.stacks_from_sources = true, .memory = fake.budget});
 }
@@ -51,7 +51,7 @@ void run(Rig& rig, uint64_t correlation, uint64_t stack, uint32_t name = 1) {
 
 }  // namespace
 
-TEST_CASE("the budget is limited, then full, and neither once there is memory again") {
+TEST_CASE("the budget is limited, then full, and neither after memory is freed") {
   Fake fake;
   CHECK_FALSE(fake.budget->is_limited());
   CHECK(fake.budget->admit());
@@ -68,7 +68,7 @@ TEST_CASE("the budget is limited, then full, and neither once there is memory ag
   CHECK(fake.budget->left_out() == 2);
 }
 
-TEST_CASE("files may be read while there is room, also beyond the limit of detail") {
+TEST_CASE("files may be read up to their own limit, even beyond the limit of detail") {
   Fake fake;
   CHECK(fake.budget->room() == MemoryBudget::kReading);
   fake.used = MemoryBudget::kReading - 10;
@@ -78,7 +78,7 @@ TEST_CASE("files may be read while there is room, also beyond the limit of detai
   CHECK(fake.budget->room() == 0);
 }
 
-TEST_CASE("the meter is read when much has grown, not each time") {
+TEST_CASE("memory usage is measured after large growth, not on each call") {
   Fake fake;
   for (int i = 0; i < 1000; ++i) {
     fake.budget->grew(MemoryBudget::kLookBytes / 100);
@@ -87,10 +87,10 @@ TEST_CASE("the meter is read when much has grown, not each time") {
   CHECK(fake.looks <= 11);
 }
 
-TEST_CASE("own memory grows with what is allocated") {
+TEST_CASE("own_memory() grows with allocations") {
   const uint64_t before = own_memory();
   if (before == 0) {
-    return;  // under a sanitizer
+    return;  // unknown under a sanitizer
   }
   const std::vector<char> much(size_t{64} << 20, 'x');
   const uint64_t after = own_memory();
@@ -99,7 +99,7 @@ TEST_CASE("own memory grows with what is allocated") {
   CHECK(much.back() == 'x');
 }
 
-TEST_CASE("beyond the limit known names stay, and new ones are together") {
+TEST_CASE("at the memory limit known names are kept, and new names share one entry") {
   Fake fake;
   NameTable names(NameTable::kMaxBytes, fake.budget.get());
   const auto known = names.intern("known");
@@ -112,7 +112,7 @@ TEST_CASE("beyond the limit known names stay, and new ones are together") {
   CHECK(fake.budget->left_out() == 2);
 }
 
-TEST_CASE("beyond the limit few launches wait, the latest ones") {
+TEST_CASE("at the memory limit only the latest few launches are kept pending") {
   Fake fake;
   LaunchTable table(fake.budget.get());
   fake.use(MemoryBudget::kLimit);
@@ -125,7 +125,7 @@ TEST_CASE("beyond the limit few launches wait, the latest ones") {
   CHECK(table.find(1, kMany - 1) != nullptr);
 }
 
-TEST_CASE("one launch that is told without end takes no memory") {
+TEST_CASE("a launch that is repeated without end takes no memory") {
   LaunchTable table;
   for (int i = 0; i < 100'000; ++i) {
     table.insert(1, 7, {.time_ns = 1});
@@ -135,7 +135,7 @@ TEST_CASE("one launch that is told without end takes no memory") {
   CHECK(table.queued() < 20'000);
 }
 
-TEST_CASE("what is known before the limit is counted exactly beyond it") {
+TEST_CASE("at full memory, work that was known before is still counted exactly") {
   Fake fake;
   Rig rig = in_process(fake);
   rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0});
@@ -152,7 +152,7 @@ TEST_CASE("what is known before the limit is counted exactly beyond it") {
   CHECK(fake.budget->left_out() == 0);
 }
 
-TEST_CASE("beyond the limit work with what is new has no stack and no name, but all of its time") {
+TEST_CASE("at the memory limit work with new details has no stack or name, but keeps its time") {
   Fake fake;
   Rig rig = in_process(fake);
   run(rig, 1, 0);
@@ -172,7 +172,7 @@ TEST_CASE("beyond the limit work with what is new has no stack and no name, but 
   CHECK(rig.correlator.totals().gpu_ns == 20);
 }
 
-TEST_CASE("a stack that is refused after its launch was told is not waited for") {
+TEST_CASE("work does not wait for a stack that was rejected after its launch arrived") {
   Fake fake;
   Rig rig = in_process(fake);
   rig.correlator.on_launch(1, {.correlation = 1, .stack = 44, .time_ns = 5000, .tid = 5, .thread = "t"});
@@ -183,7 +183,7 @@ TEST_CASE("a stack that is refused after its launch was told is not waited for")
   CHECK(sum_ns(rig.take()) == 10);
 }
 
-TEST_CASE("beyond the limit made-up times make no lines, and nothing is lost of their sum") {
+TEST_CASE("at full memory invented times add no lines, and their sum is exact") {
   Fake fake;
   Rig rig = in_process(fake);
   fake.use(MemoryBudget::kFull);

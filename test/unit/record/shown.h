@@ -1,4 +1,4 @@
-// What is written to stderr meanwhile.
+// Captures what is written to stderr.
 #pragma once
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@ using gpuprof::record::choose_stacks;
 using gpuprof::record::StackChoice;
 using gpuprof::record::StackSetup;
 
-TEST_CASE("where our library is in the process, it walks the stacks, and no BPF program is loaded") {
+TEST_CASE("with the injection library in the process, it walks stacks and no BPF program is loaded") {
   for (const StackChoice choice : {StackChoice::best, StackChoice::inproc}) {
     const auto setup = choose_stacks(choice);
     REQUIRE(setup);
@@ -24,7 +24,7 @@ TEST_CASE("where our library is in the process, it walks the stacks, and no BPF 
   CHECK(none->name() == "none");
 }
 
-TEST_CASE("a process without our library cannot walk its own stacks, and that is an error where it was asked for") {
+TEST_CASE("requesting in-process stacks is an error for a process without the injection library") {
   const Error why{"it has loaded no CUDA", "attach once it has"};
   const auto inproc = choose_counting(StackChoice::inproc, why);
   REQUIRE_FALSE(inproc);
@@ -36,13 +36,13 @@ TEST_CASE("a process without our library cannot walk its own stacks, and that is
   if (counting) {
     CHECK(counting->engine != nullptr);
     CHECK_FALSE(counting->in_process);
-  } else {  // no rights here
+  } else {  // without the rights to use BPF
     CHECK(counting.error().message.find("cannot be counted") != std::string::npos);
     CHECK_FALSE(counting.error().hint.empty());
   }
 }
 
-TEST_CASE("a walk by BPF that was asked for is by unwind tables, or an error that says what to do") {
+TEST_CASE("requested BPF stacks are walked by unwind tables, or are an error with a hint") {
   const auto asked = choose_stacks(StackChoice::bpf);
   const auto counting = choose_counting(StackChoice::bpf, {"it has loaded no CUDA", ""});
   CHECK(static_cast<bool>(asked) == static_cast<bool>(counting));

@@ -26,14 +26,14 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a clean recording lost nothing") {
+TEST_CASE("a clean recording reports that it lost nothing") {
   const std::string line = summary_line(clean());
   CHECK(has(line, "coverage 100.00%, lost nothing"));
   CHECK(has(line, "target: exit status 0"));
   CHECK(trust_line(clean()).empty());
 }
 
-TEST_CASE("samples are told where there are any, and are something that was seen") {
+TEST_CASE("the summary reports samples if there are any, and counts them as recorded data") {
   CHECK_FALSE(has(summary_line(clean()), "samples"));
   SummaryFacts facts = clean();
   facts.totals.samples = 4711;
@@ -51,7 +51,7 @@ TEST_CASE("samples are told where there are any, and are something that was seen
   CHECK(has(summary_line(facts), ", 4711 samples, "));
 }
 
-TEST_CASE("launches whose GPU work never came are lost work, in the summary as in the coverage") {
+TEST_CASE("launches without a GPU record are lost work, in the summary and in the coverage") {
   SummaryFacts facts = clean();
   facts.totals.gpu_records = facts.totals.with_stack = facts.totals.coverage[gpuprof::profile::CoverageCount::matched] =
       843;
@@ -64,7 +64,7 @@ TEST_CASE("launches whose GPU work never came are lost work, in the summary as i
   CHECK(covered_work(facts).percent_text() == "84.30%");
 }
 
-TEST_CASE("what --max-overhead left without a stack is not covered, and the summary says why") {
+TEST_CASE("work without a stack because of --max-overhead lowers the coverage, with its reason") {
   SummaryFacts facts = clean();
   facts.totals.with_stack = 210;
   facts.totals.unsampled_records = 790;
@@ -72,7 +72,7 @@ TEST_CASE("what --max-overhead left without a stack is not covered, and the summ
   CHECK(covered_work(facts).percent() == 21);
 }
 
-TEST_CASE("losses of other things than GPU work are told, and are no less coverage") {
+TEST_CASE("losses other than GPU work are reported, but do not lower the coverage") {
   SummaryFacts facts = clean();
   facts.totals.lost = {{"details_lost", 3}};
   CHECK(has(summary_line(facts), "coverage 100.00%, LOST details_lost 3"));
@@ -80,7 +80,7 @@ TEST_CASE("losses of other things than GPU work are told, and are no less covera
   CHECK(covered_work(facts).percent() == 50);
 }
 
-TEST_CASE("an empty profile says whether the target used a GPU at other times") {
+TEST_CASE("an empty profile reports whether the target used a GPU at other times") {
   SummaryFacts facts;
   facts.file = "p.txt";
   CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
@@ -94,7 +94,7 @@ TEST_CASE("an empty profile says whether the target used a GPU at other times") 
   CHECK(has(summary_line(facts), "12 GPU records while recording was off"));
 }
 
-TEST_CASE("how a command ended") {
+TEST_CASE("the end of a command is described by its status or signal") {
   CHECK(target_end(W_EXITCODE(3, 0), true) == "3");
   CHECK(target_end(SIGKILL, true) == "signal 9 (SIGKILL)");
   CHECK(target_end(SIGSEGV | 0x80, true) == "signal 11 (SIGSEGV)");
@@ -102,7 +102,7 @@ TEST_CASE("how a command ended") {
   CHECK(target_end({}, true) == "ended, its status is not known");
 }
 
-TEST_CASE("what a recording's limits kept from being named") {
+TEST_CASE("the summary reports names that are missing because of limits") {
   gpuprof::symbolize::ReadingBudget::LeftOut left_out;
   CHECK(left_out_line(left_out).empty());
   left_out.perf_maps = 2;

@@ -1,4 +1,4 @@
-// Builds wire records as an injection library would.
+// Builds wire records in the same way as an injection library.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +37,13 @@ class WireBytes {
     op.name_id = name_id;
     return add(GPUPROF_RECORD_GPU_OP, op);
   }
-  // `claimed`: how many words the record says that it has; as many as there are where it is 0.
+  // `claimed` is the number of words in the header; 0 means the real number.
   WireBytes& stack(uint64_t id, uint16_t flags, const std::vector<uint64_t>& words, uint32_t claimed = 0) {
     const std::string_view text(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t));
     return add(GPUPROF_RECORD_STACK,
                gpuprof_stack{{}, id, claimed != 0 ? claimed : static_cast<uint32_t>(words.size()), flags, 0}, text);
   }
-  // One word, and `claimed` modules where it is not 0.
+  // A stack of one word. `claimed` is the number of modules in the header; 0 means the real number.
   WireBytes& stack_in(uint64_t id, uint64_t word, const std::vector<uint64_t>& modules, uint16_t claimed = 0) {
     std::vector<uint64_t> words = {word};
     words.insert(words.end(), modules.begin(), modules.end());

@@ -23,7 +23,7 @@ using Stop = std::function<bool()>;
 
 }  // namespace
 
-TEST_CASE("what the child reports comes back") {
+TEST_CASE("the parent receives the child's report") {
   const auto brought = run_in_child(
       [](const Stop& /*stop*/) -> InjectionOutcome {
         Injection injection;
@@ -62,7 +62,7 @@ TEST_CASE("a child that ends without a report is an error") {
   CHECK(outcome.error().message.find("has ended") != std::string::npos);
 }
 
-TEST_CASE("a child is told to stop, and not waited for for long") {
+TEST_CASE("a child is asked to stop, and the parent waits only briefly") {
   const auto told = run_in_child(
       [](const Stop& stop) -> InjectionOutcome {
         while (!stop()) {

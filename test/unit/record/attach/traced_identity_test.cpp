@@ -10,7 +10,7 @@ using gpuprof::record::TracedIdentity;
 
 namespace {
 
-// A child that executes sleep(1) at SIGUSR1, and sleeps until then.
+// A child that sleeps, and executes sleep(1) on SIGUSR1.
 class Child {
  public:
   Child() : pid_(::fork()) {
@@ -49,7 +49,7 @@ std::string until_different(const TracedIdentity& identity) {
 
 }  // namespace
 
-TEST_CASE("a process is itself until it ends") {
+TEST_CASE("the identity of a process is valid until it ends") {
   Child child;
   const auto identity = TracedIdentity::of(child.pid());
   REQUIRE(identity.ok());
@@ -61,15 +61,15 @@ TEST_CASE("a process is itself until it ends") {
   CHECK(until_different(*identity) == "process " + std::to_string(identity->pid()) + " has ended");
 }
 
-TEST_CASE("a process that executes another program is another one") {
+TEST_CASE("a process that executes another program has another identity") {
   const Child child;
   const auto identity = TracedIdentity::of(child.pid());
   REQUIRE(identity.ok());
-  ::usleep(100'000);  // its handler is there
+  ::usleep(100'000);  // until its signal handler is installed
   child.send(SIGUSR1);
   CHECK(until_different(*identity).find("runs another program") != std::string::npos);
 }
 
-TEST_CASE("there is a process of that pid") {
+TEST_CASE("a missing process is an error") {
   CHECK(TracedIdentity::of(4194303).error().message == "no process 4194303");
 }

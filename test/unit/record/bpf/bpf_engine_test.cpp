@@ -1,4 +1,4 @@
-// The real engine by frame pointers on this kernel: probes a function of this very program.
+// Runs the frame-pointer engine on this kernel. It probes a function of this program.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,8 +48,7 @@ __attribute__((noinline)) void caller_of_a(uint64_t correlation) {
   asm volatile("");
 }
 
-// The probe's own caller is skipped by a frame-pointer walk that begins before the probe has a frame; the caller's
-// caller is there.
+// The walk begins before the probe has a frame, so it skips the probe's own caller, but not the caller's caller.
 bool passes_through(const std::vector<uint64_t>& stack, void (*function)(uint64_t)) {
   const auto begin = reinterpret_cast<uint64_t>(function);
   return std::any_of(stack.begin(), stack.end(), [&](uint64_t a) { return a > begin && a < begin + 64; });
@@ -103,13 +102,13 @@ TEST_CASE("each launch carries its correlation id and stack; a repeated stack is
   CHECK(engine->losses().launches == 0);
 }
 
-TEST_CASE("a full ring buffer is counted, and the engine goes on afterwards") {
+TEST_CASE("a full ring buffer is counted, and the engine continues afterwards") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
   }
   REQUIRE(engine->attach_library("/proc/self/exe").ok());
-  constexpr uint64_t kLaunches = 400'000;  // more than the buffer holds
+  constexpr uint64_t kLaunches = 400'000;  // exceeds the capacity of the buffer
   for (uint64_t i = 0; i < kLaunches; ++i) {
     site_b(i);
   }
@@ -123,7 +122,7 @@ TEST_CASE("a full ring buffer is counted, and the engine goes on afterwards") {
   CHECK(sink.launches.size() == before + 1);
 }
 
-TEST_CASE("what is no library of ours is refused", "[bpf]") {
+TEST_CASE("a file without the launch probe is rejected", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;

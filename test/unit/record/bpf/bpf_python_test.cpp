@@ -1,5 +1,5 @@
-// Python frames in the BPF walk: of structures that look like CPython 3.12's, in this program's own frames. Compiled
-// without frame pointers.
+// Tests Python frames in the BPF walk, with structures like those of CPython 3.12 and this program's own C frames.
+// Compiled without frame pointers.
 
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@ using namespace gpuprof::test;
 
 namespace {
 
-// Memory that looks like CPython 3.12's, with frames in this program's own C frames.
+// Objects with the layout of CPython 3.12, whose frames belong to this program's C frames.
 struct FakeObject {
   uint64_t references = 1;
   uint64_t type = 0;
@@ -40,16 +40,16 @@ struct FakeBytes {
 struct FakeInterpreter {
   FakeObject object;
   char pad0[52] = {};
-  uint32_t first_line = 0;  // at 68
+  uint32_t first_line = 0;  // offset 68
   char pad1[20] = {};
-  uint32_t version = 0;  // at 92
+  uint32_t version = 0;  // offset 92
   char pad2[16] = {};
-  FakeText* file = nullptr;  // at 112
+  FakeText* file = nullptr;  // offset 112
   FakeText* name = nullptr;
   FakeText* qualified_name = nullptr;
-  FakeBytes* line_table = nullptr;  // at 136
+  FakeBytes* line_table = nullptr;  // offset 136
   char pad3[48] = {};
-  char instructions[256] = {};  // at 192
+  char instructions[256] = {};  // offset 192
 };
 static_assert(offsetof(FakeInterpreter, first_line) == 68 && offsetof(FakeInterpreter, version) == 92);
 static_assert(offsetof(FakeInterpreter, file) == 112 && offsetof(FakeInterpreter, instructions) == 192);
@@ -57,9 +57,9 @@ struct FakeFrame {
   FakeInterpreter* code = nullptr;
   FakeFrame* previous = nullptr;
   char pad0[40] = {};
-  char* instruction = nullptr;  // at 56
+  char* instruction = nullptr;  // offset 56
   char pad1[6] = {};
-  uint8_t owner = 0;  // at 70
+  uint8_t owner = 0;  // offset 70
 };
 static_assert(offsetof(FakeFrame, instruction) == 56 && offsetof(FakeFrame, owner) == 70);
 struct FakeCFrame {
@@ -105,7 +105,7 @@ gpuprof_python_layout fake_layout(uint64_t code_type) {
   return layout;
 }
 
-// All of it in pages that can be taken out.
+// All objects lie in pages that can be paged out.
 struct FakePython {
   FakeObject code_type;
   FakeThread thread;
@@ -143,7 +143,7 @@ struct FakePython {
 };
 FakePython* fake = nullptr;
 
-// As CPython's loop does it: a shim in its own C frame, then the Python frames that it runs.
+// Behaves like CPython's evaluation loop: a shim in its own C frame, then the Python frames that it runs.
 __attribute__((noinline)) void evaluate(int runs, int frames, void (*then)()) {
   FakeFrame shim;
   shim.previous = fake->cframe.frame;
@@ -201,7 +201,7 @@ std::vector<std::string> python_names(const Sink& sink, const Stack& stack) {
 
 }  // namespace
 
-TEST_CASE("Python frames stand before the native frame that runs them", "[bpf]") {
+TEST_CASE("Python frames are placed before the native frame that runs them", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -209,7 +209,7 @@ TEST_CASE("Python frames stand before the native frame that runs them", "[bpf]")
   const FakePythonMemory memory;
   engine->on_python(static_cast<uint32_t>(::getpid()), fake_layout(reinterpret_cast<uint64_t>(&fake->code_type)));
   evaluate(2, 3, launch);
-  launch();  // in no Python function
+  launch();  // not in a Python function
   Sink sink;
   engine->drain(sink);
 
@@ -241,7 +241,7 @@ TEST_CASE("Python frames stand before the native frame that runs them", "[bpf]")
   CHECK(sink.stack_of(2).flags == GPUPROF_STACK_NO_PYTHON);
 }
 
-TEST_CASE("Python recursion of 1000 frames is whole, with the interpreter's memory paged out", "[bpf]") {
+TEST_CASE("a Python stack of 1000 frames is complete, even if the interpreter's memory is paged out", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -261,7 +261,7 @@ TEST_CASE("Python recursion of 1000 frames is whole, with the interpreter's memo
   CHECK(sink.codes.size() == 3);
 }
 
-TEST_CASE("hostile Python structures end the Python frames, and nothing else", "[bpf]") {
+TEST_CASE("hostile Python structures end only the Python frames", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;

@@ -1,4 +1,4 @@
-// The BPF walk by tables on this kernel: stacks of this very program, held against backtrace(). Compiled without frame
+// Runs the BPF table walk on this kernel: stacks of this program are compared with backtrace(). Compiled without frame
 // pointers.
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 
 using namespace gpuprof::test;
 
-TEST_CASE("random stacks without frame pointers are those of backtrace()", "[bpf]") {
+TEST_CASE("random stacks without frame pointers are equal to those of backtrace()", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -32,7 +32,7 @@ TEST_CASE("random stacks without frame pointers are those of backtrace()", "[bpf
   CHECK(engine->losses().stacks == 0);
 }
 
-TEST_CASE("a stack of 2000 frames is whole; of a deeper one the innermost frames are kept", "[bpf]") {
+TEST_CASE("a stack of 2000 frames is complete, and deeper stacks keep their innermost frames", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -50,7 +50,7 @@ TEST_CASE("a stack of 2000 frames is whole; of a deeper one the innermost frames
   CHECK(same);
 }
 
-TEST_CASE("only processes that are known are walked, and whole only with tables", "[bpf]") {
+TEST_CASE("only known processes are walked, and completely only with tables", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -63,7 +63,7 @@ TEST_CASE("only processes that are known are walked, and whole only with tables"
   }
   engine->on_process_end(pid);
   same_launch();
-  engine->expect_process(pid, false);  // known, without tables
+  engine->expect_process(pid, false);  // known, but without tables
   same_launch();
   gpuprof::symbolize::ProcessMaps maps(pid, gpuprof::symbolize::make_file_cache());
   REQUIRE(maps.refresh());
@@ -74,8 +74,8 @@ TEST_CASE("only processes that are known are walked, and whole only with tables"
   CHECK(sink.launches.count(3) == 0);
   CHECK((sink.stack_of(4).flags & GPUPROF_STACK_TRUNCATED) != 0);
   CHECK(matches(sink.stack_of(5), expected.at(5)));
-  CHECK(sink.launches.at(1) != sink.launches.at(5));  // the pid has come again
-  engine->expect_process(pid, false);                 // knows it better
+  CHECK(sink.launches.at(1) != sink.launches.at(5));  // stack ids of a reused pid are new
+  engine->expect_process(pid, false);                 // the existing tables stay valid
   same_launch();
   engine->expect_process(pid, true);
   same_launch();
@@ -84,7 +84,7 @@ TEST_CASE("only processes that are known are walked, and whole only with tables"
   CHECK((sink.stack_of(7).flags & GPUPROF_STACK_TRUNCATED) != 0);
 }
 
-TEST_CASE("what the loader changes is told, and stacks stay whole meanwhile", "[bpf]") {
+TEST_CASE("loader events are reported, and stacks stay complete meanwhile", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -104,7 +104,7 @@ TEST_CASE("what the loader changes is told, and stacks stay whole meanwhile", "[
   engine->drain(sink);
   CHECK(sink.loaders.size() == 1);
   ::dlclose(loaded);
-  descend(20, 1, launch);  // each frame's mapping is compared with what there is
+  descend(20, 1, launch);  // each frame's mapping is compared with the current ones
   engine->drain(sink);
   CHECK(sink.loaders == std::vector<uint32_t>(2, static_cast<uint32_t>(::getpid())));
   CHECK(matches(sink.stack_of(1), expected.at(1)));
@@ -133,7 +133,7 @@ TEST_CASE("files of processes that have ended are closed", "[bpf]") {
   CHECK(open_files() == before);
 }
 
-TEST_CASE("a thread's name is told once, and again when it changes", "[bpf]") {
+TEST_CASE("a thread's name is sent once, and again when it changes", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -146,13 +146,13 @@ TEST_CASE("a thread's name is told once, and again when it changes", "[bpf]") {
   }).join();
   Sink sink;
   engine->drain(sink);
-  // Where the kernel has no memory for a thread's storage, names come with each launch.
+  // If the kernel has no memory for a thread's storage, the name comes with each launch.
   sink.threads.erase(std::unique(sink.threads.begin(), sink.threads.end()), sink.threads.end());
   CHECK(sink.threads == std::vector<std::string>{"first", "second"});
   CHECK(count_wrong(sink) == 0);
 }
 
-TEST_CASE("stacks go through signal handlers, on the same stack and on another one", "[bpf]") {
+TEST_CASE("stacks continue through signal handlers on the same or an alternate stack", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;
@@ -186,7 +186,7 @@ TEST_CASE("stacks go through signal handlers, on the same stack and on another o
 
 namespace {
 
-// A stack of pages that can be taken out of the page table at any time: they are another file's.
+// A stack in pages of a file, which can be removed from the page table at any time.
 struct FileStack {
   static constexpr size_t kBytes = 1U << 20;
   FileStack() : fd(::memfd_create("stack", MFD_CLOEXEC)) {
@@ -203,7 +203,7 @@ struct FileStack {
 };
 FileStack* file_stack = nullptr;
 
-// Everything from the page after this function's on.
+// Pages out everything from the page after this function's frame.
 __attribute__((noinline)) void launch_paged_out() {
   constexpr uint64_t kPage = 4096;
   const uint64_t begin = (reinterpret_cast<uint64_t>(__builtin_frame_address(0)) / kPage + 2) * kPage;
@@ -221,7 +221,7 @@ __attribute__((noinline)) void launch_paged_out() {
 
 }  // namespace
 
-TEST_CASE("a stack whose pages are out is whole", "[bpf]") {
+TEST_CASE("a stack in pages that are paged out is complete", "[bpf]") {
   const auto engine = engine_or_skip();
   if (!engine) {
     return;

@@ -14,7 +14,7 @@
 using gpuprof::record::find_loader_probe;
 using gpuprof::record::is_loader;
 
-TEST_CASE("the loader of this program says where its state is") {
+TEST_CASE("the loader of this program has a probe that locates its state") {
   gpuprof::symbolize::ProcessMaps maps(static_cast<uint32_t>(::getpid()), gpuprof::symbolize::make_file_cache());
   REQUIRE(maps.refresh());
   const auto loader = std::find_if(maps.mappings().begin(), maps.mappings().end(),
@@ -23,13 +23,13 @@ TEST_CASE("the loader of this program says where its state is") {
   const auto probe = find_loader_probe(loader->file->fd.get());
   REQUIRE(probe);
   const uint64_t function = loader->start - loader->offset + probe->file_offset;
-  // Not &_r_debug, which may be a copy in this program.
+  // &_r_debug may be a copy in this program.
   const auto* debug = std::find_if(_DYNAMIC, _DYNAMIC + 100, [](const auto& one) { return one.d_tag == DT_DEBUG; });
   REQUIRE(debug->d_tag == DT_DEBUG);
   CHECK(function + probe->state == debug->d_un.d_ptr + offsetof(r_debug, r_state));
 }
 
-TEST_CASE("other files have no loader's probe") {
+TEST_CASE("other files have no loader probe") {
   CHECK(is_loader("/usr/lib64/ld-linux-x86-64.so.2"));
   CHECK(is_loader("/lib/x86_64-linux-gnu/ld-2.31.so"));
   CHECK_FALSE(is_loader("/usr/lib/libldap.so.2"));

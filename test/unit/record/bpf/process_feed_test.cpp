@@ -16,7 +16,7 @@ using gpuprof::symbolize::ProcessMaps;
 
 namespace {
 
-// Is at work on its first process until the test lets it go on.
+// Blocks in its first process event until the test lets it continue.
 class SlowEngine final : public gpuprof::record::ProcessListener {
  public:
   void on_process(const gpuprof::symbolize::ProcessMaps& maps) override {
@@ -67,7 +67,7 @@ void wait_until_taken(const ProcessFeed& feed) {
 
 }  // namespace
 
-TEST_CASE("an engine is told of processes in order, while others are not kept waiting") {
+TEST_CASE("an engine gets process events in order, and put() does not wait for it") {
   SlowEngine engine;
   {
     ProcessFeed feed(engine);
@@ -76,14 +76,14 @@ TEST_CASE("an engine is told of processes in order, while others are not kept wa
     feed.put({mapped(maps_of(8)), python(8, 3)});
     feed.put({mapped(maps_of(7))});
     CHECK(feed.put_so_far() == 4);
-    CHECK(feed.taken() == 0);  // and put() has come back all the same
+    CHECK(feed.taken() == 0);  // put() has returned nevertheless
     engine.go_on.set_value();
     wait_until_taken(feed);
   }
   CHECK(engine.told == "mapped 1\npython 8 3\nmapped 8\nmapped 7\n");
 }
 
-TEST_CASE("news that the engine has not come to are replaced by newer ones, and by the end of the process") {
+TEST_CASE("pending process events are replaced by newer ones, and by the end of the process") {
   SlowEngine engine;
   std::weak_ptr<const ProcessMaps> replaced;
   const auto newest = maps_of(8);
@@ -97,7 +97,7 @@ TEST_CASE("news that the engine has not come to are replaced by newer ones, and 
     for (uint32_t version = 1; version <= 1000; ++version) {
       feed.put({python(8, version), mapped(newest)});
     }
-    CHECK(replaced.expired());  // nothing of it is kept
+    CHECK(replaced.expired());  // the replaced event is freed
     feed.put({mapped(maps_of(9)), python(9, 1), ended(9)});
     feed.put({mapped(maps_of(7)), ended(7), python(7, 2)});
     engine.go_on.set_value();

@@ -16,7 +16,7 @@ using gpuprof::symbolize::ProcessMaps;
 
 namespace {
 
-// A Python that has come to its program, which waits for us.
+// A Python process that has reached its program, which waits for the test.
 class Python {
  public:
   explicit Python(const char* program) {
@@ -50,7 +50,7 @@ class Python {
 
 }  // namespace
 
-TEST_CASE("an interpreter is asked through its memory, and its only thread is found") {
+TEST_CASE("an interpreter is read from memory, and its only thread is found") {
   const char* wanted = std::getenv("GPUPROF_TEST_PYTHON");
   const Python process(wanted != nullptr ? wanted : "python3");
   if (!process.runs()) {
@@ -75,11 +75,11 @@ TEST_CASE("an interpreter is asked through its memory, and its only thread is fo
   REQUIRE(maps.read_memory(thread + python->threads.ident, &ident, 8));
   CHECK(next == 0);
   uint64_t itself = 0;
-  REQUIRE(maps.read_memory(ident, &itself, 8));  // glibc's: the first word of a thread's block is its own address
+  REQUIRE(maps.read_memory(ident, &itself, 8));  // in glibc, the first word of a thread's block is its own address
   CHECK(itself == ident);
 }
 
-TEST_CASE("the version is that of the file's name where there is no better word") {
+TEST_CASE("the version comes from the file name if there is no better source") {
   CHECK(version_of_name("python3.9") == 0x03090000);
   CHECK(version_of_name("libpython3.10.so.1.0") == 0x030a0000);
   CHECK(version_of_name("python") == 0);
@@ -89,18 +89,18 @@ TEST_CASE("the version is that of the file's name where there is no better word"
   CHECK(version_of_name("bash") == 0);
 }
 
-TEST_CASE("the first thread state is the one that points back and has none before it") {
+TEST_CASE("the first thread state points back to its interpreter and has no predecessor") {
   std::map<uint64_t, uint64_t> memory;
   const auto read = [&](uint64_t at) -> std::optional<uint64_t> {
     const auto found = memory.find(at);
     return found == memory.end() ? std::nullopt : std::optional(found->second);
   };
   constexpr uint64_t kInterpreter = 0x1000;
-  CHECK(find_first_thread(kInterpreter, 16, read) == 0);  // nothing can be read
+  CHECK(find_first_thread(kInterpreter, 16, read) == 0);  // nothing is readable
   memory = {{0x1000, 0x2000}, {0x1008, 0x3001}, {0x1010, 0x4000}, {0x1018, 0x5000}, {0x1020, 0x6000}};
-  memory[0x2010] = 0x9999;        // of another interpreter
-  memory[0x3011] = kInterpreter;  // no address of a state
-  memory[0x4010] = kInterpreter;  // the second one: it has one before it
+  memory[0x2010] = 0x9999;        // belongs to another interpreter
+  memory[0x3011] = kInterpreter;  // not the address of a state
+  memory[0x4010] = kInterpreter;  // the second state, as it has a predecessor
   memory[0x4000] = 0x5000;
   memory[0x5010] = kInterpreter;
   memory[0x5000] = 0;

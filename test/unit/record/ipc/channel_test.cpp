@@ -1,4 +1,4 @@
-// The handshake and the segment, from the target's side.
+// Tests the handshake and the segment from the target's side.
 
 #include "record/ipc/channel.h"
 
@@ -46,7 +46,7 @@ void say_hello(const UniqueFd& socket, const std::string& token, const char* bac
   REQUIRE(::send(socket.get(), &hello, sizeof(hello), 0) == sizeof(hello));
 }
 
-// A target in this process: connects, and maps what it gets.
+// A target in this process, which connects and maps its segment.
 class FakeTarget {
  public:
   explicit FakeTarget(const Channel& channel, const char* backend = "mock", const gpuprof_python_layout& python = {})
@@ -108,7 +108,7 @@ std::unique_ptr<Channel> open(const ChannelOptions& options) {
 
 }  // namespace
 
-TEST_CASE("a target finds what is wanted of it in its segment") {
+TEST_CASE("a target finds the recorder's options in its segment") {
   const auto channel = open({.launch_records = true,
                              .calls = true,
                              .latency = true,
@@ -125,7 +125,7 @@ TEST_CASE("a target finds what is wanted of it in its segment") {
   CHECK(segment.stack_share == GPUPROF_ALL_STACKS);
 }
 
-TEST_CASE("the longest range name is terminated") {
+TEST_CASE("the longest range name is terminated by NUL") {
   const auto channel = open({.nvtx_range = std::string(500, 'x')});
   Rig rig;
   FakeTarget target(*channel);
@@ -133,7 +133,7 @@ TEST_CASE("the longest range name is terminated") {
   CHECK(std::string(target.segment().options.nvtx_range) == std::string(gpuprof::record::kMaxNvtxRange, 'x'));
 }
 
-TEST_CASE("switches reach processes that are connected, and those to come") {
+TEST_CASE("switching recording on reaches connected and future processes") {
   const auto channel = open({.enabled = false, .calls = true});
   Rig rig;
   FakeTarget first(*channel, "one");
@@ -156,11 +156,11 @@ TEST_CASE("switches reach processes that are connected, and those to come") {
   CHECK(channel->all_retracted());
 }
 
-TEST_CASE("records and counters of all rings come through") {
+TEST_CASE("records and counters of all rings are received") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
-  // The rig has opened source 1 by hand; this one must not be taken for it.
+  // The rig has opened source 1 by hand. The new source must not be mistaken for it.
   rig.correlator.on_source_end(1);
   channel->accept_all(rig.correlator);
   gpuprof::test::WireBytes wire;
@@ -182,7 +182,7 @@ TEST_CASE("records and counters of all rings come through") {
   CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::captured] == GPUPROF_RING_COUNT);
 }
 
-TEST_CASE("a ring whose head goes back is not read again") {
+TEST_CASE("a ring whose head goes backwards is not read again") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
@@ -221,7 +221,7 @@ TEST_CASE("a ring whose head goes back is not read again") {
   CHECK(rig.correlator.totals().gpu_records == 2);
 }
 
-TEST_CASE("a tail that the target sets back is of no consequence") {
+TEST_CASE("a tail that the target decreases has no effect") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
@@ -241,7 +241,7 @@ TEST_CASE("a tail that the target sets back is of no consequence") {
   CHECK(channel->decode_counts().malformed == 0);
 }
 
-TEST_CASE("a head beyond what a ring holds is counted once, and what comes after it is read") {
+TEST_CASE("a head beyond the ring's capacity is counted once, and later records are read") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
@@ -263,7 +263,7 @@ TEST_CASE("a head beyond what a ring holds is counted once, and what comes after
   CHECK(rig.correlator.totals().gpu_records == 1);
 }
 
-TEST_CASE("above the budget, fewer launches get a stack") {
+TEST_CASE("beyond the overhead budget fewer launches get a stack") {
   const auto channel = open({.max_overhead = 1});
   Rig rig;
   FakeTarget target(*channel);
@@ -271,7 +271,7 @@ TEST_CASE("above the budget, fewer launches get a stack") {
   gpuprof_ring& ring = target.segment().rings[2];
   uint64_t now = 1'000'000'000;
   for (int second = 0; second < 3; ++second) {
-    ring.launches += 100'000;  // at 2 us each: a fifth of the time
+    ring.launches += 100'000;  // at 2 us each, 20% of the time
     ring.overhead_samples += 1600;
     ring.overhead_ns += 1600 * 2000;
     channel->snapshot();
@@ -283,7 +283,7 @@ TEST_CASE("above the budget, fewer launches get a stack") {
   CHECK(channel->budget_state().least_share == target.segment().stack_share);
 }
 
-TEST_CASE("a process that does not know the token gets nothing") {
+TEST_CASE("a process without the token is rejected") {
   const auto channel = open({});
   const auto other = open({});
   Rig rig;
@@ -293,7 +293,7 @@ TEST_CASE("a process that does not know the token gets nothing") {
   CHECK(channel->live_sources() == 0);
 }
 
-TEST_CASE("a process that is held up before it says hello is recorded") {
+TEST_CASE("a process that is delayed before its hello is recorded") {
   const auto channel = open({});
   Rig rig;
   const UniqueFd silent = connect_to(*channel);
@@ -301,7 +301,7 @@ TEST_CASE("a process that is held up before it says hello is recorded") {
     channel->accept_all(rig.correlator);
   }
   CHECK(channel->live_sources() == 0);
-  FakeTarget other(*channel);  // is not held up by it
+  FakeTarget other(*channel);  // is not delayed by the silent process
   channel->accept_all(rig.correlator);
   CHECK(channel->live_sources() == 1);
 
@@ -313,7 +313,7 @@ TEST_CASE("a process that is held up before it says hello is recorded") {
   CHECK(channel->live_sources() == 2);
 }
 
-TEST_CASE("strangers who connect and say nothing keep nobody out") {
+TEST_CASE("clients that connect and send nothing do not block others") {
   const auto channel = open({});
   Rig rig;
   std::vector<UniqueFd> strangers;
@@ -326,10 +326,10 @@ TEST_CASE("strangers who connect and say nothing keep nobody out") {
   CHECK(channel->live_sources() == 1);
   std::vector<pollfd> fds;
   channel->add_poll_fds(fds);
-  CHECK(fds.size() < 280);  // the first are forgotten
+  CHECK(fds.size() < 280);  // the oldest ones were dropped
 }
 
-TEST_CASE("a living process that has given up in its handshake is counted") {
+TEST_CASE("a live process that gave up in its handshake is counted") {
   Rig rig;
   const auto channel = open({.hold = true});
   {
@@ -349,7 +349,7 @@ TEST_CASE("a living process that has given up in its handshake is counted") {
   CHECK(channel->refused() == 1);
 }
 
-TEST_CASE("a process that never takes over its segment is counted in the end") {
+TEST_CASE("a process that never uses its segment is counted at the end") {
   Rig rig;
   const auto channel = open({});
   FakeTarget never(*channel);
@@ -361,7 +361,7 @@ TEST_CASE("a process that never takes over its segment is counted in the end") {
   CHECK(channel->refused() == 1);
 }
 
-TEST_CASE("a process that is executed anew in its handshake is not counted") {
+TEST_CASE("a process that executes a new program in its handshake is not counted") {
   Rig rig;
   const auto channel = open({});
   const FakeTarget before(*channel);
@@ -376,7 +376,7 @@ TEST_CASE("a process that is executed anew in its handshake is not counted") {
   CHECK(channel->live_sources() == 1);
 }
 
-TEST_CASE("a process waits in its handshake until it is let go") {
+TEST_CASE("a process waits in its handshake until it is released") {
   Rig rig;
   auto channel = Channel::open({.hold = true});
   REQUIRE(channel);
@@ -386,17 +386,17 @@ TEST_CASE("a process waits in its handshake until it is let go") {
   const auto held = (*channel)->take_held();
   REQUIRE(held.size() == 1);
   CHECK((*channel)->take_held().empty());
-  (*channel)->snapshot();  // others are read meanwhile
+  (*channel)->snapshot();  // other processes are read meanwhile
   (*channel)->drain(rig.correlator);
   CHECK_FALSE(target.is_welcome());
   (*channel)->release(held[0]);
   CHECK(target.is_welcome());
   CHECK(target.segment().source_id == held[0]);
-  (*channel)->release(held[0]);  // once is enough
+  (*channel)->release(held[0]);  // a second release is harmless
   (*channel)->release(999);
 }
 
-TEST_CASE("processes are told to walk their stacks themselves, and say what Python they run") {
+TEST_CASE("processes are asked to walk their stacks, and send their Python layout") {
   Rig rig;
   auto channel = Channel::open({.stacks = true});
   REQUIRE(channel);
@@ -418,7 +418,7 @@ TEST_CASE("processes are told to walk their stacks themselves, and say what Pyth
   CHECK(pythons == 1);
 }
 
-TEST_CASE("where there is no memory left for another process, it is refused and counted") {
+TEST_CASE("a process is rejected and counted if the memory is exhausted") {
   uint64_t used = 0;
   const auto channel = open({.memory = std::make_shared<gpuprof::record::MemoryBudget>([&used] { return used; })});
   Rig rig;
@@ -436,7 +436,7 @@ TEST_CASE("where there is no memory left for another process, it is refused and 
   CHECK(channel->live_sources() == 2);
 }
 
-TEST_CASE("of many processes that are refused, only some are told") {
+TEST_CASE("only some of many rejected processes are reported") {
   const auto channel = open(
       {.memory = std::make_shared<gpuprof::record::MemoryBudget>([] { return gpuprof::record::MemoryBudget::kFull; })});
   Rig rig;
@@ -451,7 +451,7 @@ TEST_CASE("of many processes that are refused, only some are told") {
   CHECK(gpuprof::test::count(text, "(later ones are not told)") == 1);
 }
 
-TEST_CASE("of many processes that do not take their segment, only some are told") {
+TEST_CASE("only some of many processes that do not use their segment are reported") {
   const auto channel = open({});
   Rig rig;
   std::vector<std::unique_ptr<FakeTarget>> targets;

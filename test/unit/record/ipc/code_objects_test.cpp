@@ -1,4 +1,4 @@
-// GPU code on its way from targets: from children of ours through a channel, and with ends that lie.
+// Tests the transfer of GPU code from children of this process, and from faulty peers.
 #include "record/ipc/code_objects.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ UniqueFd file_of(const std::string& code, int seals = kAll) {
   return file;
 }
 
-// An offer, and the end of its connection that the target has.
+// An offer and the target's end of its connection.
 class Offered {
  public:
   Offered(CodeObjects& objects, const CodeOffer& offer, const CodeObjects::Owner& owner = {1, 1000}) {
@@ -101,7 +101,7 @@ void check_kept(const CodeObjects& objects, uint64_t module, const std::string& 
   CHECK(std::memcmp(bytes.data(), code.data(), code.size()) == 0);
 }
 
-// A target that connects, and then does what it does with its source id. It ends with 0 where `body` says true.
+// Forks a target that connects and runs `body` with its source id. The target exits with 0 if `body` returns true.
 pid_t fork_target(const Channel& channel, const std::function<bool(const injection::Address&, uint32_t)>& body) {
   const pid_t pid = ::fork();
   if (pid != 0) {
@@ -128,7 +128,7 @@ void turn(Channel& channel, Rig& rig) {
   channel.drain(rig.correlator);
 }
 
-// Whether the target ended with 0. Meanwhile the recorder does its work.
+// Serves the target until it ends, and returns whether it exited with 0.
 bool ends_well(Channel& channel, Rig& rig, pid_t pid) {
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {
@@ -151,7 +151,7 @@ std::unique_ptr<Channel> open_channel(const CodeLimits& limits = kLimits) {
 
 }  // namespace
 
-TEST_CASE("the same code of two processes is kept once") {
+TEST_CASE("equal code of two processes is kept once") {
   const auto channel = open_channel();
   Rig rig;
   const std::string code = code_of('a');
@@ -167,7 +167,7 @@ TEST_CASE("the same code of two processes is kept once") {
   CHECK(channel->code().find(1, 8) == nullptr);
 }
 
-TEST_CASE("code that nobody wants is refused, and is no loss") {
+TEST_CASE("code that was not requested is rejected, which is not a loss") {
   const auto channel = open_channel({});
   Rig rig;
   const pid_t pid = fork_target(*channel, [](const injection::Address& address, uint32_t source) {
@@ -178,7 +178,7 @@ TEST_CASE("code that nobody wants is refused, and is no loss") {
   CHECK(channel->code().refused(1) == 0);
 }
 
-TEST_CASE("code is taken of the process only that is the source") {
+TEST_CASE("code is accepted only from the process that is the source") {
   const auto channel = open_channel();
   Rig rig;
   const pid_t other = fork_target(*channel, [](const injection::Address&, uint32_t) { return ::pause() == 0; });
@@ -204,7 +204,7 @@ TEST_CASE("code is taken of the process only that is the source") {
   CHECK_FALSE(ends_well(*channel, rig, other));
 }
 
-TEST_CASE("a target whose recorder has gone goes on") {
+TEST_CASE("a target continues if its recorder has ended") {
   auto channel = open_channel();
   const std::string name = channel->socket_name();
   const std::string token = channel->token();
@@ -215,7 +215,7 @@ TEST_CASE("a target whose recorder has gone goes on") {
   CHECK(errno == 77);
 }
 
-TEST_CASE("a target that may not write so large a file goes on") {
+TEST_CASE("a target continues if it may not write a file of this size") {
   const auto channel = open_channel();
   Rig rig;
   const std::string code = code_of('a');
@@ -228,7 +228,7 @@ TEST_CASE("a target that may not write so large a file goes on") {
   CHECK(channel->code().refused(1) == 1);
 }
 
-TEST_CASE("what a source could not hand over is in its counters") {
+TEST_CASE("code that a source could not send is in its counters") {
   const auto channel = open_channel();
   Rig rig;
   const std::string code = code_of('a', kLimits.object_bytes + 1);
@@ -239,7 +239,7 @@ TEST_CASE("what a source could not hand over is in its counters") {
   CHECK(channel->code().refused(1) == 1);
 }
 
-TEST_CASE("a target that is killed after its offer leaves nothing behind but a loss") {
+TEST_CASE("a target killed after its offer leaves only a loss behind") {
   const auto channel = open_channel();
   Rig rig;
   const pid_t pid = fork_target(*channel, [&](const injection::Address& address, uint32_t source) {
@@ -261,7 +261,7 @@ TEST_CASE("a target that is killed after its offer leaves nothing behind but a l
   CHECK_FALSE(channel->code().expects(1));
 }
 
-TEST_CASE("only sealed files of the offered size and contents are taken") {
+TEST_CASE("only sealed files of the offered size and contents are accepted") {
   const std::string code = code_of('a');
   const std::string other = code_of('b');
   for (const int missing : {F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE, F_SEAL_SEAL, kAll}) {
@@ -283,7 +283,7 @@ TEST_CASE("only sealed files of the offered size and contents are taken") {
   }
 }
 
-TEST_CASE("something else than a file ends the transfer") {
+TEST_CASE("a descriptor that is not a file ends the transfer") {
   const std::string code = code_of('a');
   CodeObjects objects = make_objects();
   Offered nothing(objects, offer_of(1, code));
@@ -307,7 +307,7 @@ TEST_CASE("something else than a file ends the transfer") {
   CHECK(objects.refused(1) == 3);
 }
 
-TEST_CASE("limits hold for each object and for all, and what fails gives its room back") {
+TEST_CASE("sizes are limited for each object and in sum, and failed transfers free their share") {
   CodeObjects objects = make_objects();
   CHECK(Offered(objects, offer_of(1, "")).answer() == GPUPROF_CODE_REFUSED);
   CodeOffer huge = offer_of(1, "x");
@@ -321,7 +321,7 @@ TEST_CASE("limits hold for each object and for all, and what fails gives its roo
   const std::string second = code_of('b', 4 << 20);
   Offered first(objects, offer_of(1, code));
   CHECK(first.answer() == GPUPROF_CODE_SEND);
-  CHECK(Offered(objects, offer_of(2, second)).answer() == GPUPROF_CODE_REFUSED);  // the first is expected
+  CHECK(Offered(objects, offer_of(2, second)).answer() == GPUPROF_CODE_REFUSED);  // the first object is still pending
   first.hang_up();
   objects.take();
   const Offered again(objects, offer_of(2, second));
@@ -331,7 +331,7 @@ TEST_CASE("limits hold for each object and for all, and what fails gives its roo
   check_kept(objects, 2, second);
 }
 
-TEST_CASE("two that send the same at once are one object") {
+TEST_CASE("two concurrent transfers of equal code give one object") {
   CodeObjects objects = make_objects();
   const std::string code = code_of('a');
   const Offered first(objects, offer_of(1, code));
@@ -342,11 +342,11 @@ TEST_CASE("two that send the same at once are one object") {
   CHECK(objects.size() == 1);
   check_kept(objects, 1, code);
   check_kept(objects, 2, code);
-  const Offered third(objects, offer_of(3, code_of('c')));  // the room of the second one is there again
+  const Offered third(objects, offer_of(3, code_of('c')));  // the share of the second transfer is free again
   CHECK(third.answer() == GPUPROF_CODE_SEND);
 }
 
-TEST_CASE("one user's code is not taken for another's") {
+TEST_CASE("equal code of two users is kept separately") {
   CodeObjects objects = make_objects();
   const std::string code = code_of('a', 100);
   const Offered first(objects, offer_of(1, code), {1, 1000});
@@ -356,7 +356,7 @@ TEST_CASE("one user's code is not taken for another's") {
   CHECK(Offered(objects, offer_of(2, code), {3, 1000}).answer() == GPUPROF_CODE_HAVE_IT);
 }
 
-TEST_CASE("a large object is read in more than one turn") {
+TEST_CASE("a large object is read in several poll iterations") {
   CodeObjects objects = make_objects({.object_bytes = 200 << 20, .session_bytes = 200 << 20});
   const std::string code = code_of('a', (100 << 20) + 5);
   const Offered offered(objects, offer_of(1, code));
@@ -368,7 +368,7 @@ TEST_CASE("a large object is read in more than one turn") {
   check_kept(objects, 1, code);
 }
 
-TEST_CASE("in a session that is short of memory no new code is taken") {
+TEST_CASE("new code is rejected if the session is short of memory") {
   CodeObjects objects(kLimits, [] {
     auto memory = std::make_shared<MemoryBudget>([] { return MemoryBudget::kLimit; });
     memory->look();

@@ -32,14 +32,14 @@ Hello parse(const gpuprof_hello& hello, const std::string& token = kToken) {
 
 }  // namespace
 
-TEST_CASE("a hello is taken as it was said") {
+TEST_CASE("the fields of a valid hello are parsed") {
   const Hello hello = parse(valid());
   CHECK(hello.fault == HelloFault::none);
   CHECK(hello.backend == "cupti");
   CHECK(hello.python.version == 0x030c0000);
 }
 
-TEST_CASE("a hello has one size") {
+TEST_CASE("a hello must have the exact size") {
   const gpuprof_hello hello = valid();
   std::array<std::byte, sizeof(hello) + 1> bytes{};
   std::memcpy(bytes.data(), &hello, sizeof(hello));
@@ -49,7 +49,7 @@ TEST_CASE("a hello has one size") {
   }
 }
 
-TEST_CASE("each fault of a hello is found") {
+TEST_CASE("each invalid field of a hello is detected") {
   gpuprof_hello hello = valid();
   hello.magic = 1;
   CHECK(parse(hello).fault == HelloFault::not_ours);
@@ -64,14 +64,14 @@ TEST_CASE("each fault of a hello is found") {
   }
 }
 
-TEST_CASE("a recorder without a token believes nobody") {
+TEST_CASE("a recorder without a token rejects every hello") {
   gpuprof_hello hello = valid();
   CHECK(parse(hello, "").fault == HelloFault::token);
   std::memset(hello.token, 0, sizeof(hello.token));
   CHECK(parse(hello, "").fault == HelloFault::token);
 }
 
-TEST_CASE("a backend's name is a word that ends") {
+TEST_CASE("the backend of a hello must be a terminated lower-case word") {
   for (const char* bad : {"", "two words", "a;b", "a\nb", "\x1b[31m", "Upper", "\xff"}) {
     gpuprof_hello hello = valid();
     std::memset(hello.backend, 0, sizeof(hello.backend));
@@ -86,7 +86,7 @@ TEST_CASE("a backend's name is a word that ends") {
   CHECK(parse(hello).backend == std::string(15, 'a'));
 }
 
-TEST_CASE("an offer of code is taken as it was said, or not at all") {
+TEST_CASE("an offer of code is parsed completely or rejected") {
   gpuprof_code_offer valid{GPUPROF_CODE_MAGIC, GPUPROF_WIRE_VERSION, {}, 3,
                            GPUPROF_CODE_ZEBIN, 1ULL << 40,           5,  {{6, 7}}};
   std::memcpy(valid.token, kToken.data(), sizeof(valid.token));

@@ -1,4 +1,4 @@
-// Who is listened to at all. Other users are children that have become one, for which the test must be root.
+// Tests which clients the listener accepts. Processes of other users are children, so those tests need root.
 #include "record/ipc/listener.h"
 
 #include <grp.h>
@@ -22,7 +22,7 @@ using gpuprof::record::Listener;
 
 namespace {
 
-constexpr uid_t kUser = 54321;  // of nobody
+constexpr uid_t kUser = 54321;  // belongs to no user
 constexpr uid_t kOther = 54322;
 
 UniqueFd connect_as_target(const Listener& listener) {
@@ -63,7 +63,7 @@ std::vector<Caller> take_within_a_while(Listener& listener) {
   }
 }
 
-// A child that connects as that user and says hello; it waits until its connection ends.
+// A child that connects as another user, says hello, and waits until its connection ends.
 class OtherUser {
  public:
   OtherUser(const Listener& listener, uid_t user) : pid_(::fork()) {
@@ -102,7 +102,7 @@ class OtherUser {
 
 }  // namespace
 
-TEST_CASE("who says the token is a caller") {
+TEST_CASE("a client with the token becomes a caller") {
   Listener listener = open_listener();
   const UniqueFd socket = connect_as_target(listener);
   REQUIRE(say_hello_to_listener(socket, listener.token()));
@@ -112,7 +112,7 @@ TEST_CASE("who says the token is a caller") {
   CHECK(callers[0].hello.backend == "mock");
 }
 
-TEST_CASE("more than a hello is no hello") {
+TEST_CASE("a hello with additional bytes is rejected") {
   Listener listener = open_listener();
   const UniqueFd socket = connect_as_target(listener);
   REQUIRE(say_hello_to_listener(socket, listener.token(), 1));
@@ -121,11 +121,11 @@ TEST_CASE("more than a hello is no hello") {
   CHECK(::recv(socket.get(), &byte, 1, 0) <= 0);
 }
 
-TEST_CASE("another user's process is let go of, whatever it says") {
+TEST_CASE("another user's process is disconnected, whatever it sends") {
   if (::geteuid() != 0) {
     return;
   }
-  // Of another one's descendants, which these children are not.
+  // The children of this test are not descendants of that ancestor.
   Listener listener = open_listener({.user = kUser, .ancestor = 1 << 30});
   OtherUser stranger(listener, kOther);
   while (!stranger.has_ended()) {
@@ -141,7 +141,7 @@ TEST_CASE("another user's process is let go of, whatever it says") {
   CHECK(callers[0].pid == static_cast<uint32_t>(user.pid()));
 }
 
-TEST_CASE("a descendant is listened to, whoever it runs as") {
+TEST_CASE("a descendant is accepted under any user id") {
   if (::geteuid() != 0) {
     return;
   }
@@ -152,7 +152,7 @@ TEST_CASE("a descendant is listened to, whoever it runs as") {
   CHECK(callers[0].pid == static_cast<uint32_t>(child.pid()));
 }
 
-TEST_CASE("after many at once the listener rests, and then takes the next") {
+TEST_CASE("after many connections at once the listener pauses, and then accepts the next") {
   Listener listener = open_listener();
   std::vector<UniqueFd> crowd;
   for (int i = 0; i < 100; ++i) {
@@ -167,11 +167,11 @@ TEST_CASE("after many at once the listener rests, and then takes the next") {
   CHECK(take_within_a_while(listener).size() == 1);
 }
 
-TEST_CASE("the oldest of too many is forgotten only if it has not said hello") {
+TEST_CASE("of too many connections, the oldest is dropped only if it has not sent a hello") {
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
   rlimit few = before;
-  few.rlim_cur = 64;  // an eighth of which may be silent
+  few.rlim_cur = 64;  // an eighth of these may be silent
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
   Listener listener = open_listener();
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);

@@ -8,7 +8,7 @@ namespace {
 
 using gpuprof::record::OverheadLimiter;
 
-// A target that launches `rate` times a second, at `bare_ns` a launch and `stack_ns` more for one with a stack.
+// A target with `rate` launches per second. A launch takes `bare_ns`, and `stack_ns` more if it has a stack.
 struct Target {
   double rate;
   double bare_ns;
@@ -17,7 +17,7 @@ struct Target {
   double samples = 0;
   double ns = 0;
 
-  // Of the time of its thread, with the share as it is.
+  // Returns the fraction of the thread's time at the current share.
   [[nodiscard]] double cost(const OverheadLimiter& budget) const { return rate * launch_ns(budget) / 1e9; }
 
   [[nodiscard]] double launch_ns(const OverheadLimiter& budget) const {
@@ -38,7 +38,7 @@ constexpr uint64_t kLimiterSecond = 1'000'000'000;
 
 }  // namespace
 
-TEST_CASE("the share falls until the cost is within the budget, and not further than it must") {
+TEST_CASE("the share falls until the cost is within the budget, but not much further") {
   OverheadLimiter budget(5);
   Target target{.rate = 100'000, .bare_ns = 100, .stack_ns = 1900};
   for (uint64_t s = 1; s < 20; ++s) {
@@ -50,7 +50,7 @@ TEST_CASE("the share falls until the cost is within the budget, and not further 
   REQUIRE_FALSE(budget.exceeded());
 }
 
-TEST_CASE("the limit is kept from a few tenths of a second on, and the share rests then") {
+TEST_CASE("the limit is kept after a few tenths of a second, and the share is stable then") {
   OverheadLimiter budget(5);
   Target target{.rate = 100'000, .bare_ns = 100, .stack_ns = 1900};
   uint64_t now = kLimiterSecond;
@@ -70,7 +70,7 @@ TEST_CASE("the limit is kept from a few tenths of a second on, and the share res
   REQUIRE(changes <= 12);
 }
 
-TEST_CASE("a cheap target keeps all of its stacks, and gets them back after a burst") {
+TEST_CASE("a target with few launches keeps all stacks, and regains them after a burst") {
   OverheadLimiter budget(5);
   Target target{.rate = 200'000, .bare_ns = 100, .stack_ns = 1900};
   for (uint64_t s = 1; s < 10; ++s) {
@@ -84,18 +84,18 @@ TEST_CASE("a cheap target keeps all of its stacks, and gets them back after a bu
   REQUIRE(budget.share() == GPUPROF_ALL_STACKS);
 }
 
-TEST_CASE("a budget that no share can meet is said to be exceeded") {
+TEST_CASE("a budget that no share can meet is reported as exceeded") {
   OverheadLimiter budget(0.1);
   Target target{.rate = 500'000, .bare_ns = 200, .stack_ns = 1000};
   for (uint64_t s = 1; s < 40; ++s) {
     target.second(budget, s * kLimiterSecond);
   }
-  REQUIRE(budget.share() > 0);  // some stacks are needed to scale from
+  REQUIRE(budget.share() > 0);  // extrapolation needs some stacks
   REQUIRE(budget.share() < GPUPROF_ALL_STACKS / 100);
   REQUIRE(budget.exceeded());
 }
 
-TEST_CASE("what all stacks cost says nothing about the fewest") {
+TEST_CASE("the cost of all stacks does not predict the cost of the fewest") {
   OverheadLimiter budget(0.01);
   budget.update(0, 0, 0, kLimiterSecond);
   budget.update(640'000, 10'000, 10'000 * 1000, 2 * kLimiterSecond);  // 64 % of the time
@@ -107,7 +107,7 @@ TEST_CASE("what all stacks cost says nothing about the fewest") {
   REQUIRE(budget.exceeded());
 }
 
-TEST_CASE("counters that go backwards, and times that stand still, change nothing") {
+TEST_CASE("decreasing counters and unchanged times have no effect") {
   OverheadLimiter budget(5);
   budget.update(1000, 100, 1'000'000, kLimiterSecond);
   budget.update(2000, 200, 2'000'000, kLimiterSecond);

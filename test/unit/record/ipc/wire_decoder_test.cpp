@@ -118,7 +118,7 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   uint8_t last_line_byte = 0;
 };
 
-// How many of the records of one kind are refused, each with one field changed to something that can not be.
+// Returns how many records of one kind are rejected, each with one field changed to an invalid value.
 template <typename T, typename... Change>
 uint64_t refused(uint16_t type, T record, Change... change) {
   WireBytes wire;
@@ -138,7 +138,7 @@ uint64_t refused(uint16_t type, T record, Change... change) {
 
 }  // namespace
 
-TEST_CASE("each record kind reaches its call") {
+TEST_CASE("each record kind reaches its callback") {
   WireBytes wire;
   wire.name(1, "void solve<float>(int)").kernel(7, 100, 350, 1);
   wire.add(GPUPROF_RECORD_DEVICE, gpuprof_device{{}, 2, 1, 3, 0});
@@ -153,7 +153,7 @@ TEST_CASE("each record kind reaches its call") {
   node.range = 2;
   wire.add(GPUPROF_RECORD_GPU_OP, node);
   node.flags = 0;
-  wire.add(GPUPROF_RECORD_GPU_OP, node);  // thread and range are of unsampled launches only
+  wire.add(GPUPROF_RECORD_GPU_OP, node);  // only unsampled launches have a thread and a range
   wire.add(GPUPROF_RECORD_HOST_OP,
            gpuprof_host_op{{}, GPUPROF_CORRELATION_HOST | 5, 10, 30, 64, 1, 2, 3, 4, GPUPROF_HOST_ALLOC, 0});
   wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 10, 9, GPUPROF_GRAPH_NODE_DESTROYED, 1});
@@ -178,7 +178,7 @@ TEST_CASE("each record kind reaches its call") {
   CHECK(counts.malformed == 0);
 }
 
-TEST_CASE("every field that can lie is checked") {
+TEST_CASE("every untrusted field is checked") {
   using Gpu = gpuprof_gpu_op;
   CHECK(refused(
             GPUPROF_RECORD_GPU_OP, Gpu{}, [](Gpu& r) { r.start_ns = 1; }, [](Gpu& r) { r.op = GPUPROF_OPS; },
@@ -227,7 +227,7 @@ TEST_CASE("every field that can lie is checked") {
   CHECK(refused(GPUPROF_RECORD_DEVICE, Device{}, [](Device& r) { r.device = UINT32_MAX; }) == 1);
 }
 
-TEST_CASE("stacks, code objects and Pythons reach their calls, without bits that mean nothing") {
+TEST_CASE("stacks, code objects and Python layouts are decoded without reserved bits") {
   WireBytes wire;
   const uint64_t reserved = uint64_t{1} << 58;
   const uint64_t code = GPUPROF_WORD_OF_PYTHON(0x7fffffffu, 0xffffffffu);
@@ -248,7 +248,7 @@ TEST_CASE("stacks, code objects and Pythons reach their calls, without bits that
   CHECK(counts.malformed == 0);
 }
 
-TEST_CASE("modules and changes of the mappings reach their calls") {
+TEST_CASE("modules and mapping changes are decoded") {
   WireBytes wire;
   wire.add(GPUPROF_RECORD_MODULE, WireBytes::module(9), "/lib/libx.so").stack_in(5, 0x1000, {9, 4095});
   wire.add(GPUPROF_RECORD_MAPPINGS, gpuprof_mappings{});
@@ -261,7 +261,7 @@ TEST_CASE("modules and changes of the mappings reach their calls") {
   CHECK(counts.malformed == 0);
 }
 
-TEST_CASE("modules that can not be are refused") {
+TEST_CASE("invalid modules are rejected") {
   using Module = gpuprof_module;
   WireBytes wire;
   wire.stack_in(1, 1, {0}).stack_in(1, 1, {4096}).stack_in(1, 1, {UINT64_MAX});
@@ -301,7 +301,7 @@ TEST_CASE("modules that can not be are refused") {
   CHECK(refusals.malformed == 12);
 }
 
-TEST_CASE("counts of instructions reach their call, or are refused") {
+TEST_CASE("instruction counts are decoded or rejected") {
   using Count = gpuprof_count_record;
   WireBytes wire;
   wire.add(GPUPROF_RECORD_COUNT, Count{{}, 3, 0x40, 99, 5, 6, 1, 0});
@@ -316,7 +316,7 @@ TEST_CASE("counts of instructions reach their call, or are refused") {
             [](Count& r) { r.value = UINT64_MAX; }) == 4);
 }
 
-TEST_CASE("where kernels lie reaches its call, or is refused") {
+TEST_CASE("kernel addresses are decoded or rejected") {
   using Kernel = gpuprof_gpu_kernel;
   WireBytes wire;
   wire.add(GPUPROF_RECORD_GPU_KERNEL, Kernel{{}, 3, 0x800000001000, 99, 5, 6, 0, 2, 0});
@@ -332,7 +332,7 @@ TEST_CASE("where kernels lie reaches its call, or is refused") {
             [](Kernel& r) { r.load = 0, r.flags = GPUPROF_GPU_KERNEL_GONE; }) == 4);
 }
 
-TEST_CASE("names by themselves, of the records that are sound") {
+TEST_CASE("names are read separately from valid records") {
   WireBytes wire;
   wire.name(1, "one").add(GPUPROF_RECORD_SAMPLED_LAUNCH, gpuprof_sampled_launch{{}, 77}).name(0, "none").name(2, "");
   std::string log;
@@ -348,7 +348,7 @@ TEST_CASE("names by themselves, of the records that are sound") {
   CHECK(log == "1=one ");
 }
 
-TEST_CASE("samples and their windows reach their calls, or are refused") {
+TEST_CASE("samples and sample windows are decoded or rejected") {
   const std::string_view reasons("\5\0\0\0\7\0\0\0\6\0\0\0\1\0\0\0", 16);
   WireBytes wire;
   wire.add(GPUPROF_RECORD_SAMPLES, gpuprof_samples{{}, 3, 0x40, 2, 9, 2, 0, 77}, reasons);
@@ -391,7 +391,7 @@ TEST_CASE("samples and their windows reach their calls, or are refused") {
             [](Window& r) { r.foreign = UINT64_MAX; }, [](Window& r) { r.period = UINT64_MAX; }) == 6);
 }
 
-TEST_CASE("samples at addresses reach their calls, or are refused") {
+TEST_CASE("samples with addresses are decoded or rejected") {
   constexpr uint32_t kLow = GPUPROF_SAMPLES_ADDRESS | GPUPROF_SAMPLES_LOW_ADDRESS;
   using Samples = gpuprof_samples;
   const std::string_view reasons("\5\0\0\0\7\0\0\0", 8);
@@ -427,10 +427,10 @@ TEST_CASE("samples at addresses reach their calls, or are refused") {
   CHECK(refusals.malformed == 6);
 }
 
-TEST_CASE("stacks, code objects and Pythons that can not be are refused") {
+TEST_CASE("invalid stacks, code objects and Python layouts are rejected") {
   WireBytes wire;
   wire.stack(0, 0, {1}).stack(1, 4, {1}).stack(1, 0, {});  // no id, an unknown flag, no words
-  wire.stack(1, 0, {1}, 2).stack(1, 0, {1}, UINT32_MAX);   // more words than there are
+  wire.stack(1, 0, {1}, 2).stack(1, 0, {1}, UINT32_MAX);   // more words than the record holds
   wire.stack(1, 0, std::vector<uint64_t>(GPUPROF_STACK_MAX_WORDS + 1, 1));
   wire.stack(1, 0, {GPUPROF_WORD_PYTHON | 5});  // no code object
   wire.code(0, "", "", "").code(0x80000000u, "", "", "");
@@ -456,7 +456,7 @@ TEST_CASE("stacks, code objects and Pythons that can not be are refused") {
             [](Python& r) { r.layout.code_tagged = 2; }) == 8);
 }
 
-TEST_CASE("a record that is shorter than its kind is refused") {
+TEST_CASE("a record shorter than its kind is rejected") {
   for (uint16_t type = 1; type < GPUPROF_RECORD_TYPES; ++type) {
     WireBytes wire;
     wire.add(type, gpuprof_record{}).name(2, "next");
@@ -468,7 +468,7 @@ TEST_CASE("a record that is shorter than its kind is refused") {
   }
 }
 
-TEST_CASE("a thread name of sixteen bytes has no terminator") {
+TEST_CASE("a thread name of 16 bytes has no terminator") {
   gpuprof_launch launch{};
   std::memset(launch.thread, 'x', sizeof(launch.thread));
   WireBytes wire;
@@ -479,7 +479,7 @@ TEST_CASE("a thread name of sixteen bytes has no terminator") {
   CHECK(sink.log == "launch xxxxxxxxxxxxxxxx 0 0 0 0 0\n");
 }
 
-TEST_CASE("lies are counted and not followed") {
+TEST_CASE("invalid records are counted and skipped") {
   RecordingSink sink;
   DecodeCounts counts;
 
@@ -490,7 +490,7 @@ TEST_CASE("lies are counted and not followed") {
     CHECK(sink.log == "name 2 next\n");
     CHECK(counts.malformed == 1);
   }
-  SECTION("a record that ends before it starts, or an op that does not exist") {
+  SECTION("an end before the start, or an unknown operation") {
     WireBytes wire;
     wire.kernel(1, 100, 99, 0);
     gpuprof_gpu_op op{};
@@ -500,7 +500,7 @@ TEST_CASE("lies are counted and not followed") {
     CHECK(sink.log.empty());
     CHECK(counts.malformed == 2);
   }
-  SECTION("a size of zero, of no multiple of eight, past the end: the rest is lost and said so") {
+  SECTION("an invalid record size ends the decoding, and the loss is counted") {
     for (const uint32_t size : {0u, 4u, 12u, 4096u, 0xfffffff8u}) {
       WireBytes wire;
       wire.name(1, "first").name(2, "second");
@@ -521,7 +521,7 @@ TEST_CASE("lies are counted and not followed") {
   }
 }
 
-TEST_CASE("random bytes never read out of bounds") {
+TEST_CASE("random bytes are never read out of bounds") {
   std::mt19937 random(42);  // NOLINT: repeatable on purpose
   for (int round = 0; round < 2000; ++round) {
     std::vector<std::byte> bytes(random() % 400);

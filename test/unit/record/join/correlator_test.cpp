@@ -39,7 +39,7 @@ TEST_CASE("GPU work takes the stack and thread of the launch with its correlatio
   CHECK(rig.correlator.totals().with_stack == 2);
 }
 
-TEST_CASE("a work is told once, and used in every slice") {
+TEST_CASE("a work is sent once and used in every slice") {
   Rig rig;
   rig.stack(77);
   rig.launch(1, 77);
@@ -56,7 +56,7 @@ TEST_CASE("a work is told once, and used in every slice") {
   CHECK(batch.rows.front().first.slice == 4);
 }
 
-TEST_CASE("the same correlation id in another source is another launch") {
+TEST_CASE("equal correlation ids of two sources are two launches") {
   Rig rig;
   rig.open(2);
   rig.stack(77);
@@ -69,7 +69,7 @@ TEST_CASE("the same correlation id in another source is another launch") {
   CHECK(sum_ns(batch) == 30);
 }
 
-TEST_CASE("GPU work waits for a launch that comes later, but not for ever") {
+TEST_CASE("GPU work waits for a late launch, but not forever") {
   Rig rig;
   rig.stack(77);
   rig.launch(1, 77);
@@ -89,7 +89,7 @@ TEST_CASE("GPU work waits for a launch that comes later, but not for ever") {
   CHECK(batch.rows.front().second.sum_ns == 40);
 }
 
-TEST_CASE("what a ring further on defines is waited for until the end of the turn") {
+TEST_CASE("definitions in later rings are awaited until the end of the poll iteration") {
   Rig rig;
   rig.correlator.on_source(3, kPid + 7, "late");
   GpuOp op = Rig::kernel(1);
@@ -97,7 +97,7 @@ TEST_CASE("what a ring further on defines is waited for until the end of the tur
   op.device = 2;
   rig.correlator.on_gpu_op(op);
   CHECK(rig.take().rows.empty());
-  rig.correlator.on_device(3, 2, 9, 8);  // and its names still later
+  rig.correlator.on_device(3, 2, 9, 8);  // its names come later still
   rig.correlator.on_name(3, 1, "k");
   rig.correlator.on_name(3, 9, "H200");
   rig.correlator.on_name(3, 8, "GPU-1");
@@ -109,7 +109,7 @@ TEST_CASE("what a ring further on defines is waited for until the end of the tur
   CHECK(rig.work(batch).device == batch.devices.front().id);
 }
 
-TEST_CASE("every piece of work of a launch has the launch's stack") {
+TEST_CASE("every work item of a launch has the launch's stack") {
   Rig rig;
   rig.stack(77);
   rig.launch(1, 77);
@@ -124,7 +124,7 @@ TEST_CASE("every piece of work of a launch has the launch's stack") {
   CHECK(batch.rows.front().second.count == 3);
 }
 
-TEST_CASE("a launch with another process's source id is not believed") {
+TEST_CASE("a launch with the source id of another process is rejected") {
   Rig rig;
   rig.stack(77);
   rig.correlator.on_launch_stack({.source = 1, .correlation = 1, .stack = 77, .time_ns = 1, .pid = kPid + 1, .tid = 5});
@@ -133,7 +133,7 @@ TEST_CASE("a launch with another process's source id is not believed") {
   CHECK(rig.work(rig.take()).stack == 0);
 }
 
-TEST_CASE("a stack whose frames were lost is no stack") {
+TEST_CASE("a stack whose frames were lost counts as no stack") {
   Rig rig;
   rig.launch(1, 4711);
   rig.correlator.on_gpu_op(Rig::kernel(1, 10));
@@ -143,12 +143,13 @@ TEST_CASE("a stack whose frames were lost is no stack") {
   CHECK(rig.correlator.totals().with_stack == 0);
 }
 
-TEST_CASE("work falls into the slice in which it ended") {
+TEST_CASE("work belongs to the slice in which it ended") {
   Rig rig;
   for (uint64_t id = 1; id <= 3; ++id) {
     rig.launch(id, 0);
   }
-  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 900));  // before the session's start: a clock that is off must not wrap
+  rig.correlator.on_gpu_op(
+      Rig::kernel(1, 10, 900));  // before the start of the session: the difference must not wrap around
   rig.correlator.on_gpu_op(Rig::kernel(2, 10, 1'000'999));
   rig.correlator.on_gpu_op(Rig::kernel(3, 10, 1'001'000));
   std::vector<uint64_t> slices;
@@ -159,7 +160,7 @@ TEST_CASE("work falls into the slice in which it ended") {
   CHECK(slices == std::vector<uint64_t>{0, 1});
 }
 
-TEST_CASE("counters only grow") {
+TEST_CASE("decreasing counters are ignored") {
   Rig rig;
   Counters counters;
   counters.launches = 10;
@@ -180,7 +181,7 @@ TEST_CASE("counters only grow") {
   CHECK(batch.losses.size() == 2);
 }
 
-TEST_CASE("launches without GPU times are counted per stack, while recording is on") {
+TEST_CASE("launches without GPU times are counted per stack while recording is on") {
   Rig rig({.attach_pid = kPid});
   rig.stack(77);
   const gpuprof::record::LaunchStack launch{.stack = 77, .time_ns = 5000, .pid = kPid, .tid = 5};
@@ -195,12 +196,12 @@ TEST_CASE("launches without GPU times are counted per stack, while recording is 
   CHECK(batch.rows.front().second.count == 2);
 }
 
-TEST_CASE("the end of one process does not hurry the work of another") {
+TEST_CASE("the end of one process does not flush pending work of another") {
   Rig rig;
   rig.open(2, kPid + 1);
   rig.stack(77);
   rig.launch(9, 77);
-  rig.correlator.on_gpu_op(Rig::kernel(1, 10));  // its launch has not come yet
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10));  // its launch is still pending
   rig.correlator.on_source_end(2);
   rig.launch(1, 77);
   rig.correlator.settle();
@@ -209,7 +210,7 @@ TEST_CASE("the end of one process does not hurry the work of another") {
   CHECK(rig.work(batch).stack == 77);
 }
 
-TEST_CASE("a process that has ended leaves nothing behind") {
+TEST_CASE("an ended process leaves no state behind") {
   Rig rig;
   rig.stack(77);
   rig.launch(1, 77);
@@ -219,7 +220,7 @@ TEST_CASE("a process that has ended leaves nothing behind") {
   CHECK(rig.take().ended.size() == 1);
 }
 
-TEST_CASE("stacks and launches of strangers are not taken in") {
+TEST_CASE("stacks and launches of unknown processes are ignored") {
   Correlator correlator({.start_ns = 1000, .interval_ns = 1'000'000, .counted_functions = {"f"}, .attach_pid = 0});
   correlator.open_window(1000);
   correlator.on_stack(77, kPid, kStack, 0, 0);
@@ -229,7 +230,7 @@ TEST_CASE("stacks and launches of strangers are not taken in") {
   CHECK(batch.processes.empty());
 }
 
-TEST_CASE("a device is the same in every process by its uuid, whatever number it has there") {
+TEST_CASE("devices with equal UUIDs are one device, whatever their index in each process") {
   Rig rig;
   (void)rig.take();
   const auto device = [&](uint32_t source, uint32_t index, const char* name, const char* uuid) {

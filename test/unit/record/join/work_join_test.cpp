@@ -1,5 +1,5 @@
-// What is not an ordinary launch: unsampled ones, host calls, ranges, many streams and threads, the timeline, latency
-// and the numbers by which a profile can be trusted.
+// Tests unusual launches: unsampled launches, host calls, ranges, many streams and threads, the timeline, latency, and
+// the coverage counters.
 
 #include "catch.h"
 #include "join_rig.h"
@@ -45,7 +45,7 @@ HostOp sync(uint64_t id, uint64_t start, uint64_t end) {
 
 }  // namespace
 
-TEST_CASE("launches == matched + captured + failed + without_record, whatever happens") {
+TEST_CASE("launches == matched + captured + failed + without_record always holds") {
   Rig rig;
   rig.stack(77);
   Counters seen = counters(10);
@@ -84,7 +84,7 @@ TEST_CASE("launches == matched + captured + failed + without_record, whatever ha
   CHECK(sums["without_stack"] == 3);
 }
 
-TEST_CASE("the identity holds against a target that lies") {
+TEST_CASE("the coverage identity holds for a target that sends false counters") {
   Rig rig;
   rig.stack(77);
   Counters lies = counters(3);
@@ -102,7 +102,7 @@ TEST_CASE("the identity holds against a target that lies") {
   CHECK(sums["unsampled"] <= sums["launches"]);
 }
 
-TEST_CASE("counters of targets that lie fit into 64 bits together") {
+TEST_CASE("false counters of targets sum up to at most 64 bits") {
   Rig rig;
   Counters lies = counters(UINT64_MAX);
   lies.lost[GPUPROF_LOSS_RING_FULL] = UINT64_MAX;
@@ -115,7 +115,7 @@ TEST_CASE("counters of targets that lie fit into 64 bits together") {
   CHECK(totals.lost_in_all() < uint64_t{1} << 50);
 }
 
-TEST_CASE("work whose name never comes is there without it, and is counted") {
+TEST_CASE("work whose name never arrives is counted and shown without it") {
   Rig rig;
   rig.stack(77);
   rig.launch(1, 77);
@@ -128,8 +128,8 @@ TEST_CASE("work whose name never comes is there without it, and is counted") {
   CHECK(rig.correlator.totals().lost.at("late_name") == 1);
 }
 
-TEST_CASE("work of a launch that nobody has seen matches nothing") {
-  Rig rig;  // before the library was brought in, say
+TEST_CASE("work of an unknown launch does not count as matched") {
+  Rig rig;  // for example, launched before the library was injected
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.on_gpu_op(Rig::kernel(2));
   auto sums = coverage(finish(rig));
@@ -138,7 +138,7 @@ TEST_CASE("work of a launch that nobody has seen matches nothing") {
   CHECK(sums["without_launch"] == 2);
 }
 
-TEST_CASE("coverage is per process, told when one ends") {
+TEST_CASE("coverage is counted per process and written when the process ends") {
   Rig rig;
   rig.stack(77);
   rig.correlator.on_counters(1, counters(1));
@@ -152,12 +152,12 @@ TEST_CASE("coverage is per process, told when one ends") {
   CHECK(rig.correlator.totals().launches == 1);
 }
 
-TEST_CASE("a correlation id that comes round again is a new launch") {
+TEST_CASE("a correlation id that is reused is a new launch") {
   Rig rig;
   rig.stack(77);
   rig.stack(78);
   rig.correlator.on_counters(1, counters(2));
-  rig.launch(1, 77, 5000);  // of which nothing ever came
+  rig.launch(1, 77, 5000);  // a launch without any work
   rig.launch(1, 78, 9000);
   rig.correlator.on_gpu_op(Rig::kernel(1));
   const Batch batch = rig.take();
@@ -167,7 +167,7 @@ TEST_CASE("a correlation id that comes round again is a new launch") {
   CHECK(sums["without_record"] == 1);
 }
 
-TEST_CASE("a launch that got no stack by choice is no loss, and needs no wait") {
+TEST_CASE("an unsampled launch is not a loss, and its work does not wait") {
   Rig rig;
   rig.stack(77);
   rig.correlator.on_thread(kPid, 5, "worker");
@@ -194,7 +194,7 @@ TEST_CASE("a launch that got no stack by choice is no loss, and needs no wait") 
   CHECK(sums["without_launch"] == 0);
 }
 
-TEST_CASE("host calls have rows of their own, and are part of no sum of GPU time") {
+TEST_CASE("host calls have their own rows and are not part of GPU time") {
   Rig rig;
   rig.stack(77);
   rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
@@ -225,7 +225,7 @@ TEST_CASE("host calls have rows of their own, and are part of no sum of GPU time
   CHECK(coverage(finish(rig)).empty());
 }
 
-TEST_CASE("a host call whose stack was lost is still told of") {
+TEST_CASE("a host call whose stack was lost is still recorded") {
   Rig rig;
   rig.stack(77);
   rig.launch(GPUPROF_CORRELATION_HOST | 1, 77);
@@ -238,7 +238,7 @@ TEST_CASE("a host call whose stack was lost is still told of") {
   CHECK(rig.work(batch).tid == 5);
 }
 
-TEST_CASE("a launch and a host call may have the same number") {
+TEST_CASE("a launch and a host call may have equal numbers") {
   Rig rig;
   rig.stack(77);
   rig.stack(78);
@@ -251,12 +251,12 @@ TEST_CASE("a launch and a host call may have the same number") {
   CHECK(rig.rows(batch, profile::Op::sync).front().first.stack == 78);
 }
 
-TEST_CASE("ranges are paths, the same in every process") {
+TEST_CASE("ranges are paths, and equal paths of all processes are one") {
   Rig rig;
   rig.open(2, kPid + 1);
   rig.stack(77);
   for (const uint32_t source : {1u, 2u}) {
-    const uint32_t base = source * 10;  // other numbers in each
+    const uint32_t base = source * 10;  // different numbers in each source
     rig.correlator.on_name(source, 3, "epoch");
     rig.correlator.on_name(source, 4, "step");
     rig.correlator.on_name(source, 5, "torch");
@@ -280,7 +280,7 @@ TEST_CASE("ranges are paths, the same in every process") {
   }
 }
 
-TEST_CASE("a range that is told of later in the turn is waited for") {
+TEST_CASE("a range that arrives later in the poll iteration is awaited") {
   Rig rig;
   rig.stack(77);
   rig.launch(1, 77, 5000, 11);
@@ -296,7 +296,7 @@ TEST_CASE("a range that is told of later in the turn is waited for") {
   CHECK(rig.work(batch).range == batch.ranges[1].id);
 }
 
-TEST_CASE("streams and threads beyond a number are together") {
+TEST_CASE("streams and threads beyond a limit share one entry") {
   Rig rig;
   rig.stack(77);
   constexpr uint64_t kMany = 3 * WorkSet::kMaxStreams;
@@ -325,7 +325,7 @@ TEST_CASE("streams and threads beyond a number are together") {
   CHECK(rig.take().rows.size() <= WorkSet::kMaxThreads + 1);
 }
 
-TEST_CASE("latency: the phases of a launch, without those of graph nodes and those out of order") {
+TEST_CASE("latency has the phases of launches, except graph nodes and times out of order") {
   Rig rig({.latency = true});
   rig.stack(77);
   const auto run = [&](uint64_t id, uint64_t call, uint64_t queued, uint64_t submitted, uint64_t node) {
@@ -337,7 +337,7 @@ TEST_CASE("latency: the phases of a launch, without those of graph nodes and tho
     rig.correlator.on_gpu_op(op);
   };
   run(1, 5000, 6000, 9000, 0);
-  run(2, 5000, 4000, 9000, 0);  // queued before the call: only from call to start
+  run(2, 5000, 4000, 9000, 0);  // queued before the call: only the phase from call to start is valid
   run(3, 5000, 6000, 9000, 1);
   rig.correlator.settle();
   const Batch batch = rig.take();
@@ -376,13 +376,13 @@ TEST_CASE("the timeline has every event, call and range") {
   CHECK(batch.events[0].correlation == 1);
   CHECK(batch.events[0].end_ns == 10'000);
   REQUIRE(batch.calls.size() == 1);
-  CHECK(rig.told(batch.calls[0].stack) == 77);  // though its work came first
+  CHECK(rig.told(batch.calls[0].stack) == 77);  // although its work came first
   CHECK(rig.names.at(index(batch.calls[0].call.function)) == "cudaStreamSynchronize");
   REQUIRE(batch.spans.size() == 1);
   CHECK(batch.spans[0].range == batch.ranges.at(0).id);
 }
 
-TEST_CASE("without --timeline nothing is kept of single events") {
+TEST_CASE("without --timeline no single events are kept") {
   Rig rig;
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.on_call(1, {.correlation = 1, .start_ns = 1, .end_ns = 2});
@@ -392,7 +392,7 @@ TEST_CASE("without --timeline nothing is kept of single events") {
   CHECK((batch.events.empty() && batch.calls.empty() && batch.spans.empty()));
 }
 
-TEST_CASE("busy and idle time make up the window; a wait is charged for what it covers") {
+TEST_CASE("busy and idle time add up to the window, and a wait is charged for the idle time it covers") {
   Rig rig;
   rig.stack(77);
   rig.launch(1, 77);
@@ -419,7 +419,7 @@ TEST_CASE("busy and idle time make up the window; a wait is charged for what it 
   CHECK(busy + idle == batch.windows[0].end_ns - batch.windows[0].start_ns);
 }
 
-TEST_CASE("the sweep waits for a launch whose work is still to come") {
+TEST_CASE("the sweep waits for a launch whose work is pending") {
   constexpr uint64_t kSecond = 1'000'000'000;
   Rig rig;
   rig.stack(77);
@@ -438,7 +438,7 @@ TEST_CASE("the sweep waits for a launch whose work is still to come") {
   const Batch batch = rig.take();
   CHECK(batch.shares.size() >= 1);
   CHECK(rig.correlator.late_ns() == 0);
-  // One of which nothing ever comes holds it back for a minute.
+  // A launch without any work delays the sweep for one minute.
   rig.launch(3, 77, 111 * kSecond);
   rig.launch(4, 77, 112 * kSecond);
   rig.correlator.on_gpu_op(Rig::kernel(4, 10, 113 * kSecond));
@@ -450,7 +450,7 @@ TEST_CASE("the sweep waits for a launch whose work is still to come") {
   CHECK(rig.take().shares.size() == 1);
 }
 
-TEST_CASE("a clock that is ahead of ours is not swept") {
+TEST_CASE("GPU times ahead of the recorder's clock are not swept") {
   Rig rig;
   rig.correlator.on_gpu_op(Rig::kernel(1, 30, uint64_t{1} << 60));
   rig.correlator.settle(true);
@@ -458,12 +458,12 @@ TEST_CASE("a clock that is ahead of ours is not swept") {
   CHECK(rig.correlator.late_ns() == 30);
 }
 
-TEST_CASE("work of launches made while recording was off is none of the recording's") {
+TEST_CASE("work launched while recording was off is not recorded") {
   Rig rig;
   rig.stack(77);
   rig.launch(1, 77);
   rig.correlator.close_window(20'000);
-  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 30'000));  // launched before
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 30'000));  // launched before recording went off
   rig.correlator.on_gpu_op(Rig::kernel(2, 10, 40'000));
   rig.correlator.open_window(50'000);
   rig.correlator.on_gpu_op(Rig::kernel(3, 10, 60'000));  // launched before, but runs in the window
@@ -473,7 +473,7 @@ TEST_CASE("work of launches made while recording was off is none of the recordin
   CHECK(sum_ns(rig.take()) == 20);
 }
 
-TEST_CASE("sums that a target makes up stay within 64 bits") {
+TEST_CASE("sums of invented values stay within 64 bits") {
   Rig rig({.latency = true});
   constexpr uint64_t kLong = uint64_t{1} << 50;
   rig.correlator.settle();

@@ -1,4 +1,4 @@
-// The sums that `record --top` shows, as far as the session has memory for them.
+// Tests the sums that `record --top` shows, within the memory of the session.
 
 #include "record/live/live_sums.h"
 
@@ -25,7 +25,7 @@ class View : public LiveView {
   }
 };
 
-// One more kernel of that name, as a profile has it.
+// Defines a kernel with this name, as a profile does.
 void define(LiveSums& sums, uint32_t id, const std::string& name) {
   sums.add(profile::String{.id = profile::StringId{id}, .value = name});
   profile::Work work;
@@ -45,7 +45,7 @@ void ran(LiveSums& sums, uint32_t id, uint64_t ns) {
 
 }  // namespace
 
-TEST_CASE("a limited session's live view keeps summing what it knows, and learns nothing new") {
+TEST_CASE("at the memory limit the live view keeps summing known kernels and ignores new ones") {
   const View view;
   uint64_t used = 0;
   const auto memory = std::make_shared<MemoryBudget>([&used] { return used; });
@@ -65,12 +65,12 @@ TEST_CASE("a limited session's live view keeps summing what it knows, and learns
   CHECK(state.gpu_ns == 20);
 }
 
-TEST_CASE("what a live view keeps makes the session look at its memory") {
+TEST_CASE("memory that a live view keeps makes the session measure its memory") {
   const View view;
   uint64_t used = 0;
   const auto memory = std::make_shared<MemoryBudget>([&used] { return used; });
   LiveSums sums(view, memory);
-  used = MemoryBudget::kLimit;  // nobody has looked since
+  used = MemoryBudget::kLimit;  // not measured since
   CHECK_FALSE(memory->is_limited());
   const std::string name(MemoryBudget::kLookBytes, 'n');
   define(sums, 1, name);

@@ -13,7 +13,7 @@ using gpuprof::record::descends_from;
 using gpuprof::record::parent_of;
 using gpuprof::record::parse_parent;
 
-TEST_CASE("the parent stands after the name, whatever that holds") {
+TEST_CASE("the parent pid is parsed after any process name") {
   CHECK(parse_parent("12 (sh) S 7 12 12") == 7);
   CHECK(parse_parent("12 (a) S 1 (b)) R 9 12 12") == 9);
   CHECK(parse_parent("12 (x\n) S 3 4") == 3);
@@ -23,7 +23,7 @@ TEST_CASE("the parent stands after the name, whatever that holds") {
   }
 }
 
-TEST_CASE("a process descends from those that started it, and from itself") {
+TEST_CASE("a process descends from its ancestors and from itself") {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
   const gpuprof::UniqueFd read_end(ends[0]);

@@ -1,4 +1,4 @@
-// Modules of GPU code and places in them: the same code is one, whoever has loaded it.
+// Tests that equal GPU modules and code locations are one, whichever source has loaded them.
 
 #include "record/process/code/gpu_code.h"
 
@@ -41,18 +41,18 @@ GpuPlace place(uint32_t id, uint64_t offset = 16) {
 
 }  // namespace
 
-TEST_CASE("a module is told by its hash, and by its name where it has none") {
+TEST_CASE("a module is identified by its hash, or by its name if it has no hash") {
   Tables t;
   t.code.add(t.first, GpuModule{.id = 1, .name = "a.cubin", .hash = "aa"});
   t.code.add(t.second, GpuModule{.id = 9, .name = "copy of a", .hash = "aa"});
   t.code.add(t.first, GpuModule{.id = 2, .name = "b.cubin"});
   t.code.add(t.second, GpuModule{.id = 1, .name = "b.cubin"});
-  t.code.add(t.second, GpuModule{.id = 2, .name = "aa"});  // a name is no hash
+  t.code.add(t.second, GpuModule{.id = 2, .name = "aa"});  // a name is not a hash
   CHECK(t.first.module(1) == t.second.module(9));
   CHECK(t.first.module(2) == t.second.module(1));
   CHECK(t.second.module(2) != t.first.module(1));
   CHECK(index(t.first.module(77)) == 0);
-  t.code.add(t.first, GpuModule{.id = 3});  // it could be any
+  t.code.add(t.first, GpuModule{.id = 3});  // without name and hash the module is unknown
   CHECK(index(t.first.module(3)) == 0);
   const Batch batch = t.take();
   REQUIRE(batch.gpu_modules.size() == 3);
@@ -61,7 +61,7 @@ TEST_CASE("a module is told by its hash, and by its name where it has none") {
   CHECK(t.take().gpu_modules.empty());
 }
 
-TEST_CASE("a place is one where module, function, offset, instruction and lines are the same") {
+TEST_CASE("equal module, function, offset, instruction and lines make one code location") {
   Tables t;
   t.code.add(t.first, GpuModule{.id = 1, .name = "a.cubin", .hash = "aa"});
   t.code.add(t.second, GpuModule{.id = 1, .name = "a.cubin", .hash = "aa"});
@@ -81,7 +81,7 @@ TEST_CASE("a place is one where module, function, offset, instruction and lines 
   other.function = "reduce";
   t.code.add(t.first, other);
   other = place(6);
-  other.module = 4711;  // none that is known
+  other.module = 4711;  // unknown module
   t.code.add(t.first, other);
   const Batch batch = t.take();
   REQUIRE(batch.gpu_places.size() == 6);
@@ -94,7 +94,7 @@ TEST_CASE("a place is one where module, function, offset, instruction and lines 
   CHECK(index(batch.gpu_places[5].module) == 0);
 }
 
-TEST_CASE("the first definition of a number holds, and 0 is none") {
+TEST_CASE("the first definition of an id is used, and 0 means none") {
   Tables t;
   t.code.add(t.first, GpuModule{.id = 1, .name = "a", .hash = "aa"});
   const auto module = t.first.module(1);
@@ -111,7 +111,7 @@ TEST_CASE("the first definition of a number holds, and 0 is none") {
   CHECK(batch.gpu_places.size() == 1);
 }
 
-TEST_CASE("a place has no more lines than a profile may hold") {
+TEST_CASE("a code location has no more lines than a profile may hold") {
   Tables t;
   const std::vector<GpuFrame> deep(gpuprof::profile::kMostPlaceFrames + 5, GpuFrame{"f", "f.cu", 1});
   GpuPlace made = place(1);
@@ -120,7 +120,7 @@ TEST_CASE("a place has no more lines than a profile may hold") {
   CHECK(t.take().gpu_places.at(0).lines.size() == gpuprof::profile::kMostPlaceFrames);
 }
 
-TEST_CASE("beyond the memory budget no new code is kept, and that is counted") {
+TEST_CASE("at the memory limit new code is dropped and counted") {
   uint64_t used = 0;
   MemoryBudget memory([&used] { return used; });
   NameTable names;
@@ -138,7 +138,7 @@ TEST_CASE("beyond the memory budget no new code is kept, and that is counted") {
   CHECK(memory.left_out() == 2);
 }
 
-TEST_CASE("only so many modules are kept, and what is left out is counted") {
+TEST_CASE("the number of modules is limited, and dropped ones are counted") {
   MemoryBudget memory([] { return uint64_t{0}; });
   NameTable names;
   GpuCode code(names, &memory);

@@ -30,7 +30,7 @@ void unmap(uint64_t address) {
 
 }  // namespace
 
-TEST_CASE("what has been unmapped stays known until something else takes its place") {
+TEST_CASE("an unmapped address stays known until another mapping replaces it") {
   ProcessTable processes;
   ProcessTable::Entry& self = processes.by_pid(static_cast<uint32_t>(::getpid()));
   const auto first = self.maps;
@@ -40,10 +40,10 @@ TEST_CASE("what has been unmapped stays known until something else takes its pla
   CHECK(first->find(library) == nullptr);
   CHECK(processes.know_mappings(self, std::vector<uint64_t>{library}));
   REQUIRE(self.maps->find(library) != nullptr);
-  CHECK(self.maps != first);  // which others may still read
+  CHECK(self.maps != first);  // other readers may still use the old view
   CHECK(first->find(library) == nullptr);
 
-  // Its place is kept free, but holds no code any more.
+  // The address range stays reserved, but contains no code.
   REQUIRE(::mprotect(reinterpret_cast<void*>(library), kBytes, PROT_NONE) == 0);  // NOLINT
   const uint64_t later = map_code(-1);
   CHECK(processes.know_mappings(self, std::vector<uint64_t>{later}));
@@ -51,7 +51,7 @@ TEST_CASE("what has been unmapped stays known until something else takes its pla
   REQUIRE(self.maps->find(library) != nullptr);
   CHECK(self.maps->find(library)->file != nullptr);
 
-  // Something else, at an address that is known: seen at the next look.
+  // Another mapping at a known address is found by the next periodic check.
   map_code(-1, reinterpret_cast<void*>(library));  // NOLINT
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   CHECK(processes.know_mappings(self, std::vector<uint64_t>{library}));
@@ -62,7 +62,7 @@ TEST_CASE("what has been unmapped stays known until something else takes its pla
   }
 }
 
-TEST_CASE("an address is in the file that lay there when its stack was walked") {
+TEST_CASE("an address is looked up in the file that was mapped when the stack was walked") {
   ProcessTable processes;
   ProcessTable::Entry& self = processes.by_pid(static_cast<uint32_t>(::getpid()));
   const UniqueFd first(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));

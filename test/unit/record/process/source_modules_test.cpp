@@ -1,4 +1,4 @@
-// What lay at an address when a stack was taken, and what lies there now.
+// Tests which file was mapped at an address when a stack was taken, even if another file is there now.
 
 #include "record/process/code/source_modules.h"
 
@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kModuleBytes = 3 * kPage;
 
-// Two files, of which one is mapped from its second page on where both have been.
+// Creates two files. map() maps one of them from its second page on, always at the same address.
 struct Files {
   Files() {
     std::string text = (std::filesystem::temp_directory_path() / "gpuprof_modules_XXXXXX").string();
@@ -57,7 +57,7 @@ struct Files {
   }
   [[nodiscard]] uint64_t start() const { return reinterpret_cast<uint64_t>(place); }
 
-  // What a process would say of the file that consists of `what`.
+  // Builds the module record that a process would send for the file that consists of `what`.
   [[nodiscard]] Module module(uint32_t number, const std::string& its_path, char what) {
     mark.offset = 100;
     mark.bytes.fill(static_cast<std::byte>(what));
@@ -101,15 +101,15 @@ struct Two {
 
 }  // namespace
 
-TEST_CASE("a file that is still mapped is what the kernel says") {
+TEST_CASE("a file that is still mapped needs no replacement mapping") {
   Two two;
   CHECK(two.over(1, two.word).empty());
-  CHECK(two.over(7, two.word).empty());  // nothing is known of it
+  CHECK(two.over(7, two.word).empty());  // module 7 is unknown
   std::filesystem::remove(two.files.path("a"));
   CHECK(two.over(1, two.word).empty());
 }
 
-TEST_CASE("a file whose place another one has taken is found by its path") {
+TEST_CASE("a file whose address another file has taken is found by its path") {
   Two two;
   const MappingsOver over = two.over(2, two.word);
   REQUIRE(over.size() == 1);
@@ -118,25 +118,25 @@ TEST_CASE("a file whose place another one has taken is found by its path") {
   REQUIRE(over[0]->file != nullptr);
   CHECK(over[0]->file->path == two.files.path("b"));
   CHECK(static_cast<bool>(over[0]->file->fd));
-  CHECK(two.over(2, two.word)[0] == over[0]);  // one for all its stacks
-  // Of another part of the stack:
+  CHECK(two.over(2, two.word)[0] == over[0]);  // one mapping for all stacks
+  // For other words of the stack:
   CHECK(two.over(2, two.files.start() + 2 * kPage).empty());
   CHECK(two.over(2, GPUPROF_WORD_PYTHON | two.word).empty());
 }
 
-TEST_CASE("a file that has been replaced is not taken for what it was") {
+TEST_CASE("a file that was replaced on disk is not used") {
   Two two;
-  SECTION("by another one") {
+  SECTION("replaced by another file") {
     Files::write(two.files.path("b"), 'c');
   }
-  SECTION("by nothing") {
+  SECTION("deleted") {
     std::filesystem::remove(two.files.path("b"));
   }
-  SECTION("by what is no file") {
+  SECTION("replaced by a pipe") {
     std::filesystem::remove(two.files.path("b"));
     REQUIRE(::mkfifo(two.files.path("b").c_str(), 0600) == 0);
   }
-  SECTION("by a shorter one") {
+  SECTION("truncated") {
     std::filesystem::resize_file(two.files.path("b"), 101);
   }
   const MappingsOver over = two.over(2, two.word);
@@ -146,7 +146,7 @@ TEST_CASE("a file that has been replaced is not taken for what it was") {
   CHECK_FALSE(static_cast<bool>(over[0]->file->fd));
 }
 
-TEST_CASE("a file that was seen mapped once is known after it is gone") {
+TEST_CASE("a file that was once seen mapped is known after it is deleted") {
   Two two;
   CHECK(two.over(1, two.word).empty());
   std::filesystem::remove(two.files.path("a"));
@@ -165,7 +165,7 @@ TEST_CASE("another part of the right file is not the right mapping") {
   CHECK(two.over(3, two.word).size() == 1);
 }
 
-TEST_CASE("a module without anything to know it by has no file, and a number is given once") {
+TEST_CASE("a module without marks has no file, and a module id is defined once") {
   Two two;
   const std::string path = two.files.path("a");
   Module bare = two.files.module(3, path, 'a');
@@ -178,7 +178,7 @@ TEST_CASE("a module without anything to know it by has no file, and a number is 
   CHECK(two.over(1, two.word).empty());
 }
 
-TEST_CASE("a stack is handed on with what lay at its addresses") {
+TEST_CASE("a stack is emitted with the mappings at its addresses") {
   gpuprof::test::Rig rig({.stacks_from_sources = true});
   Files files;
   files.map("a");
@@ -197,11 +197,11 @@ TEST_CASE("a stack is handed on with what lay at its addresses") {
   CHECK(batch.stacks[1].over[0]->file->path == files.path("b"));
 }
 
-TEST_CASE("a source that says that its mappings have changed has them read again, but not at any rate") {
+TEST_CASE("a source's mapping change causes a new read, but at a limited rate") {
   gpuprof::test::Rig rig;
-  rig.correlator.on_mappings(99);  // of no source
+  rig.correlator.on_mappings(99);  // unknown source
   Files files;
-  bool too_soon = false;  // as far as this process was not kept waiting
+  bool too_soon = false;  // valid if this process was not delayed
   for (int i = 0; i < 100 && !too_soon; ++i) {
     ::usleep(120'000);
     const uint64_t begin = gpuprof::monotonic_ns();

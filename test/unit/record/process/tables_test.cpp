@@ -1,4 +1,4 @@
-// The small parts: names, ranks, histograms, works, the recording switch.
+// Tests small tables: names, ranks, histograms, works, the recording switch.
 
 #include "catch.h"
 #include "profile/latency_bucket.h"
@@ -15,7 +15,7 @@ using gpuprof::record::NameTable;
 using gpuprof::record::rank_of;
 using gpuprof::record::RecordingSwitch;
 
-TEST_CASE("the rank is the launcher's, the most specific one first") {
+TEST_CASE("the rank comes from the most specific launcher variable") {
   CHECK(rank_of("A=1\0RANK=3\0B=2\0"sv) == "3");
   CHECK(rank_of("SLURM_PROCID=0\0RANK=3\0"sv) == "3");
   CHECK(rank_of("SLURM_PROCID=12"sv) == "12");
@@ -29,7 +29,7 @@ TEST_CASE("the rank is the launcher's, the most specific one first") {
   CHECK_FALSE(is_rank("1;2"));
 }
 
-TEST_CASE("names are told once; beyond a number of bytes they are together") {
+TEST_CASE("names are sent once, and names beyond a limit of bytes share one entry") {
   NameTable names(1000);
   CHECK(names.intern("") == 0);
   const auto first = names.intern("a");
@@ -46,7 +46,7 @@ TEST_CASE("names are told once; beyond a number of bytes they are together") {
   CHECK(names.take_new().size() < 10);
 }
 
-TEST_CASE("histograms hold what fell into each bucket, in order") {
+TEST_CASE("histograms hold the values of each bucket in order") {
   Histogram histogram;
   for (const uint64_t ns : {1000u, 3u, 1000u, 1001u, 5'000'000u}) {
     histogram.add(ns);
@@ -68,7 +68,7 @@ TEST_CASE("recording is on from the start to the end") {
   CHECK_FALSE(recording.expired());
 }
 
-TEST_CASE("a delay, then a duration") {
+TEST_CASE("recording begins after a delay and lasts for a duration") {
   RecordingSwitch recording({.delay_ns = 50, .duration_ns = 200}, 100);
   CHECK_FALSE(recording.on());
   CHECK_FALSE(recording.update(149));
@@ -81,7 +81,7 @@ TEST_CASE("a delay, then a duration") {
   CHECK_FALSE(recording.update(1000));
 }
 
-TEST_CASE("a duration that begins late is whole") {
+TEST_CASE("a duration that begins late is complete") {
   RecordingSwitch recording({.delay_ns = 50, .duration_ns = 200}, 100);
   CHECK(recording.update(1000));
   CHECK_FALSE(recording.update(1199));
@@ -89,7 +89,7 @@ TEST_CASE("a duration that begins late is whole") {
   CHECK(recording.expired());
 }
 
-TEST_CASE("signals switch whatever the delay says, and each switching on lasts for the duration") {
+TEST_CASE("signals override the delay, and each switching on lasts for the duration") {
   RecordingSwitch recording({.duration_ns = 200, .paused = true}, 100);
   CHECK_FALSE(recording.on());
   CHECK_FALSE(recording.update(10'000));

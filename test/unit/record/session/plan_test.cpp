@@ -9,7 +9,7 @@ using gpuprof::record::plan_join;
 using gpuprof::record::SessionOptions;
 using gpuprof::record::StackSetup;
 
-TEST_CASE("a recording without options has targets launch and record, without stacks or code") {
+TEST_CASE("by default targets record launches, without stacks or code") {
   const ChannelOptions channel = plan_channel({}, {}, {});
   CHECK(channel.launch_records);
   CHECK(channel.enabled);
@@ -22,7 +22,7 @@ TEST_CASE("a recording without options has targets launch and record, without st
   CHECK(join.attach_pid == 0);
 }
 
-TEST_CASE("what is wanted of kernels reaches targets and the join, with their code") {
+TEST_CASE("sampling options reach targets and the join, with a request for GPU code") {
   SessionOptions options;
   options.sampling.samples = true;
   options.sampling.period = 4096;
@@ -37,7 +37,7 @@ TEST_CASE("what is wanted of kernels reaches targets and the join, with their co
   CHECK(plan_channel(options, {}, {}).code.session_bytes > 0);
 }
 
-TEST_CASE("a recording that begins later begins switched off") {
+TEST_CASE("a recording with a delay or a pause begins switched off") {
   SessionOptions options;
   options.recording.delay_ns = 1;
   CHECK_FALSE(plan_channel(options, {}, {}).enabled);
@@ -45,7 +45,7 @@ TEST_CASE("a recording that begins later begins switched off") {
   CHECK_FALSE(plan_channel(options, {}, {}).enabled);
 }
 
-TEST_CASE("stacks that processes walk themselves are asked of them") {
+TEST_CASE("targets are asked to walk their own stacks if the setup requires it") {
   StackSetup stacks;
   stacks.in_process = true;
   SessionOptions options;

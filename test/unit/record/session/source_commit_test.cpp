@@ -39,7 +39,7 @@ class Folder {
   std::string path_;
 };
 
-TEST_CASE("what the user says goes before the CI, and the CI before git") {
+TEST_CASE("the option for the commit precedes CI variables, which precede git") {
   const Folder folder;
   folder.write(".git/HEAD", kFirst + "\n");
   const auto ci = [](const char* name) { return std::string(name) == "CI_COMMIT_SHA" ? "of-gitlab" : ""; };
@@ -49,11 +49,11 @@ TEST_CASE("what the user says goes before the CI, and the CI before git") {
   CHECK(source_commit("none", ci, folder / "").empty());
 }
 
-TEST_CASE("packed-refs that are too large say nothing, and no part of a name") {
+TEST_CASE("a packed-refs file that is too large is ignored, also at a cut line") {
   const Folder folder;
   folder.write(".git/HEAD", "ref: refs/heads/main\n");
   const std::string line = kFirst + " refs/heads/another\n";
-  const size_t most = size_t{16} << 20U;  // of the file
+  const size_t most = size_t{16} << 20U;  // the largest file that is read
   const std::string last = kSecondCommit + " refs/heads/main";
   std::string text;
   while (text.size() + line.size() + 1 + last.size() <= most) {
@@ -62,11 +62,11 @@ TEST_CASE("packed-refs that are too large say nothing, and no part of a name") {
   folder.write(".git/packed-refs", text + "\n" + last);
   CHECK(source_commit("", unset, folder / "") == kSecondCommit);
   text.resize(most - last.size() - 1, '#');
-  folder.write(".git/packed-refs", text + "\n" + last + "line\n");  // "mainline", cut behind "main"
+  folder.write(".git/packed-refs", text + "\n" + last + "line\n");  // the name is "mainline", cut after "main"
   CHECK(source_commit("", unset, folder / "").empty());
 }
 
-TEST_CASE("a branch is looked up in its file, then in packed-refs; from a folder below as well") {
+TEST_CASE("a branch is read from its file or from packed-refs, also from a subfolder") {
   const Folder folder;
   folder.write(".git/HEAD", "ref: refs/heads/main\n");
   folder.write(".git/packed-refs",
@@ -77,7 +77,7 @@ TEST_CASE("a branch is looked up in its file, then in packed-refs; from a folder
   CHECK(source_commit("", unset, folder / "src/deep") == kFirst);
 }
 
-TEST_CASE("the commit of a work tree is found by its link") {
+TEST_CASE("the commit of a linked work tree is found") {
   const Folder folder;
   folder.write("main/.git/worktrees/topic/HEAD", "ref: refs/heads/topic\n");
   folder.write("main/.git/worktrees/topic/commondir", "../..\n");
@@ -86,7 +86,7 @@ TEST_CASE("the commit of a work tree is found by its link") {
   CHECK(source_commit("", unset, folder / "topic") == kSecondCommit);
 }
 
-TEST_CASE("nothing but a commit comes out of a repository, and nothing there is waited for") {
+TEST_CASE("only a commit is read from a repository, and reading never blocks") {
   const Folder folder;
   folder.write(".git/HEAD", "root:x:0:0\n");
   CHECK(source_commit("", unset, folder / "").empty());

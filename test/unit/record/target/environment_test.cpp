@@ -23,21 +23,21 @@ std::string message_on(const std::string& variable) {
 
 }  // namespace
 
-TEST_CASE("variables that are as they should be, or not ours, are passed over in silence") {
+TEST_CASE("valid or unrelated variables cause no remarks") {
   CHECK(remarks_on({"HOME=/root", "GPUPROF_UNWIND_CACHE=", "GPUPROF_DEBUG_BPF=1", "GPUPROF_SOCKET=x", "GPUPROF_TOKEN=y",
                     "GPUPROF_UID=0", "GPUPROF_SOURCE=/src", "GPUPROF_EXAMPLE=/x", "GPUPROF_BUILD_DIR=b",
                     "GPUPROF_JOBS=2", "GPUPROF=", "GPUPROF_", "NO_EQUALS_SIGN"})
             .empty());
 }
 
-TEST_CASE("a misspelt variable is named with the one that was meant") {
+TEST_CASE("a misspelt variable is reported with the closest known one") {
   CHECK(message_on("GPUPROF_CUPTI_FLUSH=50").find("did you mean GPUPROF_CUPTI_FLUSH_MS?") != std::string::npos);
   CHECK(message_on("GPUPROF_FLUSH_MS=50").find("did you mean GPUPROF_CUPTI_FLUSH_MS?") != std::string::npos);
   CHECK(message_on("GPUPROF_CUPTY_PATH=/x").find("did you mean GPUPROF_CUPTI_PATH?") != std::string::npos);
   CHECK(message_on("GPUPROF_UNWIND_CACHES").find("did you mean GPUPROF_UNWIND_CACHE?") != std::string::npos);
 }
 
-TEST_CASE("values that would be passed over are said") {
+TEST_CASE("values that would be ignored are reported") {
   if (gpuprof::backend::make_all().size() < 2) {
     return;  // built without CUPTI
   }
@@ -51,7 +51,7 @@ TEST_CASE("values that would be passed over are said") {
   }
 }
 
-TEST_CASE("a libcupti that cannot be loaded is said, with the loader's reason") {
+TEST_CASE("a libcupti that cannot be loaded is reported with the loader's reason") {
   if (gpuprof::backend::make_all().size() < 2) {
     return;
   }
@@ -61,6 +61,6 @@ TEST_CASE("a libcupti that cannot be loaded is said, with the loader's reason") 
   CHECK(message_on("GPUPROF_CUPTI_PATH=" + folder.string()).find("passed over") != std::string::npos);
   std::ofstream(folder / "libcupti.so.13") << "no library";
   CHECK(message_on("GPUPROF_CUPTI_PATH=" + folder.string()).find("libcupti.so.13") != std::string::npos);
-  CHECK_FALSE(message_on("GPUPROF_CUPTI_PATH=/no/such/folder:libc.so.6").empty());  // a library, but not CUPTI
+  CHECK_FALSE(message_on("GPUPROF_CUPTI_PATH=/no/such/folder:libc.so.6").empty());  // a library other than CUPTI
   std::filesystem::remove_all(folder);
 }

@@ -18,7 +18,7 @@ using gpuprof::record::open_safe_folder;
 
 namespace {
 
-// A folder of our own in /tmp that everybody may pass.
+// Creates a folder in /tmp that every user may traverse.
 class Scratch {
  public:
   Scratch() {
@@ -41,7 +41,7 @@ class Scratch {
   std::string path_;
 };
 
-// TMPDIR for the time of a test.
+// Sets TMPDIR during a test.
 class Tmpdir {
  public:
   explicit Tmpdir(const std::string& path) {
@@ -69,7 +69,7 @@ size_t entries(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a folder is safe when nobody else can change the way to it") {
+TEST_CASE("a folder is safe if no other user can change its path") {
   const Scratch scratch;
   const std::string good = scratch.make("good", 0700);
   CHECK(why_not("/").empty());
@@ -87,7 +87,7 @@ TEST_CASE("a folder is safe when nobody else can change the way to it") {
   CHECK(why_not(scratch.path() + "/none") == "cannot open " + scratch.path() + "/none: No such file or directory");
   std::ofstream(scratch.path() + "/file") << "text";
   CHECK_FALSE(why_not(scratch.path() + "/file").empty());
-  // A link counts for what it leads to.
+  // A link is judged by its target.
   fs::create_symlink(open, scratch.path() + "/to-open");
   fs::create_symlink(good, scratch.path() + "/to-good");
   CHECK(why_not(scratch.path() + "/to-open") == open + " can be written to by other users");
@@ -98,7 +98,7 @@ TEST_CASE("a folder is safe when nobody else can change the way to it") {
   }
 }
 
-TEST_CASE("libraries are unpacked for every user and removed in the end") {
+TEST_CASE("libraries are unpacked for every user and removed at the end") {
   const Scratch scratch;
   const Tmpdir tmpdir(scratch.path());
   const std::vector<unsigned char> bytes(100000, 7);
@@ -108,7 +108,7 @@ TEST_CASE("libraries are unpacked for every user and removed in the end") {
     LibraryDir directory = std::move(*made);
     CHECK(directory.path().starts_with(scratch.path() + "/"));
     CHECK(directory.unpack({"libone.so", bytes}).ok());
-    CHECK_FALSE(directory.unpack({"libone.so", bytes}).ok());  // is there already
+    CHECK_FALSE(directory.unpack({"libone.so", bytes}).ok());  // exists already
     struct stat info {};
     CHECK(::stat((directory.path() + "/libone.so").c_str(), &info) == 0);
     CHECK((info.st_mode & 07777) == 0755);
@@ -119,7 +119,7 @@ TEST_CASE("libraries are unpacked for every user and removed in the end") {
   CHECK(entries(scratch.path()) == 0);
 }
 
-TEST_CASE("what no living recorder has locked is removed, and nothing else") {
+TEST_CASE("only folders that no live recorder has locked are removed") {
   const Scratch scratch;
   const Tmpdir tmpdir(scratch.path());
   const std::string stale = scratch.make("gpuprof-libraries-stale", 0711);

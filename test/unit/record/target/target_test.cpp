@@ -34,7 +34,7 @@ int wait_for(Target& target) {
 
 }  // namespace
 
-TEST_CASE("the status of the command comes back") {
+TEST_CASE("the status of the command is returned") {
   auto target = spawn({"sh", "-c", "test \"$GREETING\" = 'a value; with = everything' && exit 42"});
   REQUIRE(target.ok());
   const int status = wait_for(*target);

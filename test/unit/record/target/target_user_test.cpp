@@ -24,13 +24,13 @@ Variables sorted(Variables variables) {
 
 }  // namespace
 
-TEST_CASE("without a user the environment is ours") {
+TEST_CASE("without --user the target has the recorder's environment") {
   const auto variables = target_environment(kOurs, std::nullopt, false);
   CHECK(variables.size() == kOurs.size() - 1);
   CHECK(variables[5] == std::pair<std::string, std::string>("SECRET", "a=b"));
 }
 
-TEST_CASE("a user gets one of their own, and little of ours") {
+TEST_CASE("with --user the target has that user's environment and few of the recorder's variables") {
   CHECK(sorted(target_environment(kOurs, kAda, false)) ==
         Variables{{"CUDA_HOME", "/c"},
                   {"HOME", "/home/ada"},
@@ -43,14 +43,14 @@ TEST_CASE("a user gets one of their own, and little of ours") {
                   {"USER", "ada"}});
 }
 
-TEST_CASE("ours is kept where that is asked for, but for the user") {
+TEST_CASE("the recorder's environment is kept on request, except for the user's variables") {
   const auto variables = sorted(target_environment(kOurs, kAda, true));
   CHECK(variables.size() == kOurs.size() - 1);
   CHECK(std::count(variables.begin(), variables.end(), std::pair<std::string, std::string>("SECRET", "a=b")) == 1);
   CHECK(std::count(variables.begin(), variables.end(), std::pair<std::string, std::string>("USER", "ada")) == 1);
 }
 
-TEST_CASE("a user's target keeps what the backends say of their vendors' variables") {
+TEST_CASE("a user's target keeps the vendor variables that the backends declare") {
   for (const auto& backend : gpuprof::backend::make_all()) {
     for (const std::string_view beginning : backend->descriptor().vendor_variables) {
       const std::string name = std::string(beginning) + "X";

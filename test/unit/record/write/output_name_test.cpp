@@ -10,7 +10,7 @@
 using gpuprof::record::default_output;
 using gpuprof::record::expand_output_name;
 
-TEST_CASE("names of outputs") {
+TEST_CASE("placeholders in output names are expanded") {
   ::unsetenv("OMPI_COMM_WORLD_RANK");
   ::unsetenv("PMIX_RANK");
   ::unsetenv("PMI_RANK");
@@ -24,7 +24,7 @@ TEST_CASE("names of outputs") {
   ::unsetenv("SLURM_PROCID");
 }
 
-TEST_CASE("the default name has the rank where there are several") {
+TEST_CASE("the default name contains the rank if there are several ranks") {
   const char* const all[] = {"OMPI_COMM_WORLD_RANK",
                              "PMIX_RANK",
                              "PMI_RANK",
@@ -47,7 +47,7 @@ TEST_CASE("the default name has the rank where there are several") {
   ::setenv("PMI_SIZE", "2", 1);
   CHECK(default_output() == "gpuprof.%r.txt");
   ::unsetenv("PMI_SIZE");
-  ::setenv("PMI_RANK", "1", 1);  // whoever is not the first is not alone
+  ::setenv("PMI_RANK", "1", 1);  // a rank above 0 implies several ranks
   CHECK(default_output() == "gpuprof.%r.txt");
   ::setenv("PMI_RANK", "../1", 1);
   CHECK(default_output() == "gpuprof.txt");

@@ -1,4 +1,4 @@
-// From the correlator's batch to the lines of a file.
+// Tests the lines that a correlator's batches become.
 
 #include "record/write/profile_sink.h"
 
@@ -39,7 +39,7 @@ class ProfileFile {
   ProfileFile& operator=(const ProfileFile&) = delete;
   ~ProfileFile() { ::unlink(path_); }
   UniqueFd take() { return std::move(fd_); }
-  // The lines of a kind, without it.
+  // Returns the lines of a kind, without the keyword.
   [[nodiscard]] std::vector<std::string> lines(const std::string& kind) const {
     std::vector<std::string> found;
     std::ifstream in(path_);
@@ -62,7 +62,7 @@ size_t fields(const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("the kernel's part of a stack is a KSTACK, which other stacks share") {
+TEST_CASE("the kernel part of a stack is a KSTACK, which stacks may share") {
   ProfileFile file;
   ProfileSink sink(file.take(), {});
   Rig rig({.attach_pid = kPid});
@@ -81,7 +81,7 @@ TEST_CASE("the kernel's part of a stack is a KSTACK, which other stacks share") 
   sink.put(rig.take());
   REQUIRE(sink.finish().ok());
   CHECK(file.lines("KSTACK").size() == 1);
-  std::multiset<std::string> stacks;  // of the works
+  std::multiset<std::string> stacks;  // stack fields of the works
   for (const std::string& line : file.lines("WORK")) {
     std::vector<std::string> row;
     std::istringstream text(line);
@@ -93,7 +93,7 @@ TEST_CASE("the kernel's part of a stack is a KSTACK, which other stacks share") 
   CHECK(stacks == std::multiset<std::string>{"1 0", "1 1", "2 1"});
 }
 
-TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
+TEST_CASE("each measurement becomes lines that refer to one WORK") {
   ProfileFile file;
   ProfileSink sink(file.take(), {});
   Rig rig({.attach_pid = kPid, .timeline = true, .latency = true});
@@ -161,7 +161,7 @@ TEST_CASE("each thing that is measured becomes lines that refer to one WORK") {
   }
 }
 
-TEST_CASE("samples become lines after those of the code that they are of") {
+TEST_CASE("samples are written after the code that they refer to") {
   ProfileFile file;
   ProfileSink sink(file.take(), {});
   Rig rig;
@@ -200,10 +200,10 @@ TEST_CASE("samples become lines after those of the code that they are of") {
   CHECK(file.lines("GPU_PLACE") == Lines{"1;1;" + id("k()") + ";0x40;" + id("FADD\\x3b R1") + ";1;2"});
   CHECK(file.lines("SAMPLING") == Lines{"1;512;" + id("cycles")});
   CHECK(file.lines("EUSTALL") == Lines{"0;1;1;" + id("wait") + ";1;3;1"});
-  CHECK(file.lines("WORK").size() == 1);  // the sample's is that of its launch
+  CHECK(file.lines("WORK").size() == 1);  // the sample has the work of its launch
 }
 
-TEST_CASE("a stack of nothing but our own library is none, and said so at the end") {
+TEST_CASE("a stack with only frames of the injection library counts as without a stack") {
   ProfileFile file;
   ProfileSink sink(file.take(), gpuprof::record::Instruments({program_invocation_short_name}));
   Rig rig;
@@ -221,7 +221,7 @@ TEST_CASE("a stack of nothing but our own library is none, and said so at the en
   CHECK(file.lines("END").front() == "1;1;1;10;0;0;0");
 }
 
-TEST_CASE("what the writer has no memory for is told, and counts as lost") {
+TEST_CASE("data that exceed the writer's memory are reported and counted as lost") {
   ProfileFile file;
   const auto memory =
       std::make_shared<gpuprof::record::MemoryBudget>([] { return gpuprof::record::MemoryBudget::kLimit; });

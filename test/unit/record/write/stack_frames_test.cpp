@@ -1,4 +1,4 @@
-// From words to frames, on this program's own code.
+// Tests the conversion of stack words to frames, on this program's own code.
 
 #include "record/write/stack_frames.h"
 
@@ -19,7 +19,7 @@ using gpuprof::record::NewStack;
 using gpuprof::record::StackFrames;
 using gpuprof::symbolize::SymbolizedFrame;
 
-// This program is one that CPython is linked into: its own code lies in the same file.
+// This function stands for CPython's code, as if CPython were linked into this program.
 extern "C" __attribute__((noinline)) void PyRun_of_this_test() {
   asm volatile("nop; nop; nop; nop; nop; nop");
 }
@@ -33,7 +33,7 @@ __attribute__((noinline)) void evaluation_loop() {
   asm volatile("nop; nop; nop; nop; nop");
 }
 
-// An address in none of the mappings.
+// An address outside of all mappings.
 constexpr uint64_t kNowhere = 0x10;
 
 uint64_t in(void (*function)()) {
@@ -90,7 +90,7 @@ struct Named {
 
 }  // namespace
 
-TEST_CASE("Python frames stand between native ones, and the interpreter's are told apart") {
+TEST_CASE("Python frames are placed between native frames, and interpreter frames are marked") {
   const Named named(stack_of({in_libc(), GPUPROF_WORD_OF_PYTHON(1u, UINT32_MAX), GPUPROF_WORD_OF_PYTHON(2u, UINT32_MAX),
                               in(evaluation_loop) | GPUPROF_WORD_EVAL, in_libc(), in(PyRun_of_this_test), in(leaf)}));
   REQUIRE(named.kinds() == "nInIppn");
@@ -103,26 +103,26 @@ TEST_CASE("Python frames stand between native ones, and the interpreter's are to
   CHECK(named.frames[5].name == "inner");
 }
 
-TEST_CASE("a stack without Python frames has no interpreter") {
+TEST_CASE("a stack without Python frames has no interpreter frames") {
   const Named named(stack_of({in_libc(), in(evaluation_loop) | GPUPROF_WORD_EVAL}));
   CHECK(named.kinds() == "nn");
 }
 
-TEST_CASE("the interpreter is known by its layout where no activation was found") {
+TEST_CASE("the interpreter is recognized by its layout if no activation was found") {
   NewStack stack = stack_of({in_libc(), GPUPROF_WORD_OF_PYTHON(1u, 0u), in(PyRun_of_this_test)});
   CHECK(Named(stack).kinds() == "npn");
   stack.eval_begin = in(evaluation_loop);
   CHECK(Named(stack).kinds() == "Ipn");
 }
 
-TEST_CASE("a code object that was never told of is a Python frame without a name") {
+TEST_CASE("an unknown code object is a Python frame without a name") {
   const Named named(stack_of({GPUPROF_WORD_OF_PYTHON(9u, 0u), in_libc()}));
   REQUIRE(named.kinds() == "np");
   CHECK(named.frames[1].name.empty());
   CHECK(named.frames[1].line == 0);
 }
 
-TEST_CASE("what begins a stack says what is missing from it") {
+TEST_CASE("the outermost marker frames say which frames are missing") {
   CHECK(Named(stack_of({in_libc(), in(leaf)})).kinds() == "nn");
   const Named cut(stack_of({in_libc(), in(leaf)}, GPUPROF_STACK_TRUNCATED));
   REQUIRE(cut.kinds() == "tnn");
@@ -131,31 +131,31 @@ TEST_CASE("what begins a stack says what is missing from it") {
   CHECK(both.frames[0].name == "[no Python frames]");
 }
 
-TEST_CASE("a walk by tables is believed where code has been unloaded or made at run time") {
+TEST_CASE("a table walk is trusted through unloaded or generated code") {
   CHECK(Named(stack_of({in_libc(), kNowhere, in(leaf)})).kinds() == "nun");
   void* jit = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(jit != MAP_FAILED);
   CHECK(Named(stack_of({in_libc(), reinterpret_cast<uint64_t>(jit) + 8, in(leaf)})).kinds() == "nun");
   ::munmap(jit, 4096);
-  // Where it says itself that it got lost, what is nowhere at the end is where it did.
+  // If the walk itself is marked as truncated, unknown addresses at its end are dropped.
   CHECK(Named(stack_of({in_libc(), in(leaf), kNowhere}, GPUPROF_STACK_TRUNCATED)).kinds() == "tnn");
 }
 
-TEST_CASE("a walk by frame pointers ends at the first address that is no code") {
+TEST_CASE("a frame-pointer walk ends at the first address that is not code") {
   NewStack stack = stack_of({in_libc(), in(leaf), kNowhere, in(leaf)});
   stack.frame_pointers = true;
   CHECK(Named(stack).kinds() == "tnn");
-  stack.maps_current = false;  // code that was mapped later may be missing
+  stack.maps_current = false;  // mappings may be older than the code
   CHECK(Named(stack).kinds() == "tnunn");
 }
 
-TEST_CASE("only the innermost frames of instruments are left out") {
+TEST_CASE("only the innermost profiler frames are removed") {
   const NewStack stack = stack_of({in(leaf), in(evaluation_loop), in_libc(), in(leaf)});
   CHECK(Named(stack, Instruments({program_invocation_short_name})).kinds() == "nn");
   CHECK(Named(stack_of({in(leaf)}), Instruments({program_invocation_short_name})).kinds().empty());
 }
 
-TEST_CASE("code objects go with their process") {
+TEST_CASE("code objects are forgotten with their process") {
   Named named(stack_of({GPUPROF_WORD_OF_PYTHON(1u, 0u), in_libc()}));
   named.frames_of.forget({});
   named.frames.clear();
@@ -164,7 +164,7 @@ TEST_CASE("code objects go with their process") {
   CHECK(named.frames[1].name.empty());
 }
 
-TEST_CASE("frames are named by what lay at their addresses, not by what lies there now") {
+TEST_CASE("frames are named by the file mapped when the stack was walked") {
   NewStack stack = stack_of({in(leaf), in_libc()});
   const auto* here = stack.maps->find(in(leaf));
   const auto* libc = stack.maps->find(in_libc());
@@ -179,7 +179,7 @@ TEST_CASE("frames are named by what lay at their addresses, not by what lies the
   CHECK(by_address.frames[0].module == "/opt/libgone.so");
   CHECK(by_address.frames[1].name.find("leaf") != std::string::npos);
 
-  // This program's code, as if it had been where libc is.
+  // Maps this program's code at the address of libc.
   auto moved = std::make_shared<gpuprof::symbolize::Mapping>(*here);
   moved->start = libc->start;
   moved->end = libc->start + (here->end - here->start);

@@ -1,4 +1,4 @@
-// Work in the bodies of conditional nodes: which launch of its graph it belongs to.
+// Tests to which launch of its graph the work in a conditional node's body belongs.
 #include "record/join/launches/graph_launches.h"
 
 #include "catch.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kExec = 3;
 constexpr uint64_t kStream = 13;
-constexpr uint64_t kUs = 1'000'000;  // the tests' unit of time, far above the slack of clocks
+constexpr uint64_t kUs = 1'000'000;  // the tests' time unit in ns, far above the clock slack
 
 GraphLaunch launch_of(uint64_t correlation, uint64_t time, uint64_t finished = 0) {
   return {.correlation = correlation, .time_ns = time * kUs, .finished = finished, .exec = kExec, .stream = kStream};
@@ -52,34 +52,34 @@ uint64_t by_order(GraphLaunches& launches, uint64_t time) {
 
 }  // namespace
 
-TEST_CASE("a body's work belongs to a launch that was called before it") {
+TEST_CASE("work in a body belongs to a launch that was called before it") {
   GraphLaunches launches;
   CHECK(candidates(launches, 5).empty());
   launches.add(1, launch_of(10, 1));
   launches.add(1, launch_of(20, 8));
   CHECK(candidates(launches, 0).empty());
   CHECK(candidates(launches, 5) == "10");
-  CHECK(candidates(launches, 9) == "10 20");  // the second may have waited for the first
+  CHECK(candidates(launches, 9) == "10 20");  // the second launch may have waited for the first
   launches.end_source(1);
   CHECK(candidates(launches, 5).empty());
 }
 
-TEST_CASE("other work on the stream tells queued launches apart") {
+TEST_CASE("other work on the stream separates queued launches") {
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
   launches.add(1, launch_of(20, 2));
   launches.add(1, launch_of(30, 3));
-  launches.ran(ran_at(15, 100));  // a copy that was put there between the first two launches
+  launches.ran(ran_at(15, 100));  // a copy queued between the first two launches
   CHECK(candidates(launches, 50) == "10");
   CHECK(candidates(launches, 150) == "20 30");
   launches.ran(ran_at(25, 200));
   CHECK(candidates(launches, 150) == "20");
   CHECK(candidates(launches, 250) == "30");
-  launches.ran(ran_at(35, 170, kStream + 1));  // on another stream: says nothing
+  launches.ran(ran_at(35, 170, kStream + 1));  // work on another stream separates nothing
   CHECK(candidates(launches, 250) == "30");
 }
 
-TEST_CASE("work of the launch itself tells launches apart") {
+TEST_CASE("other work of the same launch separates launches") {
   GraphLaunches launches;
   for (const uint64_t correlation : {10, 20, 30}) {
     launches.add(1, launch_of(correlation, correlation / 10));
@@ -87,38 +87,38 @@ TEST_CASE("work of the launch itself tells launches apart") {
   launches.ran(ran_at(10, 100, 55));
   launches.ran(ran_at(20, 200, 55));
   launches.ran(ran_at(30, 300, 55));
-  SECTION("that comes before the body") {
+  SECTION("the other work comes before the body") {
     CHECK(candidates(launches, 150) == "10 20");
     CHECK(by_order(launches, 150) == 10);
     CHECK(by_order(launches, 250) == 20);
     CHECK(candidates(launches, 350) == "30");
   }
-  SECTION("that comes after the body, as the first launch shows") {
+  SECTION("the other work comes after the body, as the first launch shows") {
     CHECK(candidates(launches, 50) == "10");
     CHECK(by_order(launches, 150) == 20);
     CHECK(by_order(launches, 250) == 30);
   }
 }
 
-TEST_CASE("a launch after a wait for the stream finds it idle") {
+TEST_CASE("a launch after a wait for the stream excludes earlier launches") {
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
-  launches.add(1, launch_of(20, 50, 15));  // call 15 waited for everything before it
+  launches.add(1, launch_of(20, 50, 15));  // call 15 waited for all earlier work
   launches.add(1, launch_of(30, 51));
   CHECK(candidates(launches, 40) == "10");
   CHECK(candidates(launches, 60) == "20 30");
 }
 
-TEST_CASE("a launch that is called right after work began is not its launch") {
+TEST_CASE("a launch called just after the work began is not the launch of the work") {
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
   GraphLaunch next = launch_of(20, 50, 15);
-  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // it has waited for the work, a very short one
+  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // it waited for the work, which was very short
   launches.add(1, next);
   CHECK(candidates(launches, 50) == "10");
 }
 
-TEST_CASE("work that seems to start before its call, as clocks differ") {
+TEST_CASE("work may start slightly before its call, within the slack of the clocks") {
   GraphLaunches launches;
   GraphLaunch launch = launch_of(10, 50);
   launch.time_ns += GraphLaunches::kClockSlackNs / 2;
@@ -132,7 +132,7 @@ TEST_CASE("work that seems to start before its call, as clocks differ") {
   CHECK(launches.candidates(other).empty());
 }
 
-TEST_CASE("correlation ids come round again") {
+TEST_CASE("correlation ids may wrap around") {
   GraphLaunches launches;
   launches.add(1, launch_of(UINT32_MAX - 1, 1));
   launches.add(1, launch_of(5, 2));
@@ -141,7 +141,7 @@ TEST_CASE("correlation ids come round again") {
   CHECK(candidates(launches, 150) == "5");
 }
 
-TEST_CASE("a launch that was not told of is known by its own work") {
+TEST_CASE("an unreported launch is known by its own work") {
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
   GpuOp own = ran_at(20, 100);
@@ -151,7 +151,7 @@ TEST_CASE("a launch that was not told of is known by its own work") {
   CHECK(candidates(launches, 150) == "20");
 }
 
-TEST_CASE("launches are bounded, and graphs that nobody launches any more make room") {
+TEST_CASE("launches are limited in number, and graphs unused for long are dropped first") {
   GraphLaunches launches;
   launches.add(1, launch_of(1, 1));
   for (uint64_t i = 2; i <= GraphLaunches::kMaxLaunches + 10; ++i) {
@@ -162,7 +162,7 @@ TEST_CASE("launches are bounded, and graphs that nobody launches any more make r
   }
   launches.add(1, launch_of(GraphLaunches::kMaxLaunches + 11, 100));
   CHECK(candidates(launches, 50) == "1");
-  CHECK(candidates(launches, 150).empty());  // of a launch that was not taken, for all that is known
+  CHECK(candidates(launches, 150).empty());  // the work may be of a rejected launch
   GraphLaunch later = launch_of(GraphLaunches::kMaxLaunches + 12, 200);
   later.time_ns += GraphLaunches::kKeepNs;
   later.exec = 7;
@@ -203,7 +203,7 @@ struct BodyRig : Rig {
 
 }  // namespace
 
-TEST_CASE("launches from one place need not be told apart, and each of them has work") {
+TEST_CASE("launches with equal stacks need not be separated, and each counts as having work") {
   BodyRig rig;
   rig.launch_graph(10, 77, 1);
   rig.launch_graph(20, 77, 2);
@@ -211,7 +211,7 @@ TEST_CASE("launches from one place need not be told apart, and each of them has 
   rig.body(60);
   rig.correlator.settle();
   const auto batch = rig.take();
-  REQUIRE(batch.rows.size() == 2);  // in two time slices
+  REQUIRE(batch.rows.size() == 2);  // one for each time slice
   CHECK(rig.work(batch, 0).stack == 77);
   CHECK(rig.work(batch, 1).stack == 77);
   rig.correlator.on_counters(1, {.launches = 2});
@@ -220,14 +220,14 @@ TEST_CASE("launches from one place need not be told apart, and each of them has 
   CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_launch] == 0);
 }
 
-TEST_CASE("launches from two places are told apart by what comes later, or not at all") {
+TEST_CASE("launches with different stacks are separated by later work, or the work has no stack") {
   BodyRig rig;
   rig.launch_graph(10, 77, 1);
   rig.launch_graph(20, 88, 2);
   rig.body(50);
   rig.correlator.settle();
   CHECK(rig.take().rows.empty());
-  SECTION("told apart") {
+  SECTION("separated by later work") {
     GpuOp copy = ran_at(15, 100);
     copy.end_ns = copy.start_ns + 1;
     copy.op = GPUPROF_OP_COPY;
@@ -240,7 +240,7 @@ TEST_CASE("launches from two places are told apart by what comes later, or not a
     REQUIRE(batch.rows.size() == 1);
     CHECK(rig.work(batch).stack == 77);
   }
-  SECTION("not at all") {
+  SECTION("not separated") {
     fake_now_ns += 2'000'000'000;
     rig.correlator.settle();
     const auto batch = rig.take();
@@ -250,11 +250,11 @@ TEST_CASE("launches from two places are told apart by what comes later, or not a
     rig.correlator.on_source_end(1);
     CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_launch] == 1);
     CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] ==
-          2);  // one of them, and nobody knows which
+          2);  // one of the two launches, but unknown which
   }
 }
 
-TEST_CASE("launches without a stack by choice have work, too, whichever of them it is") {
+TEST_CASE("work in a body of unsampled launches is matched to one of them") {
   BodyRig rig;
   for (const uint64_t correlation : {10, 20}) {
     GraphLaunch launch = launch_of(correlation, correlation / 10);
@@ -274,7 +274,7 @@ TEST_CASE("launches without a stack by choice have work, too, whichever of them 
   CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_record] == 0);
 }
 
-TEST_CASE("a body of a launch that is left out is left out") {
+TEST_CASE("work in a body of an excluded launch is excluded") {
   BodyRig rig;
   GraphLaunch outside = launch_of(10, 1);
   outside.outside = true;

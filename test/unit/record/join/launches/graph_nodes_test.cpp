@@ -1,4 +1,4 @@
-// Graphs: which stack made a node, and which launch was only captured.
+// Tests which stack created a graph node, and which launches were only captured.
 
 #include "record/join/launches/graph_nodes.h"
 
@@ -24,13 +24,13 @@ GpuOp node_op(uint64_t launch, uint64_t node, uint64_t duration = 10) {
 
 }  // namespace
 
-TEST_CASE("a node has the stack of its launch and the stack that captured it") {
+TEST_CASE("a node has the stacks of its launch and of its capture") {
   Rig rig;
   rig.stack(77);
   rig.stack(88);
   rig.launch(GPUPROF_CORRELATION_NODE | 5, 88);
   rig.correlator.on_graph_node(1, {.node = 5});
-  rig.correlator.on_graph_node(1, {.node = 6, .original = 5});  // instantiated
+  rig.correlator.on_graph_node(1, {.node = 6, .original = 5});  // instantiated from node 5
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(node_op(1, 6));
   const Batch batch = rig.take();
@@ -41,13 +41,13 @@ TEST_CASE("a node has the stack of its launch and the stack that captured it") {
   CHECK(batch.stacks.size() == 2);
 }
 
-TEST_CASE("a node without a capture stack; in a process that was attached to, it may be older than the recording") {
+TEST_CASE("a node without a capture stack is marked; when attached, it may predate the recording") {
   const bool attached = GENERATE(false, true);
   Rig rig({.attach_pid = attached ? gpuprof::test::kPid : 0});
   rig.stack(77);
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(node_op(1, 6));
-  CHECK(rig.take().rows.empty());  // its node may be told of in a ring that comes later
+  CHECK(rig.take().rows.empty());  // the node may be defined in a ring that is read later
   rig.correlator.settle();
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
@@ -56,7 +56,7 @@ TEST_CASE("a node without a capture stack; in a process that was attached to, it
   CHECK(rig.work(batch).flags == (profile::kWorkGraphNode | (attached ? profile::kWorkAttached : 0)));
 }
 
-TEST_CASE("a node whose record comes later in the turn") {
+TEST_CASE("a node may be defined later in the poll iteration than its work") {
   Rig rig;
   rig.stack(88);
   rig.stack(77);
@@ -69,16 +69,16 @@ TEST_CASE("a node whose record comes later in the turn") {
   CHECK(rig.work(rig.take()).capture == 88);
 }
 
-TEST_CASE("copies of copies, and originals that are destroyed before them") {
+TEST_CASE("copied nodes find the capture stack of their original") {
   GraphNodes nodes;
   nodes.captured(1, 1, 88);
   nodes.add(1, {.node = 1}, 0);
-  SECTION("a chain in order") {
+  SECTION("a chain of copies in order") {
     nodes.add(1, {.node = 2, .original = 1}, 0);
     nodes.add(1, {.node = 3, .original = 2}, 0);
     CHECK(nodes.stack(1, 3) == 88);
   }
-  SECTION("a chain told of in the wrong order") {
+  SECTION("a chain of copies in reverse order") {
     nodes.add(1, {.node = 3, .original = 2}, 0);
     CHECK(nodes.stack(1, 3) == 0);
     nodes.add(1, {.node = 2, .original = 1}, 0);
@@ -86,7 +86,7 @@ TEST_CASE("copies of copies, and originals that are destroyed before them") {
     nodes.settle(0);
     CHECK(nodes.stack(1, 3) == 88);
   }
-  SECTION("the original is destroyed, and forgotten some seconds later") {
+  SECTION("a destroyed original is forgotten after some seconds") {
     nodes.add(1, {.node = 1, .destroyed = true}, 0);
     nodes.add(1, {.node = 2, .original = 1}, 0);
     nodes.settle(GraphNodes::kKeepDestroyedNs - 1);
@@ -96,26 +96,26 @@ TEST_CASE("copies of copies, and originals that are destroyed before them") {
     CHECK(nodes.stack(1, 2) == 88);
     CHECK(nodes.size() == 1);
   }
-  SECTION("a destroyed node's number comes back") {
+  SECTION("the id of a destroyed node is reused") {
     nodes.add(1, {.node = 1, .destroyed = true}, 0);
     nodes.captured(1, 1, 99);
     nodes.add(1, {.node = 1}, 0);
     nodes.settle(2 * GraphNodes::kKeepDestroyedNs);
     CHECK(nodes.stack(1, 1) == 99);
   }
-  SECTION("a copy's own event comes after its record, but not for ever") {
+  SECTION("a copy's own stack after its record is ignored, but not forever") {
     nodes.add(1, {.node = 2}, 0);
     nodes.add(1, {.node = 2, .original = 1}, 0);
     nodes.settle(0);
-    nodes.captured(1, 2, 99);  // of the call that instantiated it
+    nodes.captured(1, 2, 99);  // the stack of the call that instantiated the copy
     CHECK(nodes.stack(1, 2) == 88);
     for (int turn = 0; turn < 100; ++turn) {
       nodes.settle(0);
     }
-    nodes.captured(1, 2, 99);  // another node by now
+    nodes.captured(1, 2, 99);  // after a while this is another node
     CHECK(nodes.stack(1, 2) == 99);
   }
-  SECTION("copies of each other") {
+  SECTION("nodes that claim to be copies of each other") {
     nodes.add(1, {.node = 8, .original = 9}, 0);
     nodes.add(1, {.node = 9, .original = 8}, 0);
     CHECK(nodes.stack(1, 8) == 0);
@@ -124,7 +124,7 @@ TEST_CASE("copies of copies, and originals that are destroyed before them") {
     }
     CHECK(nodes.stack(1, 9) == 0);
   }
-  SECTION("nodes of another process have the same numbers") {
+  SECTION("nodes of another process with equal ids") {
     nodes.captured(2, 1, 99);
     CHECK(nodes.stack(1, 1) == 88);
     CHECK(nodes.stack(2, 1) == 99);
@@ -134,10 +134,10 @@ TEST_CASE("copies of copies, and originals that are destroyed before them") {
   }
 }
 
-TEST_CASE("graphs that are made and destroyed again do not pile up") {
+TEST_CASE("graphs that are created and destroyed repeatedly do not accumulate") {
   GraphNodes nodes;
   for (uint64_t i = 1; i <= 100'000; ++i) {
-    const uint64_t now = i * 100'000'000;  // ten a second
+    const uint64_t now = i * 100'000'000;  // ten per second
     nodes.captured(1, 2 * i, 88);
     nodes.add(1, {.node = 2 * i}, now);
     nodes.add(1, {.node = 2 * i + 1, .original = 2 * i}, now);
@@ -148,7 +148,7 @@ TEST_CASE("graphs that are made and destroyed again do not pile up") {
   }
 }
 
-TEST_CASE("a captured launch runs nothing, and is not taken for one without a record") {
+TEST_CASE("a captured launch runs no work and is not counted as without a record") {
   Rig rig;
   rig.stack(88);
   rig.launch(1, 88);
@@ -171,7 +171,7 @@ TEST_CASE("a captured launch runs nothing, and is not taken for one without a re
   CHECK(coverage["without_stack"] == 0);
 }
 
-TEST_CASE("N nodes times M replays are N x M records, each with both stacks") {
+TEST_CASE("N nodes and M replays give N x M records, each with both stacks") {
   constexpr uint64_t kNodes = 40;
   constexpr uint64_t kReplays = 500;
   Rig rig;
@@ -200,7 +200,7 @@ TEST_CASE("N nodes times M replays are N x M records, each with both stacks") {
   CHECK(rig.correlator.totals().with_stack == kNodes * kReplays);
 }
 
-TEST_CASE("a kernel's name is that of its node where its work does not say") {
+TEST_CASE("a kernel without a name gets the name of its graph node") {
   Rig rig;
   rig.correlator.on_name(1, 3, "first");
   rig.correlator.on_name(1, 4, "second");
@@ -217,21 +217,21 @@ TEST_CASE("a kernel's name is that of its node where its work does not say") {
   };
   rig.correlator.on_graph_node(1, {.node = 5, .name_id = 3});
   rig.correlator.on_graph_node(1, {.node = 6, .original = 5});
-  SECTION("a copy runs what its original runs") {
+  SECTION("a copy has the kernel of its original") {
     CHECK(name_of(1, 6, 100) == "first");
     CHECK(name_of(2, 5, 100) == "first");
   }
-  SECTION("work of a launch before an update, told of after it") {
+  SECTION("work launched before an update keeps the old name") {
     rig.correlator.on_graph_node(1, {.node = 6, .time_ns = 200, .name_id = 4, .updated = true});
     CHECK(name_of(1, 6, 100) == "first");
     CHECK(name_of(2, 6, 300) == "second");
     rig.correlator.on_graph_node(1, {.node = 6, .time_ns = 400, .name_id = 3, .updated = true});
     CHECK(name_of(3, 6, 300) == "second");
     CHECK(name_of(4, 6, 500) == "first");
-    CHECK(name_of(5, 6, 100) == "[kernel name not known]");  // nobody keeps all that a node ever ran
+    CHECK(name_of(5, 6, 100) == "[kernel name not known]");  // older names of a node are not kept
     CHECK(rig.correlator.totals().lost.at("kernel_name") == 1);
   }
-  SECTION("an update to what another graph's node runs, with its stack") {
+  SECTION("an update can refer to a node of another graph, with its stack") {
     rig.stack(88);
     rig.launch(GPUPROF_CORRELATION_NODE | 9, 88);
     rig.correlator.on_graph_node(1, {.node = 9, .name_id = 4});
@@ -239,7 +239,7 @@ TEST_CASE("a kernel's name is that of its node where its work does not say") {
     CHECK(name_of(1, 6, 300) == "second");
     CHECK(rig.works.rbegin()->second.capture == 88);
   }
-  SECTION("copies have no name, and keep their stack through changes of their parameters") {
+  SECTION("copies have no name, and parameter changes keep their stack") {
     rig.stack(88);
     rig.launch(GPUPROF_CORRELATION_NODE | 9, 88);
     rig.correlator.on_graph_node(1, {.node = 9});
@@ -254,7 +254,7 @@ TEST_CASE("a kernel's name is that of its node where its work does not say") {
     rig.correlator.settle();
     CHECK(rig.work(rig.take()).capture == 88);
   }
-  SECTION("work that tells its name tells that of the node's later work") {
+  SECTION("work with a name also names later work of its node") {
     GpuOp told = node_op(1, 70);
     told.name_id = 4;
     rig.launch(1, 77, 100);

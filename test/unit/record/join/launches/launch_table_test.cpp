@@ -15,7 +15,7 @@ PendingLaunch at(uint64_t time_ns) {
 
 }  // namespace
 
-TEST_CASE("a launch goes with its work, and one of several works some time after the last of them") {
+TEST_CASE("a launch is removed with its work, or some time after the last of several work items") {
   LaunchTable table;
   table.insert(1, 1, at(kSecond));
   table.insert(1, 2, at(kSecond));
@@ -32,7 +32,7 @@ TEST_CASE("a launch goes with its work, and one of several works some time after
   CHECK(table.queued() == 0);
 }
 
-TEST_CASE("the oldest launch that waits") {
+TEST_CASE("the oldest pending launch is known") {
   LaunchTable table;
   CHECK(table.oldest_waiting(9 * kSecond) == 9 * kSecond);
   table.insert(1, 1, at(1 * kSecond));
@@ -46,12 +46,12 @@ TEST_CASE("the oldest launch that waits") {
   CHECK(table.oldest_waiting(4 * kSecond) == 3 * kSecond);
   table.expire(3 * kSecond + LaunchTable::kHoldNs);
   CHECK(table.oldest_waiting(80 * kSecond) == 80 * kSecond);
-  CHECK(table.find(1, 3) != nullptr);  // it holds nothing back any more, but its work may come
+  CHECK(table.find(1, 3) != nullptr);  // it no longer delays the sweep, but its work may still arrive
   table.end_source(1);
   CHECK(table.size() + table.queued() == 0);
 }
 
-TEST_CASE("an id that comes round again is another launch") {
+TEST_CASE("a reused correlation id is another launch") {
   LaunchTable table;
   table.insert(1, 1, at(1 * kSecond));
   table.insert(1, 1, at(50 * kSecond));
@@ -60,7 +60,7 @@ TEST_CASE("an id that comes round again is another launch") {
   CHECK(table.oldest_waiting(51 * kSecond) == 50 * kSecond);
 }
 
-TEST_CASE("launches that nothing comes of do not pile up") {
+TEST_CASE("launches without work do not accumulate") {
   LaunchTable table;
   uint64_t now = kSecond;
   for (uint64_t i = 0; i < 3 * LaunchTable::kMaxEntries; ++i) {
@@ -76,7 +76,7 @@ TEST_CASE("launches that nothing comes of do not pile up") {
   CHECK(table.queued() <= 2 * LaunchTable::kMaxEntries);
 }
 
-TEST_CASE("one launch that waits for ever does not keep the later ones queued") {
+TEST_CASE("a launch that waits forever does not keep later launches queued") {
   LaunchTable table;
   table.insert(1, 0, at(kSecond));
   uint64_t now = kSecond;

@@ -1,4 +1,4 @@
-// Stacks and Python code objects that sources send themselves, and those of a stack engine.
+// Tests stacks and Python code objects of sources and of a stack engine.
 
 #include <unistd.h>
 
@@ -56,10 +56,10 @@ const NewCode* code_address_of(const Batch& batch, uint64_t word) {
 
 }  // namespace
 
-TEST_CASE("a launch finds the stack that its source has walked, whichever comes first") {
+TEST_CASE("a launch and the stack from its source are joined in either order") {
   InProcess rig;
   rig.launched(1, 1, 42);
-  rig.kernel_of(1, 1);  // waits: the stack is in another ring
+  rig.kernel_of(1, 1);  // pending, as the stack is in another ring
   CHECK(rig.take().rows.empty());
   rig.walked(1, 42, kStack);
   rig.turns(1);
@@ -69,7 +69,7 @@ TEST_CASE("a launch finds the stack that its source has walked, whichever comes 
   CHECK(batch.stacks[0].words == std::vector<uint64_t>{0x1000, 0x2000});
   CHECK(rig.work(batch).stack == batch.stacks[0].stack);
   CHECK(rig.work(batch).stack != 0);
-  rig.walked(1, 42, kStack);  // sources may send one twice
+  rig.walked(1, 42, kStack);  // a source may send a stack twice
   rig.launched(1, 2, 42);
   rig.kernel_of(1, 2);
   const Batch again = rig.take();
@@ -77,7 +77,7 @@ TEST_CASE("a launch finds the stack that its source has walked, whichever comes 
   CHECK(rig.work(again).stack == batch.stacks[0].stack);
 }
 
-TEST_CASE("a stack that never comes does not hold work back for ever") {
+TEST_CASE("a stack that never arrives does not delay work forever") {
   InProcess rig;
   rig.launched(1, 1, 42);
   rig.kernel_of(1, 1);
@@ -87,7 +87,7 @@ TEST_CASE("a stack that never comes does not hold work back for ever") {
   CHECK(rig.work(batch).stack == 0);
 }
 
-TEST_CASE("beside a stack engine a source is heard that walks its own stacks, and no other") {
+TEST_CASE("next to a stack engine, only sources that walk their own stacks are used") {
   InProcess rig(gpuprof::record::JoinOptions{});
   rig.open(2);
   rig.correlator.on_traits(2, {.walks_stacks = true});
@@ -99,7 +99,7 @@ TEST_CASE("beside a stack engine a source is heard that walks its own stacks, an
     rig.code(source, 7, "of_" + std::to_string(source));
   }
   rig.stack(77);
-  rig.launch(2, 77);  // by the engine, of source 1
+  rig.launch(2, 77);  // from the engine, for source 1
   rig.kernel_of(1, 2);
   rig.turns(1);
   const Batch batch = rig.take();
@@ -116,13 +116,13 @@ TEST_CASE("beside a stack engine a source is heard that walks its own stacks, an
   CHECK(code->name == "of_2");
   CHECK(batch.codes.size() == 1);
   CHECK(rig.correlator.totals().with_stack == 2);
-  // The engine may be asked again for what it has walked, the source may not.
+  // Only stacks of the engine are reported as ended, not those of the source.
   rig.correlator.on_source_end(2);
   rig.correlator.on_source_end(1);
   CHECK(rig.correlator.take_ended_stacks() == std::vector<uint64_t>{77});
 }
 
-TEST_CASE("the way through the kernel goes with the stack of a source") {
+TEST_CASE("kernel frames belong to the stack of a source") {
   InProcess rig(gpuprof::record::JoinOptions{});
   rig.correlator.on_traits(1, {.walks_stacks = true});
   rig.launched(1, 1, 42);
@@ -136,7 +136,7 @@ TEST_CASE("the way through the kernel goes with the stack of a source") {
   CHECK(batch.stacks[0].words.size() == std::size(kStack));
 }
 
-TEST_CASE("who walks by tables has mappings read again that have not changed, too") {
+TEST_CASE("a source that walks by tables makes mappings be read again, even unchanged ones") {
   InProcess rig(gpuprof::record::JoinOptions{});
   rig.correlator.take_news();
   rig.correlator.on_traits(1, {.walks_stacks = true});
@@ -146,14 +146,14 @@ TEST_CASE("who walks by tables has mappings read again that have not changed, to
     return !rig.correlator.take_news().empty();
   };
   bool again = false;
-  for (int turn = 0; turn < 1000 && !again; ++turn) {  // not twice in 20 ms
+  for (int turn = 0; turn < 1000 && !again; ++turn) {  // at most once in 20 ms
     ::usleep(1000);
     again = told();
   }
   CHECK(again);
 }
 
-TEST_CASE("who wants no stacks gets none of a source that walks them either") {
+TEST_CASE("if stacks are not wanted, stacks of a source that walks them are ignored") {
   InProcess rig(gpuprof::record::JoinOptions{.stacks_wanted = false});
   rig.correlator.on_traits(1, {.walks_stacks = true});
   rig.launched(1, 1, 42);
@@ -165,7 +165,7 @@ TEST_CASE("who wants no stacks gets none of a source that walks them either") {
   CHECK(batch.stacks.empty());
 }
 
-TEST_CASE("two sources of one process have stacks and code objects of their own") {
+TEST_CASE("two sources of one process have separate stacks and code objects") {
   InProcess rig;
   rig.open(2);
   const uint64_t words[] = {0x1000, GPUPROF_WORD_OF_PYTHON(7u, 10u), 0x2000 | GPUPROF_WORD_EVAL};
@@ -191,7 +191,7 @@ TEST_CASE("two sources of one process have stacks and code objects of their own"
   CHECK(names == std::map<std::string, int>{{"of_one", 1}, {"of_two", 1}});
 }
 
-TEST_CASE("a source cannot name the stack of another one") {
+TEST_CASE("a source cannot refer to a stack of another source") {
   InProcess rig;
   rig.open(2);
   rig.walked(1, 42, kStack);
@@ -204,7 +204,7 @@ TEST_CASE("a source cannot name the stack of another one") {
   CHECK(batch.stacks.empty());
 }
 
-TEST_CASE("where a stack engine walks, the stacks of sources are not listened to, and the other way round") {
+TEST_CASE("with a stack engine the stacks of sources are ignored, and vice versa") {
   Rig rig;
   rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0});
   rig.correlator.on_launch(1, {.correlation = 1, .stack = 42, .time_ns = 5000, .tid = 5, .thread = "t"});
@@ -224,7 +224,7 @@ TEST_CASE("where a stack engine walks, the stacks of sources are not listened to
   CHECK(batch.stacks.empty());
 }
 
-TEST_CASE("a stack waits for the code objects that it names, and its first definition counts") {
+TEST_CASE("a stack waits for its code objects, and the first definition of each is used") {
   InProcess rig;
   const uint64_t words[] = {0x1000, GPUPROF_WORD_OF_PYTHON(7u, 10u), 0x2000 | GPUPROF_WORD_EVAL};
   rig.launched(1, 1, 42);
@@ -242,7 +242,7 @@ TEST_CASE("a stack waits for the code objects that it names, and its first defin
   CHECK(code_address_of(batch, batch.stacks[0].words[1]) != nullptr);
 }
 
-TEST_CASE("code objects of a stack engine belong to a process, and may be defined anew") {
+TEST_CASE("code objects of a stack engine belong to a process and may be redefined") {
   Rig rig;
   const uint64_t words[] = {0x1000, GPUPROF_WORD_OF_PYTHON(7u, 10u)};
   gpuprof::record::StackSink& engine = rig.correlator;
@@ -260,7 +260,7 @@ TEST_CASE("code objects of a stack engine belong to a process, and may be define
   CHECK(code_address_of(batch, batch.stacks[1].words[1])->name == "new");
 }
 
-TEST_CASE("whole, cut and Python-less stacks are counted by launches, with their depths") {
+TEST_CASE("complete, truncated and Python-less stacks are counted by launch, with their depths") {
   InProcess rig;
   const uint64_t deep[] = {0x1000, GPUPROF_WORD_OF_PYTHON(7u, 0u), GPUPROF_WORD_OF_PYTHON(7u, 4u), 0x2000, 0x3000};
   rig.walked(1, 1, kStack, GPUPROF_STACK_NO_PYTHON);
@@ -270,8 +270,8 @@ TEST_CASE("whole, cut and Python-less stacks are counted by launches, with their
   rig.launched(1, 2, 2);
   rig.launched(1, 3, 2);
   rig.launched(1, 4, 3);
-  rig.launched(1, GPUPROF_CORRELATION_HOST | 5, 3);  // no launch
-  rig.launched(1, 6, 99);                            // whose stack never came
+  rig.launched(1, GPUPROF_CORRELATION_HOST | 5, 3);  // not a launch
+  rig.launched(1, 6, 99);                            // its stack never arrives
   rig.correlator.finish();
   auto words = coverage(rig.take());
   CHECK(words["stack_whole"] == 3);
@@ -283,7 +283,7 @@ TEST_CASE("whole, cut and Python-less stacks are counted by launches, with their
   CHECK(rig.correlator.tally().python_depths().median() == 2);
 }
 
-TEST_CASE("a walk by frame pointers does not know whether it is whole") {
+TEST_CASE("a frame-pointer walk has no completeness counters") {
   Rig rig({.frame_pointers = true});
   rig.stack(77);
   rig.launch(1, 77);
@@ -295,7 +295,7 @@ TEST_CASE("a walk by frame pointers does not know whether it is whole") {
   CHECK(coverage(rig.take()).count("stack_whole") == 0);
 }
 
-TEST_CASE("a stack engine is told of processes, their Python, and their end") {
+TEST_CASE("a stack engine gets events about processes, their Python, and their end") {
   using What = gpuprof::record::ProcessNews::What;
   Rig rig;
   gpuprof_python_layout layout{};
@@ -313,7 +313,7 @@ TEST_CASE("a stack engine is told of processes, their Python, and their end") {
   CHECK(rig.correlator.take_news().empty());
 }
 
-TEST_CASE("what a source says of its Python is news when it is new, a few times, and of its own process image") {
+TEST_CASE("only a source's own, changed Python layouts become events, up to a limit") {
   using What = gpuprof::record::ProcessNews::What;
   Rig rig;
   const auto told = [&rig] {
@@ -330,11 +330,11 @@ TEST_CASE("what a source says of its Python is news when it is new, a few times,
   rig.correlator.on_python(1, layout);
   rig.correlator.on_python(1, layout);
   CHECK(told() == std::vector<uint32_t>{1});
-  rig.correlator.on_source(2, kPid, "mock1");  // it has exec'd
+  rig.correlator.on_source(2, kPid, "mock1");  // the process has executed a new program
   layout.version = 2;
   rig.correlator.on_python(2, layout);
   layout.version = 3;
-  rig.correlator.on_python(1, layout);  // was still in the ring
+  rig.correlator.on_python(1, layout);  // still in the ring of the old source
   CHECK(told() == std::vector<uint32_t>{2});
   for (uint32_t version = 10; version < 110; ++version) {
     layout.version = version;
@@ -345,7 +345,7 @@ TEST_CASE("what a source says of its Python is news when it is new, a few times,
   CHECK(rig.correlator.totals().lost.at("malformed") == 93);
 }
 
-TEST_CASE("an id that a target has chosen does not give it the stack of another process") {
+TEST_CASE("a target cannot get another process's stack by choosing its id") {
   Rig rig;
   constexpr uint32_t kOther = 1;
   rig.open(2, kOther);
@@ -369,7 +369,7 @@ TEST_CASE("work does not wait for a stack that was dropped because there were to
   rig.turns(1);
   rig.launched(1, 1, 5);
   rig.kernel_of(1, 1);
-  rig.launched(1, 2, kTooMany + 1);  // has not been dropped, but has not come either
+  rig.launched(1, 2, kTooMany + 1);  // neither dropped nor received
   rig.kernel_of(1, 2);
   rig.turns(1);
   const Batch batch = rig.take();
@@ -383,7 +383,7 @@ TEST_CASE("work does not wait for a stack that was dropped because there were to
   CHECK(rig.work(later).stack != 0);
 }
 
-TEST_CASE("a stack of many code objects comes when the last of them has") {
+TEST_CASE("a stack of many code objects is complete when the last of them arrives") {
   InProcess rig;
   constexpr uint32_t kCodes = 50;
   std::vector<uint64_t> words;
@@ -402,7 +402,7 @@ TEST_CASE("a stack of many code objects comes when the last of them has") {
   CHECK(rig.take().stacks.size() == 1);
 }
 
-TEST_CASE("a Python whose frames are not followed is named at the end") {
+TEST_CASE("an unsupported Python is named at the end") {
   using gpuprof::record::python_line;
   const std::string process = "process " + std::to_string(kPid);
   InProcess rig;
@@ -423,13 +423,13 @@ TEST_CASE("a Python whose frames are not followed is named at the end") {
   CHECK(python_line(two.correlator.totals().refused_python) ==
         process + " is recorded without Python frames, because it runs PyPy; other processes, too");
 
-  Rig pointers({.frame_pointers = true});  // none would have been
+  Rig pointers({.frame_pointers = true});  // a frame-pointer walk finds no Python frames in any process
   pointers.correlator.on_meta(1, "python.refused=PyPy");
   pointers.correlator.finish();
   CHECK(python_line(pointers.correlator.totals().refused_python).empty());
 }
 
-TEST_CASE("a process that goes on before its tables are ready is named in the profile") {
+TEST_CASE("a process that continues before its tables are ready is named in the profile") {
   Rig rig;
   rig.correlator.on_tables_late(1);
   const Batch batch = rig.take();
@@ -437,7 +437,7 @@ TEST_CASE("a process that goes on before its tables are ready is named in the pr
   CHECK(batch.meta[0].first == "process." + std::to_string(kPid) + ".note.tables");
 }
 
-TEST_CASE("code objects of a process are bounded in number and bytes") {
+TEST_CASE("code objects of a process are limited in number and bytes") {
   CodeTable table;
   CodeIds ids;
   const std::string name(4000, 'n');

@@ -1,4 +1,4 @@
-// Samples that say no more than the low half of an address, on a device: exact, shared by time, or nobody's.
+// Tests samples that have only the low half of an address on a device: exact, apportioned by time, or unknown.
 #include "record/join/samples/address_lookup.h"
 
 #include "catch.h"
@@ -16,9 +16,9 @@ namespace profile = gpuprof::profile;
 namespace {
 
 constexpr uint64_t kLookupMs = 1'000'000;
-constexpr uint64_t kRegion = 0x800000000000;  // the upper half of addresses
+constexpr uint64_t kRegion = 0x800000000000;  // upper half of the addresses
 constexpr uint64_t kLookupCode = kRegion + 0x10000;
-constexpr uint32_t kOtherKernel = 21;  // names
+constexpr uint32_t kOtherKernel = 21;  // name ids
 constexpr uint32_t kSbid = 22;
 
 struct AddressRig : Rig {
@@ -49,7 +49,7 @@ struct AddressRig : Rig {
     op.device = device;
     correlator.on_gpu_op(op);
   }
-  // On `device`, a part of `whole`, in a window from 100 to 200 ms.
+  // Adds a sample on `device`, which is a part of device `whole`, in the window from 100 to 200 ms.
   void sample(uint64_t address, uint32_t count, uint32_t device = 0, uint32_t whole = 0, bool low = true) {
     const std::vector<PlaceSamples::Reason> reasons = {{kSbid, count}};
     correlator.on_place_samples(1,
@@ -63,7 +63,7 @@ struct AddressRig : Rig {
                                     .whole = whole,
                                     .unit = gpuprof::backend::SamplingUnit::ns});
   }
-  // "KERNEL+OFFSET by STACK: COUNT", "~" where it is estimated; in the order of the text.
+  // Formats "KERNEL+OFFSET by STACK: COUNT", with "~" for estimated counts, sorted.
   std::string told(uint64_t after_ns = SampleSharing::kTimesNs) {
     fake_now_ns += after_ns;
     correlator.settle();
@@ -91,7 +91,7 @@ struct AddressRig : Rig {
 
 }  // namespace
 
-TEST_CASE("one kernel, launched from one path: exact") {
+TEST_CASE("samples of a kernel launched from one path are exact") {
   AddressRig rig;
   rig.load(1, kLookupCode);
   rig.run(1, 77, kLookupMs, 150 * kLookupMs);
@@ -100,17 +100,17 @@ TEST_CASE("one kernel, launched from one path: exact") {
   CHECK(rig.told() == "k+24 by 77: 5; k+8 by 77: 2");
 }
 
-TEST_CASE("one kernel, launched from two paths: shared by the time in the window") {
+TEST_CASE("samples of a kernel launched from two paths are apportioned by time in the window") {
   AddressRig rig;
   rig.load(1, kLookupCode);
   rig.run(1, 77, kLookupMs, 150 * kLookupMs);
   rig.run(2, 88, 3 * kLookupMs, 170 * kLookupMs);
-  rig.run(3, 77, 9 * kLookupMs, 50 * kLookupMs);  // before it
+  rig.run(3, 77, 9 * kLookupMs, 50 * kLookupMs);  // before the window
   rig.sample(0x10000, 8);
   CHECK(rig.told() == "k+0 by 77: ~2; k+0 by 88: ~6");
 }
 
-TEST_CASE("what was not there, or did not run in the window, is nobody's") {
+TEST_CASE("a kernel that was not loaded, or did not run in the window, gets no samples") {
   AddressRig rig;
   rig.load(1, kLookupCode);
   rig.load(kOtherKernel, kLookupCode + 0x1000);
@@ -118,13 +118,13 @@ TEST_CASE("what was not there, or did not run in the window, is nobody's") {
   rig.run(2, 77, kLookupMs, 50 * kLookupMs, kOtherKernel);
   rig.sample(0x8, 3);
   CHECK(rig.told() == "[unknown] by 0: 3");
-  rig.sample(0x11008, 4);  // loaded, and may be running still
+  rig.sample(0x11008, 4);  // loaded, and possibly still running
   CHECK(rig.told().empty());
   rig.correlator.settle(true);
   CHECK(rig.told() == "[unknown] by 0: 4");
 }
 
-TEST_CASE("a kernel that runs on is waited for") {
+TEST_CASE("samples wait for a kernel that still runs") {
   AddressRig rig;
   rig.load(1, kLookupCode);
   rig.sample(0x10008, 4);
@@ -134,7 +134,7 @@ TEST_CASE("a kernel that runs on is waited for") {
   CHECK(rig.told(20'000 * kLookupMs) == "k+8 by 77: 4");
 }
 
-TEST_CASE("the same low half in two regions: that which ran, or both by time") {
+TEST_CASE("equal low halves in two regions belong to the kernel that ran, or to both by time") {
   AddressRig rig;
   rig.load(1, kLookupCode, 0, 1);
   rig.load(kOtherKernel, kLookupCode + (uint64_t{1} << 32), 0, 2);
@@ -146,7 +146,7 @@ TEST_CASE("the same low half in two regions: that which ran, or both by time") {
   CHECK(rig.told() == "k+8 by 77: ~1; other+8 by 88: ~3");
 }
 
-TEST_CASE("devices have addresses of their own, and parts those of the whole, too") {
+TEST_CASE("each device has its own addresses, and a part has those of the complete device") {
   AddressRig rig;
   rig.load(1, kLookupCode, 0, 1);
   rig.load(kOtherKernel, kLookupCode, 1, 2);
@@ -159,7 +159,7 @@ TEST_CASE("devices have addresses of their own, and parts those of the whole, to
   CHECK(rig.told() == "[unknown] by 0: 7; k+8 by 77: 4; other+8 by 88: 11");
 }
 
-TEST_CASE("all samples are accounted for, those of a source that ends, too") {
+TEST_CASE("all samples are counted, including those of a source that ends") {
   AddressRig rig;
   rig.load(1, kLookupCode);
   rig.run(1, 77, kLookupMs, 150 * kLookupMs);

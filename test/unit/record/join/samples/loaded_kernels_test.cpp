@@ -1,4 +1,4 @@
-// Samples that have an address only find their kernel in what another source of the same process has loaded.
+// Samples with only an address find their kernel among those that another source of the process has loaded.
 #include "record/join/samples/loaded_kernels.h"
 
 #include "catch.h"
@@ -21,11 +21,11 @@ namespace {
 
 constexpr uint64_t kLoadedMs = 1'000'000;
 constexpr uint32_t kJobs = 1;             // the source that samples
-constexpr uint32_t kCode = 2;             // the source that loads
-constexpr uint64_t kKernelBytes = 0x240;  // of each kernel
+constexpr uint32_t kCode = 2;             // the source that loads code
+constexpr uint64_t kKernelBytes = 0x240;  // size of each kernel
 constexpr uint64_t kBase = 0x800000010000;
 constexpr uint64_t kCanonical = 0xffff000000000000;
-constexpr uint32_t kScale = 21;  // names
+constexpr uint32_t kScale = 21;  // name ids
 constexpr uint32_t kAdd = 22;
 constexpr uint32_t kWait = 23;
 constexpr uint32_t kByAddress = 24;
@@ -79,7 +79,7 @@ struct LoadingRig : Rig {
     correlator.on_loaded_kernel(kCode, {.time_ns = time_ns, .load = load, .gone = true});
   }
 
-  // "FUNCTION+OFFSET FILE:LINE [MODULE]" of one sample at the address.
+  // Formats the code location of one sample at `address` as "FUNCTION+OFFSET FILE:LINE [MODULE]".
   std::string place_of(uint64_t address, uint64_t start_ns = 100 * kLoadedMs, uint64_t end_ns = 500 * kLoadedMs) {
     const std::vector<PlaceSamples::Reason> reasons = {{kWait, 1}};
     correlator.on_place_samples(
@@ -118,22 +118,22 @@ const std::string kUnknown = "kernel at 0x10000+48";
 
 }  // namespace
 
-TEST_CASE("an address is in the kernel that was loaded there, with its module, offset and line") {
+TEST_CASE("an address belongs to the kernel loaded there, with module, offset and line") {
   FakeCode code;
   LoadingRig rig(code);
   rig.load(kScale, kBase);
   rig.load(kAdd, kBase + 0x400);
-  rig.load(kScale, kBase);  // a second object of it
+  rig.load(kScale, kBase);  // a second object of the same kernel
   CHECK(rig.place_of(kBase) == "scale+0 k.cl:0 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 0x10) == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kCanonical | (kBase + kKernelBytes - 1)) == "scale+575 k.cl:575 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 0x408) == "add+8 k.cl:8 [xe_hpc.zebin c0ffee]");
-  CHECK(rig.place_of(kBase + kKernelBytes) == kUnknown);  // between the two
+  CHECK(rig.place_of(kBase + kKernelBytes) == kUnknown);  // between the two kernels
   CHECK(rig.place_of(kBase - 1) == kUnknown);
   CHECK(rig.place_of(0) == kUnknown);
 }
 
-TEST_CASE("samples wait for the code of their kernel, for a while") {
+TEST_CASE("samples wait some time for the code of their kernel") {
   FakeCode code;
   code.there = false;
   LoadingRig rig(code);
@@ -150,7 +150,7 @@ TEST_CASE("samples wait for the code of their kernel, for a while") {
   CHECK(rig.told() == "scale+32 [xe_hpc.zebin c0ffee]");  // without its line
 }
 
-TEST_CASE("what was unloaded is there no more, and what came later was not there before") {
+TEST_CASE("a kernel gets samples only from its load to its unload") {
   FakeCode code;
   LoadingRig rig(code);
   rig.load(kScale, kBase, 1, 50 * kLoadedMs);
@@ -159,12 +159,12 @@ TEST_CASE("what was unloaded is there no more, and what came later was not there
   CHECK(rig.place_of(kBase + 1, 60 * kLoadedMs, 100 * kLoadedMs) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 1, 301 * kLoadedMs, 309 * kLoadedMs) == kUnknown);
   CHECK(rig.place_of(kBase + 1, 320 * kLoadedMs, 400 * kLoadedMs) == "add+1 k.cl:1 [xe_hpc.zebin c0ffee]");
-  // One or the other: nobody can say.
+  // Either kernel is possible, so the location is unknown.
   CHECK(rig.place_of(kBase + 1, 200 * kLoadedMs, 400 * kLoadedMs) == kUnknown);
   CHECK(rig.place_of(kBase + 1, 10 * kLoadedMs, 40 * kLoadedMs) == kUnknown);
 }
 
-TEST_CASE("many that are gone hide none that is there") {
+TEST_CASE("many unloaded kernels do not hide a loaded one") {
   FakeCode code;
   LoadingRig rig(code);
   for (uint64_t i = 1; i <= 100; ++i) {
@@ -175,7 +175,7 @@ TEST_CASE("many that are gone hide none that is there") {
   CHECK(rig.place_of(kBase + 0x200) == "add+512 k.cl:512 [xe_hpc.zebin c0ffee]");
 }
 
-TEST_CASE("the same address on two devices is the kernel's only where both have the same") {
+TEST_CASE("an address on two devices is known only if both have the same kernel there") {
   FakeCode code;
   LoadingRig rig(code);
   rig.load(kScale, kBase, 1);
@@ -185,19 +185,19 @@ TEST_CASE("the same address on two devices is the kernel's only where both have 
   CHECK(rig.place_of(kBase + 2) == kUnknown);
 }
 
-TEST_CASE("kernels of another process have other addresses, however alike") {
+TEST_CASE("equal addresses of another process do not match") {
   FakeCode code;
   LoadingRig rig(code, static_cast<uint32_t>(::getppid()));
   rig.load(kScale, kBase);
   CHECK(rig.place_of(kBase + 1) == kUnknown);
 }
 
-TEST_CASE("what a process loaded is known after the source that said so has ended, and names may come late") {
+TEST_CASE("loaded kernels stay known after their source ends, and names may arrive late") {
   FakeCode code;
   LoadingRig rig(code);
   constexpr uint32_t kLate = 30;
   rig.load(kLate, kBase + 0x800);
-  rig.load(kScale, kBase);  // in its order
+  rig.load(kScale, kBase);  // in the order of addresses
   rig.correlator.settle();
   rig.correlator.on_name(kCode, kLate, "late");
   fake_now_ns += kLoadedMs * 500;
@@ -207,7 +207,7 @@ TEST_CASE("what a process loaded is known after the source that said so has ende
   CHECK(rig.place_of(kBase + 0x801) == "late+1 k.cl:1 [xe_hpc.zebin c0ffee]");
 }
 
-TEST_CASE("samples of work that still runs are not of what the kernel ran as before") {
+TEST_CASE("samples of running work do not belong to an earlier run of the kernel") {
   FakeCode code;
   LoadingRig rig(code);  // a job ended at 500 ms
   rig.correlator.on_traits(kJobs, {.takes_samples = true});

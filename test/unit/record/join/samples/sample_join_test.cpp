@@ -1,4 +1,4 @@
-// Samples of GPU code: joined to the launches of their kernels, added up, and never lost without being counted.
+// Tests that samples are joined to launches, summed, and never lost without being counted.
 
 #include "catch.h"
 #include "join_rig.h"
@@ -19,7 +19,7 @@ namespace profile = gpuprof::profile;
 
 namespace {
 
-// Source 1 takes samples, and has the places 1 and 2.
+// Source 1 takes samples and has the code locations 1 and 2.
 struct SampledRig : Rig {
   explicit SampledRig(gpuprof::record::JoinOptions options = {}) : Rig(std::move(options)) {
     correlator.on_traits(1, {.takes_samples = true});
@@ -42,7 +42,7 @@ struct SampledRig : Rig {
   }
   void take_sample(uint64_t correlation, uint64_t count = 1) { correlator.on_sample(sample(correlation, count)); }
 
-  // The only sample row of the batch, and what it is about.
+  // Returns the work and the count of the only sample row.
   std::pair<WorkKey, uint64_t> only(const Batch& batch) {
     REQUIRE(batch.samples.size() == 1);
     return {works.at(batch.samples[0].first.work), batch.samples[0].second};
@@ -64,7 +64,7 @@ uint64_t sum(const Batch& batch) {
 
 }  // namespace
 
-TEST_CASE("a sample belongs to the work that it was taken in, whichever comes first") {
+TEST_CASE("a sample and its work are joined in either order") {
   SampledRig rig;
   rig.take_sample(1, 2);
   rig.launch(1, 77);
@@ -84,8 +84,8 @@ TEST_CASE("a sample belongs to the work that it was taken in, whichever comes fi
   CHECK(rig.correlator.totals().gpu_records == 1);
 }
 
-TEST_CASE("a launch is kept for the samples of a source that takes them, but not for ever") {
-  // Whose thread a sample is, that comes so long after the work of its launch. Source 2 takes no samples.
+TEST_CASE("launches of a sampling source are kept for late samples, but not forever") {
+  // Returns the thread of a sample that arrives `ns` after the work of its launch. Source 2 takes no samples.
   const auto thread_after = [](uint64_t ns, uint32_t source) {
     SampledRig rig;
     rig.open(2);
@@ -106,10 +106,10 @@ TEST_CASE("a launch is kept for the samples of a source that takes them, but not
   };
   CHECK(thread_after(2'000'000'000, 1) == 5);
   CHECK(thread_after(4'000'000'000, 1) == 0);
-  CHECK(thread_after(0, 2) == 0);  // a source that takes none pays nothing
+  CHECK(thread_after(0, 2) == 0);  // a source that takes no samples has no cost
 }
 
-TEST_CASE("samples are one row for each slice, work, place, reason, period and flag") {
+TEST_CASE("samples have one row for each slice, work, code location, reason, period and flag") {
   SampledRig rig;
   rig.launch(1, 77);
   rig.take_sample(1);
@@ -127,7 +127,7 @@ TEST_CASE("samples are one row for each slice, work, place, reason, period and f
   other.estimated = true;
   rig.correlator.on_sample(other);
   other = SampledRig::sample(1);
-  other.time_ns += 1'000'000;  // a slice
+  other.time_ns += 1'000'000;  // the next slice
   rig.correlator.on_sample(other);
   other = SampledRig::sample(1);
   other.stream = 3;
@@ -146,7 +146,7 @@ TEST_CASE("samples are one row for each slice, work, place, reason, period and f
   CHECK(rig.take().samples.empty());
 }
 
-TEST_CASE("a sample whose launch never comes has no stack, and is counted") {
+TEST_CASE("a sample whose launch never arrives has no stack and is counted") {
   SampledRig rig;
   rig.take_sample(4711, 6);
   rig.turns(static_cast<int>(kMaxTurns) - 1);
@@ -162,7 +162,7 @@ TEST_CASE("a sample whose launch never comes has no stack, and is counted") {
   CHECK(coverage(rig.take())["samples_without_launch"] == 6);
 }
 
-TEST_CASE("a sample that knows no launch says itself whose it is, and is expected to have none") {
+TEST_CASE("a sample without a launch id has its own thread and range, and needs no launch") {
   SampledRig rig;
   rig.correlator.on_thread(kPid, 9, "worker");
   rig.correlator.on_name(1, 3, "step");
@@ -197,7 +197,7 @@ TEST_CASE("a sample of an unsampled launch does not wait for a stack") {
   CHECK(work.tid == 9);
 }
 
-TEST_CASE("a sample waits for its kernel's name, and goes on without it") {
+TEST_CASE("a sample waits for its kernel's name, and is written without it after a while") {
   SampledRig rig;
   Sample early = SampledRig::sample(0);
   early.name_id = 30;
@@ -212,11 +212,11 @@ TEST_CASE("a sample waits for its kernel's name, and goes on without it") {
   rig.correlator.on_sample(early);
   rig.turns(static_cast<int>(kMaxTurns));
   CHECK(rig.names.at(rig.only(rig.take()).first.name) ==
-        "[unnamed kernel]");  // as its GPU work, which is counted for it
+        "[unnamed kernel]");  // like the GPU work, which is counted as lost for it
   CHECK(rig.correlator.totals().lost.empty());
 }
 
-TEST_CASE("without a launch the sample's own time decides whether it was taken while recording was on") {
+TEST_CASE("a sample without a launch is recorded if its own time is within a window") {
   SampledRig rig;
   rig.launch(1, 77);
   rig.correlator.close_window(20'000);
@@ -231,7 +231,7 @@ TEST_CASE("without a launch the sample's own time decides whether it was taken w
   rig.correlator.on_sample(at(4711, 30'000));
   rig.correlator.on_sample(at(0, 19'000));
   rig.correlator.on_sample(at(0, 50'000));
-  rig.correlator.on_sample(at(1, 30'000));  // its launch was made while it was on
+  rig.correlator.on_sample(at(1, 30'000));  // its launch was made while recording was on
   rig.correlator.settle(true);
   CHECK(sum(rig.take()) == 3);
   CHECK(rig.correlator.totals().samples == 3);
@@ -239,20 +239,20 @@ TEST_CASE("without a launch the sample's own time decides whether it was taken w
   CHECK(rig.dropped() == 0);
 }
 
-TEST_CASE("samples that the source has dropped, or that come after its end, are lost ones") {
+TEST_CASE("samples dropped by the source, or received after its end, are counted as lost") {
   SampledRig rig;
   rig.correlator.on_samples_dropped(1, 11);
   rig.correlator.on_samples_dropped(1, 2);
   rig.take_sample(99, 4);
   rig.correlator.on_source_end(1);
-  CHECK(rig.correlator.totals().samples == 4);  // it did not wait any longer
+  CHECK(rig.correlator.totals().samples == 4);  // the sample did not wait any longer
   rig.take_sample(0, 5);
   rig.correlator.on_samples_dropped(1, 3);
   CHECK(rig.dropped() == 21);
   CHECK(sum(rig.take()) == 4);
 }
 
-TEST_CASE("the numbers of samples fit into 64 bits, whatever a source claims") {
+TEST_CASE("the number of samples stays within 64 bits for any source") {
   SampledRig rig;
   rig.take_sample(0, UINT64_MAX);
   rig.correlator.on_samples_dropped(1, UINT64_MAX);
@@ -260,11 +260,11 @@ TEST_CASE("the numbers of samples fit into 64 bits, whatever a source claims") {
   rig.correlator.on_samples_dropped(1, 1);
   const Batch batch = rig.take();
   CHECK(sum(batch) == uint64_t{1} << 62U);
-  CHECK(rig.dropped() == 3);  // at least one of each that can not be
+  CHECK(rig.dropped() == 3);  // at least one for each impossible count
   CHECK(rig.correlator.totals().lost.size() == 1);
 }
 
-TEST_CASE("only so many periods are told apart: of the next ones none is known") {
+TEST_CASE("the number of distinct sampling periods is limited, and later periods are unknown") {
   SampledRig rig;
   Sample made = SampledRig::sample(0);
   for (size_t i = 1; i <= SampleRows::kMaxSamplings + 2; ++i) {
@@ -277,7 +277,7 @@ TEST_CASE("only so many periods are told apart: of the next ones none is known")
   CHECK(sum(batch) == SampleRows::kMaxSamplings + 2);
 }
 
-TEST_CASE("only so many samples wait: the next ones have no launch") {
+TEST_CASE("the number of pending samples is limited, and later samples have no launch") {
   SampledRig rig;
   for (size_t i = 0; i < kMaxPending + 10; ++i) {
     rig.take_sample(1000 + i);
@@ -287,7 +287,7 @@ TEST_CASE("only so many samples wait: the next ones have no launch") {
   CHECK(sum(rig.take()) == kMaxPending);
 }
 
-TEST_CASE("beyond the memory budget samples count on, with less detail") {
+TEST_CASE("at the memory limit samples are counted with less detail") {
   uint64_t used = 0;
   gpuprof::record::JoinOptions options;
   options.memory = std::make_shared<MemoryBudget>([&used] { return used; });
@@ -311,7 +311,7 @@ TEST_CASE("beyond the memory budget samples count on, with less detail") {
   CHECK(options.memory->left_out() == 2);
 }
 
-TEST_CASE("samples of a node are where its work is, and those of work that is left out are, too") {
+TEST_CASE("samples of a graph node belong to its work, and samples of excluded work are excluded") {
   SampledRig rig;
   rig.launch(1, 77);
   rig.launch(GPUPROF_CORRELATION_NODE | 30, 78);

@@ -1,5 +1,5 @@
-// Samples that name no launch: shared out by the measured time of their kernel, all of them, and waited for no longer
-// than is good.
+// Tests samples without a launch id: they are apportioned by the measured time of their kernel, completely, and after a
+// limited wait.
 #include "record/join/samples/sample_sharing.h"
 
 #include "catch.h"
@@ -20,9 +20,9 @@ namespace profile = gpuprof::profile;
 namespace {
 
 constexpr uint64_t kSharingMs = 1'000'000;
-constexpr uint32_t kSharingWait = 11;  // names of reasons
+constexpr uint32_t kSharingWait = 11;  // name ids of stall reasons
 constexpr uint32_t kSelected = 12;
-constexpr uint32_t kHelper = 13;  // of a function
+constexpr uint32_t kHelper = 13;  // name id of a function
 
 struct FakeModules final : CodeReader {
   [[nodiscard]] bool may_come(uint32_t, uint64_t) const override { return !there; }
@@ -59,7 +59,7 @@ struct SharingRig : Rig {
     stack(88);
   }
 
-  // A launch with its kernel, which ran for `ns` up to `end_ns`.
+  // Adds a launch and its kernel, which ran for `ns` until `end_ns`.
   void run(uint64_t correlation, uint64_t stack_id, uint64_t ns, uint64_t end_ns) {
     launch(correlation, stack_id);
     correlator.on_gpu_op(kernel(correlation, ns, end_ns));
@@ -97,7 +97,7 @@ struct SharingRig : Rig {
   }
 };
 
-// Samples by the stack of the work that got them.
+// Sums samples by the stack of the work that got them.
 std::map<uint64_t, uint64_t> by_stack(const SharingRig& rig, const Batch& batch) {
   std::map<uint64_t, uint64_t> counts;
   for (const auto& [key, count] : batch.samples) {
@@ -114,7 +114,7 @@ bool all_estimated(const Batch& batch, bool estimated) {
 
 }  // namespace
 
-TEST_CASE("samples of a kernel that one path launched are that path's, and are its GPU work") {
+TEST_CASE("samples of a kernel launched by one path belong to that path's GPU work") {
   SharingRig rig;
   rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7, 3);
@@ -132,7 +132,7 @@ TEST_CASE("samples of a kernel that one path launched are that path's, and are i
   CHECK(rig.dropped() == 0);
 }
 
-TEST_CASE("a source that numbers places itself has other places than its samples of windows") {
+TEST_CASE("code locations that a source numbers are distinct from those of window samples") {
   SharingRig rig;
   rig.correlator.on_gpu_place(1, {.id = 1, .function = "its own", .offset = 0x99});
   rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
@@ -146,7 +146,7 @@ TEST_CASE("a source that numbers places itself has other places than its samples
   CHECK(batch.samples[0].first.place == batch.gpu_places[1].id);
 }
 
-TEST_CASE("two paths share the samples of their kernel by measured time, in whole samples") {
+TEST_CASE("two paths share the samples of their kernel by time, in integer counts") {
   SharingRig rig;
   rig.run(1, 77, 80 * kSharingMs, 100 * kSharingMs);
   rig.run(2, 88, 20 * kSharingMs, 200 * kSharingMs);
@@ -164,7 +164,7 @@ TEST_CASE("two paths share the samples of their kernel by measured time, in whol
   CHECK(all_estimated(batch, true));
 }
 
-TEST_CASE("samples wait for the times of their kernel, which may run on, but not for ever") {
+TEST_CASE("samples wait for the times of a running kernel, but not forever") {
   SharingRig rig;
   rig.samples(5, 0x40, 4);
   rig.window(5, 4);
@@ -172,7 +172,7 @@ TEST_CASE("samples wait for the times of their kernel, which may run on, but not
   CHECK(rig.take().samples.empty());
   rig.pass(20'000'000'000);
   CHECK(rig.take().samples.empty());
-  // It began in the window and ends now.
+  // The kernel began in the window and ends now.
   rig.run(1, 77, 22'000 * kSharingMs, 22'100 * kSharingMs);
   rig.pass(kSharingMs * 500);
   CHECK(by_stack(rig, rig.take()) == std::map<uint64_t, uint64_t>{{77, 4}});
@@ -186,13 +186,13 @@ TEST_CASE("samples wait for the times of their kernel, which may run on, but not
   CHECK(coverage(rig.take())["samples_without_launch"] == 3);
 }
 
-TEST_CASE("at the end nothing is waited for, and nothing is lost") {
+TEST_CASE("at the end no samples wait, and none are lost") {
   SharingRig rig;
   rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7);
   rig.window(5, 7);
   rig.samples(6, 0x40, 2);
-  rig.window(6, 2, 0, 0, 5000 * kSharingMs, 6000 * kSharingMs);  // later than the kernel: its last run is what is known
+  rig.window(6, 2, 0, 0, 5000 * kSharingMs, 6000 * kSharingMs);  // after the kernel: its last run is used
   rig.samples(7, 0x40, 9);                                       // a window that is never closed
   rig.correlator.on_source_end(1);
   const Batch batch = rig.take();
@@ -200,7 +200,7 @@ TEST_CASE("at the end nothing is waited for, and nothing is lost") {
   CHECK(rig.dropped() == 9);
 }
 
-TEST_CASE("what a window says is missing is counted as dropped, and foreign code apart") {
+TEST_CASE("samples missing from a window count as dropped, those of foreign code separately") {
   SharingRig rig;
   rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
   rig.samples(5, 0x40, 7);
@@ -212,7 +212,7 @@ TEST_CASE("what a window says is missing is counted as dropped, and foreign code
   CHECK(coverage(batch)["samples_foreign"] == 100);
 }
 
-TEST_CASE("a function that a kernel calls is the kernel's") {
+TEST_CASE("samples in a called function belong to the kernel that calls it") {
   FakeModules code;
   SharingRig rig(&code);
   rig.run(1, 77, 10 * kSharingMs, 100 * kSharingMs);
@@ -222,7 +222,7 @@ TEST_CASE("a function that a kernel calls is the kernel's") {
   CHECK(by_stack(rig, rig.take()) == std::map<uint64_t, uint64_t>{{77, 7}});
 }
 
-TEST_CASE("samples wait for their code, for a while, and its lines are read once a place") {
+TEST_CASE("samples wait for their code for some time, and lines are read once per location") {
   FakeModules code;
   code.there = false;
   SharingRig rig(&code);
@@ -254,7 +254,7 @@ TEST_CASE("samples wait for their code, for a while, and its lines are read once
   CHECK(without.gpu_places[0].lines.empty());
 }
 
-TEST_CASE("more samples than can wait are dropped and counted") {
+TEST_CASE("samples beyond the pending limit are dropped and counted") {
   SharingRig rig;
   const std::vector<PlaceSamples::Reason> reasons(250, {kSharingWait, 1});
   const uint64_t records = SampleSharing::kMaxCounts / reasons.size() + 2;
@@ -264,22 +264,22 @@ TEST_CASE("more samples than can wait are dropped and counted") {
   }
   CHECK(rig.dropped() == 2 * reasons.size());
   rig.correlator.on_place_samples(1, {.module = 7, .offset = 0, .function_id = 1, .window = 6, .reasons = reasons});
-  rig.window(6, reasons.size());  // of which nothing was taken
+  rig.window(6, reasons.size());  // none of whose samples were accepted
   CHECK(rig.dropped() == 3 * reasons.size());
   rig.window(5, records * reasons.size());
   rig.correlator.finish();
   rig.take();
-  // What was refused here is not counted a second time as missing from the window.
+  // Samples rejected here are not counted again as missing from the window.
   CHECK(rig.correlator.totals().samples + rig.dropped() == (records + 1) * reasons.size());
 }
 
-TEST_CASE("samples that name their launch are its own, and those of others meanwhile are left out") {
+TEST_CASE("samples with a launch id belong to that launch, and those of other launches are ignored") {
   SharingRig rig;
   rig.correlator.on_sampled_launch(1, 1);
   rig.run(1, 77, 300 * kSharingMs, 400 * kSharingMs);
   rig.run(2, 88, 100 * kSharingMs, 500 * kSharingMs);
   rig.samples(1, 0x10, 60, 0, 1, 7, 1);
-  rig.samples(1, 0x20, 40, 0, 1, 7, 2);  // of a launch that was not to be sampled
+  rig.samples(1, 0x20, 40, 0, 1, 7, 2);  // of a launch that was not selected
   rig.window(1, 100);
   rig.pass(SampleSharing::kTimesNs);
   const Batch batch = rig.take();
@@ -288,12 +288,12 @@ TEST_CASE("samples that name their launch are its own, and those of others meanw
   CHECK(rig.dropped() == 0);
 }
 
-TEST_CASE("samples of a kernel in a batch are shared by the work that it was a part of, which counts once") {
+TEST_CASE("samples of a kernel in a batch are apportioned among the batches' work, which counts once") {
   SharingRig rig;
   constexpr uint32_t kInner = 14;
   rig.correlator.on_name(1, kInner, "kernel at 0x8000");
   rig.correlator.on_traits(1, {.takes_samples = true});
-  for (const uint64_t correlation : {1, 2}) {  // the first batch has it, the second has not
+  for (const uint64_t correlation : {1, 2}) {  // the first batch contains the kernel, the second does not
     rig.launch(correlation, correlation == 1 ? 77 : 88);
     const auto op = Rig::kernel(correlation, 300 * kSharingMs, 400 * kSharingMs * correlation);
     if (correlation == 1) {
@@ -311,7 +311,7 @@ TEST_CASE("samples of a kernel in a batch are shared by the work that it was a p
   CHECK(rig.correlator.totals().gpu_ns == 600 * kSharingMs);
   CHECK(rig.correlator.totals().samples_with_stack == 10);
 
-  // Told after the work, as it was found out late.
+  // The kernel is reported after the work.
   rig.correlator.on_kernel_of(Rig::kernel(2, 300 * kSharingMs, 800 * kSharingMs), kInner);
   rig.samples(2, 0x40, 10, 0, kInner, 0);
   rig.window(2, 10);
@@ -322,7 +322,7 @@ TEST_CASE("samples of a kernel in a batch are shared by the work that it was a p
   CHECK(rig.correlator.totals().gpu_records == 2);
 }
 
-TEST_CASE("what the source has estimated stays so, where one path has it all") {
+TEST_CASE("samples that the source has estimated stay estimated if one path has them all") {
   SharingRig rig;
   rig.run(1, 77, 300 * kSharingMs, 400 * kSharingMs);
   const std::vector<PlaceSamples::Reason> reasons = {{kSharingWait, 5}};

@@ -25,10 +25,10 @@ uint64_t ns_of(const std::vector<KernelShare>& shares, uint32_t work) {
 
 }  // namespace
 
-TEST_CASE("what a kernel ran as in a window, by measured time") {
+TEST_CASE("the works of a kernel in a window have their measured time in it") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
-  // 100 short ones of work 1 and 25 of work 2 in the same ticks, and one of another kernel.
+  // 100 short runs of work 1 and 25 of work 2 in the same ticks, and one run of another kernel.
   for (uint64_t i = 0; i < 100; ++i) {
     times.add(kKernel, WorkId{1}, true, i * kMs, i * kMs + 400'000);
     if (i % 4 == 0) {
@@ -40,12 +40,12 @@ TEST_CASE("what a kernel ran as in a window, by measured time") {
   CHECK(shares.size() == 2);
   CHECK(ns_of(shares, 1) == 40 * kMs);
   CHECK(ns_of(shares, 2) == 10 * kMs);
-  CHECK(times.size() < 25);  // not one for each launch
+  CHECK(times.size() < 25);  // fewer entries than launches
   CHECK(times.within({1, 1, 5}, 0, 1000 * kMs).empty());
   CHECK(times.within({2, 0, 5}, 0, 1000 * kMs).empty());
 }
 
-TEST_CASE("a kernel that runs over the edge of a window counts by its part in it") {
+TEST_CASE("a kernel that crosses the edge of a window counts by its part inside") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
   times.add(kKernel, WorkId{1}, true, 0, 1000 * kMs);
@@ -53,10 +53,10 @@ TEST_CASE("a kernel that runs over the edge of a window counts by its part in it
   CHECK(ns_of(times.within(kKernel, 500 * kMs, 600 * kMs), 1) == 100 * kMs);
   CHECK(ns_of(times.within(kKernel, 800 * kMs, 2000 * kMs), 1) == 200 * kMs);
   CHECK(ns_of(times.within(kKernel, 800 * kMs, 2000 * kMs), 2) == 1 * kMs);
-  CHECK(times.within(kKernel, 1000 * kMs, 2000 * kMs).empty());  // not what ended as it began
+  CHECK(times.within(kKernel, 1000 * kMs, 2000 * kMs).empty());  // a run that ends as the window begins is not in it
 }
 
-TEST_CASE("what a kernel ran as last, where its samples come late") {
+TEST_CASE("late samples use the last run of their kernel") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
   times.add(kKernel, WorkId{1}, true, 100 * kMs, 101 * kMs);
@@ -69,7 +69,7 @@ TEST_CASE("what a kernel ran as last, where its samples come late") {
   CHECK(times.before(kKernel, 50 * kMs).empty());
 }
 
-TEST_CASE("times are forgotten, with their source or when they are old") {
+TEST_CASE("times are forgotten with their source, or when they are old") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
   times.add(kKernel, WorkId{1}, true, 0, 1);
@@ -85,7 +85,7 @@ TEST_CASE("times are forgotten, with their source or when they are old") {
   CHECK(times.size() == 0);
 }
 
-TEST_CASE("further runs than are kept apart still count") {
+TEST_CASE("runs beyond the limit still count") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
   constexpr uint64_t kTick = 10 * kMs;
@@ -97,7 +97,7 @@ TEST_CASE("further runs than are kept apart still count") {
   CHECK(ns_of(times.within(kKernel, 0, UINT64_MAX), 1) == runs * 1000);
 }
 
-TEST_CASE("what a launch ran that samples will name") {
+TEST_CASE("the work of a launch is kept if samples will refer to it") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
   times.expect(1, 50);

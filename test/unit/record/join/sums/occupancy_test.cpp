@@ -12,7 +12,7 @@ namespace {
 using gpuprof::record::Occupancy;
 using gpuprof::record::Windows;
 
-// With windows of its own.
+// An Occupancy with its own windows.
 struct OwnWindows {
   Windows windows;
 };
@@ -21,9 +21,9 @@ struct Recorded : OwnWindows, Occupancy {
 };
 
 struct Sums {
-  std::map<uint32_t, uint64_t> busy;                       // by work
-  std::map<uint32_t, uint64_t> exclusive;                  // by work
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> idle;  // by device and work
+  std::map<uint32_t, uint64_t> busy;                       // keyed by work
+  std::map<uint32_t, uint64_t> exclusive;                  // keyed by work
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> idle;  // keyed by device and work
 };
 
 void collect(Occupancy& occupancy, Sums& sums) {
@@ -46,11 +46,11 @@ Sums finish_occupancy(Recorded& occupancy, uint64_t end) {
 
 }  // namespace
 
-TEST_CASE("concurrent work shares the time, the first gets the busy time") {
+TEST_CASE("concurrent work shares the exclusive time, and the first gets the busy time") {
   Recorded occupancy(1000, 1'000'000);
   occupancy.windows.open(1000);
   occupancy.add(1, 10, 0, 1100, 1400);
-  occupancy.add(1, 20, 0, 1200, 1301);  // 101 ns together: one of them gets the odd one
+  occupancy.add(1, 20, 0, 1200, 1301);  // 101 ns are shared: one work item gets the odd one
   const Sums sums = finish_occupancy(occupancy, 2000);
   REQUIRE(sums.busy.at(10) == 300);
   REQUIRE(sums.busy.at(20) == 0);
@@ -60,13 +60,13 @@ TEST_CASE("concurrent work shares the time, the first gets the busy time") {
   REQUIRE(sums.idle.at({1, 0}) == 600);
 }
 
-TEST_CASE("idle time belongs to the blocking call of the thread that launches next, else to that launch") {
+TEST_CASE("idle time belongs to the blocking call of the next launch's thread, or else to that launch") {
   Recorded occupancy(0, 1'000'000);
   occupancy.windows.open(0);
   occupancy.add(1, 10, 7, 100, 200);
   occupancy.blocked(7, 99, 150, 320);
   occupancy.blocked(7, 98, 350, 360);
-  occupancy.blocked(8, 97, 0, 1000);  // another thread's
+  occupancy.blocked(8, 97, 0, 1000);  // in another thread
   occupancy.add(1, 11, 7, 400, 500);
   const Sums sums = finish_occupancy(occupancy, 500);
   REQUIRE(sums.idle.at({1, 10}) == 100);
@@ -91,21 +91,21 @@ TEST_CASE("time outside of the windows is neither busy nor idle") {
   REQUIRE(sums.idle.size() == 2);
 }
 
-TEST_CASE("late work is counted, and changes no time that is charged already") {
+TEST_CASE("late work is counted and does not change time already charged") {
   Recorded occupancy(0, 1'000'000);
   occupancy.windows.open(0);
   occupancy.add(1, 10, 0, 100, 200);
   occupancy.add(1, 11, 0, 300, 400);
   occupancy.advance(1000);
-  occupancy.add(1, 12, 0, 150, 450);  // 50 ns are still open: nothing has ended the idle time after 400
+  occupancy.add(1, 12, 0, 150, 450);  // 50 ns are still unassigned, as nothing has ended the idle time after 400
   const Sums sums = finish_occupancy(occupancy, 500);
   REQUIRE(occupancy.late_ns() == 250);
   REQUIRE(sums.busy.at(12) == 50);
   REQUIRE(sums.idle.at({1, 0}) == 50);
 }
 
-// Whatever comes in whatever order: every nanosecond of every device that had work is given away once.
-TEST_CASE("busy and idle time make up the windows exactly") {
+// For any order of events, each nanosecond of each device with work is assigned once.
+TEST_CASE("busy and idle time add up to the windows exactly") {
   std::mt19937_64 random(20261121);
   const auto below = [&](uint64_t limit) { return random() % limit; };
   for (int round = 0; round < 300; ++round) {
@@ -165,7 +165,7 @@ TEST_CASE("busy and idle time make up the windows exactly") {
   }
 }
 
-TEST_CASE("work piles up to a limit only when nobody advances the sweep") {
+TEST_CASE("pending work reaches its limit only if the sweep is never advanced") {
   Recorded occupancy(0, 1'000'000'000);
   occupancy.windows.open(0);
   size_t most = 0;
@@ -179,7 +179,7 @@ TEST_CASE("work piles up to a limit only when nobody advances the sweep") {
   REQUIRE(sums.idle.at({1, 1}) + sums.idle.at({1, 0}) == 2'500'000 * 4);
 }
 
-TEST_CASE("threads that come and go all day do not keep the calls of later ones out") {
+TEST_CASE("threads that start and end all day do not block the calls of later threads") {
   Recorded occupancy(0, 1'000'000'000);
   occupancy.windows.open(0);
   constexpr uint64_t kThreads = 100'000;
@@ -192,7 +192,7 @@ TEST_CASE("threads that come and go all day do not keep the calls of later ones 
   REQUIRE(sums.idle.at({1, 6}) == 60);
 }
 
-TEST_CASE("more work at once than a device can run is late, and the sums stay exact") {
+TEST_CASE("more concurrent work than a device can run is late, and the sums stay exact") {
   Recorded occupancy(0, 1'000'000'000);
   occupancy.windows.open(0);
   constexpr uint64_t kAtOnce = 2000;
