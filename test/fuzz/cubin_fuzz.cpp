@@ -1,4 +1,4 @@
-// Any bytes as a cubin: no read beyond them, bounded time and memory, and the same answer when asked again.
+// Fuzzes the reading of cubins: no read beyond the input, bounded time and memory, and repeatable results.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -11,7 +11,7 @@ namespace {
 using namespace gpuprof::symbolize;
 
 constexpr size_t kMaxFunctions = 8;
-constexpr uint64_t kStep = 16;  // bytes; what an instruction has
+constexpr uint64_t kStep = 16;  // bytes of an instruction
 constexpr uint64_t kMaxOffset = 512;
 
 void require(bool condition) {

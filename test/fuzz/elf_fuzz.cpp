@@ -1,5 +1,5 @@
-// Any bytes as a file that a target has mapped: its symbols, build id, notes, packed debug information and DWARF. libdw
-// and liblzma are not watched by the sanitizers; what they do wrong shows as a crash.
+// Fuzzes files that a target has mapped: symbols, build id, notes, compressed debug information and DWARF. libdw and
+// liblzma are not sanitized, so only crashes reveal their errors.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ using namespace gpuprof::symbolize;
 
 constexpr size_t kMaxAddresses = 32;
 constexpr uint64_t kMebi = 1 << 20;
-// No input has more of it than this.
+// No input exceeds these limits.
 constexpr ReadingLimits kLimits{
     .debug_info_bytes = 16 * kMebi, .others_debug_info_bytes = 16 * kMebi, .symbols = 1 << 16};
 
@@ -32,7 +32,7 @@ void require(bool condition) {
   }
 }
 
-// Begins and middles of sections, and of the file's own idea of where its code is.
+// Returns the begin and the middle of each section.
 std::vector<uint64_t> addresses_in(const ElfImage& image, size_t size) {
   std::vector<uint64_t> addresses = {0, size / 2, size, UINT64_MAX};
   for (const ElfSection& section : image.sections()) {
@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto module = ElfModule::of_memory({bytes.begin(), bytes.end()}, "[vdso]", in_memory); module) {
     check_frames(*module, maps, addresses);
   }
-  // libdw reads files.
+  // libdw reads only files.
   const auto file = std::make_shared<MappedFile>();
   file->path = "/mapped/file.so";
   file->fd.reset(::memfd_create("fuzz", MFD_CLOEXEC));

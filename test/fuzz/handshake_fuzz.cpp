@@ -1,4 +1,4 @@
-// libFuzzer: what a process may say when it connects, and what the kernel's texts of it are taken for.
+// Fuzzes the messages of a connecting process, and the parsing of kernel texts about it.
 
 #include <cstdint>
 #include <cstdlib>

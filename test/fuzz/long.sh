@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes for hours, all targets in turn: test/fuzz/long.sh HOURS [FOLDER]
-# FOLDER (build-fuzz/long) keeps each target's corpus from run to run, and what made a target fail in FOLDER/crashes.
+# FOLDER (default: build-fuzz/long) keeps the corpus of each target between runs. Failing inputs are in FOLDER/crashes.
 # Build first: cmake --preset fuzz && cmake --build --preset fuzz
-# Exit status: 0, or 1 where something failed.
+# Exit status: 0, or 1 if an input failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -13,7 +13,7 @@ fi
 readonly SECONDS_LEFT=$(awk -v hours="$1" 'BEGIN { print int(hours * 3600) }')
 readonly FOLDER=${2:-build-fuzz/long}
 readonly PROGRAMS=${GPUPROF_FUZZ_PROGRAMS:-build-fuzz/test/fuzz}
-readonly TURN=${GPUPROF_FUZZ_TURN:-900}  # seconds; then the next target, so that none waits for the end
+readonly TURN=${GPUPROF_FUZZ_TURN:-900}  # seconds for a target before the next one
 readonly END=$((SECONDS + SECONDS_LEFT))
 
 mapfile -t targets < <(find "$PROGRAMS" -maxdepth 1 -type f -name 'fuzz_*' -perm -u+x | sort)
@@ -23,7 +23,7 @@ if [[ ${#targets[@]} -eq 0 ]]; then
 fi
 mkdir -p "$FOLDER/crashes"
 
-# The smallest set of inputs with the same coverage takes the place of all.
+# Replaces the corpus by the smallest set of inputs with the same coverage.
 minimise() {
   local program=$1 corpus=$2
   rm -rf "$corpus.new"
@@ -38,7 +38,7 @@ take_turn() {
   local corpus=$FOLDER/$name seeds=()
   mkdir -p "$corpus"
   if [[ -d test/fuzz/corpus/$name ]]; then seeds+=("test/fuzz/corpus/$name"); fi
-  # A failure ends the turn, not the run.
+  # A failure ends only this target's time.
   "$program" -max_total_time="$seconds" -entropic=0 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$FOLDER/crashes/$name-" "$corpus" "${seeds[@]}" >"$FOLDER/$name.log" 2>&1 ||
     { echo "$name: failed, see $FOLDER/$name.log"; cp "$FOLDER/$name.log" "$FOLDER/crashes/$name-$(date +%s).log"; }

@@ -1,5 +1,5 @@
-// Any bytes where a target's addresses get their names from besides ELF files: lines of /proc/PID/maps,
-// /tmp/perf-PID.map, and the line tables of Python's code objects. The first byte says which.
+// Fuzzes sources of names other than ELF files: lines of /proc/PID/maps, /tmp/perf-PID.map, and line tables of Python
+// code objects. The first byte selects the source.
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ void each_line(std::string_view text, Use use) {
   }
 }
 
-// As the kernel prints it.
+// Formats the mapping like the kernel.
 std::string printed(const MapsLine& line) {
   char numbers[128];
   std::snprintf(numbers, sizeof numbers, "%" PRIx64 "-%" PRIx64 " r-%cp %" PRIx64 " %x:%x %" PRIu64 " ", line.start,
@@ -64,7 +64,7 @@ void maps_lines(std::string_view text) {
   });
 }
 
-// A file that inputs are written to, one after the other.
+// A file that all inputs are written to, one after the other.
 class File {
  public:
   File() : fd_(::mkstemp(path_)) { require(fd_ >= 0); }
@@ -85,7 +85,7 @@ class File {
   int fd_;
 };
 
-// The numbers that lines begin with: where functions may be.
+// Returns the numbers at the beginnings of lines, which may be addresses of functions.
 std::vector<uint64_t> addresses_in(std::string_view text) {
   constexpr size_t kMost = 64;
   std::vector<uint64_t> addresses = {0, 1, UINT64_MAX};
@@ -99,7 +99,7 @@ std::vector<uint64_t> addresses_in(std::string_view text) {
   return addresses;
 }
 
-// What is read while a compiler appends is what is read at once.
+// Reading a file while a compiler appends must give the same result as reading it at once.
 void perf_map(std::string_view text) {
   static const File file;
   ReadingBudget budget;

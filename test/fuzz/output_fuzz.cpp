@@ -1,6 +1,6 @@
-// Any bytes as a profile, up to what users see of it: no output may crash, and folded stacks must hold every
-// nanosecond, and so must what diff and check make of it. Its inputs are those of profile_fuzz.cpp, which looks at
-// reading and adding up. Not run: `dump`, and what trims, hides or groups stacks.
+// Fuzzes all outputs of a profile: no output may crash, and folded stacks, diff and check must keep every nanosecond.
+// It has the inputs of profile_fuzz.cpp, which tests reading and summing. Not covered: `dump`, and options that trim,
+// hide or group stacks.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -103,7 +103,7 @@ void latencies(const analyze::Aggregate& rows, bool paths) {
   collect_text([&](TextStream& out) { output::latency_json(lines, out); });
 }
 
-// As `export --lenient` reads: definitions that contradict others are left out.
+// Reads like `export --lenient`, which drops contradictory definitions.
 template <typename Make>
 void timeline(std::string_view text, Make make) {
   auto reader = fuzz::open(text, {.lenient = true});
@@ -133,7 +133,7 @@ void exports(const analyze::Aggregate& rows) {
   }
 }
 
-// What an input is compared with when it is not itself: one kernel from one stack.
+// The other side of a comparison: one kernel launched from one stack.
 const compare::Run& small_run() {
   static const compare::Run run = [] {
     constexpr std::string_view kProfile =
@@ -177,7 +177,7 @@ void differences(std::span<const compare::Run> before, std::span<const compare::
   require(!output::diff_svg(lines, !same, "").empty());
 }
 
-// Three runs a side, the fewest that get a verdict.
+// Three runs a side, the least number for a verdict.
 void verdict(const std::vector<compare::Run>& before, const std::vector<compare::Run>& after, bool same) {
   const compare::Comparison all = compare::compare(before, after);
   const compare::Judgement judgement = compare::judge(all, {});

@@ -1,5 +1,5 @@
-// Any bytes as a profile: reading and folding must neither crash nor lose a nanosecond, and what was read must come
-// back the same after it is written and read again. What is made of it for users to see is output_fuzz.cpp's.
+// Fuzzes the reading of profiles: reading and folding must not crash or lose a nanosecond, and rewriting must be
+// stable. output_fuzz.cpp tests the outputs.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@ namespace {
 using namespace gpuprof;
 using fuzz::require;
 
-// The records of `text` up to the first error, as lines of the current version; empty where it is no profile.
+// Returns the records of `text` before the first error as lines of the current version, or "" if it is not a profile.
 std::string rewrite(std::string_view text) {
   std::string out;
   auto reader = fuzz::open(text);
@@ -32,7 +32,7 @@ std::string rewrite(std::string_view text) {
   }
 }
 
-// What was written as it stood needs no second look.
+// A text that is rewritten unchanged needs no second rewrite.
 void write_and_read_again(std::string_view text) {
   const std::string once = rewrite(text);
   require(once.empty() || once == text || rewrite(once) == once);
@@ -73,7 +73,7 @@ analyze::Weight folded(const analyze::Aggregate& rows, analyze::Measure measure,
   return analyze::fold(rows, {.measure = measure, .stacks = {.lines = lines}}).tree.total();
 }
 
-// Each measure that the profile has something of.
+// Checks each measure that the profile has.
 void require_folded_sums(const analyze::Aggregate& rows, bool lines) {
   using analyze::Measure;
   const analyze::Weight gpu = folded(rows, Measure::gpu, lines);
@@ -91,7 +91,7 @@ void require_folded_sums(const analyze::Aggregate& rows, bool lines) {
   }
 }
 
-// Windows that follow each other hold everything once, and cells what the rows hold.
+// Adjacent windows must hold everything once, and cells must sum up to the rows.
 void require_window_sums(std::string_view text, const analyze::Aggregate& all) {
   if (all.interval_ns > UINT64_MAX / 8) {
     return;
@@ -116,7 +116,7 @@ void require_window_sums(std::string_view text, const analyze::Aggregate& all) {
   require(ns == all.total.ns && samples == all.sample_count);
 }
 
-// Without --lenient the first bad line is the end of it; where there is none, rewrite() has read it so.
+// Without --lenient the first bad line must be an error. rewrite() has tested texts without bad lines.
 void require_refused(std::string_view text) {
   auto reader = fuzz::open(text);
   if (reader) {

@@ -1,4 +1,4 @@
-// What the targets share that read a profile.
+// Opens the input of the targets that read a profile.
 #pragma once
 
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ inline UniqueFd descriptor_of(std::string_view text) {
   return fd;
 }
 
-// One input in 64 comes through a descriptor, the others from memory: a file costs more than most inputs do.
+// One input in 64 is read through a descriptor, the others from memory: a file costs more than most inputs.
 inline Result<profile::Reader> open(std::string_view text, profile::ReaderOptions options = {}) {
   return text.size() % 64 == 0 ? profile::Reader::open(descriptor_of(text), "fuzz", options)
                                : profile::Reader::open_text(text, "fuzz", options);

@@ -1,5 +1,5 @@
-// Any text as that of nvdisasm: whatever it says, a stall waits for instructions of the function, each once, and the
-// same when asked again.
+// Fuzzes text in the form of nvdisasm: a stall waits for instructions of the function, each listed once, and the result
+// is repeatable.
 #include <cstdint>
 #include <cstdlib>
 #include <set>

@@ -1,4 +1,4 @@
-// Any bytes as a record of stalls: no read beyond it, and no samples that it does not hold.
+// Fuzzes records of stalls: no read beyond the input, and no invented samples.
 #include <cstdint>
 #include <cstdlib>
 #include <span>

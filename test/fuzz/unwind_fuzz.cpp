@@ -1,5 +1,5 @@
-// Any bytes as call frame information: as a section, as a loaded module, as a whole file and as a table of the cache.
-// Nothing beyond the bytes may be read, and what a table says must be what the section said.
+// Fuzzes call frame information as a section, as a loaded module, as a file and as a cached table. Nothing beyond the
+// input may be read, and a table must have the rules of its section.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -38,7 +38,7 @@ class Sink final : public RuleSink {
   std::vector<uint64_t> pcs_;
 };
 
-// A module whose .eh_frame_hdr comes first.
+// A module that begins with its .eh_frame_hdr.
 void module(const Bytes& bytes, const std::vector<uint64_t>& pcs) {
   for (const uint64_t header : {kAddress, kAddress + bytes.size / 2, kAddress + bytes.size, uint64_t{0}}) {
     for (const uint64_t pc : pcs) {
@@ -60,7 +60,7 @@ void check_table(const Table& table) {
 
 void table_file(std::span<const uint8_t> bytes) {
   TableFile::decode(bytes, {});
-  // With a checksum that fits, so that more is reached than the check of it.
+  // Fixes the checksum, so that the rest of the decoder is reached.
   std::vector<uint8_t> sealed(bytes.begin(), bytes.end());
   TableFile::seal(sealed);
   TableFile::Source source;

@@ -1,5 +1,5 @@
-// Writes the seeds of fuzz_wire: wire_corpus FOLDER. With --check FOLDER: whether the folder holds them as they are
-// now. They follow src/wire/wire.h, so they are made by this program and not by hand.
+// Writes the seeds of fuzz_wire: wire_corpus FOLDER. With --check FOLDER it tests whether the folder has the current
+// seeds. The seeds follow src/wire/wire.h, so they are generated.
 
 #include <cstdio>
 #include <cstring>
@@ -65,7 +65,7 @@ WireBytes copies() {
   return wire;
 }
 
-// A captured launch, its node, a copy of it that runs twice, and the end of the original.
+// A captured launch, its node, a copy of the node that runs twice, and the destruction of the original.
 WireBytes graph() {
   WireBytes wire;
   wire.name(1, "k");
@@ -97,7 +97,7 @@ WireBytes graph_cycle() {
   return wire;
 }
 
-// Bodies of conditional nodes: told apart by a copy, by the launch's own work, or not; nodes that run something else.
+// Bodies of conditional nodes: separated by a copy, by the launch's own work, or not. Some nodes run something else.
 WireBytes graph_bodies() {
   WireBytes wire;
   wire.name(1, "body").name(2, "other");
@@ -198,7 +198,7 @@ gpuprof_launch with_stack(uint64_t correlation, uint64_t stack) {
   return made;
 }
 
-// Launches before and after their stacks, code objects before and after the stacks that name them.
+// Launches before and after their stacks, and code objects before and after stacks that refer to them.
 WireBytes stacks() {
   WireBytes wire;
   gpuprof_python python{};
@@ -236,7 +236,7 @@ WireBytes bad_stacks() {
   return wire;
 }
 
-// Of a kernel that ran and of one that nobody knows, in a window that is closed and in one that is not.
+// Samples of a kernel that ran and of an unknown one, in a closed window and in an open one.
 WireBytes samples() {
   const std::string_view reasons("\5\0\0\0\7\0\0\0\6\0\0\0\1\0\0\0", 16);
   WireBytes wire = kernels();
@@ -250,7 +250,7 @@ WireBytes samples() {
   return wire;
 }
 
-// A name that comes late, two kernels at one address, and what was never there is gone.
+// A late name, two kernels at one address, and the unloading of an unknown kernel.
 WireBytes loaded_kernels() {
   WireBytes wire = samples();
   wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 3, 0x1000, 100, 1, 9, 0, 0, 0});
@@ -267,7 +267,7 @@ WireBytes loaded_kernels() {
   return wire;
 }
 
-// Of a function that is known and of one that is not.
+// Of a known and of an unknown function.
 WireBytes counts() {
   WireBytes wire = kernels();
   wire.name(4, "smsp__sass_inst_executed");

@@ -1,4 +1,4 @@
-// libFuzzer: what a hostile target may write into its rings, through the decoder and the correlator.
+// Fuzzes the records that a hostile target may write into its rings, through the decoder and the correlator.
 
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace profile = gpuprof::profile;
 
-constexpr uint32_t kEnded = 0x7ffffffe;  // above each pid that Linux gives
+constexpr uint32_t kEnded = 0x7ffffffe;  // above every pid of Linux
 
 void require(bool condition) {
   if (!condition) {
@@ -26,7 +26,7 @@ void require(bool condition) {
   }
 }
 
-// The rows of GPU work add up to the totals, and every row is of a work that has been told of.
+// The rows of GPU work must sum up to the totals, and every row must refer to a work that was sent.
 void check_rows(const gpuprof::record::Batch& batch, const gpuprof::record::Totals& totals) {
   std::unordered_map<profile::WorkId, profile::Op> works;
   for (const auto& work : batch.works) {
@@ -54,7 +54,7 @@ void check_coverage(const gpuprof::record::CoverageCounts& c) {
                                             c[CoverageCount::failed] + c[CoverageCount::without_record]);
 }
 
-// Each stack that work names is there, once, and can become frames.
+// Each stack that a work refers to must exist once and be convertible to frames.
 void check_stacks(const gpuprof::record::Batch& batch) {
   gpuprof::record::StackFrames frames_of{gpuprof::record::Instruments()};
   for (const auto& code : batch.codes) {
@@ -65,7 +65,7 @@ void check_stacks(const gpuprof::record::Batch& batch) {
   for (const auto& stack : batch.stacks) {
     require(stacks.insert(stack.stack).second);
     frames.clear();
-    frames_of.of(stack, frames);  // none where nothing in it can be believed
+    frames_of.of(stack, frames);  // may be empty for an invalid stack
     require(frames.size() <= 64 * stack.words.size() + 2);
   }
   for (const auto& work : batch.works) {
@@ -74,8 +74,8 @@ void check_stacks(const gpuprof::record::Batch& batch) {
   }
 }
 
-// One input in 32 comes from a process that can be looked at, this one: its files cost a hundred times what most inputs
-// do. The others are of one that has ended.
+// One input in 32 belongs to a live process, which is this one: reading its files costs a hundred times as much as most
+// inputs. The others belong to a process that has ended.
 uint32_t pid_for(const uint8_t* data, size_t size) {
   uint32_t hash = 2166136261;
   for (const uint8_t byte : std::span(data, size)) {
@@ -100,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   require(gpuprof::record::decode_records(1, bytes, correlator, counts) <= size);
   gpuprof::backend::Counters counters;
-  counters.launches = counts.records;  // more or fewer than there were
+  counters.launches = counts.records;  // differs from the number of launches
   counters.counts[GPUPROF_COUNT_CAPTURED] = counts.malformed;
   correlator.on_counters(1, counters);
   correlator.settle();

@@ -1,4 +1,4 @@
-// Any bytes as a zebin: no read beyond them, bounded time and memory, and lines of code that is there only.
+// Fuzzes the reading of zebins: no read beyond the input, bounded time and memory, and lines only for existing code.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace gpuprof::symbolize;
   constexpr size_t kMostKernels = 8;
-  constexpr uint64_t kStep = 16;  // bytes; what an instruction has
+  constexpr uint64_t kStep = 16;  // bytes of an instruction
   constexpr uint64_t kMaxOffset = 512;
   ReadingBudget budget;
   const auto code = Zebin::parse(std::as_bytes(std::span(data, size)), budget);
