@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What programs read of `check`, held against readers that are not ours: junitparser and xmllint for JUnit XML,
-python3-jsonschema for JSON, and for annotations the grammar of workflow commands that GitHub documents."""
+"""Validates the machine-readable outputs of `check` with third-party readers: junitparser and xmllint for JUnit XML,
+python3-jsonschema for JSON, and GitHub's documented grammar of workflow commands for annotations."""
 
 import glob
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the structure of exported Chrome traces: check_chrome.py GPUPROF
 
-Of the golden profile, and of a random timeline with several processes, overlapping kernels and events in any order.
+It checks the golden profile and a random timeline with several processes, overlapping kernels and unordered events.
 """
 
 import collections
@@ -29,7 +29,7 @@ def ns(microseconds):
 
 
 def check_slices(by_track):
-    """Slices of a GPU track are side by side, those of others nest."""
+    """Slices of a GPU track must not overlap; slices of other tracks must nest."""
     for track, slices in by_track.items():
         slices.sort(key=lambda s: (s[0], -s[1]))
         open_ends = []
@@ -60,7 +60,7 @@ def check_counters(counters):
 
 
 def check_stacks(trace):
-    """Each event's frame is in the table, and so is each frame's parent, which comes before it."""
+    """Each event's frame must be in the table, and each frame's parent must precede it."""
     frames = trace["stackFrames"]
     for number, frame in frames.items():
         assert frame["name"]
@@ -80,7 +80,7 @@ def stack_of(trace, number):
 
 
 def long_names(events):
-    """A profile with names of kernels as templates have them, deep stacks and ranges."""
+    """Returns a profile with templated kernel names, deep stacks and ranges."""
     name = "void at::native::vectorized_elementwise_kernel<4, " + "at::native::FillFunctor<float>, " * 20 + "int>(int)"
     lines = ["GPUPROF;3.0", "META;start_ns;1000", "STRING;1;python3", "STRING;2;cudaLaunchKernel", f"STRING;3;{name}"]
     lines += [f"STRING;{10 + i};torch::nn::Module{i}::forward(at::Tensor const&, at::Tensor const&)" for i in range(100)]
@@ -108,7 +108,7 @@ def check_size(gpuprof, folder):
     trace = json.loads(result.stdout)
     used = check_stacks(trace)
     stacks = [stack_of(trace, number) for number in used]
-    # The whole name of a kernel is at the end of its stack, as its event has it in short.
+    # The innermost frame is the full name of the kernel, which the event shows shortened.
     assert {len(stack) for stack in stacks} == {40, 41}
     assert {stack[-1] for stack in stacks if len(stack) == 41} == {name}
     assert all(len(event["name"]) <= 80 for event in trace["traceEvents"])
@@ -156,13 +156,13 @@ def check(trace):
 
 
 def random_profile(seed):
-    """Its text, the number of its GPU events, and how many of them have a call."""
+    """Returns the text, the number of GPU events, and how many of them have a call."""
     rng = random.Random(seed)
     lines = ["GPUPROF;3.0", "META;start_ns;1000", "STRING;1;app", "STRING;2;cudaLaunchKernel", "STRING;3;kernel;x"]
     lines[-1] = "STRING;3;kernel"
     works = []
     for process in range(1, 4):
-        lines.append(f"PROCESS;{process};{500 if process < 3 else 501};1;0;1;0;0;0")  # an exec keeps the pid
+        lines.append(f"PROCESS;{process};{500 if process < 3 else 501};1;0;1;0;0;0")  # a process keeps its pid when it executes a new program
     for device in range(1, 3):
         lines.append(f"DEVICE;{device};0;{device};0;0")
     for process in range(1, 4):
@@ -178,7 +178,7 @@ def random_profile(seed):
         start = now[process] + rng.randrange(1, 50)
         end = start + rng.randrange(1, 60)
         now[process] = end
-        kernels = rng.choice((1, 1, 1, 5))  # a graph
+        kernels = rng.choice((1, 1, 1, 5))  # 5 for a graph
         group = []
         for _ in range(kernels):
             begin = start + rng.randrange(20, 4000)
@@ -191,7 +191,7 @@ def random_profile(seed):
                          f"CALL;{process};{process};0;2;{correlation};{start};{end}")
             joined += kernels
         records.append(group)
-    for first in range(0, len(records), 8):  # a little out of order, as streams are read one after the other
+    for first in range(0, len(records), 8):  # slightly out of order, as streams are read one after the other
         block = records[first:first + 8]
         rng.shuffle(block)
         lines += [line for group in block for line in group]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the profile of a made-up job of 4 ranks: make_job.py slow|cpu|even > NAME.txt
+"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|cpu|even > NAME.txt
 
-16 slices of 100 ms with 10 steps each: advance and relax take 20 ms of a slice, the CPU takes 20 ms, the rest is in
-collectives. From slice 5 on rank 2 needs twice as long in relax (slow) or 20 ms more before it is launched (cpu).
+The job has 16 slices of 100 ms with 10 steps each. Advance, relax and the CPU take 20 ms of a slice each, collectives
+the rest. From slice 5 on, rank 2 needs twice as long in relax (slow), or 20 ms more before its launch (cpu).
 """
 
 import sys
@@ -32,7 +32,7 @@ def main():
             late = 20 if rank == 2 and piece >= 5 else 0
             relax = 20 + (late if kind == "slow" else 0)
             idle = 20 + (late if kind == "cpu" else 0)
-            jitter = (7 * piece + 3 * rank) % 5 * 100_000  # so that no two slices are alike
+            jitter = (7 * piece + 3 * rank) % 5 * 100_000  # makes all slices different
             for i, ns in enumerate((20 * MS, relax * MS, (80 - relax - idle) * MS - jitter)):
                 each = ns // STEPS
                 rows.append(f"GPU;{piece + 2};{10 * rank + i + 1};{STEPS};{ns};{each};{each};{each * each * STEPS};0;0")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What `report` has to say on one screen of 80 columns about a training step: screen_test.py GPUPROF
+"""Tests that one screen of 80 columns of `report` explains a training step: screen_test.py GPUPROF
 
-With UPDATE=1 it writes training.report; look at the difference before it is committed.
+UPDATE=1 rewrites training.report; review the difference before you commit it.
 """
 
 import os
@@ -27,7 +27,7 @@ def report(*options, text=None):
 
 
 def table(text, title):
-    """The lines of a table, each with those below it that belong to it."""
+    """Returns the rows of a table, each with its continuation lines."""
     block = next(part for part in text.split("\n\n") if part.startswith(title))
     lines = []
     for line in block.split("\n")[2:]:

@@ -1,5 +1,5 @@
-"""A profile of some steps of a training in PyTorch as `record` would write it: two ranks, Python frames of the model,
-autograd's threads with deep native stacks, forty kernels with the names that templates have, waits, copies, allocations.
+"""Builds the profile of a PyTorch training as `record` would write it: two ranks, Python frames of the model, autograd
+threads with deep native stacks, 40 kernels with templated names, waits, copies and allocations.
 """
 
 AT = "at::native::"
@@ -62,7 +62,7 @@ BLOCK = FORWARD + ["python Block.forward model.py 88"] + CALL
 
 
 def operator(name, *inner):
-    """What a call of an ATen operator goes through: dispatcher, autograd, the backend."""
+    """Returns the frames of a call of an ATen operator: dispatcher, autograd, backend."""
     return [f"library at::_ops::{name}::call(at::Tensor const&)",
             f"library c10::impl::wrap_kernel_functor_unboxed_<torch::autograd::VariableType::{name}>::call(c10::OperatorKernel*)",
             f"library at::(anonymous namespace)::wrapper_CUDA_{name}(at::Tensor const&)",
@@ -83,7 +83,7 @@ def matmul(name):
 
 
 def work_of_a_step():
-    """(stack, operation, name, ns of a call, calls)"""
+    """Yields (stack, operation, name, ns of a call, calls)."""
     attention = BLOCK + ["python CausalSelfAttention.forward model.py 52"]
     mlp = BLOCK + ["python MLP.forward model.py 71"]
     linear = CALL + ["python Linear.forward torch/nn/modules/linear.py 125"]
@@ -141,7 +141,7 @@ def work_of_a_step():
 
 
 def host_work():
-    """(stack, operation, name, ns, bytes, calls)"""
+    """Yields (stack, operation, name, ns, bytes, calls)."""
     log = PYTHON_START[:-1] + ["python log_metrics train.py 77"]
     yield log + ["library at::_ops::item::call(at::Tensor const&)", "vendor cudaStreamSynchronize"], "sync", (
         "cudaStreamSynchronize"), 90_000_000, 0, 36
@@ -158,7 +158,7 @@ class Profile:
         self.lines = ["GPUPROF;3.0"]
         self.ids = {"STRING": {}, "FRAME": {}, "USTACK": {}}
         self.works = 0
-        self.records = [0, 0]  # how many, and their ns
+        self.records = [0, 0]  # number of records and their sum in ns
 
     def define(self, kind, fields):
         ids = self.ids[kind]
