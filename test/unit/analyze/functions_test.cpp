@@ -208,7 +208,7 @@ TEST_CASE("a frame's origin is the program, a library, the vendor or the kernel"
   CHECK(origins["[libcuda.so.1+0x12]"] == Origin::none);
 }
 
-TEST_CASE("a function's name decides its origin only if the module and file are unknown") {
+TEST_CASE("a function's name decides its origin only if nothing else does") {
   const Aggregate rows = test::read_all(R"(GPUPROF;3.0
 STRING;1;clRender
 STRING;2;/home/me/app

@@ -50,7 +50,7 @@ TEST_CASE("backends are chosen by name; the default is all but those that must b
   CHECK(names_of(*choose(three(), {"third", "one"})) == Names{"one", "third"});
 }
 
-TEST_CASE("a backend that only supplies the code of another's samples is chosen only for samples") {
+TEST_CASE("the backend that knows the code of a sampler's samples is added for its code only") {
   const auto chosen = [](const std::vector<std::string>& names, bool samples) {
     Backends all = three();
     all.push_back(std::make_unique<Named>("sampler", true, "two"));

@@ -27,7 +27,7 @@ std::vector<std::string> told(KernelTally& tally, SourceId source) {
 
 }  // namespace
 
-TEST_CASE("kernels are listed per stream by number of jobs, with the time of jobs without other kernels") {
+TEST_CASE("kernels are listed per stream by number of jobs, with the time of their exclusive jobs") {
   KernelTally tally;
   tally.add(done_job(7, 1, 150), 100, "kernel at 0x8000", true);
   tally.add(done_job(7, 2, 150), 100, "kernel at 0x8000", false);

@@ -20,7 +20,7 @@ TEST_CASE("the user and group ids of a process are read from its status") {
   CHECK_FALSE(users->are_all(1, 5));
 }
 
-TEST_CASE("all users and groups must be the same") {
+TEST_CASE("are_all() requires that all user and group ids are equal") {
   const std::string one = "Name:\tx\nUid:\t7\t7\t7\t7\nGid:\t8\t8\t8\t8\n";
   REQUIRE(parse_users(one));
   CHECK(parse_users(one)->are_all(7, 8));

@@ -137,7 +137,7 @@ TEST_CASE("a bounded read distinguishes a file that is too large from a failed r
   CHECK((failed.end == End::failed && failed.error == EISDIR && failed.text.empty()));
 }
 
-TEST_CASE("read_text cuts a file at the limit and returns \"\" for a missing file") {
+TEST_CASE("read_text() cuts a file at the limit and returns nothing for a missing file") {
   const TemporaryFolder folder;
   REQUIRE(write_output(folder.file("a"), "#!/bin/sh"));
   CHECK(read_text(AT_FDCWD, folder.file("a").c_str(), 2) == "#!");

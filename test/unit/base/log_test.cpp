@@ -181,7 +181,7 @@ TEST_CASE("a terminal whose buffer is almost full does not block the program") {
   forget_dropped();
 }
 
-TEST_CASE("a long message arrives complete, and a short one in a single write") {
+TEST_CASE("a long message arrives complete") {
   forget_dropped();
   const Ends ends = make_pipe();
   const std::string text(20'000, 'y');

@@ -129,7 +129,7 @@ TEST_CASE("paths that cannot name a file are rejected") {
   CHECK(OutputFile::open(folder / std::string(250, 'x'), {}).ok());
 }
 
-TEST_CASE("a path is resolved through \"..\", \".\" and symbolic links") {
+TEST_CASE("a path is resolved through parent folders and symbolic links") {
   const Folder folder;
   fs::create_directories(folder / "a/b");
   fs::create_directory_symlink("a/./b", folder / "link");

@@ -265,7 +265,7 @@ TEST_CASE("waits, nodes and calls arrive unchanged") {
   CHECK(source.calls[0].end_ns == 9);
 }
 
-TEST_CASE("an attached process is told the address of the recorder") {
+TEST_CASE("an attached process receives the address of the recorder") {
   FakeRecorder recorder;
   const Environment environment = recorder.environment();
   const pid_t pid = fork_child({}, [&] {
@@ -493,10 +493,10 @@ TEST_CASE("a single long wait is clamped in the overhead") {
 
 TEST_CASE("a recorder is silent if its last sign of life is too old") {
   FakeRecorder::Options options;
-  SECTION("alive") {
+  SECTION("the recorder is alive") {
     record_one(options, [] { return injection::recorder_silent() ? 1 : 0; });
   }
-  SECTION("gone") {
+  SECTION("the recorder is gone") {
     options.beat = false;
     record_one(options, [] { return injection::recorder_silent() ? 0 : 1; });
   }

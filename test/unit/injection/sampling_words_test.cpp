@@ -23,7 +23,7 @@ TEST_CASE("a stall reason has the field's usual name") {
   CHECK(word_of("") == "");
 }
 
-TEST_CASE("\"not issued\" counters are ignored, as the reason itself includes them") {
+TEST_CASE("not_issued counters are ignored, as the reason itself includes them") {
   CHECK(word_of("smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued") == "");
   CHECK(word_of("_not_issued") == "");
   CHECK(word_of("not_issued") == "not_issued");

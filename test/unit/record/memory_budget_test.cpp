@@ -183,7 +183,7 @@ TEST_CASE("work does not wait for a stack that was rejected after its launch arr
   CHECK(sum_ns(rig.take()) == 10);
 }
 
-TEST_CASE("at full memory invented times add no lines, and their sum is exact") {
+TEST_CASE("at full memory all new work is one row, and its sum is exact") {
   Fake fake;
   Rig rig = in_process(fake);
   fake.use(MemoryBudget::kFull);

@@ -332,7 +332,7 @@ TEST_CASE("kernel addresses are decoded or rejected") {
             [](Kernel& r) { r.load = 0, r.flags = GPUPROF_GPU_KERNEL_GONE; }) == 4);
 }
 
-TEST_CASE("names are read separately from valid records") {
+TEST_CASE("decode_names() reads only valid name records") {
   WireBytes wire;
   wire.name(1, "one").add(GPUPROF_RECORD_SAMPLED_LAUNCH, gpuprof_sampled_launch{{}, 77}).name(0, "none").name(2, "");
   std::string log;

@@ -473,7 +473,7 @@ TEST_CASE("work launched while recording was off is not recorded") {
   CHECK(sum_ns(rig.take()) == 20);
 }
 
-TEST_CASE("sums of invented values stay within 64 bits") {
+TEST_CASE("sums of false times stay within 64 bits, and the excess counts as malformed") {
   Rig rig({.latency = true});
   constexpr uint64_t kLong = uint64_t{1} << 50;
   rig.correlator.settle();

@@ -61,7 +61,7 @@ TEST_CASE("a module is identified by its hash, or by its name if it has no hash"
   CHECK(t.take().gpu_modules.empty());
 }
 
-TEST_CASE("equal module, function, offset, instruction and lines make one code location") {
+TEST_CASE("equal modules, functions, offsets, instructions and lines are one code location") {
   Tables t;
   t.code.add(t.first, GpuModule{.id = 1, .name = "a.cubin", .hash = "aa"});
   t.code.add(t.second, GpuModule{.id = 1, .name = "a.cubin", .hash = "aa"});

@@ -254,7 +254,7 @@ TEST_CASE("launches with different stacks are separated by later work, or the wo
   }
 }
 
-TEST_CASE("work in a body of unsampled launches is matched to one of them") {
+TEST_CASE("unsampled launches that may have launched a body all count as matched") {
   BodyRig rig;
   for (const uint64_t correlation : {10, 20}) {
     GraphLaunch launch = launch_of(correlation, correlation / 10);

@@ -41,7 +41,7 @@ TEST_CASE("a node has the stacks of its launch and of its capture") {
   CHECK(batch.stacks.size() == 2);
 }
 
-TEST_CASE("a node without a capture stack is marked; when attached, it may predate the recording") {
+TEST_CASE("a node without a capture stack has a flag if the process was attached to") {
   const bool attached = GENERATE(false, true);
   Rig rig({.attach_pid = attached ? gpuprof::test::kPid : 0});
   rig.stack(77);

@@ -136,7 +136,7 @@ TEST_CASE("kernel frames belong to the stack of a source") {
   CHECK(batch.stacks[0].words.size() == std::size(kStack));
 }
 
-TEST_CASE("a source that walks by tables makes mappings be read again, even unchanged ones") {
+TEST_CASE("mappings of a source that walks by tables are read again, even if they are unchanged") {
   InProcess rig(gpuprof::record::JoinOptions{});
   rig.correlator.take_news();
   rig.correlator.on_traits(1, {.walks_stacks = true});

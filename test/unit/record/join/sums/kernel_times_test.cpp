@@ -25,7 +25,7 @@ uint64_t ns_of(const std::vector<KernelShare>& shares, uint32_t work) {
 
 }  // namespace
 
-TEST_CASE("the works of a kernel in a window have their measured time in it") {
+TEST_CASE("each work of a kernel has its measured time within a window") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
   // 100 short runs of work 1 and 25 of work 2 in the same ticks, and one run of another kernel.
