@@ -1,5 +1,4 @@
-// Fuzzes text in the form of nvdisasm: a stall waits for instructions of the function, each listed once, and the result
-// is repeatable.
+// Fuzzes nvdisasm's text: a stall waits for instructions of its function, each listed once, and repeatably.
 #include <cstdint>
 #include <cstdlib>
 #include <set>

@@ -1,4 +1,3 @@
-// Kernel names that are shortened for a terminal stay distinct.
 #include "analyze/names/distinct_names.h"
 
 #include <algorithm>

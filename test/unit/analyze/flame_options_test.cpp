@@ -1,4 +1,3 @@
-// Tests how the options of `flame` change the folded paths: graphs, ranges, dimensions, measures.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,3 @@
-// Folds small profiles with any options.
 #pragma once
 
 #include <string>

@@ -1,4 +1,3 @@
-// Tests how kernel names, as the libraries' profilers show them, are shortened.
 #include "analyze/names/kernel_names.h"
 
 #include <string>

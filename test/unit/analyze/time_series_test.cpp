@@ -15,8 +15,7 @@ namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
 
-// Defines a kernel, a launch, a wait and a sample in different slices of 0.5 s. The END sums are for the complete
-// profile.
+// A kernel, a launch, a wait and a sample in different slices of 0.5 s. END has the sums of the complete profile.
 const std::string kHead =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;saxpy\nSTRING;3;send\nUSTACK;1;main\nPROCESS;1;100;1;5;1;0;0;0\n"
     "DEVICE;1;0;0;0;0\nWORK;1;1;7;0;1;0;0;0;1;0;kernel;2;0\nWORK;2;1;7;0;0;0;0;0;1;0;kernel;2;2\n"

@@ -28,7 +28,6 @@ Aggregate aggregated(const std::string& text) {
   return std::move(rows).value();
 }
 
-// Builds a tree of the walk's paths, weighted by `number`.
 FlameTree tree_of(Walk& walk, uint64_t WalkWeight::*number) {
   FlameTree tree;
   std::vector<LabelId> labels;  // indexed by frame

@@ -1,4 +1,3 @@
-// Tests the builder of paths, and that flame graph, walk and function list show the paths that it builds.
 #include "analyze/paths/work_paths.h"
 
 #include <memory>

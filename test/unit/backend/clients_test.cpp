@@ -1,4 +1,3 @@
-// Tests which process owns a DRM client, with a fake /proc.
 #include "backend/drm/clients.h"
 
 #include <unistd.h>

@@ -1,4 +1,3 @@
-// Tests what the DRM backend detects on a machine, and how it names devices, streams and work items.
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,4 +1,3 @@
-// Tests which functions `record -p` counts by uprobes.
 #include <algorithm>
 #include <set>
 #include <string>

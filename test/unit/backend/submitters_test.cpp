@@ -1,4 +1,3 @@
-// Tests what the event sink gets for a job: its process, its launch and its stream.
 #include "backend/drm/submitters.h"
 
 #include <cstring>

@@ -1,4 +1,3 @@
-// Tests messages to a stderr whose buffer is full: the program must not block for long.
 #include "base/log.h"
 
 #include <fcntl.h>

@@ -1,4 +1,3 @@
-// Fakes the files that `doctor` reads.
 #pragma once
 
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 
 namespace gpuprof::cmd {
 
-// Creates a temporary root folder and removes it with itself.
+// Fakes the files that `doctor` reads, in a temporary root folder.
 class Machine {
  public:
   Machine() {

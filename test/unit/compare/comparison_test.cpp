@@ -1,4 +1,3 @@
-// Tests which kernels, functions and paths of several runs are matched.
 #include "compare/comparison.h"
 
 #include "catch.h"

@@ -1,4 +1,3 @@
-// Tests how a change is split into causes, and what prevents or qualifies a comparison.
 #include "compare/difference.h"
 
 #include <cmath>

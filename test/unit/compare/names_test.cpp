@@ -1,4 +1,3 @@
-// Tests which names are equal after normalization: other builds, autotuning, caches.
 #include "compare/pairs/names.h"
 
 #include <string>

@@ -1,4 +1,3 @@
-// Tests the cost of a run by kernel, function and call path.
 #include "compare/run.h"
 
 #include <string>

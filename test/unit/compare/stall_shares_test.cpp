@@ -1,4 +1,3 @@
-// Tests which shares of a kernel's stall samples have changed significantly.
 #include "compare/stall_shares.h"
 
 #include <cmath>

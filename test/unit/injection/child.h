@@ -1,4 +1,3 @@
-// Runs children for the tests: a function in a forked process, or a program.
 #pragma once
 
 #include <fcntl.h>

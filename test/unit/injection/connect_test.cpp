@@ -1,4 +1,3 @@
-// Tests what a target checks in the handshake before it sends or uses anything.
 #include <dirent.h>
 #include <grp.h>
 

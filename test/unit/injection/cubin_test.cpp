@@ -1,4 +1,3 @@
-// Tests what the injection library reads from GPU modules, and from bytes that are not modules.
 #include "cupti/cubin.h"
 
 #include <elf.h>

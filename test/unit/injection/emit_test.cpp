@@ -176,8 +176,7 @@ TEST_CASE("a random fraction of the launches has a stack") {
     REQUIRE(unsampled == (told.count(op.correlation) == 0));
     REQUIRE(op.tid == (unsampled ? static_cast<uint32_t>(source.pid) : 0));
   }
-  // The choice is in step with no loop: for any small period, each residue has its share within six standard
-  // deviations.
+  // No loop can be in step with the choice: each residue of a small period has its share within 6 standard deviations.
   for (const uint64_t period : {2, 3, 7, 8, 64}) {
     std::vector<double> chosen(period, 0);
     for (const uint64_t correlation : told) {

@@ -1,4 +1,3 @@
-// Tests what the injection library remembers of a launch until its GPU work is done.
 #include "runtime/launch_notes.h"
 
 #include <thread>

@@ -1,4 +1,3 @@
-// Runs programs with the OpenCL layer as targets of the fake recorder.
 #pragma once
 
 #include <algorithm>

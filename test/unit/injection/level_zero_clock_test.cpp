@@ -1,4 +1,3 @@
-// Tests the conversion of device times: exact durations, counters that wrap, clocks read before or after the work.
 #include "catch.h"
 #include "level_zero/clock.h"
 

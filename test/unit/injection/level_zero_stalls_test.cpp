@@ -1,4 +1,3 @@
-// Tests EU stall data of a Level Zero driver, valid or not.
 #include <cstring>
 #include <map>
 #include <string>

@@ -29,7 +29,6 @@ Numbers expectations(const std::string& output) {
   return numbers;
 }
 
-// Returns the entries whose key begins with `prefix`.
 Numbers part(const Numbers& numbers, const std::string& prefix) {
   Numbers result;
   for (const auto& [key, number] : numbers) {
@@ -162,8 +161,7 @@ TEST_CASE("nothing is recorded while recording is off") {
 
 TEST_CASE("concurrent allocations and releases are each recorded once") {
   Run run;
-  // On a busy machine, the holder of a lock may be off the CPU for longer than others wait for the lock, which is
-  // counted.
+  // On a busy machine, the holder of a lock may be off the CPU for longer than others wait, which is counted.
   for (int tries_left = 3; tries_left > 0; --tries_left) {
     run = run_with_layer({GPUPROF_TEST_THREADS, "6", "3000", "1", "--memory"});
     REQUIRE(run.sources.size() == 1);

@@ -24,7 +24,6 @@ struct Code {
   std::string table;
 };
 
-// Shared memory without another reader.
 class Segment {
  public:
   Segment()

@@ -1,4 +1,3 @@
-// Tests names of NVTX ranges beyond the number of exact names.
 #include "nvtx/range_names.h"
 
 #include <cstring>

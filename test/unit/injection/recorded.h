@@ -1,4 +1,3 @@
-// Runs code as a target of the fake recorder, in a separate process.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,3 @@
-// Tests the life cycle of a recording that every vendor's library gets for its struct of functions.
 #include "runtime/recording.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Tests the rings between target and recorder: full rings, unread rings, and many writers.
 #include "ipc/ring.h"
 
 #include <string>

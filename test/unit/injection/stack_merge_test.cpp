@@ -26,7 +26,6 @@ std::vector<NativeFrame> native(const std::vector<uint64_t>& words) {
   return frames;
 }
 
-// Returns an address in the middle of a frame.
 uint64_t in_frame(size_t index) {
   return kSp + index * 0x100 + 0x80;
 }

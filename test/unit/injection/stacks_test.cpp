@@ -1,4 +1,3 @@
-// Tests stacks of launches that the injection library walks, as the recorder receives them.
 #include "stack/stacks.h"
 
 #include <dlfcn.h>
@@ -350,8 +349,7 @@ TEST_CASE("at its end, a process waits until the recorder could read its mapping
   CHECK(source.state == GPUPROF_STATE_FINISHED);
 }
 
-// ---- libraries that replace each other
-// -------------------------------------------------------------------------------
+// ---- libraries that replace each other -----------------------------------------------------------------------------
 
 namespace {
 

@@ -15,8 +15,7 @@ namespace {
 
 using Slice = std::pair<uint64_t, uint64_t>;  // start and end
 
-// Returns whether each slice ends at its own time. Events are ordered by time, and equal times by their order in the
-// file.
+// Returns whether each slice ends at its own time. Events of equal times are in the order of the file.
 bool each_ends_in_time(const std::vector<Slice>& slices) {
   struct Event {
     uint64_t ns;

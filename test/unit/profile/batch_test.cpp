@@ -1,4 +1,3 @@
-// Reading in batches must give the same records as reading line by line.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,3 @@
-// Tests the published form of stall samples and the records of the native form that it becomes.
 #include <vector>
 
 #include "catch.h"

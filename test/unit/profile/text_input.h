@@ -1,4 +1,3 @@
-// Opens a profile from a text and reads all of its records.
 #pragma once
 
 #include <sys/mman.h>
@@ -53,7 +52,6 @@ inline std::string first_error(std::string_view text) {
   }
 }
 
-// Reads and rewrites every record.
 inline std::string rewritten(std::string_view text) {
   auto reader = open_text(text);
   REQUIRE(reader);

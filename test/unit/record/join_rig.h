@@ -91,12 +91,10 @@ struct Rig {
     return batch;
   }
 
-  // Returns the work of a row.
   const record::WorkKey& work(const record::Batch& batch, size_t row = 0) {
     return works.at(batch.rows.at(row).first.work);
   }
 
-  // Returns the rows of one operation.
   std::vector<std::pair<record::WorkKey, record::RowValue>> rows(const record::Batch& batch, profile::Op op) {
     std::vector<std::pair<record::WorkKey, record::RowValue>> found;
     for (const auto& [key, value] : batch.rows) {

@@ -1,4 +1,3 @@
-// Tests what the recorder drops at its memory limit, and what it keeps.
 
 #include "record/memory_budget.h"
 
@@ -37,7 +36,6 @@ struct Fake {
   }
 };
 
-// A rig whose sources walk their stacks themselves.
 Rig in_process(const Fake& fake) {
   return Rig({.stacks_from_sources = true, .memory = fake.budget});
 }

@@ -1,4 +1,3 @@
-// Runs a live process that has loaded a fixture library.
 #pragma once
 
 #include <sys/types.h>
@@ -35,7 +34,6 @@ class Child {
 // Returns the line number of the comment "// MARK word" in a fixture source.
 uint32_t marked_line(const std::string& source, const std::string& word);
 
-// Creates a temporary directory and removes it with its contents.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();

@@ -36,7 +36,6 @@ struct Header {
   Program names = {7, 0, 0, 0};
 };
 
-// Builds a line table with one program.
 Program table(const Program& program, const Header& header = {}) {
   Program fields = {1};
   append(fields, header.operations_an_instruction);

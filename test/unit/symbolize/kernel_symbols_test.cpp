@@ -15,7 +15,6 @@ using gpuprof::symbolize::SymbolizedFrame;
 
 namespace {
 
-// Writes a fake kallsyms file.
 class Kallsyms {
  public:
   explicit Kallsyms(const std::string& text) {

@@ -1,5 +1,4 @@
-// Tests call frame information of aarch64 (AAPCS64), whose calls leave the return address in a register. The sections
-// are made by hand.
+// Tests hand-made call frame information of aarch64, whose calls leave the return address in a register (AAPCS64).
 #include "catch.h"
 #include "frame_bytes.h"
 #include "unwind/section_walk.h"

@@ -17,7 +17,6 @@ struct OwnModule {
 
   [[nodiscard]] uint64_t rule_at(uint64_t pc) const { return header == 0 ? 0 : rule_of(bytes, header, pc); }
 
-  // Returns the module that contains `address`.
   static OwnModule at(uint64_t address) {
     OwnModule found;
     Search search{address, &found};

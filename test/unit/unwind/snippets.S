@@ -1,5 +1,4 @@
-// Functions with all relevant kinds of call frame information. Labels mark where the rules change. Only unwind_capture
-// is called.
+// Functions with all kinds of call frame information; labels mark rule changes. Only unwind_capture is called.
         .text
 
         .macro PLACE name

@@ -1,4 +1,3 @@
-// Tests the rules of hand-written functions in this executable, from its file and from its memory.
 #include <fcntl.h>
 #include <link.h>
 

@@ -22,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Creates a temporary directory and removes it with its contents.
 struct Scratch {
   Scratch() {
     std::string name = "/tmp/gpuprof-unwind-XXXXXX";
@@ -65,7 +64,6 @@ bool equal(const Table& a, const Table& b) {
          same(a.rules(), b.rules()) && same(a.pages(), b.pages());
 }
 
-// Sets or removes an environment variable during a test.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {

@@ -1,5 +1,4 @@
-// Tests Python frames in the BPF walk, with structures like those of CPython 3.12 and this program's own C frames.
-// Compiled without frame pointers.
+// Python frames in the BPF walk, with structures like CPython 3.12's. Compiled without frame pointers.
 
 #include <sys/mman.h>
 

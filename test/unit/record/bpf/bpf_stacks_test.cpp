@@ -1,5 +1,4 @@
-// Runs the BPF table walk on this kernel: stacks of this program are compared with backtrace(). Compiled without frame
-// pointers.
+// Compares stacks of the BPF table walk on this kernel with backtrace(). Compiled without frame pointers.
 
 #include <dlfcn.h>
 #include <sys/mman.h>

@@ -1,4 +1,3 @@
-// Tests the handshake and the segment from the target's side.
 
 #include "record/ipc/channel.h"
 

@@ -1,4 +1,3 @@
-// Tests the transfer of GPU code from children of this process, and from faulty peers.
 #include "record/ipc/code_objects.h"
 
 #include <fcntl.h>

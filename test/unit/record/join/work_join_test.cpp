@@ -1,5 +1,3 @@
-// Tests unusual launches: unsampled launches, host calls, ranges, many streams and threads, the timeline, latency, and
-// the coverage counters.
 
 #include "catch.h"
 #include "join_rig.h"

@@ -1,4 +1,3 @@
-// Tests the sums that `record --top` shows, within the memory of the session.
 
 #include "record/live/live_sums.h"
 
@@ -25,7 +24,6 @@ class View : public LiveView {
   }
 };
 
-// Defines a kernel with this name, as a profile does.
 void define(LiveSums& sums, uint32_t id, const std::string& name) {
   sums.add(profile::String{.id = profile::StringId{id}, .value = name});
   profile::Work work;

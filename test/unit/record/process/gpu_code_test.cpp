@@ -1,4 +1,3 @@
-// Tests that equal GPU modules and code locations are one, whichever source has loaded them.
 
 #include "record/process/code/gpu_code.h"
 

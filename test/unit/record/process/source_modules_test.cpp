@@ -1,4 +1,3 @@
-// Tests which file was mapped at an address when a stack was taken, even if another file is there now.
 
 #include "record/process/code/source_modules.h"
 

@@ -1,4 +1,3 @@
-// Tests small tables: names, ranks, histograms, works, the recording switch.
 
 #include "catch.h"
 #include "profile/latency_bucket.h"

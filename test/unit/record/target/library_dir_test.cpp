@@ -41,7 +41,6 @@ class Scratch {
   std::string path_;
 };
 
-// Sets TMPDIR during a test.
 class Tmpdir {
  public:
   explicit Tmpdir(const std::string& path) {

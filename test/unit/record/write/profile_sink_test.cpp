@@ -1,4 +1,3 @@
-// Tests the lines that a correlator's batches become.
 
 #include "record/write/profile_sink.h"
 

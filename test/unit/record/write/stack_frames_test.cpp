@@ -1,4 +1,3 @@
-// Tests the conversion of stack words to frames, on this program's own code.
 
 #include "record/write/stack_frames.h"
 

@@ -1,4 +1,3 @@
-// Tests to which launch of its graph the work in a conditional node's body belongs.
 #include "record/join/launches/graph_launches.h"
 
 #include "catch.h"

@@ -1,4 +1,3 @@
-// Tests which stack created a graph node, and which launches were only captured.
 
 #include "record/join/launches/graph_nodes.h"
 

@@ -1,4 +1,3 @@
-// Tests stacks and Python code objects of sources and of a stack engine.
 
 #include <unistd.h>
 

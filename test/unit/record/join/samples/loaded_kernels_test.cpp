@@ -1,4 +1,3 @@
-// Samples with only an address find their kernel among those that another source of the process has loaded.
 #include "record/join/samples/loaded_kernels.h"
 
 #include "catch.h"

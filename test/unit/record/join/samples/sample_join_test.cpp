@@ -1,4 +1,3 @@
-// Tests that samples are joined to launches, summed, and never lost without being counted.
 
 #include "catch.h"
 #include "join_rig.h"
@@ -42,7 +41,6 @@ struct SampledRig : Rig {
   }
   void take_sample(uint64_t correlation, uint64_t count = 1) { correlator.on_sample(sample(correlation, count)); }
 
-  // Returns the work and the count of the only sample row.
   std::pair<WorkKey, uint64_t> only(const Batch& batch) {
     REQUIRE(batch.samples.size() == 1);
     return {works.at(batch.samples[0].first.work), batch.samples[0].second};

@@ -1,5 +1,4 @@
-// Tests samples without a launch id: they are apportioned by the measured time of their kernel, completely, and after a
-// limited wait.
+// Tests how samples without a launch id are apportioned by the measured time of their kernel.
 #include "record/join/samples/sample_sharing.h"
 
 #include "catch.h"
