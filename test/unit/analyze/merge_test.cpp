@@ -227,7 +227,7 @@ TEST_CASE("damaged profiles are rejected, or merged without the damaged records"
     const std::string whole = test::RandomProfile(seed % 20).text;
     const std::string damaged = test::damaged(whole, seed);
     if (!test::open_text(damaged, true)) {
-      continue;  // its first line
+      continue;  // the first line was damaged
     }
     (void)try_merge({whole, damaged});
     const auto lenient = try_merge({whole, damaged}, true);

@@ -30,7 +30,7 @@ struct Model {
   bool waits_too = false;   // the CPU waits for the collective in all_reduce()
   unsigned seed = 1;
   std::vector<uint64_t> first;   // first slice of each rank; 0 if empty
-  std::vector<uint64_t> end;     // last slice of each rank; `slices` if empty
+  std::vector<uint64_t> end;     // end slice of each rank, exclusive; `slices` if empty
   std::vector<uint64_t> offset;  // clock offset of each rank, in slices
 };
 
@@ -70,7 +70,7 @@ std::string text_of(const Model& model) {
     }
     text += "WORK;" + std::to_string(work + 3) + ";" + id + ";" + id + ";0;1;0;0;0;0;0;sync;7;0\n";
     const uint64_t end = of(model.end, rank, model.slices);
-    double excess = 0;  // of several slices in sequence
+    double excess = 0;  // extra time of several slices in sequence
     for (uint64_t i = of(model.first, rank, 0); i < end; ++i) {
       const bool slow = rank == model.slow && i >= model.slow_from;
       const double relax = 20 + (slow ? static_cast<double>(model.slow_kernel_ms) : 0);

@@ -44,7 +44,7 @@ class Proc {
 
 TEST_CASE("a client id is read only in the kernel's format") {
   CHECK(client_of("pos:\t0\ndrm-client-id:\t17\ndrm-pdev:\t0000:03:00.0\n") == 17U);
-  CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17"));  // cut
+  CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17"));  // truncated
   CHECK_FALSE(client_of("drm-client-id:\t17\n"));         // the first line must be the kernel's "pos:"
   CHECK_FALSE(client_of("pos:\t0\nx-drm-client-id:\t17\n"));
   CHECK_FALSE(client_of("pos:\t0\ndrm-client-id:\t17 18\n"));

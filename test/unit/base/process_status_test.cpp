@@ -17,7 +17,7 @@ TEST_CASE("a line of a status is found by its complete name") {
   CHECK(status_value(status, "Groups") == "");
   CHECK_FALSE(status_value(status, "gid"));
   CHECK_FALSE(status_value(status, "Uid"));
-  CHECK_FALSE(status_value("x\nTgid:\t12", "Tgid"));  // cut off
+  CHECK_FALSE(status_value("x\nTgid:\t12", "Tgid"));  // truncated line
 }
 
 TEST_CASE("number lists of a status are parsed, and invalid ones rejected") {
