@@ -44,7 +44,7 @@ class Diff : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.allow_extras();
-    add_top_option(app, top_, "lines in each table, 0 for all (default: 6)");
+    add_top_option(app, top_, "rows in each table, 0 for all (default: 6)");
     add_width_option(app, width_, 40);
     kernel_.declare(app, "--kernel", "compare only kernels whose name matches");
     path_.declare(app, "--path", "compare only call paths with a function that matches");
@@ -56,18 +56,15 @@ class Diff : public Command {
     markdown->excludes(folded);
     auto* const svg = add_file_option(app, "--svg", svg_, "draw a differential flame graph into this file");
     svg->excludes(json)->excludes(markdown)->excludes(folded);
-    app.add_flag("--inverse", inverse_, "with --svg: draw the old side's widths, to show what is gone")->needs(svg);
+    app.add_flag("--inverse", inverse_, "with --svg: draw the old profile's widths, to show what is gone")->needs(svg);
     add_lenient_flag(app, lenient_);
     stacks_.declare(app);
     app.footer(
-        "usage: gpuprof diff [options] OLD NEW\n"
-        "       gpuprof diff [options] OLD... -- NEW...\n\n"
-        "The numbers of several runs are means. A kernel, function or path is the same on both sides if it has the "
-        "same\n"
-        "name; else if its names are alike but for template arguments, hashes and autotuners' suffixes; else if it is\n"
-        "launched from the same place, as often, for about as long. diff never judges: it exits with 0 whenever it "
-        "could\n"
-        "compare.");
+        "Usage: gpuprof diff [options] OLD NEW\n"
+        "       gpuprof diff [options] OLD... -- NEW...\n"
+        "For several runs per side, diff shows means. Kernels, functions and paths match by name, then by a similar "
+        "name, then by the place that launches them. Exit code: 0 if the profiles could be compared, whatever the "
+        "differences.");
   }
 
   Result<int> run() override {

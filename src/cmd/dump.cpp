@@ -223,7 +223,7 @@ class Dump : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_flag("--raw", raw_, "print the lines of the profile as they are");
+    app.add_flag("--raw", raw_, "print the lines of the profile unchanged");
   }
 
   Result<int> run() override {

@@ -63,8 +63,8 @@ class Export : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--format", format_, "format to write")->required()->check(CLI::IsMember(format_words()));
-    add_file_option(app, "-o,--output", output_, "file to write (default: -, stdout)");
+    app.add_option("--format", format_, "format of the file")->required()->check(CLI::IsMember(format_words()));
+    add_file_option(app, "-o,--output", output_, "file to write; - is stdout (default: -)");
     window_.declare(app);
     stacks_.declare(app);
     show_in_help(app, {"--input", "--format", "--output", "--from", "--to", "--root", "--hide"});

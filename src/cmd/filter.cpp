@@ -53,12 +53,12 @@ class FilterCommand : public Command {
         ->type_name("N,...");
     path_.declare(app, "--path", "keep work from call paths with a frame that matches");
     kernel_.declare(app, "--kernel", "keep work whose name matches");
-    app.add_flag("--not", conditions_.inverted, "keep what does not match all of the conditions");
+    app.add_flag("--not", conditions_.inverted, "keep the work that the other options would remove");
     add_profile_output_option(app, output_);
     app.footer(
-        "Writes a profile of what matches all of the options, with the names and stacks that it needs. It says that it "
-        "is a part, and so do the commands that read it. What does not tell where it belongs is left out and counted; "
-        "losses are kept.");
+        "Keeps the work that matches all options. The new profile is marked as a subset, and the commands that read it "
+        "say so. Records that cannot be matched, such as those without a time, are left out and counted. Losses are "
+        "kept.");
   }
 
   Result<int> run() override {

@@ -55,11 +55,9 @@ class Import : public Command {
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, "iaprof files to import; - is stdin")->required()->expected(-1);
     add_profile_output_option(app, output_);
-    app.add_flag("--folded", folded_, "write folded lines as iaprof flame does, instead of a profile");
+    app.add_flag("--folded", folded_, "write the folded stacks that iaprof flame prints, instead of a profile");
     add_lenient_flag(app, lenient_);
-    app.footer(
-        "Reads what Intel's iaprof has stored, in each form that it has had, which the first line tells. The commands "
-        "that read profiles read these files as well.");
+    app.footer("Reads the files of all versions of iaprof. Other commands read these files directly, too.");
   }
 
   Result<int> run() override {

@@ -29,14 +29,15 @@ class Ranks : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, kSourcesHelp)->required()->expected(-1);
-    app.add_option("--collective", collective_, "kernels, NVTX ranges and waits of collectives (default: NCCL's ...)")
+    app.add_option("--collective", collective_,
+                   "kernels, NVTX ranges and waits that are collectives (default: NCCL, RCCL ...)")
         ->type_name("REGEX");
     app.add_option("--by", by_, "what to compare (default: rank, from the launcher's variables)")
         ->check(CLI::IsMember({"rank", "pid", "host"}));
     app.add_option("--min-effect", least_percent_, "ignore lags below this share of the others' time (default: 5)")
         ->check(CLI::Range(0.1, 1000.0))
         ->type_name("PCT");
-    add_top_option(app, top_, "ranks in the table, 0 for all (default: 16)");
+    add_top_option(app, top_, "rows in the table of ranks, 0 for all (default: 16)");
     add_width_option(app, width_, 40);
     app.add_flag("--json", json_, "print JSON");
     add_file_option(app, "--svg", svg_, "draw ranks over time into this file; - is stdout");
@@ -44,8 +45,8 @@ class Ranks : public Command {
     stacks_.declare(app);
     show_in_help(app, {"FILES", "--collective", "--by", "--min-effect", "--top", "--json", "--svg"});
     app.footer(
-        "Exit codes: 0 no rank lags, 1 a rank lags, 2 the profiles can not be used, 125 too little to tell. A rank "
-        "that lags works longer before collectives than the others, which wait for it in them.");
+        "A rank lags if it works longer before collectives than the other ranks, which wait for it.\nExit codes: 0 no "
+        "rank lags, 1 a rank lags, 2 unusable profiles, 125 inconclusive.");
   }
 
   Result<int> run() override {

@@ -35,7 +35,7 @@ class Report : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    top_option_ = add_top_option(app, top_, "lines in each table, 0 for all (default: about 60 lines in total)");
+    top_option_ = add_top_option(app, top_, "rows in each table, 0 for all (default: what fits 60 lines in total)");
     app.add_option("--sort", options_.sort, "order of kernels and call paths (default: time)")
         ->transform(CLI::Transformer(sorts()));
     by_option_ = suggest(app.add_option("--by", by_, "add a table of GPU time by this dimension")->type_name("WHAT"),

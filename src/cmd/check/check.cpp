@@ -40,12 +40,10 @@ class Check final : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.footer(
-        "Usage: gpuprof check [options] OLD... -- NEW...\n"
-        "       gpuprof check [options] --runs K -- COMMAND --- COMMAND\n"
-        "       gpuprof check [options] --self K -- COMMAND\n"
-        "       gpuprof check [options] --baseline FOLDER [--save] --runs K -- COMMAND\n"
-        "       gpuprof check [options] --function REGEX --max TIME FILE...\n"
-        "Exit codes: 0 pass, 1 regression, 2 unusable input, 125 inconclusive (git bisect run skips it).");
+        "Usage: gpuprof check [options] OLD... -- NEW...\n       gpuprof check [options] --runs K -- COMMAND --- "
+        "COMMAND\n       gpuprof check [options] --self K -- COMMAND\n       gpuprof check [options] --baseline FOLDER "
+        "[--save] --runs K -- COMMAND\n       gpuprof check [options] --function REGEX --max TIME FILE...\nExit codes: "
+        "0 pass, 1 regression, 2 unusable input, 125 inconclusive (git bisect run skips the commit).");
     declare_runs(app);
     declare_baseline(app);
     declare_judgement(app);
@@ -66,13 +64,13 @@ class Check final : public Command {
 
  private:
   void declare_runs(CLI::App& app) {
-    app.add_option("--runs", runs_, "record each command this many times, in turns, and compare")
+    app.add_option("--runs", runs_, "record each command this many times, alternating, and compare")
         ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
     app.add_option("--self", self_runs_, "record one command this many times and measure its noise")
         ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
-    app.add_option("--warmup", warmup_, "runs of each command before the first that counts (default: 1)")
+    app.add_option("--warmup", warmup_, "discarded runs of each command before the first that counts (default: 1)")
         ->check(CLI::Range(size_t{0}, kMostRuns))
         ->type_name("N");
     add_file_option(app, "-o,--output", folder_, "folder for recorded profiles (default: gpuprof-check-DATE-TIME)")
@@ -84,11 +82,12 @@ class Check final : public Command {
   }
 
   void declare_baseline(CLI::App& app) {
-    add_file_option(app, "--baseline", baseline_, "compare with the profiles of an earlier commit in this folder")
+    add_file_option(app, "--baseline", baseline_, "compare with an earlier commit, whose profiles are in this folder")
         ->type_name("FOLDER");
-    app.add_flag("--save", save_, "with --baseline: keep the new profiles unless they are a regression");
-    app.add_option("--commit", commit_, "commit of the new side (default: found from CI or git)")->type_name("TEXT");
-    app.add_option("--old-commit", old_commit_, "commit of the first of two commands (default: unknown)")
+    app.add_flag("--save", save_, "with --baseline: store the new profiles in the folder if they pass");
+    app.add_option("--commit", commit_, "commit of the new runs (default: from CI variables or git)")
+        ->type_name("TEXT");
+    app.add_option("--old-commit", old_commit_, "with --runs: commit of the old command (default: unknown)")
         ->type_name("TEXT");
   }
 
@@ -98,17 +97,17 @@ class Check final : public Command {
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
     app.add_option("--min-effect", options_.min_effect_percent,
-                   "stay inconclusive unless a slowdown of this size would show (default: 25)")
+                   "report inconclusive unless the runs could show a slowdown this big (default: 25)")
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
     app.add_option("--max-loss", options_.max_loss_percent,
-                   "stay inconclusive if a run lost more of its GPU work (default: 1)")
+                   "report inconclusive if a run lost more of its GPU work (default: 1)")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PCT");
-    add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: what, how much, until when, why");
+    add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");
     app.add_option("--function", function_, "with --max: functions that the budget covers")->type_name("REGEX");
     app.add_option("--kernel", kernel_, "with --max: kernels that the budget covers")->type_name("REGEX");
-    app.add_option("--max", max_, "budget: GPU time that a run may spend in these functions or kernels")
+    app.add_option("--max", max_, "budget: most GPU time that a run may spend in these functions or kernels")
         ->type_name("TIME");
   }
 

@@ -52,7 +52,7 @@ void CheckOutputs::declare(CLI::App& app) {
   add_file_option(app, "--json", json_, "also write JSON; - replaces the text on stdout");
   add_file_option(app, "--markdown", markdown_, "also write Markdown; - replaces the text on stdout");
   add_file_option(app, "--junit", junit_, "also write JUnit XML; - replaces the text on stdout");
-  app.add_flag("--annotations", annotations_, "also print annotations for GitHub");
+  app.add_flag("--annotations", annotations_, "also print annotations for GitHub Actions");
   add_width_option(app, width_, 40);
 }
 

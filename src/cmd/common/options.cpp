@@ -61,7 +61,7 @@ class HelpText : public CLI::Formatter {
     if (mode == CLI::AppFormatMode::All) {
       text += options(*app, "More options", kMore);
     }
-    text += options(*app, "Of all commands", kAlways);
+    text += options(*app, "Options of all commands", kAlways);
     const std::string footer = app->get_footer();
     for (size_t at = 0; at < footer.size();) {
       const size_t end = std::min(footer.find('\n', at), footer.size());
@@ -111,7 +111,7 @@ void add_lenient_flag(CLI::App& app, bool& lenient) {
 }
 
 void add_width_option(CLI::App& app, size_t& width, size_t least) {
-  app.add_option("--width", width, "characters in a line (default: the terminal's)")
+  app.add_option("--width", width, "line width in characters (default: the terminal's)")
       ->check(CLI::Range(least, kMaxWidth));
 }
 
@@ -121,7 +121,7 @@ CLI::Option* add_top_option(CLI::App& app, size_t& top, const std::string& text)
 }
 
 void add_profile_output_option(CLI::App& app, std::string& output) {
-  add_file_option(app, "-o,--output", output, "profile to write (default: -, stdout)");
+  add_file_option(app, "-o,--output", output, "profile to write; - is stdout (default: -)");
 }
 
 CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64_t& value_ns, const std::string& text,
@@ -181,7 +181,7 @@ CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words)
 
 void declare_all(CLI::App& app, Command& command, Levels& levels) {
   app.add_flag("-q,--quiet", levels.quiet, "print only errors and warnings")->group(kAlways);
-  app.add_flag("-v,--verbose", levels.verbose, "say what is being tried")->group(kAlways);
+  app.add_flag("-v,--verbose", levels.verbose, "also print debugging messages")->group(kAlways);
   app.formatter(std::make_shared<HelpText>());
   app.set_help_flag("-h,--help", "show the common options")->group(kAlways);
   app.set_help_all_flag("--help-all", "show all options")->group(kAlways);

@@ -15,11 +15,11 @@ constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;  // what a time as text 
 
 void Window::declare(CLI::App& app) {
   const auto note = [this](const std::string& /*unused*/) { given_ = true; };
-  add_duration_option(app, "--from", window_.from_ns, "show only work that ended after this time of the recording", 0,
-                      kMostNs)
+  add_duration_option(app, "--from", window_.from_ns,
+                      "use only work that ended after this time since recording began (default: 0)", 0, kMostNs)
       ->each(note);
-  add_duration_option(app, "--to", window_.to_ns, "show only work that ended before this time of the recording", 0,
-                      kMostNs)
+  add_duration_option(app, "--to", window_.to_ns,
+                      "use only work that ended before this time since recording began (default: end)", 0, kMostNs)
       ->each(note);
 }
 

@@ -42,31 +42,32 @@ class Flame : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    add_file_option(app, "-o,--output", output_, "file for the folded stacks (default: -, stdout)");
+    add_file_option(app, "-o,--output", output_,
+                    "file for folded stacks; - is stdout (default: -, or none if a picture is drawn)");
     add_file_option(app, "--svg", svg_, "draw an interactive flame graph into this file");
-    add_file_option(app, "--html", html_, "write a page into this file: the flame graph and tables");
-    app.add_flag("--inverted", inverted_, "begin stacks at the leaf: each kernel, then its callers");
-    add_file_option(app, "--time-series", time_series_, "draw a heat map of the weight over time into this file");
-    app.add_option("--title", title_, "title of the pictures");
+    add_file_option(app, "--html", html_, "write an HTML page with the flame graph and tables into this file");
+    app.add_flag("--inverted", inverted_, "invert stacks: begin with each kernel, then its callers");
+    add_file_option(app, "--time-series", time_series_, "draw a heat map of the --weight over time into this file");
+    app.add_option("--title", title_, "title of the pictures (default: named after the weight)");
     window_.declare(app);
     declare_weight(app);
     app.add_option("--unit", unit_, "unit of times in folded stacks (default: us)")->check(CLI::IsMember({"ns", "us"}));
-    app.add_flag("--lines", fold_.stacks.lines, "append (file:line) to native CPU frames, too");
+    app.add_flag("--lines", fold_.stacks.lines, "also append (file:line) to native CPU frames");
     stacks_.declare(app);
-    suggest(app.add_option("--by", by_, "put these dimensions at the root, in this order")->type_name("LIST"),
+    suggest(app.add_option("--by", by_, "group stacks by these, outermost first")->type_name("LIST"),
             analyze::dimension_list());
-    app.add_option("--graph", graph_, "which stacks CUDA graph nodes have (default: both)")
+    app.add_option("--graph", graph_, "stack of CUDA graph nodes: of launch, capture or both (default: both)")
         ->check(CLI::IsMember({"both", "launch", "capture"}));
     app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)")
         ->check(CLI::IsMember({"frames", "filter", "off"}));
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
-    app.add_option("--unsampled", unsampled_, "extrapolate stacks left out by --max-overhead, or not (default: spread)")
+    app.add_option("--unsampled", unsampled_,
+                   "extrapolate stacks that --max-overhead skipped, or not (default: spread)")
         ->check(CLI::IsMember({"spread", "show"}));
-    leaf_option_ =
-        suggest(app.add_option("--leaf", leaf_, "frames below kernels that have samples (default: line,stall)")
-                    ->type_name("LIST"),
-                {"kernel", "function", "line", "instruction", "offset", "stall"});
+    leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
+                               ->type_name("LIST"),
+                           {"kernel", "function", "line", "instruction", "offset", "stall"});
     coverage_.declare(app);
     show_in_help(app, {"--input", "--output", "--svg", "--html", "--inverted", "--time-series", "--from", "--to",
                        "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});
@@ -131,7 +132,7 @@ class Flame : public Command {
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
     }
-    app.add_option("--weight", weight_, "what the width of a stack stands for (default: sum)")
+    app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)")
         ->check(CLI::IsMember(words));
   }
 
