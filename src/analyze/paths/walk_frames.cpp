@@ -6,7 +6,7 @@ namespace gpuprof::analyze {
 
 namespace p = gpuprof::profile;
 
-// Parts are looked at in the order in which they were made, which the ids of their frames follow.
+// Converts the parts in the order of their numbers, so that frame ids are deterministic.
 std::span<const uint32_t> WalkFrames::of(WorkPaths::Part part) {
   while (by_part_.size() <= part) {
     add_part(static_cast<WorkPaths::Part>(by_part_.size()));
@@ -20,7 +20,7 @@ void WalkFrames::add_part(WorkPaths::Part part) {
   const WorkPaths::Kind kind = paths_.kind(part);
   if (kind == WorkPaths::Kind::text) {
     ids.resize(shown.size());
-    for (size_t i = shown.size(); i > 0; --i) {  // the innermost NVTX range gets the first id
+    for (size_t i = shown.size(); i > 0; --i) {  // in reverse: the innermost NVTX range gets the first id
       ids[i - 1] = text(shown[i - 1]);
     }
     return;

@@ -1,3 +1,4 @@
+// Selects what reports and pictures measure.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Groups the rows of a profile for a report.
 #pragma once
 
 #include <cstdint>
