@@ -1,4 +1,4 @@
-// Functions and call paths that have other names on the new side.
+// Matches functions and call paths that have different names on the new side.
 #include <algorithm>
 #include <cstddef>
 #include <map>
