@@ -31,7 +31,6 @@ std::string part_or_whole(const RunFacts& run) {
   return part.empty() ? "the complete profile" : escaped(part);
 }
 
-// Checks one run on its own.
 void look_at_run(const RunFacts& facts, const Cost& total, const JudgeOptions& options, Reasons& reasons) {
   using analyze::ProfileKind;
   const std::string file = escaped(facts.file);

@@ -1,5 +1,4 @@
-// Puts several runs side by side: each kernel, function and call path once, with its cost in each run. Finds matches
-// between both sides. Does not judge the numbers.
+// Puts runs side by side: each kernel, function and call path once, with its cost in each run. Does not judge them.
 #pragma once
 
 #include <array>

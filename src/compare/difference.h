@@ -11,14 +11,13 @@ namespace gpuprof::compare {
 // Summary of the runs of one side. Without times, the measured value is the number of launches.
 struct SideCost {
   uint64_t value = 0;  // mean per run: ns, or launches if nothing was timed
-  uint64_t least = 0;  // minimum of the runs
+  uint64_t least = 0;
   uint64_t most = 0;
   double count = 0;    // launches, mean per run
   double mean_ns = 0;  // per launch; 0 if nothing was timed
 };
 
-// The change is exactly by_launches + by_duration: (n2 - n1) * mean1 and n2 * (mean2 - mean1). If the line is on one
-// side only, all of the change is by_launches.
+// change == by_launches + by_duration: (n2 - n1) * mean1 and n2 * (mean2 - mean1). One-sided lines: all by_launches.
 struct Difference {
   SideCost before;
   SideCost after;

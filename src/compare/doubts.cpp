@@ -89,7 +89,6 @@ void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
   }
 }
 
-// Returns what the run measures.
 std::string_view unit_name(const Run& run) {
   if (run.timed) {
     return "GPU times";

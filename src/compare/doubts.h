@@ -19,11 +19,10 @@ Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_
 // Fails if the sides have no kernel in common, as with two different programs.
 Status check_related(const Comparison& all);
 
-// Returns warnings, one per line, about runs that can be compared: other devices or drivers, a failed program, missing
-// data. Each names the file.
 // Returns the warning about dropped stall samples, which `check` shows, too; empty if too few were dropped.
 std::string dropped_samples_text(const RunFacts& run);
 
+// Returns warnings about comparable runs, with file names: other devices or drivers, a failed program, missing data.
 std::vector<std::string> doubts(std::span<const RunFacts* const> old_runs, std::span<const RunFacts* const> new_runs);
 
 }  // namespace gpuprof::compare

@@ -77,7 +77,6 @@ std::map<std::string, Clock> clocks_of(const analyze::ProfileInfo& info) {
   return clocks;
 }
 
-// Returns one name for each device with work.
 std::vector<std::string> devices_of(const Aggregate& rows) {
   std::set<uint32_t> used;
   for (const analyze::Row& row : rows.rows) {
@@ -251,7 +250,8 @@ class RunBuilder {
   }
 
   void add_functions() {
-    std::vector<uint32_t> seen(run_.functions.size(), UINT32_MAX);  // by function: index of the last path that has it
+    std::vector<uint32_t> seen(run_.functions.size(),
+                               UINT32_MAX);  // index of the last path with the function
     for (uint32_t at = 0; at < run_.paths.size(); ++at) {
       const Path& path = run_.paths[at];
       analyze::Launcher launcher;
@@ -303,15 +303,15 @@ class RunBuilder {
   analyze::WorkPaths paths_;
   analyze::StackDonors donors_;
   Run& run_;
-  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // by operation and STRING
-  std::unordered_map<std::string, uint32_t> kernels_;       // by name
-  std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // by function number of the view
-  std::unordered_map<std::string, uint32_t> functions_;     // by name and file
+  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // key: operation and STRING
+  std::unordered_map<std::string, uint32_t> kernels_;       // key: name
+  std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // key: function number of the view
+  std::unordered_map<std::string, uint32_t> functions_;     // key: name and file
   std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash>
       sites_;                                               // representative: position in stacks_
   std::unordered_map<std::u32string, uint32_t> stack_ids_;  // functions of a stack -> index into stacks_
   std::vector<const std::u32string*> stacks_;
-  std::unordered_map<uint64_t, uint32_t> paths_by_ids_;  // by kernel and stack
+  std::unordered_map<uint64_t, uint32_t> paths_by_ids_;  // key: kernel and stack
   size_t kept_frames_ = 0;
   size_t path_frames_ = 0;
   uint64_t cut_paths_ = 0;

@@ -1,5 +1,4 @@
-// The cost of one recorded run by kernel, CPU function and call path. Uses names instead of ids, and no line numbers,
-// which change with every edit. So runs can be compared.
+// The cost of a run by kernel, CPU function and call path. Uses names, not ids or lines, so that runs can be compared.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +67,7 @@ struct RunFacts {
   std::string host;
   std::string commit;                   // of the recorded program, if `record` got or found one
   std::string exit_status;              // META target.exit_status; "0": no rank has failed; empty: unknown
-  std::map<std::string, Clock> clocks;  // by device
+  std::map<std::string, Clock> clocks;  // key: device
   double lost_percent = 0;              // of GPU work, according to ProfileInfo::covered
 };
 
@@ -83,8 +82,7 @@ struct Run {
   std::vector<std::string> stall_reasons;  // unique
 };
 
-// Limit for the frames of all paths. Further paths of a hostile profile keep only their innermost kCutPathFrames below
-// "[truncated]", and the facts get a warning.
+// Limit for the frames of all paths. Beyond it, paths are cut to kCutPathFrames below "[truncated]", with a warning.
 inline constexpr size_t kMostPathFrames = size_t{32} << 20U;
 inline constexpr size_t kCutPathFrames = 16;
 

@@ -18,7 +18,7 @@ struct StallSums {
   uint64_t samples = 0;
   double whole = 0;  // `whole` and `blocks` as in analyze::StallSpread
   double blocks = 0;
-  std::map<uint32_t, Reason> reasons;  // by index into the stall reasons of the Run or Comparison
+  std::map<uint32_t, Reason> reasons;  // key: index into the stall reasons of the Run or Comparison
 
   [[nodiscard]] analyze::StallSpread spread(const Reason& reason) const {
     return {.part = reason.part, .whole = whole, .squares = reason.squares, .blocks = blocks};

@@ -16,8 +16,7 @@ namespace gpuprof::analyze {
 struct MergeInput {
   std::string name;  // for messages
   std::optional<profile::Reader> reader = {};
-  // Opens the file if `reader` is not set: once to read its clock, and again to merge it. So thousands of inputs need
-  // only one open descriptor.
+  // Opens the file if `reader` is not set: first to read its clock, later to merge it. So one descriptor is enough.
   std::function<Result<profile::Reader>()> reopen = {};
 };
 

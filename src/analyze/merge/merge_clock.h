@@ -54,7 +54,6 @@ Result<InputHeader> read_clock_header(const MergeInput& input);
 // Opens the input's file again and reads its complete header. Fails if the clock differs from read_clock_header()'s.
 Status open_again(MergeInput& input, InputHeader& header);
 
-// The clock of the result.
 struct MergeClock {
   uint64_t start_ns = 0;
   std::optional<uint64_t> start_unix_ns;

@@ -18,12 +18,10 @@ namespace gpuprof::analyze {
 
 class MergeIds {
  public:
-  // Forgets the ids of the previous input. `host` is the input's META host and not empty. Returns the host's STRING id,
-  // and true if the result has no definition of it yet.
+  // Forgets the previous input's ids. `host` is META host, not empty. Returns its STRING id, and whether that is new.
   std::pair<profile::StringId, bool> begin_input(std::string_view host);
 
-  // Replaces the ids in a record with the result's ids. profile::Tables must have accepted the record, so its ids are
-  // defined and consistent. Returns false for a definition that the result has already.
+  // Replaces the ids in a record that profile::Tables accepted. Returns false for a definition that the result has.
   bool map(profile::Record& record);
 
  private:

@@ -186,7 +186,7 @@ std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& n
 
 void number_equal_texts(std::vector<std::string>& texts, size_t width) {
   std::unordered_set<std::string> taken;
-  std::unordered_map<std::string, size_t> last;  // last number used for a text
+  std::unordered_map<std::string, size_t> last;
   for (std::string& text : texts) {
     const std::string as_it_was = text;
     while (!taken.insert(text).second) {

@@ -66,8 +66,7 @@ Origin python_origin(std::string_view file) {
   return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
 }
 
-// Guards against functions of the program that are named like a vendor's ("clRender"). CUDA's runtime is an exception:
-// it is often linked into the program itself, without source files.
+// Excludes functions of the program ("clRender"), but not CUDA's runtime linked into it, which has no source files.
 bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
   return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
 }

@@ -21,8 +21,8 @@ enum class Origin : uint8_t {
 // Returns the origin of a frame. `kernel`: the frame is from a KSTACK.
 Origin origin_of(const profile::Tables& tables, profile::Element element, bool kernel);
 
-// True for a frame without useful information: its function is unknown ("[libcuda.so.1+0x12ab]", "0x7f12",
-// "[unknown]"), or it is a start-up function of every thread.
+// True for a frame without a useful name: no function ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]") or a start-up
+// one.
 bool tells_nothing(std::string_view frame);
 
 }  // namespace gpuprof::analyze

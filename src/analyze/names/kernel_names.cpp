@@ -18,7 +18,6 @@ constexpr size_t kDeepest = 32;
 constexpr std::string_view kLeftOut = "...";
 constexpr size_t kNone = std::string_view::npos;
 
-// How much detail of a name is written.
 struct Style {
   size_t qualifiers = kNone;  // how many of the kernel's own namespaces and classes stay, counted from the innermost
   size_t depth = kDeepest;    // how many levels of nested arguments stay
@@ -270,7 +269,7 @@ std::string render_arguments(std::string_view text, const Style& style, size_t d
     return std::string(kLeftOut);
   }
   std::string out;
-  bool left_out = false;  // whether the previous argument was left out
+  bool left_out = false;
   for (const std::string_view argument : split_arguments(text)) {
     if (!out.empty() && is_default(argument)) {
       continue;

@@ -23,8 +23,7 @@ inline constexpr std::string_view kNoPythonFrames = "[no Python frames]";  // a 
 // Returns the name of the work's process, without its pid.
 std::string_view process_label(const profile::Tables& tables, const profile::Work& work);
 
-// Returns the kernel's name or a label: "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]",
-// "[page faults GPU]".
+// Returns the kernel's name or a label: "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]".
 std::string work_label(const profile::Tables& tables, const profile::Work& work);
 
 // Returns "name", or "domain:name" outside of the default domain. Leaves out the parents of `range`.

@@ -7,8 +7,7 @@
 
 namespace gpuprof::analyze {
 
-// True if the code location is in code of Intel's compiler, or in a kernel of the xe driver that is known only by its
-// address ("kernel at 0x...").
+// True for code of Intel's compiler, or a kernel of the xe driver known only by its address ("kernel at 0x...").
 bool in_zebin(const profile::Tables& tables, profile::GpuPlaceId place);
 
 // Returns the kernel of the code location if that is more exact than the name of its work item; otherwise empty.

@@ -27,9 +27,9 @@ inline constexpr size_t kAspects = 6;
 
 // Conditions on records. A record must fulfil all conditions that are set.
 struct Conditions {
-  std::optional<TimeWindow> window;     // selects the slices that overlap it
-  std::optional<uint32_t> pid;          // process id; excludes process_name
-  std::optional<Pattern> process_name;  // matches the process's name
+  std::optional<TimeWindow> window;  // selects the slices that overlap it
+  std::optional<uint32_t> pid;       // process id; excludes process_name
+  std::optional<Pattern> process_name;
   std::optional<NumberRanges> ranks;
   std::optional<NumberRanges> devices;      // device indexes
   std::optional<Pattern> path;              // matches a frame label of the CPU stack
@@ -76,10 +76,10 @@ class Filter {
   WorkPaths texts_;
   RowFilter paths_;
   RowFilter kernels_;
-  std::array<std::vector<uint8_t>, kAspects> known_;  // by process or WORK id: 0 unknown, 1 no, 2 yes
+  std::array<std::vector<uint8_t>, kAspects> known_;  // [aspect][process or WORK id]: 0 unknown, 1 no, 2 yes
   std::optional<Part> part_;
   uint64_t rows_ = 0;
-  std::array<uint64_t, kAspects> matched_{};  // rows that fulfil each aspect's condition
+  std::array<uint64_t, kAspects> matched_{};
   std::map<std::string, uint64_t> left_out_;
 };
 

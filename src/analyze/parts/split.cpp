@@ -49,7 +49,6 @@ std::string new_identity() {
   return text.data();
 }
 
-// Returns the ids of all definitions except `known`.
 template <typename Definition, typename Id>
 std::vector<Id> ids_but(std::span<const Definition> all, const std::set<Id>& known) {
   std::vector<Id> ids;

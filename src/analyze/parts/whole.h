@@ -19,8 +19,7 @@ using MetaLines = std::vector<std::pair<std::string, std::string>>;
 // Collects everything but the rows. Memory grows with definitions, META and WINDOW lines.
 class Whole {
  public:
-  // Takes the output of merge(), whose ids are checked and count from 1. Ignores rows and returns true for them, so
-  // that the caller can handle them.
+  // Takes the output of merge(), with checked ids from 1. Returns true for a row, which the caller must handle.
   Result<bool> take(const profile::Record& record);
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }
@@ -54,8 +53,7 @@ class Whole {
   uint64_t interval_ns_ = 0;
 };
 
-// The fields of a row that decide which subset it belongs to. nullopt: rows of this kind lack the field. Id 0: the row
-// has the field, but no such entity.
+// Fields of a row that select its subset. nullopt: rows of this kind lack the field. Id 0: no such entity.
 struct Belongs {
   std::optional<profile::WorkId> work;
   std::optional<profile::ProcessId> process;

@@ -19,7 +19,6 @@ constexpr size_t kRoot = SIZE_MAX;
 // Limit for all kernels. Each kernel has its own lines for each code location, so a small file could need much memory.
 constexpr size_t kMostLines = 1'000'000;
 
-// Collects the lines of one kernel.
 class AnnotationBuilder {
  public:
   AnnotationBuilder(const p::Tables& tables, KernelStalls stalls) : tables_(tables) {
@@ -115,8 +114,8 @@ class AnnotationBuilder {
   AnnotatedKernel result_;
   std::map<LineKey, size_t> positions_;
   std::map<InstructionKey, uint64_t> instructions_;
-  std::map<uint32_t, Counts> places_;             // by id of the code location
-  std::unordered_map<uint32_t, size_t> columns_;  // by STRING id of the reason
+  std::map<uint32_t, Counts> places_;             // key: id of the code location
+  std::unordered_map<uint32_t, size_t> columns_;  // key: STRING id of the reason
 };
 
 }  // namespace

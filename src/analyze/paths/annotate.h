@@ -18,7 +18,7 @@ inline constexpr size_t kAnnotatedReasons = 3;
 
 struct SampledInstruction {
   uint64_t offset = 0;
-  std::string_view text;  // empty if unknown
+  std::string_view text;
   uint64_t samples = 0;
 };
 
@@ -26,10 +26,10 @@ struct AnnotatedLine {
   std::string_view function;
   std::string_view file;
   uint32_t line = 0;
-  uint64_t samples = 0;                               // including inlined lines
-  std::array<uint64_t, kAnnotatedReasons> reasons{};  // of the samples
-  std::vector<SampledInstruction> instructions;       // of the line itself, without inlined ones; sorted by offset
-  std::vector<size_t> inlined;                        // indexes into AnnotatedKernel::lines, most samples first
+  uint64_t samples = 0;  // including inlined lines
+  std::array<uint64_t, kAnnotatedReasons> reasons{};
+  std::vector<SampledInstruction> instructions;  // of the line itself, without inlined ones; sorted by offset
+  std::vector<size_t> inlined;                   // indexes into AnnotatedKernel::lines, most samples first
 };
 
 struct AnnotatedKernel {

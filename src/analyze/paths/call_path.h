@@ -16,9 +16,9 @@ namespace gpuprof::analyze {
 
 // Identifies a call path by process name, CPU stack as shown, and work. Texts belong to the tables and to WorkPaths.
 struct PathKey {
-  std::string_view process;  // label of the process
-  std::string_view work;     // label of the work
-  LaunchSite site;           // representative of all sites that are shown alike
+  std::string_view process;
+  std::string_view work;
+  LaunchSite site;  // representative of all sites that are shown alike
   bool operator<(const PathKey& other) const;
 };
 
@@ -26,14 +26,13 @@ PathKey path_key(const profile::Work& work, WorkPaths& paths);
 
 struct PathFrame {
   std::string_view label;
-  std::string_view name;      // part of the label
+  std::string_view name;
   std::string_view location;  // "train.py:31"; empty if the label is only a name
   FrameClass cls = FrameClass::note;
   Origin origin = Origin::none;
 };
 
-// A call path of a report line. It looks up its frames only on request: storing the frames of all lines of a large
-// report would take far more memory than the profile.
+// A call path that looks up its frames on request: stored frames would take far more memory than the profile.
 class CallPath {
  public:
   CallPath() = default;

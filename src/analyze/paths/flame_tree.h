@@ -52,9 +52,8 @@ using NodeId = uint32_t;
 enum class NameId : uint32_t {};   // index of a name in a FlameTree
 enum class LabelId : uint32_t {};  // index of a name with its class in a FlameTree
 
-// A prefix tree of call paths. A node holds all frames up to the next branch, as a run of adjacent labels. So the tree
-// grows with the number of paths, not with their depth. Otherwise a hostile profile (a stack of 65536 frames below each
-// of a million parents) would need billions of nodes.
+// A prefix tree of call paths. A node holds all frames up to the next branch. So the tree grows with the number of
+// paths, not with their depth: a hostile profile may have a million parents of one stack of 65536 frames.
 class FlameTree {
  public:
   struct Label {

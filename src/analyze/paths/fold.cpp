@@ -147,8 +147,7 @@ class TreeBuilder {
     }
   }
 
-  // Collects the samples among which the row's time is apportioned. Returns false if it has no samples, or if samples
-  // times extrapolated stacks exceed the limit.
+  // Collects the row's samples for apportioning. False if there are none, or too many for the extrapolated stacks.
   bool share_out(const SampleOrder& samples, const Row& row) {
     const uint32_t begin = samples.begin(row.ref);
     const uint32_t end = samples.end(row.ref);
@@ -430,8 +429,8 @@ class TreeBuilder {
     size_t added = 0;   // number of leaves taken out of it
   } waiting_;
   std::vector<LabelId> path_;                          // scratch buffer
-  std::vector<FlameTree::Run> runs_;                   // by part number
-  std::unordered_map<uint64_t, LabelId> idle_leaves_;  // by operation and name
+  std::vector<FlameTree::Run> runs_;                   // indexed by part number
+  std::unordered_map<uint64_t, LabelId> idle_leaves_;  // key: operation and name
 };
 
 }  // namespace

@@ -32,9 +32,8 @@ struct FoldOptions {
   RangeFrames ranges = RangeFrames::frames;
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
-  Measure measure = Measure::gpu;  // what the tree's weights measure
-  // Frames below kernels with samples. nullopt: line and stall, or none if too many samples were lost. In a tree of
-  // samples: all but functions.
+  Measure measure = Measure::gpu;
+  // Frames below kernels with samples. nullopt: line and stall unless too many were lost; for samples all but function.
   std::optional<Leaves> leaves;
 };
 

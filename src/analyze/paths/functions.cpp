@@ -119,8 +119,8 @@ class Functions {
   StackView& view_;
   const LaunchSums& launches_;
   FunctionTable table_;
-  std::unordered_map<uint32_t, uint32_t> lines_;  // by function number of the view
-  std::unordered_map<uint64_t, Run> runs_;        // by stack id; the upper half of the key is 1 for kernel stacks
+  std::unordered_map<uint32_t, uint32_t> lines_;  // key: function number of the view
+  std::unordered_map<uint64_t, Run> runs_;        // key: stack id; the upper half of the key is 1 for kernel stacks
   std::vector<uint32_t> functions_;               // line indexes for all stacks
   std::vector<uint64_t> last_stack_;              // the last stack that has the line
   std::vector<uint64_t> last_launch_;             // the last launch that was counted for the line
@@ -163,7 +163,7 @@ FunctionTable function_table(const LaunchSums& launches, StackView& view) {
 }
 
 void join_chains(std::vector<FunctionLine>& lines) {
-  std::unordered_map<uint64_t, std::vector<size_t>> chains;  // by FunctionLine::paths
+  std::unordered_map<uint64_t, std::vector<size_t>> chains;  // key: FunctionLine::paths
   for (size_t at = 0; at < lines.size(); ++at) {
     chains[lines[at].paths].push_back(at);
   }

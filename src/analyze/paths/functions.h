@@ -18,8 +18,7 @@ namespace gpuprof::analyze {
 // innermost of all. Vendor interface, kernel space and unnamed code count for their caller.
 class Launcher {
  public:
-  // Takes each function of the path, outermost first: of a graph's launch, then of the capture. Skip notes
-  // ("[truncated]").
+  // Takes the path's functions, outermost first: the launch's, then the capture's. Skip notes such as "[truncated]".
   void add(uint32_t function, Origin origin) {
     innermost_ = function;
     if (origin <= Origin::library) {

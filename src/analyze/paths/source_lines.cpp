@@ -89,7 +89,7 @@ class SourceLineBuilder {
 
 LaunchingLines launching_lines(const Aggregate& rows, const std::function<bool(std::string_view)>& wanted) {
   LaunchingLines result;
-  std::map<uint32_t, Weight> stacks;  // by stack id
+  std::map<uint32_t, Weight> stacks;
   const RowKind kind = rows.info.gpu_records > 0 ? RowKind::gpu : RowKind::launch;
   for (const Row& row : rows.rows) {
     const p::Work& work = rows.work(row);

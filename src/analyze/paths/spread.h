@@ -25,15 +25,13 @@ class StackDonors {
     uint64_t count = 0;
   };
 
-  // Limits the memory that a small file can cause: each unsampled work gets a path per donor. After that many paths,
-  // further work is not extrapolated.
+  // Limits the memory for extrapolated paths: one per work item and donor. Further work is not extrapolated.
   static constexpr size_t kMostParts = 4'000'000;
 
   explicit StackDonors(const Aggregate& rows) : rows_(rows) {}
 
-  // Returns the stacks of the most similar sampled launches: with the same process, thread, device, stream, operation,
-  // name and range, or, if there are none, with fewer of these. Returns the 1000 heaviest. Empty if not even process,
-  // operation and name match.
+  // Returns the stacks of the most similar sampled launches, at most 1000: same process, thread, device, stream,
+  // operation, name and range, or fewer of these. Empty if not even process, operation and name match.
   const std::vector<Donor>& of(const profile::Work& work);
 
   // Calls `emit(site, part)` for the work's own site, or for each donor's site. The parts add up to the weight.

@@ -27,7 +27,6 @@ bool is_start_up(std::string_view name) {
 // Only this much of a name is compared with main(): hostile names may have megabytes, in many frames.
 constexpr size_t kMostMain = 4096;
 
-// Returns the lookup key of a label or name.
 std::string view_key_of(FrameClass cls, std::string_view text) {
   return std::string(1, static_cast<char>(cls)).append(text);
 }

@@ -27,8 +27,7 @@ enum class PythonFrames : uint8_t {
   off,     // the interpreter's machine code, without Python frames
 };
 
-// Filters, applied in this order. "[truncated]" and "[no Python frames]" are notes, which only trim_to removes,
-// together with the frames outside of it.
+// Filters, applied in this order. Only trim_to removes the notes "[truncated]" and "[no Python frames]".
 struct StackOptions {
   std::string trim_to;  // user stacks begin at their outermost frame of this function, if they have one
   // false: user stacks begin at `main` or at Python's <module> (which may follow runpy). Stacks with neither, such as
@@ -45,8 +44,7 @@ struct StackOptions {
 
 inline constexpr size_t kLongestCycle = 16;
 
-// Limits the text of labels with file and line. Further labels are only the name. Otherwise a small file could need any
-// amount of memory, as each line of a function repeats its name.
+// Limits the text of labels with file and line, which a small file could make huge. Further labels are only names.
 inline constexpr size_t kMostComposedBytes = size_t{64} << 20U;
 
 class StackView {
@@ -137,17 +135,17 @@ class StackView {
 
   const profile::Tables& tables_;
   StackOptions options_;
-  std::vector<Known> known_[4];  // by element position; index: label or frame, user or kernel stack
+  std::vector<Known> known_[4];  // [2 * is kernel stack + is label], each indexed by element position
   std::deque<Shown> shown_;      // a deque, so that labels never move
-  std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // by class and STRING, for labels without location
+  std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // key: class and STRING, for labels without location
   size_t composed_bytes_ = 0;                             // size of all labels with a location
-  std::unordered_map<std::string, uint32_t> shown_ids_;   // by class and label
+  std::unordered_map<std::string, uint32_t> shown_ids_;   // key: class and label
   // Points to a function's name and file inside a key of function_ids_, which never moves.
   struct FunctionKey {
     const std::string* key = nullptr;
     size_t name_size = 0;
   };
-  std::unordered_map<std::string, uint32_t> function_ids_;  // by class, name and, for Python, file
+  std::unordered_map<std::string, uint32_t> function_ids_;  // key: class, name and, for Python, file
   std::vector<FunctionKey> functions_;
   std::vector<uint32_t> path_;  // the result of frames()
   std::vector<profile::Element> path_elements_;

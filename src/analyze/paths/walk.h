@@ -35,8 +35,7 @@ struct WalkWeight {
 
 struct WalkRow {
   const profile::Work& work;
-  // Outermost first: process, NVTX ranges, launch stack, capture stack, kernel; for samples also source lines and stall
-  // reason. Ids for Walk::frame().
+  // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; for samples lines and stall.
   std::span<const uint32_t> frames;
   profile::StackId ustack{};  // of the launch, or of the donor whose stack stands in for it
   profile::StackId kstack{};
@@ -55,14 +54,12 @@ class Walk {
   Walk& operator=(const Walk&) = delete;
   ~Walk() = default;
 
-  // Visits all rows with a nonzero weight, split if their stacks are extrapolated. The weights add up to total(). May
-  // be called again. Stops if `visit` fails.
+  // Visits rows with nonzero weights, split if extrapolated. The weights add up to total(). Stops if `visit` fails.
   Status run(const Visit& visit);
 
   // Ids are small and stable. The ids of a row are valid from its visit on.
   [[nodiscard]] const WalkFrame& frame(uint32_t id) const { return frames_.frame(id); }
 
-  // Returns the visible frames of a stack.
   std::span<const uint32_t> stack(bool kernel, profile::StackId id) { return frames_.of(paths_.stack(kernel, id)); }
   [[nodiscard]] uint32_t frame_count() const { return frames_.count(); }
 
@@ -94,8 +91,8 @@ class Walk {
   std::optional<StackView::Trimmed> folded_;
   StackDonors donors_;
   WalkWeight total_;
-  std::unordered_map<uint64_t, uint32_t> string_ids_;  // by class and STRING id
-  std::unordered_map<uint64_t, uint32_t> module_ids_;  // by GPU_MODULE id
+  std::unordered_map<uint64_t, uint32_t> string_ids_;  // key: class and STRING id
+  std::unordered_map<uint64_t, uint32_t> module_ids_;  // key: GPU_MODULE id
   std::vector<uint32_t> path_;                         // scratch buffer
   size_t outer_ = 0;
   LaunchSite site_;  // launch site of path_

@@ -56,8 +56,8 @@ class WalkFrames {
   bool numbers_;  // show line numbers
   WorkPaths paths_;
   std::deque<WalkFrame> frames_;
-  std::unordered_map<uint32_t, uint32_t> texts_;     // by frame number of the view
-  std::unordered_map<uint64_t, uint32_t> elements_;  // by stack or code location element
+  std::unordered_map<uint32_t, uint32_t> texts_;     // key: frame number of the view
+  std::unordered_map<uint64_t, uint32_t> elements_;  // key: stack or code location element
   std::vector<std::vector<uint32_t>> by_part_;
 };
 

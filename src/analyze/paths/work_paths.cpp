@@ -144,7 +144,6 @@ WorkPaths::Part WorkPaths::text(std::string_view label, FrameClass cls) {
   return keep(frames_.size() - 1);
 }
 
-// Makes a part of the frames from `begin` on.
 WorkPaths::Part WorkPaths::keep(size_t begin) {
   parts_.push_back({.begin = begin, .size = frames_.size() - begin});
   return static_cast<Part>(parts_.size() - 1);

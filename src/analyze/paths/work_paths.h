@@ -23,11 +23,9 @@ enum class GraphStacks : uint8_t {
 };
 
 inline constexpr std::string_view kCapturedAt = "[captured at]";
-// Shown if a stack has frames, but the options hide all of them.
 inline constexpr std::string_view kAllHidden = "[all frames hidden]";
 
-// Many works share parts of their paths: a process, NVTX ranges, a stack, a note. Each part is built once and has a
-// number, by which callers can cache their own form of it.
+// Paths share parts: a process, NVTX ranges, a stack, a note. Each is built once, and has a number for callers' caches.
 class WorkPaths {
  public:
   using Part = uint32_t;  // small and dense; kNothing has no frames
@@ -86,13 +84,13 @@ class WorkPaths {
   GraphStacks graph_;
   bool keeps_elements_ = false;
   std::vector<KnownPart> parts_ = {{}};
-  std::vector<uint32_t> frames_;            // of all parts
+  std::vector<uint32_t> frames_;
   std::vector<profile::Element> elements_;  // of all stacks, if keeps_elements_
   std::unordered_map<uint32_t, Part> processes_;
   std::unordered_map<uint32_t, Part> ranges_;
   std::unordered_map<uint32_t, Part> stacks_[2];  // [1]: kernel stacks
   std::unordered_map<uint32_t, uint32_t> range_frames_;
-  std::unordered_map<uint64_t, uint32_t> works_;  // by class, operation and name
+  std::unordered_map<uint64_t, uint32_t> works_;  // key: class, operation and name
   size_t range_frame_count_ = 0;                  // frames in all paths of ranges
   size_t range_bytes_ = 0;                        // size of labels with domain and name
   std::array<Part, 8> notes_ = {};

@@ -24,12 +24,12 @@ enum class RankBy : uint8_t { rank, pid, host };
 // What a rank did. `idle`: the device had nothing to do until the work item was launched.
 enum class Activity : uint8_t { compute, collective, wait, collective_wait, other_host, idle, nothing };
 
-struct RankCell {            // sums of a rank in one block of time, in ns
-  uint64_t busy = 0;         // GPU work without collectives
-  uint64_t floor = 0;        // as busy, if each work item took the shortest time of its kind in that slice
-  uint64_t collective = 0;   // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
-  uint64_t waits = 0;        // the CPU waited for the GPU, except in collectives
-  uint64_t idle = 0;         // the device had nothing to do
+struct RankCell {           // sums of a rank in one block of time, in ns
+  uint64_t busy = 0;        // GPU work without collectives
+  uint64_t floor = 0;       // as busy, if each work item took the shortest time of its kind in that slice
+  uint64_t collective = 0;  // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
+  uint64_t waits = 0;       // the CPU waited for the GPU, except in collectives
+  uint64_t idle = 0;
   uint64_t collectives = 0;  // number of collectives
   uint64_t meetings = 0;     // number of CPU waits in collectives; finish() adds them to other fields
   uint64_t meetings_ns = 0;

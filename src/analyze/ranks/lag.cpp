@@ -80,8 +80,7 @@ struct Fit {
   double within = 0;
 };
 
-// Returns how much nearer each column is to the level `within` than to `outside`. The distance of the levels bounds
-// each vote, so outliers have limited weight.
+// Returns how much nearer each column is to `within` than to `outside`. Bounded, so outliers have limited weight.
 std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
   std::vector<double> votes;
   votes.reserve(values.size());
@@ -197,8 +196,7 @@ double alike_columns(const std::vector<double>& deviations) {
   return (1 + correlation) / (1 - correlation);
 }
 
-// Bounds the start of the lag: all starts that are at least 1/50 as likely as the best one, if deviations have a
-// Laplace distribution.
+// Bounds the start of the lag to starts at least 1/50 as likely as the best, if deviations are Laplace-distributed.
 void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
   const std::vector<double> deviations = deviations_of(share, fit);
   const double sum = std::accumulate(deviations.begin(), deviations.end(), 0.0,

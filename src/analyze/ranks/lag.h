@@ -39,12 +39,12 @@ struct Lag {
 // columns or groups of four columns. With four ranks or more it is at least the spread among the others.
 std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options);
 
-void sort_by_cost(std::vector<Lag>& lags);  // the most expensive lag first
+void sort_by_cost(std::vector<Lag>& lags);
 
 struct Stretch {  // medians over columns
   double own_ns = 0;
   double others_ns = 0;
-  double effect = 0;  // excess over the others, as a share of the time that they need
+  double effect = 0;
 };
 
 // Returns what a rank and the median of the others need in the columns `first` to `last`, inclusive.

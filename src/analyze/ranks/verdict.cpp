@@ -129,8 +129,7 @@ Laggard laggard_of(const Job& job, const Lag& lag) {
   return laggard;
 }
 
-// Returns the time that a rank needs by itself. A wait counts where it ends: the part longer than its block began in
-// earlier blocks.
+// Returns the time that a rank needs by itself. Waits count where they end; a longer one began in earlier blocks.
 std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, uint64_t block_ns) {
   const auto block = static_cast<double>(block_ns);
   std::vector<double> times;

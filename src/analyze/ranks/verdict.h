@@ -28,7 +28,7 @@ struct Laggard {
   double collective_share = 0;  // share of the rank's time
   double others_collective_share = 0;
   std::vector<Difference> kernels;  // greatest first; each list has at most kMostDifferences
-  std::vector<Difference> idle;     // by the work item for which the device waited
+  std::vector<Difference> idle;     // the device had nothing to do before this work item was launched
   std::vector<Difference> host;     // waits, allocations
 };
 constexpr size_t kMostDifferences = 3;

@@ -109,7 +109,6 @@ class Aggregator {
   }
 
  private:
-  // A queued sample, which is not in its row yet.
   struct Waiting {
     SampleKey key;
     uint64_t slice = 0;
@@ -255,8 +254,8 @@ class Aggregator {
     return rows_of[position];
   }
 
-  // Returns the row of a GPU, SHARE or LAUNCH record, or outside_.sums for all slices outside of the window. Returns
-  // null and sets `reason` if its WORK is invalid.
+  // Returns the row, or outside_.sums if the record is outside of the window. Null, with `reason`, if its WORK is
+  // invalid.
   template <typename Measured>
   Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
     if (is_outside(r.slice)) {

@@ -21,8 +21,7 @@
 
 namespace gpuprof::analyze {
 
-// What a profile measures, which decides the default weight. HOST lines do not count. Samples count only if the profile
-// has nothing else.
+// What a profile measures, for the default weight. HOST lines never count, samples only if there is nothing else.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // Facts about the complete recording.
@@ -38,10 +37,9 @@ struct ProfileInfo {
   uint64_t gpu_records = 0;
   uint64_t with_stack = 0;  // GPU records with a CPU stack; from END, or counted
   uint64_t unsampled = 0;   // GPU records without a CPU stack because of --max-overhead
-  uint64_t samples = 0;     // samples of GPU code
-  uint64_t estimated = 0;   // samples whose attribution was estimated
-  // How much has a CPU stack: of the GPU records if the profile has or lost any, else of the launches (LAUNCH lines),
-  // else of the samples.
+  uint64_t samples = 0;
+  uint64_t estimated = 0;  // samples whose attribution was estimated
+  // Coverage by CPU stacks: of GPU records if any were recorded or lost, else of launches, else of samples.
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
@@ -110,11 +108,11 @@ struct LatencyRow {
 struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
-  LargeVector<Row> rows;                 // gpu and launch rows, in the order of their first appearance
-  std::vector<double> squares;           // with AggregateOptions::squares: sums of squared ns, parallel to `rows`
-  std::vector<uint64_t> queue_ns;        // with AggregateOptions::queue: parallel to `rows`, but may be shorter
-  uint64_t queue_total_ns = 0;           // sum of `queue_ns`; UINT64_MAX on overflow
-  LargeVector<SampleRow> samples;        // in the order of their first appearance
+  LargeVector<Row> rows;           // gpu and launch rows, in the order of their first appearance
+  std::vector<double> squares;     // with AggregateOptions::squares: sums of squared ns, parallel to `rows`
+  std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: parallel to `rows`, but may be shorter
+  uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
+  LargeVector<SampleRow> samples;
   StallSlices stall_slices;              // with AggregateOptions::stall_slices: from the samples
   SliceSums slices;                      // with AggregateOptions::slices: what that measures,
   SliceSums sample_slices;               // and the samples if it measures gpu or samples
@@ -138,7 +136,6 @@ struct Aggregate {
   [[nodiscard]] std::optional<TimeWindow> looked_at() const {
     return window ? std::optional(window_of(*window, interval_ns)) : std::nullopt;
   }
-  // True if a command has nothing to output.
   [[nodiscard]] bool no_rows() const { return rows.empty() && samples.empty() && host.empty(); }
 
   [[nodiscard]] const profile::Work& work(const Row& row) const { return tables.works()[row.ref]; }
@@ -154,8 +151,7 @@ struct AggregateOptions {
   bool queue = false;
   bool stall_slices = false;
   std::optional<Measure> slices;
-  // Only slices that overlap the window make rows and sums. `info` and lines without a slice are always about the
-  // complete recording.
+  // Only slices that overlap it make rows and sums. `info` and lines without a slice cover the complete recording.
   std::optional<TimeWindow> window;
 };
 

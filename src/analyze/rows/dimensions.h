@@ -14,7 +14,6 @@ namespace gpuprof::analyze {
 
 enum class Dimension : uint8_t { pid, tid, thread, device, stream, rank, host, command, range };
 
-// Returns the dimension named "pid", "tid" ...; nullopt for any other word.
 std::optional<Dimension> dimension_of(std::string_view word);
 
 std::vector<std::string> dimension_list();
@@ -28,8 +27,7 @@ std::string device_label(const profile::Tables& tables, profile::DeviceId id);
 // Returns "epoch/step", outermost first. Cuts the beginning of a long path.
 std::string range_path(const profile::Tables& tables, profile::RangeId id);
 
-// Returns "rank 3", "stream 7" ..., or "[no rank]" if unknown. `device` is the device of the work or of the idle time.
-// `host` is used for processes without a host of their own.
+// Returns "rank 3", "stream 7" ..., or "[no rank]". `device`: of the work or idle time. `host`: default for processes.
 std::string dimension_label(const profile::Tables& tables, Dimension dimension, const profile::Work& work,
                             profile::DeviceId device, std::string_view host);
 

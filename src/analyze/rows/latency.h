@@ -17,8 +17,7 @@ namespace gpuprof::analyze {
 
 inline constexpr size_t kPhases = 4;  // number of profile::Phase values
 
-// Latencies of one phase. A percentile is the upper end of its bucket, limited by the maximum. It is at most 1/8 too
-// high.
+// Latencies of one phase. Percentiles are upper ends of buckets, limited by the maximum: at most 1/8 too high.
 struct LatencyStats {
   uint64_t count = 0;
   uint64_t sum_ns = 0;  // UINT64_MAX on overflow
@@ -36,7 +35,7 @@ struct LatencyLine {
   std::string_view process;  // only with LatencyOptions::paths
   CallPath path;             // CPU frames, outermost first; only with LatencyOptions::paths
   std::shared_ptr<WorkPaths> texts;
-  std::array<LatencyStats, kPhases> phases;  // by profile::Phase
+  std::array<LatencyStats, kPhases> phases;  // indexed by profile::Phase
 
   // Returns the number of launches, as the maximum over the phases.
   [[nodiscard]] uint64_t count() const;
@@ -46,7 +45,7 @@ struct LatencyOptions {
   bool paths = false;                                        // one line per call path instead of per work
   size_t top = 0;                                            // maximum number of lines; 0: all
   std::function<bool(const std::string&)> wanted = nullptr;  // selects by the name of the work; null: all
-  StackOptions stacks;                                       // of call paths
+  StackOptions stacks;
 };
 
 // Returns the lines, sorted by the sum of call_to_start in descending order (by the sum of all phases if unknown).

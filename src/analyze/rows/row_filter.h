@@ -33,9 +33,9 @@ class RowFilter {
   const std::optional<Pattern>& work_;
   const std::optional<Pattern>& path_;
   WorkPaths& texts_;
-  std::unordered_map<const char*, bool> names_;  // by the address of the text, which WorkPaths never moves
-  std::unordered_map<uint32_t, bool> frames_;    // by frame index of the view
-  std::unordered_map<uint64_t, bool> stacks_;    // by stack id; the upper half of the key is 1 for kernel stacks
+  std::unordered_map<const char*, bool> names_;  // key: the address of the text, which WorkPaths never moves
+  std::unordered_map<uint32_t, bool> frames_;    // key: frame index of the view
+  std::unordered_map<uint64_t, bool> stacks_;    // key: stack id; the upper half of the key is 1 for kernel stacks
 };
 
 }  // namespace gpuprof::analyze

@@ -166,7 +166,6 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
   return lines;
 }
 
-// Returns the devices with work.
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
   struct Use {
@@ -286,7 +285,7 @@ class PlaceCounts {
     bool is_there = false;
   };
   const p::Tables& tables_;
-  std::vector<Count> counts_;  // by position; the last one is for samples without a code location
+  std::vector<Count> counts_;  // indexed by position; the last one is for samples without a code location
 };
 
 class Summarizer {

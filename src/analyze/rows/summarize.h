@@ -89,7 +89,7 @@ struct PlaceLine {
 struct Summary {
   ProfileInfo info;                  // about the complete recording, even with a window
   std::optional<TimeWindow> window;  // the selected time of all but `info` and `counted`; nullopt: all
-  uint64_t interval_ns = 0;          // length of a time slice
+  uint64_t interval_ns = 0;
   // Counts of the window or of the complete recording; see ProfileInfo.
   uint64_t gpu_records = 0;
   uint64_t with_stack_records = 0;
@@ -105,7 +105,7 @@ struct Summary {
   std::vector<FunctionLine> functions;  // heaviest total first; frames without a useful name only if they launched work
   Weight with_stack;                    // FunctionTable::with_stack
   std::vector<DeviceLine> devices;      // devices with work, in the order of the profile
-  std::vector<GroupLine> groups;        // by SummaryOptions::by
+  std::vector<GroupLine> groups;        // one per value of SummaryOptions::by
   std::vector<GroupLine> ranks;         // busiest first; only if the profile has several ranks
   GraphSummary graphs;
   // Samples of GPU code, heaviest first. In a profile with only samples, `total`, `work` and `call_paths` sum samples.
@@ -142,15 +142,13 @@ struct Summary {
   };
   Found found;
 
-  // True if the filters select no work.
   [[nodiscard]] bool nothing_matches() const {
     return filtered && total.count == 0 && samples == 0 && host_work.empty() && counted.empty();
   }
 };
 
-// Groups the rows. A call path is a process name, a CPU stack as shown, and a work item. `rows` must outlive the
-// summary, which refers to its texts. Deviations need AggregateOptions::squares, devices ::idle, stall intervals
-// ::stall_slices.
+// Groups rows by process name, visible CPU stack and work. `rows` must outlive the summary. Deviations need
+// AggregateOptions::squares, devices ::idle, stall intervals ::stall_slices.
 Summary summarize(const Aggregate& rows, const SummaryOptions& options = {});
 
 }  // namespace gpuprof::analyze

@@ -8,7 +8,6 @@ namespace {
 // Divisors and multiples of a minute: cells of one second become cells of 2, 5, 10 or 30 seconds.
 constexpr std::array<uint64_t, 8> kSteps{1, 2, 5, 10, 20, 30, 60, 120};
 
-// Returns the number of blocks per cell.
 uint64_t blocks_in_cell(size_t blocks, size_t most_cells) {
   for (const uint64_t step : kSteps) {
     if ((blocks + step - 1) / step <= most_cells) {

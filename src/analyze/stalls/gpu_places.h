@@ -52,10 +52,10 @@ class GpuPlaces {
   bool shows_stall_ = false;
   bool shows_instruction_ = false;              // or shows the offset
   std::vector<LabelId> path_;                   // scratch buffer
-  std::vector<Shown> first_;                    // by position of the code location; nearly all are in one kernel
-  std::unordered_map<uint64_t, Shown> others_;  // by code location and kernel
+  std::vector<Shown> first_;                    // indexed by position of the code location; usually one kernel each
+  std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel
   std::array<Offset, 1024> offsets_ = {};       // small cache, indexed by bits of the offset
-  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // by STRING
+  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // [FrameClass], key: STRING
 };
 
 }  // namespace gpuprof::analyze

@@ -24,7 +24,6 @@ using Leaves = std::vector<Leaf>;
 // Parses a list such as "line,stall". "kernel" is the empty list.
 Result<Leaves> parse_leaves(std::string_view list);
 
-// Formats the list, such as "line,stall".
 std::string leaf_words(const Leaves& leaves);
 
 bool has(const Leaves& leaves, Leaf leaf);

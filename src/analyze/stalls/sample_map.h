@@ -55,7 +55,7 @@ class SampleMap {
   }
 
   LargeVector<SampleRow>& rows_;
-  SlotTable slots_;  // indexes into rows_
+  SlotTable slots_;
   uint64_t seed_ = random_seed();
 };
 

@@ -40,7 +40,7 @@ class SampleOrder {
 
  private:
   const Aggregate& rows_;
-  std::vector<uint32_t> begins_;  // by position of the work
+  std::vector<uint32_t> begins_;  // indexed by position of the work
   LargeVector<uint64_t> order_;   // row index; the code location's id in the upper half serves for sorting
 };
 

@@ -1,5 +1,4 @@
-// Explains the stall reasons of GPU samplers: NVIDIA's warp states (CUPTI's names without their prefix) and the EU
-// states of Intel's drivers.
+// Explains stall reasons of GPU samplers: NVIDIA's warp states (CUPTI's names without prefix) and Intel's EU states.
 #pragma once
 
 #include <string_view>

@@ -20,8 +20,7 @@ struct StallSpread {
 
   StallSpread& operator+=(const StallSpread& other);
 
-  // Returns the variance of the parts, relative to a binomial distribution; at least 1, also if unknown. The kernel's
-  // samples of one block are one draw.
+  // Variance of the parts, relative to a binomial distribution; at least 1, also if unknown. One block is one draw.
   [[nodiscard]] double dispersion() const;
 };
 
@@ -48,7 +47,7 @@ class StallSlices {
   uint64_t first_ = 0;  // first slice
   uint64_t width_ = 1;  // slices per block
   std::unordered_map<uint64_t, size_t> kernels_;
-  std::unordered_map<uint64_t, size_t> pairs_;  // by kernel and reason
+  std::unordered_map<uint64_t, size_t> pairs_;  // key: kernel and reason
   std::vector<Blocks> of_kernels_;
   std::vector<Blocks> of_pairs_;
 };
@@ -59,8 +58,7 @@ struct Interval {
   double high = 1;
 };
 
-// Returns the 95% confidence interval of part / whole: Wilson's interval for a sample reduced by the dispersion.
-// `whole` must be at least 1.
+// Returns Wilson's 95% interval of part / whole (at least 1), for a sample size reduced by the dispersion.
 Interval share_interval(uint64_t part, uint64_t whole, double dispersion);
 
 }  // namespace gpuprof::analyze

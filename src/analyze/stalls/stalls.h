@@ -86,9 +86,9 @@ class StallTable {
     uint64_t estimated = 0;
     uint64_t without_lines = 0;
     uint64_t without_in_zebins = 0;
-    std::unordered_map<uint32_t, uint64_t> reasons;  // by STRING
-    std::unordered_map<uint32_t, uint64_t> lines;    // by position of the innermost frame
-    std::unordered_map<uint32_t, uint64_t> waiting;  // by id of a code location that waits for another
+    std::unordered_map<uint32_t, uint64_t> reasons;  // key: STRING
+    std::unordered_map<uint32_t, uint64_t> lines;    // key: position of the innermost frame
+    std::unordered_map<uint32_t, uint64_t> waiting;  // key: id of a code location that waits for another
   };
 
   size_t position_of(const profile::Work& work, std::string_view kernel, bool one_of_many);
@@ -101,7 +101,7 @@ class StallTable {
   const Aggregate& rows_;
   std::vector<Kernel> kernels_;
   std::unordered_map<std::string_view, size_t> positions_;
-  std::unordered_map<uint32_t, size_t> by_work_;  // by WORK id
+  std::unordered_map<uint32_t, size_t> by_work_;  // key: WORK id
   uint64_t without_lines_ = 0;
   uint64_t without_in_zebins_ = 0;
 };

@@ -50,8 +50,7 @@ uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& 
   return ns;
 }
 
-// True if a matching function may be missing from the path: it has no CPU stack or an incomplete one. Frames that the
-// user hides are not missing.
+// True if the path has no complete CPU stack, so that functions may be missing. Frames hidden by the user do not count.
 bool lacks_stack(const Run& run, const Path& path) {
   bool whole = false;
   for (const uint32_t f : path.functions) {

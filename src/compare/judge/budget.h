@@ -33,8 +33,7 @@ struct BudgetResult {
   std::vector<std::string> reasons;  // why the outcome is inconclusive
 };
 
-// Checks each run. Fails with kExitUsage if nothing in a run matches: such a budget could never be exceeded. For
-// `max_loss_percent` see JudgeOptions.
+// Checks each run. Fails with kExitUsage if nothing in a run matches, because such a budget could never be exceeded.
 Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent);
 
 }  // namespace gpuprof::compare

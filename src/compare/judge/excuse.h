@@ -17,8 +17,7 @@ void excuse_kernel(const Comparison& runs, std::span<const uint32_t> paths, cons
 // Notes a waiver for a new kernel whose share of `total_ns`, the old total, is within its threshold. Keeps the verdict.
 void excuse_appeared(const Comparison& runs, const JudgeOptions& options, double total_ns, Finding& kernel);
 
-// Waives a slower total if kTotal allows it, or if the total without the kernels in `excused` is not slower. `factor`
-// is the common factor to remove; may be empty.
+// Waives a slower total if kTotal allows it, or if it is not slower without `excused` kernels. `factor` may be empty.
 void excuse_total(const Comparison& runs, std::span<const Finding* const> excused, std::span<const double> factor,
                   const JudgeOptions& options, double material_ns, Finding& total);
 

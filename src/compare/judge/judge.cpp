@@ -212,8 +212,7 @@ std::vector<double> judged_clocks(const Comparison& runs) {
   return clocks;
 }
 
-// Repeats the test in GPU cycles. If a slowdown exists only in time or only in cycles, the clock may cause or hide it,
-// so the verdict is unclear.
+// Repeats the test in GPU cycles. A slowdown in only time or only cycles may be the clock's effect: unclear.
 void Judge::look_at_cycles(std::span<const Cost> costs, double level, Tested& tested) {
   std::vector<double> clocks = judged_clocks(runs_);
   if (clocks.empty()) {
@@ -256,8 +255,7 @@ void Judge::test_total() {
   look_at_cycles(runs_.totals, options_.total_level, total_);
 }
 
-// Tests how much the kernels of only one side add to the others. Removing the common factor reveals a new kernel even
-// if the total is noisy.
+// Tests what one-sided kernels add to the others. Without the common factor, new kernels show despite a noisy total.
 void Judge::test_unmatched() {
   std::vector<Cost> matched(runs_.runs.size());
   bool any = false;
@@ -350,8 +348,7 @@ void Judge::gather() {
   }
 }
 
-// Returns the runs per side with which an unchanged program passes with probability kPower, so that its interval ends
-// below `effect`. Returns 0 if more than 200 are needed.
+// Returns the runs per side with which an unchanged program's interval ends below `effect` (with kPower); 0: over 200.
 size_t runs_needed(double variance_of_run, double effect) {
   constexpr size_t kMost = 200;
   for (size_t runs = 3; runs <= kMost; ++runs) {

@@ -1,5 +1,4 @@
-// Decides whether the new runs cost more GPU time than the old ones, with a known rate of false alarms. The statistical
-// unit is the run, not the launch. Has no side effects.
+// Decides, with a known rate of false alarms, whether new runs cost more GPU time. The statistical unit is the run.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +29,7 @@ enum class Outcome : uint8_t { pass = 0, regression = 1, inconclusive = 125 };
 
 enum class Verdict : uint8_t { same, slower, faster, moved, appeared, gone, too_small, excused, unclear };
 
-// A tested entity: the total, the effect of kernels of only one side on the total, a kernel, or a path of a kernel that
-// was flagged or moved.
+// A tested entity: the total, the effect of one-sided kernels on it, a kernel, or a path of a flagged or moved kernel.
 struct Finding {
   enum class What : uint8_t { total, unmatched, kernel, path } what = What::total;
   uint32_t line = 0;  // index into Comparison::kernels or ::paths

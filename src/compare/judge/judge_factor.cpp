@@ -26,8 +26,7 @@ std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const dou
   if (percent <= options.material_percent || options.thresholds.allowing(kTotal, percent) != nullptr) {
     return "";
   }
-  // Count kernels that became faster even with the common factor. Kernels that are faster only relative to the others
-  // may have kept their cost.
+  // Counts kernels that are faster even with the common factor. Others may only be faster than the rest.
   const double margin = growth.margin(options.total_level);
   const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const Tested& kernel) {
     return kernel.finding.verdict == Verdict::faster && growth.mean + kernel.difference.mean > -margin;

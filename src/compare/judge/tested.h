@@ -11,7 +11,6 @@ namespace gpuprof::compare {
 
 inline constexpr double kOutside = 0.025;  // beyond each end of a 95% interval
 
-// Means per run of each side.
 struct Means {
   double old_ns = 0;
   double new_ns = 0;
@@ -30,8 +29,7 @@ struct Tested {
 // Fills the finding from the costs and from tested.values and tested.difference.
 void describe(std::span<const Cost> costs, Tested& tested);
 
-// Sets the verdict of a described finding with an adjusted p to slower, faster or too_small; otherwise leaves it.
-// `material_ns` is the minimum material difference.
+// Sets the verdict of a described finding: slower, faster, too_small or unchanged. `material_ns`: minimum difference.
 void judge_finding(double level, const JudgeOptions& options, double material_ns, Finding& finding);
 
 }  // namespace gpuprof::compare

@@ -29,7 +29,7 @@ void note_renamed(Line& line, std::string&& old_name, Match match) {
   line.change = Change::renamed;
 }
 
-// Saturates. StallSums are ratios, so the numbers of runs do not matter.
+// Saturates, so that no sum of a part exceeds the sum of its whole.
 void add_up(uint64_t& to, uint64_t more) {
   to = more > UINT64_MAX - to ? UINT64_MAX : to + more;
 }

@@ -25,8 +25,7 @@ struct Sides {
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (old-only line, matching new-only line)
 
-// The lines of both sides. Indexes are stable until finish(): if a line is matched to a new one, its costs move there
-// and it stays empty.
+// The lines of both sides. Indexes are stable until finish(). A matched old line stays empty: its costs move.
 class Joined {
  public:
   struct Path {
@@ -81,7 +80,7 @@ class Joined {
   std::unordered_map<std::string, uint32_t> function_ids_;
   std::unordered_map<std::string, uint32_t> stall_ids_;
   std::unordered_map<std::u32string, uint32_t> stack_ids_;
-  std::unordered_map<uint64_t, uint32_t> path_ids_;  // by kernel and stack
+  std::unordered_map<uint64_t, uint32_t> path_ids_;  // key: kernel and stack
 };
 
 // Identifies stacks by their functions that exist on both sides, to find the same stack on the other side.

@@ -75,7 +75,7 @@ class Candidates {
   }
 
   std::vector<Candidate> all_;
-  std::vector<bool> old_;  // by candidate
+  std::vector<bool> old_;
 };
 
 uint64_t mix(uint64_t hash, uint64_t value) {
