@@ -307,8 +307,7 @@ class RunBuilder {
   std::unordered_map<std::string, uint32_t> kernels_;       // key: name
   std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // key: function number of the view
   std::unordered_map<std::string, uint32_t> functions_;     // key: name and file
-  std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash>
-      sites_;                                               // representative: position in stacks_
+  std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash> sites_;  // value: position in stacks_
   std::unordered_map<std::u32string, uint32_t> stack_ids_;  // functions of a stack -> index into stacks_
   std::vector<const std::u32string*> stacks_;
   std::unordered_map<uint64_t, uint32_t> paths_by_ids_;  // key: kernel and stack

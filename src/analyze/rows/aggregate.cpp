@@ -254,8 +254,7 @@ class Aggregator {
     return rows_of[position];
   }
 
-  // Returns the row, or outside_.sums if the record is outside of the window. Null, with `reason`, if its WORK is
-  // invalid.
+  // Returns the row, or outside_.sums if the record is outside of the window. Null and `reason` for an invalid WORK.
   template <typename Measured>
   Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
     if (is_outside(r.slice)) {

@@ -1,4 +1,4 @@
-// Selects what reports and pictures measure.
+// The measures of reports and pictures.
 #pragma once
 
 #include <cstdint>
