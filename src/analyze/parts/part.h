@@ -38,7 +38,7 @@ class Part {
   // True if all rows so far are about processes (LOSS, COVERAGE).
   [[nodiscard]] bool is_empty() const { return is_empty_; }
 
-  // Returns the launches to write into END: from COVERAGE if available, otherwise the number of GPU work items.
+  // Returns the launches to write into END: from COVERAGE if available, else GPU work items plus counted launches.
   [[nodiscard]] uint64_t launches() const { return has_launches_ ? end_.launches : pieces_; }
 
   struct Last {

@@ -14,7 +14,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr uint64_t kCollectivesInBlock = 4;
-constexpr uint64_t kLeastBlocks = 12;  // finish() never leaves fewer blocks than this
+constexpr uint64_t kLeastBlocks = 12;  // finish() joins blocks only if at least this many remain
 constexpr unsigned kPathBits = 28;
 constexpr unsigned kBlockBits = 16;
 
@@ -281,7 +281,7 @@ uint64_t Job::usual_collectives() const {
   return counts[counts.size() / 2];
 }
 
-// If the job has GPU work of collectives, the CPU's waits for it are the same time: it counts once.
+// CPU waits in collectives count as collectives only if the job has no GPU work of collectives: it is the same time.
 void Job::settle_meetings() {
   const bool on_gpu = collectives_ > 0;
   const auto settle = [on_gpu](RankCell& cell) {

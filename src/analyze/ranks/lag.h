@@ -24,7 +24,7 @@ struct Lag {
   size_t first_earliest = 0;  // the lag may have begun from here
   size_t first_latest = 0;    // to here, inclusive
   size_t last = 0;            // inclusive
-  double effect = 0;          // median excess over the others, as a share of the time that they need
+  double effect = 0;          // excess over the others' median, as a share of that; median over columns
   double noise = 0;           // noise of one column, as a share like `effect`
   double score = 0;
   double own_ns = 0;  // median of one column
