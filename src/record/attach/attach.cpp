@@ -19,7 +19,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kSearchNs = 20'000'000'000;  // what the files hold, and how many there are, is their owner's choice
+constexpr uint64_t kSearchNs =
+    20'000'000'000;  // limits the search: the target's owner decides how many files there are and what they hold
 constexpr size_t kMaxPoints = 4096;
 
 struct ProbePoint {
@@ -34,7 +35,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
                                     const std::function<bool()>& stop) {
   std::vector<ProbePoint> points;
   std::set<const symbolize::MappedFile*> seen;
-  bool in_program = true;  // what is mapped first
+  bool in_program = true;  // the first mapping belongs to the main program
   for (const symbolize::Mapping& mapping : maps.mappings()) {
     if (stop() || points.size() > kMaxPoints) {
       break;
@@ -67,7 +68,8 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
   return points;
 }
 
-// Our signals are blocked, and a process that we attach to can make the search as long as it likes.
+// Signals to the recorder are blocked here, and the target can make the search arbitrarily long. So the search has
+// limits.
 Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
                                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;
@@ -101,14 +103,14 @@ bool has_function(const symbolize::ProcessMaps& maps, std::string_view library, 
   });
 }
 
-// Its library can come late into this process.
+// Whether the backend's injection library can be loaded into the running process.
 bool can_attach(const symbolize::ProcessMaps& maps, const backend::Backend& backend) {
   const std::string_view library = backend.attaches_to();
   return !library.empty() && has_mapped(maps, library) &&
          (backend.attach_needs().empty() || has_function(maps, library, backend.attach_needs()));
 }
 
-// The backend whose vendor library the process has mapped, and whose own can come late.
+// The first backend whose injection library can be loaded into the running process; nullptr if there is none.
 const backend::Backend* backend_for(const symbolize::ProcessMaps& maps,
                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   for (const auto& backend : backends) {
@@ -164,7 +166,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   auto found = find_points_in_time(maps, pid, backends);
   RETURN_IF_ERROR(found);
   std::vector<ProbePoint> points = std::move(*found);
-  // Where an inner function can be probed, the outer ones would count its launches twice.
+  // An outer launch function calls an inner one. Probes on both would count each launch twice.
   if (std::any_of(points.begin(), points.end(), [](const ProbePoint& point) { return !point.outer; })) {
     std::erase_if(points, [](const ProbePoint& point) { return point.outer; });
   }
@@ -172,7 +174,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   engine.on_process(maps);
   std::vector<std::string> attached;
   for (const ProbePoint& point : points) {
-    // By descriptor: right for files of containers and files that have been replaced since.
+    // The descriptor reaches files in containers and files that have been replaced since they were mapped.
     const std::string path = "/proc/self/fd/" + std::to_string(point.file->fd.get());
     const auto index = static_cast<uint32_t>(attached.size());
     RETURN_IF_ERROR(engine.attach_function(path, point.file_offset, pid, index));

@@ -29,18 +29,20 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kScratchBytes = 512U << 10;  // in the target, for the time of our calls: texts below, a stack above
-constexpr uint64_t kStackGap = 256;             // above the stack's end
+constexpr uint64_t kScratchBytes =
+    512U << 10;                      // temporary memory in the target: texts at its start, a stack at its end
+constexpr uint64_t kStackGap = 256;  // bytes above the stack
 constexpr size_t kMaxText = 4096;
-constexpr uint64_t kExecutableMemfd = 0x10;           // MFD_EXEC, Linux 6.3
-constexpr uint64_t kLoaderSearchNs = 10'000'000'000;  // what its files hold is its owner's choice
+constexpr uint64_t kExecutableMemfd = 0x10;  // MFD_EXEC, Linux 6.3
+constexpr uint64_t kLoaderSearchNs =
+    10'000'000'000;  // limits the search: the target's owner decides what its files hold
 constexpr std::string_view kEntry = "gpuprof_attach";
 
 std::string error_text(int64_t result) {
   return std::strerror(static_cast<int>(-result));
 }
 
-// The file is the very library that we would bring.
+// Whether the file's contents equal those of the library to inject.
 bool same_bytes(int fd, std::span<const unsigned char> bytes) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || static_cast<uint64_t>(info.st_size) != bytes.size()) {
@@ -57,13 +59,13 @@ bool same_bytes(int fd, std::span<const unsigned char> bytes) {
   return true;
 }
 
-// The work in one thread of the target.
+// Runs the injection in one stopped thread of the target.
 class Work {
  public:
   Work(const InjectionRequest& request, symbolize::ProcessMaps& maps, Loader loader, TracedThread& thread)
       : request_(request), maps_(maps), loader_(std::move(loader)), thread_(thread) {}
 
-  // Nothing: the library belongs to another recording.
+  // Returns nullopt if the library belongs to another recording.
   Result<std::optional<Injection>> run() {
     const auto gate = find_gate();
     if (gate == 0) {
@@ -75,7 +77,7 @@ class Work {
     RETURN_IF_ERROR(scratch);
     scratch_ = static_cast<uint64_t>(*scratch);
     auto injection = bring_and_start();
-    (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});  // what stays is of no use, and does no harm
+    (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});  // a failure only leaves unused memory behind
     return injection;
   }
 
@@ -115,7 +117,7 @@ class Work {
     return thread_.call(function, scratch_ + kScratchBytes - kStackGap, {first, second, third});
   }
 
-  // The text in the target's memory, at `slot` of some.
+  // Writes the text into slot `slot` of the scratch memory and returns its address in the target.
   Result<uint64_t> put(uint64_t slot, const std::string& text) {
     const uint64_t address = scratch_ + slot * kMaxText;
     const std::span<const unsigned char> bytes(reinterpret_cast<const unsigned char*>(text.c_str()), text.size() + 1);
@@ -125,7 +127,7 @@ class Work {
     return address;
   }
 
-  // Any instruction that enters the kernel: before glibc 2.34, the library of dlopen has none of its own.
+  // Finds an instruction that enters the kernel. Before glibc 2.34 the library that holds dlopen has none.
   uint64_t find_gate() {
     for (const bool any : {false, true}) {
       for (const symbolize::Mapping& mapping : maps_.mappings()) {
@@ -157,7 +159,7 @@ class Work {
     return 0;
   }
 
-  // A copy of our library that is there already; `others`: how many there are of other versions.
+  // Finds a mapped library with the bytes to inject. `others` becomes the number of mapped versions with other bytes.
   std::shared_ptr<symbolize::MappedFile> find_library(size_t& others) {
     std::vector<const symbolize::MappedFile*> seen;
     others = 0;
@@ -176,7 +178,7 @@ class Work {
   }
 
   Status bring(size_t others) {
-    // A folder in the name makes the mapping's base name that of the library.
+    // The mapping's base name is what follows the last '/', so it equals the library's file name.
     auto name = put(0, "gpuprof/" + request_.file_name);
     RETURN_IF_ERROR(name);
     auto fd = thread_.system_call(SYS_memfd_create, {*name, MFD_CLOEXEC | kExecutableMemfd});
@@ -198,7 +200,7 @@ class Work {
 
   Status fill_and_open(int64_t fd, size_t others) {
     RETURN_IF_ERROR(fill(fd));
-    // The loader takes an equal name for an equal library, and may know this one from an earlier recording.
+    // The loader takes a path that it knows for the same library, and may know this one from an earlier recording.
     std::string below;
     for (size_t i = 0; i < others; ++i) {
       below += "./";
@@ -214,7 +216,7 @@ class Work {
     return {};
   }
 
-  // What is behind a descriptor of the target is the target's choice: it is written to only if it is what we made.
+  // The target controls its descriptors: write only if this one is the new, empty memfd.
   Status fill(int64_t fd) {
     const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
     const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
@@ -246,7 +248,7 @@ class Work {
     return reason;
   }
 
-  // False: it belongs to another recording.
+  // Returns false if the library belongs to another recording.
   Result<bool> start(uint64_t entry) {
     auto socket = put(0, request_.socket);
     auto token = put(1, request_.token);
@@ -269,7 +271,6 @@ class Work {
   uint64_t scratch_ = 0;
 };
 
-// `stop`: whether to leave the target as soon as that does no harm.
 InjectionOutcome inject_here(const InjectionRequest& request, const std::function<bool()>& stop) {
   RETURN_IF_ERROR(check_process(request.who.pid()));
   symbolize::ProcessMaps maps(request.who.pid(), symbolize::make_file_cache());
@@ -287,7 +288,7 @@ InjectionOutcome inject_here(const InjectionRequest& request, const std::functio
 }  // namespace
 
 Result<Injection> inject(const InjectionRequest& request) {
-  // A recording that has just ended leaves the process a moment later.
+  // A recording that has just ended takes a moment to leave the process.
   const uint64_t until = monotonic_ns() + GPUPROF_LEAVE_WAIT_NS;
   const std::array<int, 1> needed{request.who.pidfd()};
   for (useconds_t pause = 100'000;; pause *= 2) {

@@ -11,7 +11,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Empty: there is no such line.
+// Empty if the line is missing.
 std::string status_value_of(const std::string& status, const char* name) {
   return std::string(status_value(status, name).value_or(""));
 }
@@ -55,7 +55,7 @@ TracedIdentity::Facts TracedIdentity::read(pid_t thread) const {
 Status TracedIdentity::check(pid_t thread) const {
   const std::string process = "process " + std::to_string(pid_);
   const Facts now = read(thread != 0 ? thread : static_cast<pid_t>(pid_));
-  // Asked last: while it has not ended, what /proc says under its pid is about it.
+  // Checked last: if the process has not ended, what was read from /proc/PID is about it.
   if (has_ended()) {
     return Error{process + " has ended", ""};
   }

@@ -19,8 +19,8 @@ std::optional<Error> accept_any(const std::string& /*value*/) {
   return std::nullopt;
 }
 
-// All variables of ours, also those of backends that this recording does not use: they may be misspelt, too.
-// docs/cli.md lists those that users may set.
+// Includes variables of backends that this recording does not use, because they may be misspelt, too. docs/cli.md lists
+// the variables that users may set.
 std::vector<backend::Variable> all_variables() {
   std::vector<backend::Variable> all = {{"GPUPROF_UNWIND_CACHE", accept_any},
                                         {"GPUPROF_DEBUG_BPF", accept_any},
@@ -34,7 +34,7 @@ std::vector<backend::Variable> all_variables() {
   return all;
 }
 
-// The one of ours that `name` is most likely meant to be: a few letters are other ones, or a part is missing.
+// Returns the known variable that `name` probably means: within two edits, or containing it. Empty if there is none.
 std::string_view meant_by(std::string_view name, std::span<const backend::Variable> variables) {
   const std::string_view rest = name.substr(kVariablePrefix.size());
   constexpr size_t kMostEdits = 2;

@@ -1,5 +1,5 @@
-// What is wrong with the environment variables that we and our libraries in targets read: each would otherwise change
-// nothing, silently.
+// Checks the environment variables that gpuprof and its injection libraries read. Otherwise a mistake would silently
+// have no effect.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,11 @@
 
 namespace gpuprof::record {
 
-// One sentence and hint a variable. `environment`: NAME=VALUE, as in environ. A name that begins with GPUPROF_ and is
-// none of ours is somebody else's, unless it looks like one of ours misspelt.
+// Returns a message and hint for each wrong variable. `environment`: NAME=VALUE, as in environ. An unknown GPUPROF_
+// variable is reported only if it resembles a known one; others may belong to other programs.
 std::vector<Error> check_environment(std::span<const std::string> environment,
                                      const std::vector<std::unique_ptr<backend::Backend>>& backends);
 
-// Our own environment.
 std::vector<std::string> own_environment();
 
 }  // namespace gpuprof::record

@@ -16,10 +16,10 @@
 namespace gpuprof::record {
 namespace {
 
-// What a child that could not exec sends back through the pipe.
+// What the child sends through the pipe if it cannot exec.
 struct ExecFailure {
   int error = 0;
-  const char* step = nullptr;  // of become_user(); null: exec
+  const char* step = nullptr;  // the failed step of become_user(); null: exec failed
 };
 
 [[noreturn]] void fail_in_child(int pipe, const char* step) {
@@ -46,7 +46,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-// In the child.
+// Runs in the forked child.
 [[noreturn]] void become_target(const TargetSpec& spec, const std::optional<TargetUser>& user, char** argv, char** envp,
                                 const sigset_t& mask, int pipe) {
   for (const int signal : spec.default_signals) {
@@ -62,7 +62,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   if (const char* step = user ? become_user(*user) : nullptr; step != nullptr) {
     fail_in_child(pipe, step);
   }
-  environ = envp;  // its PATH is the one to look in
+  environ = envp;  // execvp searches its PATH
   ::execvp(argv[0], argv);
   fail_in_child(pipe, nullptr);
 }
