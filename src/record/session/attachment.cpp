@@ -24,7 +24,7 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
   auto injection = attach_by_injection(*who, backends, {channel.socket_name(), channel.token(), stop});
   if (injection) {
     injection_ = std::move(*injection);
-    // An engine other than the library is there only where it was asked for by name.
+    // An engine other than the injection library exists only if the user named it.
     return stacks.engine ? stacks.engine->attach_library(injection_->path) : Status();
   }
   const Error& why = injection.error();
@@ -43,7 +43,7 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
   return counted;
 }
 
-// `why`: no library of ours could be brought in.
+// `why`: the reason why no library could be injected.
 Status Attachment::count(const Error& why, const SessionOptions& options, const backend::Backends& backends,
                          Channel& channel, StackSetup& stacks) {
   if (!stacks.engine) {

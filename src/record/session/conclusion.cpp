@@ -10,7 +10,7 @@
 namespace gpuprof::record {
 namespace {
 
-// The profile has its name, or is kept under another. What is said of it names the place where it really is.
+// Gives the profile its name. `facts.file` becomes the path where the profile really is, also after a failure.
 Status settle_name(OutputFile& output, SummaryFacts& facts) {
   const auto place = output.finish();
   facts.file = place ? *place : output.place().value_or(output.name());
