@@ -42,11 +42,10 @@ struct {
   __type(key, __u32);
   __type(value, struct deferred);
 } deferred SEC(".maps");
-/* Key: thread. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 1024);
-  __type(key, __u64);
+  __type(key, __u64); /* thread */
   __type(value, struct batch);
 } batches SEC(".maps");
 /* A zeroed batch, because struct batch is too large for a program's stack. */
@@ -269,7 +268,6 @@ static __always_inline void defer(struct batch* batch) {
   }
 }
 
-/* The arguments of a submission call. */
 struct handed {
   __u64 file;
   __u64 address;

@@ -116,7 +116,7 @@ static __always_inline void add_kernel_stack(void* ctx, struct slot* slot) {
   slot->walk.id |= !slot->walk.id; /* never 0 */
 }
 
-/* Returns the id of the stack from the system call and on through the kernel. 0: missing or not walkable. */
+/* Returns the id of the user stack at the system call, with the kernel stack. 0: missing or not walkable. */
 static __always_inline __u64 whole_stack(void* ctx, const struct submitter* submitter) {
   struct slot* slot = take_slot_of(&slots);
   if (!slot) {
@@ -143,7 +143,6 @@ static __always_inline void name_device(const struct device* device, struct gpup
   bpf_probe_read_kernel_str(event->driver, sizeof(event->driver), BPF_CORE_READ(device, driver, name));
 }
 
-/* The queue of a job. */
 struct queue {
   const void* scheduler; /* distinguishes rings with equal names */
   const char* ring;

@@ -1,7 +1,5 @@
-/*
- * Walks the user stack of the current thread by frame pointers, without tables, and sends it. Include after
- * <bpf/bpf_helpers.h>.
- */
+/* Walks the user stack of the current thread by frame pointers, without tables, and sends it. Include after
+ * <bpf/bpf_helpers.h>. */
 #ifndef GPUPROF_FRAME_WALK_H
 #define GPUPROF_FRAME_WALK_H
 
@@ -62,7 +60,6 @@ struct walk_context {
   struct scratch* scratch;
 };
 
-/* Walks one frame. Returning 1 ends the loop. */
 static long walk_frame(__u32 index, struct walk_context* context) {
   struct scratch* scratch = context->scratch;
   struct walk* walk = &scratch->walk;
@@ -94,11 +91,9 @@ static long walk_frame(__u32 index, struct walk_context* context) {
   return 0;
 }
 
-/*
- * Walks the user stack by frame pointers. bpf_get_stack would read user memory twice per frame and not report a
+/* Walks the user stack by frame pointers. bpf_get_stack would read user memory twice per frame and not report a
  * truncated stack. At a function's entry it would also omit the caller: there the register still holds the caller's
- * frame pointer, and the return address is on top of the stack. `owner` distinguishes process images.
- */
+ * frame pointer, and the return address is on top of the stack. `owner` distinguishes process images. */
 static void walk_frames(struct pt_regs* regs, struct scratch* scratch, __u64 owner, int at_entry) {
   struct walk* walk = &scratch->walk;
   walk->at = GPUPROF_FRAME_POINTER(regs);

@@ -211,7 +211,6 @@ static void tell_bound(__u64 file, __u32 vm, __u64 address, __u64 bytes) {
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-/* Drops everything about a VM. */
 static void forget_vm(__u64 file, __u32 vm) {
   struct gpuprof_drm_space_key key = {file_number(file, 0), vm, 0};
   if (key.file && bpf_map_delete_elem(&spaces, &key) == 0) {

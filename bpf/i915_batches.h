@@ -1,7 +1,5 @@
-/*
- * Follows the ioctls of i915 that lead to batches: mappings of objects, VMs of contexts, and the batches. The objects
- * of a call, with their addresses, are arguments of the call. Include after batch_buffers.h.
- */
+/* Follows the ioctls of i915 that lead to batches: mappings of objects, VMs of contexts, and the batches. The objects
+ * of a call, with their addresses, are arguments of the call. Include after batch_buffers.h. */
 #ifndef GPUPROF_I915_BATCHES_H
 #define GPUPROF_I915_BATCHES_H
 

@@ -1,6 +1,4 @@
-/*
- * Sends launch events. Shared by the programs that capture the stacks of launches. Include after <bpf/bpf_helpers.h>.
- */
+/* Sends launch events, for all programs that capture the stacks of launches. Include after <bpf/bpf_helpers.h>. */
 #ifndef GPUPROF_LAUNCH_EVENTS_H
 #define GPUPROF_LAUNCH_EVENTS_H
 
@@ -33,7 +31,6 @@ struct {
 
 const volatile struct gpuprof_bpf_config config = {};
 
-/* The last name sent for the thread. */
 struct thread_name {
   char name[16];
   __u32 named;
@@ -47,11 +44,8 @@ struct {
   __type(value, struct thread_name);
 } threads SEC(".maps");
 
-/*
- * A walk uses a slot, whose first word is a busy flag. A slot is busy only during a walk, so a few per CPU suffice.
- * Slots are not bound to a CPU, because a walk can be preempted by another thread's, and can sleep for paged-out
- * memory.
- */
+/* A walk uses a slot, whose first word is a busy flag. A slot is busy only during a walk, so a few per CPU suffice.
+ * Slots are not bound to a CPU, because a walk can be preempted by another thread's, or sleep for paged-out memory. */
 static __always_inline void* take_slot_of(void* slots) {
   __u32 first = bpf_get_smp_processor_id();
   for (__u32 i = 0; i < 8; ++i) {

@@ -1,7 +1,5 @@
-/*
- * Observes what a process loads and unloads, at the function that its dynamic loader calls for debuggers. Include after
- * mappings.h.
- */
+/* Observes what a process loads and unloads, at the function that its dynamic loader calls for debuggers. Include after
+ * mappings.h. */
 #ifndef GPUPROF_LOADER_H
 #define GPUPROF_LOADER_H
 

@@ -1,7 +1,5 @@
-/*
- * Looks up the mappings of a process and the unwind rules of its files, as the recorder last read them. Checks whether
- * they are still valid.
- */
+/* Finds the mappings of a process and the unwind rules of its files, as the recorder last read them. Checks whether
+ * they are still valid. */
 #ifndef GPUPROF_MAPPINGS_H
 #define GPUPROF_MAPPINGS_H
 
@@ -182,7 +180,6 @@ static __noinline __u64 find_rule(const struct gpuprof_bpf_mapping* mapping, __u
   return rule ? *rule : GPUPROF_UNWIND_NONE;
 }
 
-/* Returns entry 0 of the process's mappings, which is their header. */
 static __always_inline struct gpuprof_bpf_mappings* head_of(void* own) {
   __u32 first = 0;
   return own ? bpf_map_lookup_elem(own, &first) : 0;

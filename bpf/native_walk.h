@@ -1,6 +1,4 @@
-/*
- * Walks native frames by the rules of wire/stack.h, which the recorder compiles from .eh_frame.
- */
+/* Walks native frames by the rules of wire/stack.h, which the recorder compiles from .eh_frame. */
 #ifndef GPUPROF_NATIVE_WALK_H
 #define GPUPROF_NATIVE_WALK_H
 
@@ -17,10 +15,8 @@ enum step_result {
   STEP_ASTRAY = 2, /* the walk cannot continue */
 };
 
-/*
- * A cache of rules, indexed by a hash of process number and address. It has no lock. check is key ^ rule, so a mix of
- * two entries is not accepted.
- */
+/* A cache of rules, indexed by a hash of process number and address. It has no lock. check is key ^ rule, so a mix of
+ * two entries is not accepted. */
 struct cached_rule {
   __u64 check;
   __u64 rule;
@@ -157,12 +153,9 @@ static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 
   return pc == 0 ? STEP_WHOLE : STEP_ON;
 }
 
-/*
- * Guesses the rule of a frame that has none. It may be a signal frame, or code with frame pointers (mostly compiled at
- * run time). END: the function to which a new stack was made to return. NONE: none of these. That includes a frame
- * pointer of 0, because the register may hold something else. `*is_code` becomes 0 if the address is unlikely to be
- * code.
- */
+/* Guesses the rule of a frame that has none. It may be a signal frame, or code with frame pointers (mostly compiled at
+ * run time). END: the function to which a new stack was made to return. NONE: none of these, also for a frame pointer
+ * of 0, because the register may hold something else. `*is_code` becomes 0 if the address is unlikely to be code. */
 static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, __u32* is_code) {
   if (!slot || !is_code) { /* needed by the verifier */
     return GPUPROF_UNWIND_NONE;

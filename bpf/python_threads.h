@@ -1,9 +1,7 @@
-/*
- * Finds the PyThreadState of the current thread from outside. Searches the threads of the main interpreter for the
+/* Finds the PyThreadState of the current thread from outside: searches the threads of the main interpreter for the
  * current thread pointer, which is the value of pthread_self(). The list may change meanwhile, because another thread
  * may hold the GIL. So the values read are only compared, and every read may fail. Include after mappings.h and
- * <bpf/bpf_core_read.h>.
- */
+ * <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_PYTHON_THREADS_H
 #define GPUPROF_PYTHON_THREADS_H
 

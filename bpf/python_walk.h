@@ -1,6 +1,4 @@
-/*
- * Walks the Python frames of a thread (CPython 3.9 to 3.14), and sends the code objects that name them.
- */
+/* Walks the Python frames of a thread (CPython 3.9 to 3.14), and sends the code objects that name them. */
 #ifndef GPUPROF_PYTHON_WALK_H
 #define GPUPROF_PYTHON_WALK_H
 
@@ -33,7 +31,6 @@ struct text {
   __u8 cut;
 };
 
-/* Locates the characters of a str object. */
 static __always_inline void find_text(const struct gpuprof_python_layout* python, __u64 object, struct text* text) {
   __u64 length = 0;
   __u32 state = 0;
@@ -143,11 +140,9 @@ static __noinline __u32 send_code(struct slot* slot, __u64 name, __u64 file, __u
   return context.failed ? 0 : id;
 }
 
-/*
- * Hashes what distinguishes a code object from an earlier one at its address. From 3.12 on each has a version number.
+/* Hashes what distinguishes a code object from an earlier one at its address. From 3.12 on each has a version number.
  * Otherwise the hash covers its fields and the start of its line table, because repeatedly compiled code (eval) reuses
- * all memory.
- */
+ * all memory. */
 static __always_inline __u64 code_identity(struct slot* slot, __u64 code) {
   const struct gpuprof_python_layout* python = &slot->process.python;
   __u64 hash = mix(mix(code, slot->walk.pid), slot->process.image);
@@ -280,7 +275,6 @@ static __always_inline long end_python(struct slot* slot, __u32 flags) {
   return 0;
 }
 
-/* Walks one Python frame. */
 static __always_inline long step_python(struct slot* slot) {
   struct walk* walk = &slot->walk;
   const struct gpuprof_python_layout* python = &slot->process.python;

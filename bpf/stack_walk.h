@@ -1,7 +1,5 @@
-/*
- * Walks the complete user stack of the current thread: native frames by unwind tables, with the Python frames between
- * them. One loop handles one frame per iteration. Include after launch_events.h.
- */
+/* Walks the complete user stack of the current thread: native frames by unwind tables, with the Python frames between
+ * them. One loop handles one frame per iteration. Include after launch_events.h. */
 #ifndef GPUPROF_STACK_WALK_H
 #define GPUPROF_STACK_WALK_H
 
@@ -38,7 +36,8 @@ static __always_inline int runs_python(const struct slot* slot, __u64 cfa) {
   return walk->boundary && inside >= python->eval_begin && inside < python->eval_end;
 }
 
-/* Whether the walk has passed the native frame of the pending Python frames. They then join the next run. */
+/* Whether the walk passed the address of the pending Python frames' native frame without finding it. The pending frames
+ * then join the next run. */
 static __always_inline int missed_python(const struct walk* walk) {
   return walk->boundary > BOUNDARY_NOT_KNOWN && walk->boundary < walk->sp && walk->boundary >= walk->stack_begin;
 }
@@ -70,7 +69,6 @@ static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule,
   return result == STEP_ON ? 0 : end_native(slot, result);
 }
 
-/* Walks one native frame. */
 static __always_inline long step_native(struct slot* slot) {
   struct walk* walk = &slot->walk;
   if (walk->native_ended) {

@@ -1,6 +1,4 @@
-/*
- * Holds the state of a walk, and reads the memory of the process. Include after launch_events.h.
- */
+/* Holds the state of a walk, and reads the memory of the process. Include after launch_events.h. */
 #ifndef GPUPROF_WALK_H
 #define GPUPROF_WALK_H
 

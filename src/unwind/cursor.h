@@ -34,7 +34,6 @@ class Cursor {
     address_ += size;
   }
 
-  // Takes the next `size` bytes as a separate cursor.
   Cursor take(uint64_t size) {
     Cursor part(at_, at_, address_);
     if (size > left()) {

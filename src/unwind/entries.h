@@ -15,7 +15,6 @@ namespace gpuprof::unwind {
 // Bounds the work per function; compilers emit fewer initial instructions.
 inline constexpr size_t kMaxInitialInstructions = 1024;
 
-// A CIE or FDE of a section or module.
 struct Entry {
   enum class Kind : uint8_t { terminator, cie, fde };
   Kind kind = Kind::terminator;
@@ -57,7 +56,6 @@ inline bool read_entry(const Bytes& all, Section section, uint64_t* offset, Entr
   return body.ok();
 }
 
-// Parses the augmentation string and its data, and advances `in` to the instructions.
 inline bool read_augmentation_data(Cursor& in, Cursor names, Cie* cie) {
   Cursor data = in.take(in.uleb());
   while (!names.at_end()) {

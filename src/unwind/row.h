@@ -34,7 +34,6 @@ struct Row {
   Place ra;
 };
 
-// What a CIE specifies for its functions.
 struct Cie {
   bool usable = false;
   bool has_augmentation_data = false;

@@ -16,7 +16,6 @@ class SectionWalk {
  public:
   SectionWalk(const Bytes& all, Section section, const Emit& emit) : all_(all), section_(section), emit_(emit) {}
 
-  // Returns false if the section is damaged; rules before the damage are valid.
   bool run() {
     uint64_t offset = 0;
     Entry entry;

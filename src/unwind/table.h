@@ -31,9 +31,8 @@ class Table {
   // Limits pages beyond one per row, because a small file may claim two functions that are 4 GB apart.
   static constexpr uint32_t kMaxEmptyPages = 1U << 16;
 
-  // Builds a table from .eh_frame, and from .debug_frame for functions that .eh_frame lacks. Reads complete sections,
-  // which takes up to 1 s for the largest libraries. Returns null if the file has neither or is for another
-  // architecture.
+  // Builds a table from .eh_frame, and from .debug_frame for functions that .eh_frame lacks. Takes up to 1 s for the
+  // largest libraries. Returns null if the file has neither section, or is for another architecture.
   static std::shared_ptr<const Table> build(const symbolize::ElfImage& image);
   // Builds a table from a file in memory, such as the vdso. The table does not refer to these bytes.
   static std::shared_ptr<const Table> build(std::span<const uint8_t> image);

@@ -68,8 +68,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
   return points;
 }
 
-// Signals to the recorder are blocked here, and the target can make the search arbitrarily long. So the search has
-// limits.
+// Limits the search: the recorder's signals are blocked here, and the target decides how long the search takes.
 Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
                                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;
@@ -110,7 +109,6 @@ bool can_attach(const symbolize::ProcessMaps& maps, const backend::Backend& back
          (backend.attach_needs().empty() || has_function(maps, library, backend.attach_needs()));
 }
 
-// The first backend whose injection library can be loaded into the running process; nullptr if there is none.
 const backend::Backend* backend_for(const symbolize::ProcessMaps& maps,
                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   for (const auto& backend : backends) {
@@ -166,7 +164,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   auto found = find_points_in_time(maps, pid, backends);
   RETURN_IF_ERROR(found);
   std::vector<ProbePoint> points = std::move(*found);
-  // An outer launch function calls an inner one. Probes on both would count each launch twice.
+  // An outer launch function calls an inner one, so probes on both would count each launch twice.
   if (std::any_of(points.begin(), points.end(), [](const ProbePoint& point) { return !point.outer; })) {
     std::erase_if(points, [](const ProbePoint& point) { return point.outer; });
   }

@@ -14,7 +14,6 @@
 
 namespace gpuprof::record {
 
-// How the injected library reaches the recorder.
 struct AttachChannel {
   std::string socket;  // abstract name, without the leading NUL
   std::string token;

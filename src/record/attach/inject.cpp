@@ -42,7 +42,6 @@ std::string error_text(int64_t result) {
   return std::strerror(static_cast<int>(-result));
 }
 
-// Whether the file's contents equal those of the library to inject.
 bool same_bytes(int fd, std::span<const unsigned char> bytes) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || static_cast<uint64_t>(info.st_size) != bytes.size()) {
@@ -200,7 +199,7 @@ class Work {
 
   Status fill_and_open(int64_t fd, size_t others) {
     RETURN_IF_ERROR(fill(fd));
-    // The loader takes a path that it knows for the same library, and may know this one from an earlier recording.
+    // Makes the path unique: the loader takes an equal path for the same library, and may know this one already.
     std::string below;
     for (size_t i = 0; i < others; ++i) {
       below += "./";

@@ -55,7 +55,6 @@ std::string proc(uint32_t pid, std::string_view name) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(name);
 }
 
-// Empty if the line is missing.
 std::string value_of(const std::string& status, const char* name) {
   return std::string(status_value(status, name).value_or(""));
 }
@@ -107,7 +106,6 @@ struct ThreadState {
   long system_call = -1;
 };
 
-// Parses /proc/PID/task/TID/syscall.
 ThreadState state_of(uint32_t pid, pid_t tid) {
   const std::string text = first_line(proc(pid, "task/" + std::to_string(tid) + "/syscall"));
   ThreadState state;
@@ -130,7 +128,6 @@ bool waits(long system_call) {
          TracedThread::begins_again(system_call);
 }
 
-// Lists the main thread first.
 std::vector<pid_t> threads_of(uint32_t pid) {
   std::vector<pid_t> threads{static_cast<pid_t>(pid)};
   std::error_code error;
@@ -281,8 +278,7 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
         if (!thread && thread.error().message == kNoRight && !has_ended(pid, tid)) {
           return no_right(pid);
         }
-        // The identity of a held thread cannot change any more. Before the stop, its id could be reused by another
-        // process.
+        // Checked after the stop, because the id of a held thread cannot be reused.
         RETURN_IF_ERROR(who.check(thread ? tid : 0));
         if (thread && is_safe(*thread, maps)) {
           return thread;

@@ -75,8 +75,7 @@ InjectionOutcome receive_report(int socket) {
   return std::optional<Injection>(std::move(injection));
 }
 
-// Closes inherited descriptors, because the child can outlive the recorder by a minute. A pipe with the profile must
-// end with the recorder, and the name of the recorder's socket must become free.
+// The child can outlive the recorder. Then a pipe with the profile, or the recorder's socket, must not stay open.
 void close_all_but(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
   int first = STDERR_FILENO + 1;
@@ -89,8 +88,7 @@ void close_all_but(std::vector<int> kept) {
   close_between(first, std::numeric_limits<int>::max());
 }
 
-// Blocks all signals: the recorder handles the terminal's signals and stops the child. Redirects the output, so that
-// its readers do not wait for the child.
+// Only the recorder handles signals, and stops the child. Readers of the output must not wait for the child.
 void leave_recorder() {
   sigset_t all;
   sigfillset(&all);
@@ -101,7 +99,7 @@ void leave_recorder() {
   }
 }
 
-// The recorder shuts the connection down to stop the child. It also ends with the recorder.
+// The recorder shuts the connection down to stop the child. The recorder's end does so, too.
 bool told_to_stop(int socket) {
   pollfd end{socket, POLLIN, 0};
   return ::poll(&end, 1, 0) > 0;

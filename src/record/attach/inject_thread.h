@@ -38,8 +38,8 @@ class TracedThread {
   // The registers at the stop.
   [[nodiscard]] const user_regs_struct& registers() const { return before_.general; }
 
-  // Allows calls in the thread. Its registers and signal mask are saved, and its signals are blocked, until the
-  // destructor restores them. `gate`: the address of an arch::gate instruction in the process.
+  // Allows calls in the thread. Its signals are blocked until the destructor restores its registers and signal mask.
+  // `gate`: the address of an arch::gate instruction in the process.
   Status borrow(uint64_t gate);
 
   // Returns the kernel's result: an address, a descriptor, or -errno.

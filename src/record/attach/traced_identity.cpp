@@ -11,7 +11,6 @@
 namespace gpuprof::record {
 namespace {
 
-// Empty if the line is missing.
 std::string status_value_of(const std::string& status, const char* name) {
   return std::string(status_value(status, name).value_or(""));
 }

@@ -21,8 +21,7 @@ class TracedIdentity {
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable once the process has ended
   [[nodiscard]] bool has_ended() const;
 
-  // Checks that the process (or `thread` of it) still has the same program, user and group ids. The error says what has
-  // changed.
+  // Checks that the process, or its thread `thread`, still has the same program, user and group ids.
   [[nodiscard]] Status check(pid_t thread = 0) const;
 
  private:

@@ -120,8 +120,7 @@ class BpfEngine final : public StackEngine {
   static int on_event(void* context, void* data, size_t bytes) {
     auto* self = static_cast<BpfEngine*>(context);
     self->dispatch({static_cast<const std::byte*>(data), bytes});
-    // Launches may arrive faster than this loop reads them. Stop after one buffer size: all older events have been
-    // read.
+    // Stops after one buffer size, because launches may arrive faster than this loop reads them.
     self->drained_bytes_ += bytes;
     return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
   }

@@ -34,8 +34,7 @@ void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {
   }
 }
 
-// Runs whenever the mappings are read, because Python may not have been initialized the last time. Finding the symbols
-// takes milliseconds.
+// Runs at each reading of the mappings, because Python may not have been initialized before. Takes milliseconds.
 void BpfProcesses::look_for_python(const symbolize::ProcessMaps& maps) {
   const symbolize::Mapping* interpreter = find_interpreter(maps);
   if (interpreter == nullptr) {

@@ -210,7 +210,6 @@ void BpfTables::on_process_end(uint32_t pid) {
   remove_unused();
 }
 
-// Writes the mappings of the process for the BPF programs.
 void BpfTables::set_mappings(uint32_t pid, Process& process) {
   upload_missing(process);
   std::vector<gpuprof_bpf_mapping> entries = entries_of(process);

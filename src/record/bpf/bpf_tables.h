@@ -27,7 +27,6 @@ struct BpfTableMaps {
 
 class BpfTables {
  public:
-  // `cache_directory`: see unwind::TableCache.
   BpfTables(const BpfTableMaps& maps, const std::string& cache_directory);
   // Builds missing tables on several threads. The largest files take seconds.
   void on_process(const symbolize::ProcessMaps& maps);
@@ -66,7 +65,6 @@ class BpfTables {
     uint64_t bytes = 0;
   };
 
-  // A file that processes have mapped.
   struct Built {
     FilePointer file;
     TablePointer table;  // null: the file has no usable table

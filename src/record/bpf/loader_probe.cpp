@@ -14,7 +14,6 @@ namespace {
 
 constexpr uint64_t kMaxTable = 1U << 20;  // the loader exports about forty symbols
 
-// Returns the value of an exported symbol.
 std::optional<uint64_t> exported(const std::vector<uint8_t>& symbols, const std::vector<uint8_t>& names,
                                  std::string_view wanted) {
   Elf64_Sym symbol;

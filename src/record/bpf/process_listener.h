@@ -19,7 +19,6 @@ class ProcessListener {
   // Prepares tables for its files. Does nothing in an engine without tables. These three functions run on the feed's
   // thread, one at a time, because building tables takes seconds.
   virtual void on_process(const symbolize::ProcessMaps& maps) = 0;
-  // The process runs a Python interpreter with this layout.
   virtual void on_python(uint32_t pid, const gpuprof_python_layout& layout) = 0;
   virtual void on_process_end(uint32_t pid) = 0;
   // on_process() will follow for this pid, perhaps seconds later. `anew`: the pid belongs to a new program, so earlier

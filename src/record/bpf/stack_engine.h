@@ -72,8 +72,7 @@ class StackEngine : public ProcessListener {
   virtual void drain(StackSink& sink) = 0;
   [[nodiscard]] virtual StackLosses losses() const = 0;  // since the start of the recording
 
-  // The sink has dropped these stacks, because their process has ended. The engine delivers them again before their
-  // next use.
+  // The sink has dropped these stacks of ended processes. The engine must deliver them again before their next use.
   virtual void forget(std::span<const uint64_t> stacks) = 0;
 };
 

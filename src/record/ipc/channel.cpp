@@ -30,8 +30,7 @@ constexpr const char* kRightsHint =
 // Estimate: a byte from the wire takes up to 8 bytes here. A one-word stack is stored in several tables.
 constexpr size_t kGrowth = 8;
 constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
-// An exactly sampled launch waits until its kernel has run. This bounds the waiting, in percent of the time, unless the
-// user has set a limit.
+// Default limit, in percent of the time, on the waits of exactly sampled launches for their kernels.
 constexpr double kExactPercent = 10;
 
 // Targets write the shared fields of the segment at any time, so all accesses are atomic.
@@ -133,7 +132,6 @@ void Channel::accept_all(backend::EventSink& sink) {
   code_.take();
 }
 
-// Accepts offers only from processes that are being recorded.
 void Channel::accept_code(Caller caller) {
   const auto found = std::find_if(sources_.begin(), sources_.end(), [&](const auto& source) {
     return source->id == caller.offer->source && source->pid == caller.pid && !source->exited;
@@ -306,7 +304,6 @@ void Channel::snapshot() {
   }
 }
 
-// Reads a piece of a ring into copy_.
 bool Channel::read_ring(const Source& source, size_t ring, size_t at, size_t bytes) {
   copy_.resize(std::max(copy_.size(), bytes));
   const size_t offset = GPUPROF_SEGMENT_DATA_OFFSET + ring * GPUPROF_RING_BYTES + at;
@@ -331,7 +328,6 @@ bool Channel::has_records(Source& source, size_t ring) {
   return head != tail;
 }
 
-// Moves the tail to the snapshot: all records up to there have been read.
 void Channel::move_tail(Source& source, size_t ring) {
   source.tails[ring] = source.snapshot[ring];
   store(source.segment->rings[ring].tail, source.tails[ring], std::memory_order_release);

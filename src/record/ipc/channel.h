@@ -47,10 +47,9 @@ struct ChannelOptions {
   std::shared_ptr<backend::SourceIds> ids = std::make_shared<backend::SourceIds>();
 };
 
-// Maximum number of connected sources; more are refused. Each may use GPUPROF_SEGMENT_BYTES of its target's memory.
+// More connected sources are refused. Each may use GPUPROF_SEGMENT_BYTES of its target's memory.
 inline constexpr size_t kMaxSources = 256;
 
-// Longest nvtx_range that a target receives.
 inline constexpr size_t kMaxNvtxRange = sizeof(gpuprof_options::nvtx_range) - 1;
 
 inline constexpr size_t kMaxCounted = sizeof(gpuprof_segment::counted) - 1;

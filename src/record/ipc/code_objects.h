@@ -43,14 +43,12 @@ class CodeObjects {
  public:
   CodeObjects(const CodeLimits& limits, std::shared_ptr<MemoryBudget> memory);
 
-  // A recorded source and the user that its process runs as.
   struct Owner {
     backend::SourceId source = 0;
     uid_t user = 0;
   };
   // Answers the offer at once. take() then waits for accepted code and reads it.
   void on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd connection);
-  // Refuses an offer from a process that is not a source.
   static void refuse_stranger(const UniqueFd& connection);
 
   // Adds descriptors that become readable when take() has something to do.
@@ -60,7 +58,6 @@ class CodeObjects {
 
   // Whether code of this source is still being transferred.
   [[nodiscard]] bool expects(backend::SourceId source) const;
-  // Number of objects of this source that were refused.
   [[nodiscard]] uint64_t refused(backend::SourceId source) const;
 
   // Returns null if the module's code has not arrived.

@@ -35,8 +35,7 @@ constexpr uint64_t kStrangeNs = 200'000'000;
 constexpr size_t kMaxStrangeUsers = 64;
 constexpr size_t kMaxSilent = 256;
 constexpr size_t kSilentShare = 8;  // 1/8 of the descriptor limit for silent connections
-// A library sends its hello right after it connects, and soon gives up. The factor allows for a process that is stopped
-// or waits for a CPU.
+// Allows for a process that is stopped or waits for a CPU. Normally the hello follows the connection at once.
 constexpr uint64_t kSilentNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
 

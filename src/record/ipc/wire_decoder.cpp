@@ -30,7 +30,6 @@ bool fixed_part(std::span<const std::byte> record, T& out) {
   return true;
 }
 
-// Takes `length` bytes of text after the fixed part of type T.
 template <typename T>
 bool text_part(std::span<const std::byte> record, uint32_t length, std::string_view& out) {
   if (length > GPUPROF_WIRE_MAX_TEXT || record.size() < sizeof(T) || record.size() - sizeof(T) < length) {

@@ -43,7 +43,6 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
   return counted;
 }
 
-// `why`: the reason why no library could be injected.
 Status Attachment::count(const Error& why, const SessionOptions& options, const backend::Backends& backends,
                          Channel& channel, StackSetup& stacks) {
   if (!stacks.engine) {

@@ -19,19 +19,16 @@ class Command {
   Status start(const TargetSpec& spec, const std::optional<TargetUser>& user, const backend::LaunchEnv& env,
                const sigset_t& original_mask);
 
-  // Adds a descriptor that is readable once the command has ended.
   void add_poll_fd(std::vector<pollfd>& fds) const;
 
   // Whether the command had ended before this call. Between two calls, the session reads its last records.
   bool had_ended();
   [[nodiscard]] std::optional<int> status() const { return status_; }  // from waitpid
 
-  // After the command's end: whether to wait for its other processes. These are connected ones, and for a while also
-  // those that may still connect.
+  // After the command's end: whether to wait for processes that have connected, or may do so soon.
   bool is_survived(Channel& channel);
 
-  // Handles a signal that ends the recording. The first one lets the command clean up; later ones terminate and kill
-  // it.
+  // Handles a stop signal. The first one lets the command clean up; later ones terminate and kill it.
   void pass_on_stop(const Signals::Event& event);
   [[nodiscard]] bool stop_wanted() const { return stops_ > 0; }
 

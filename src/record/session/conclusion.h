@@ -17,7 +17,6 @@ namespace gpuprof::record {
 void tell_of_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
                      const GpuLines::Functions& without_lines, bool connected);
 
-// Adds what is known once the profile has been written.
 void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Totals& totals, SummaryFacts& facts);
 
 // Names the profile and prints the summary. A failure of the command takes precedence over one of the recorder.

@@ -13,9 +13,8 @@ namespace gpuprof::record {
 
 class HeldProcesses {
  public:
-  // Takes the processes that the channel has held since the last call. Releases those for which the engine is ready
-  // (`feed` null: no engine). Also releases those that waited too long, and records that their first stacks are cut.
-  // Does not wait.
+  // Takes newly held processes. Releases those for which the engine is ready (`feed` null: no engine). Also releases
+  // those that waited too long, and records that their first stacks are cut. Does not wait.
   void update(Channel& channel, const ProcessFeed* feed, Correlator& correlator);
 
  private:

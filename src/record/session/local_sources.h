@@ -13,7 +13,6 @@ namespace gpuprof::record {
 
 class LocalSources {
  public:
-  // Whether any backend is local.
   static bool are_in(const backend::Backends& backends);
 
   LocalSources() = default;
@@ -33,7 +32,6 @@ class LocalSources {
   // Returns the processes whose mappings must be read again.
   std::vector<uint32_t> take_to_read_again();
 
-  // Whether any local backend was started.
   [[nodiscard]] bool were_any() const { return were_any_; }
 
  private:

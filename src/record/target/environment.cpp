@@ -19,8 +19,7 @@ std::optional<Error> accept_any(const std::string& /*value*/) {
   return std::nullopt;
 }
 
-// Includes variables of backends that this recording does not use, because they may be misspelt, too. docs/cli.md lists
-// the variables that users may set.
+// Includes variables of unused backends, which may be misspelt, too. docs/cli.md lists those for users.
 std::vector<backend::Variable> all_variables() {
   std::vector<backend::Variable> all = {{"GPUPROF_UNWIND_CACHE", accept_any},
                                         {"GPUPROF_DEBUG_BPF", accept_any},
@@ -34,7 +33,7 @@ std::vector<backend::Variable> all_variables() {
   return all;
 }
 
-// Returns the known variable that `name` probably means: within two edits, or containing it. Empty if there is none.
+// Returns the known variable that `name` probably means: within two edits, or containing it; else empty.
 std::string_view meant_by(std::string_view name, std::span<const backend::Variable> variables) {
   const std::string_view rest = name.substr(kVariablePrefix.size());
   constexpr size_t kMostEdits = 2;

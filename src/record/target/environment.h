@@ -1,5 +1,4 @@
-// Checks the environment variables that gpuprof and its injection libraries read. Otherwise a mistake would silently
-// have no effect.
+// Reports mistakes in gpuprof's environment variables, which would otherwise silently have no effect.
 #pragma once
 
 #include <memory>

@@ -36,7 +36,6 @@ bool is_assignment(std::string_view word) {
          });
 }
 
-// Suggests to run the command through `program`.
 std::string through(const char* program, std::span<const std::string> command) {
   return std::string(kTry) + program + " " + shell_words(command);
 }
@@ -51,7 +50,6 @@ bool has_first_line(const std::string& file) {
   return read_text(AT_FDCWD, file.c_str(), 2) == "#!";
 }
 
-// Returns the interpreter that the file's first line names; empty if it names none.
 std::string script_interpreter_of(const std::string& file) {
   constexpr size_t kMost = 256;
   const std::string begin = read_text(AT_FDCWD, file.c_str(), kMost);

@@ -33,7 +33,7 @@ struct CloseDirectory {
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-// Lists the names in a directory that start with `beginning`. The descriptor may have O_PATH.
+// The descriptor `directory` may have O_PATH.
 std::vector<std::string> names_in(int directory, std::string_view beginning) {
   std::vector<std::string> names;
   UniqueFd fd(::openat(directory, ".", kOpenDirectory));
@@ -90,7 +90,6 @@ std::string random_name() {
   return name;
 }
 
-// Whether `name` still leads to the open directory.
 bool is_in_place(int parent, const std::string& name, int directory) {
   struct stat named {};
   struct stat open {};

@@ -46,7 +46,6 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-// Runs in the forked child.
 [[noreturn]] void become_target(const TargetSpec& spec, const std::optional<TargetUser>& user, char** argv, char** envp,
                                 const sigset_t& mask, int pipe) {
   for (const int signal : spec.default_signals) {

@@ -25,9 +25,8 @@ struct TargetSpec {
 
 class Target {
  public:
-  // Starts the command, which is searched in the PATH of `env`, with the signal mask `original_mask`. With a user, the
-  // command runs as that user in a session of its own. The error has exit code kExitNotFound if the program does not
-  // exist, and kExitNotExecutable if it cannot be run.
+  // Starts the command, which is searched in the PATH of `env`, with the signal mask `original_mask`. With a user, it
+  // runs as that user in its own session. Exit codes of errors: kExitNotFound and kExitNotExecutable.
   static Result<Target> spawn(const TargetSpec& spec, const std::optional<TargetUser>& user,
                               const backend::LaunchEnv& env, const sigset_t& original_mask);
 

@@ -60,7 +60,6 @@ std::string git_folder(const std::string& folder) {
   return target.starts_with("/") ? target : folder + "/" + target;
 }
 
-// Returns the commit of a line "DIGITS NAME" in packed-refs.
 std::string packed(const std::string& text, const std::string& reference) {
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());

@@ -7,7 +7,6 @@
 
 namespace gpuprof::record {
 
-// Returns the value of an environment variable; empty if it is not set.
 using Variable = std::function<std::string(const char* name)>;
 
 // Value of --commit: the commit is unknown and must not be searched, because the program comes from elsewhere.
