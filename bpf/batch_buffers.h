@@ -151,7 +151,7 @@ static __noinline int look_at(struct batch* batch) {
   if (!batch) {
     return 1;
   }
-  /* clang turns two parts into plain stores, but not the complete struct. */
+  /* clang compiles the two parts to plain stores, but not the complete struct. */
   __builtin_memset(&batch->scan, 0, __builtin_offsetof(struct gpuprof_batch_scan, recent));
   barrier_var(batch);
   __builtin_memset(batch->scan.recent, 0, sizeof(batch->scan.recent));
@@ -278,7 +278,7 @@ struct handed {
   __u32 pad;
 };
 
-/* Returns the id of the batch's event; 0: none. Call it in the context of the submitting thread. */
+/* Returns the id of the batch's event; 0: not read. Call it in the context of the submitting thread. */
 static __always_inline __u64 take_batch(const struct handed* handed) {
   __u64 thread = bpf_get_current_pid_tgid();
   __u32 first = 0;

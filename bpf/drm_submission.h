@@ -1,6 +1,6 @@
-/* Finds the exec queue and VM (xe) or the context (i915) of a submission, while a thread is in the driver's ioctl,
- * because the tracepoints of jobs do not report them. If the table is full, a thread's jobs lack them, but are
- * recorded. Include after <bpf/bpf_core_read.h>. */
+/* Finds the exec queue and VM (xe) or the context (i915) of a submission, which the tracepoints of jobs do not report.
+ * It observes the drivers' ioctls. If the table is full, a thread's jobs lack these ids, but are recorded. Include
+ * after <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_DRM_SUBMISSION_H
 #define GPUPROF_DRM_SUBMISSION_H
 

@@ -92,7 +92,7 @@ static long walk_frame(__u32 index, struct walk_context* context) {
 }
 
 /* Walks the user stack by frame pointers. bpf_get_stack would read user memory twice per frame and not report a
- * truncated stack. At a function's entry it would also omit the caller: there the register still holds the caller's
+ * truncated stack. It would also omit the caller at a function's entry. There, the register still holds the caller's
  * frame pointer, and the return address is on top of the stack. `owner` distinguishes process images. */
 static void walk_frames(struct pt_regs* regs, struct scratch* scratch, __u64 owner, int at_entry) {
   struct walk* walk = &scratch->walk;

@@ -1,11 +1,11 @@
 /*
- * Maps an address in a VM of the GPU to an address in the process: memory of the process, or a mapped object of the
- * driver. VMs, files and objects have numbers assigned here, which are never reused. So entries of a deleted VM are not
+ * Translates an address in a VM of the GPU to an address in the process. There, it is memory of the process or a mapped
+ * object of the driver. VMs, files and objects get numbers that are never reused. So entries of a deleted VM are not
  * found, even if the driver reuses its id.
  *
- * A range of addresses is stored as aligned blocks whose sizes are powers of two. A new block does not replace
- * overlapping blocks of other sizes. Of all blocks that contain an address, the most recently bound one counts. An
- * unbound range is a block marked is_nothing.
+ * A range of addresses is stored as aligned blocks with power-of-two sizes. A new block does not replace overlapping
+ * blocks of other sizes. Of all blocks that contain an address, the most recently bound one counts. An unbound range is
+ * a block marked is_nothing.
  *
  * Include after drm_counts.h.
  */
@@ -246,7 +246,7 @@ static void forget_file(__u64 file) {
 /* Binds a range to an object, to memory, or to nothing. */
 static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u64 bytes, const struct binding* what) {
   struct bind_context context = {};
-  tell_bound(file, vm, address, bytes); /* the kernels found there are gone */
+  tell_bound(file, vm, address, bytes); /* kernels found there are no longer valid */
   context.binding = *what;
   context.at = address;
   context.left = bytes;

@@ -1,5 +1,4 @@
-/* Finds the mappings of a process and the unwind rules of its files, as the recorder last read them. Checks whether
- * they are still valid. */
+/* Finds the mappings of a process and its files' unwind rules, as last read by the recorder, and checks them. */
 #ifndef GPUPROF_MAPPINGS_H
 #define GPUPROF_MAPPINGS_H
 

@@ -1,6 +1,6 @@
-/* Finds the PyThreadState of the current thread from outside: searches the threads of the main interpreter for the
- * current thread pointer, which is the value of pthread_self(). The list may change meanwhile, because another thread
- * may hold the GIL. So the values read are only compared, and every read may fail. Include after mappings.h and
+/* Finds the PyThreadState of the current thread from outside. It searches the threads of the main interpreter for the
+ * thread pointer, which is the value of pthread_self(). The list may change meanwhile, because another thread may hold
+ * the GIL. So the values read are only compared, and every read may fail. Include after mappings.h and
  * <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_PYTHON_THREADS_H
 #define GPUPROF_PYTHON_THREADS_H
@@ -33,7 +33,7 @@ static long look_at_thread(__u32 index, struct thread_search* search) {
   return 0;
 }
 
-/* Returns the address of its PyThreadState; 0: none, or not found. */
+/* Returns the address of the thread's PyThreadState; 0: not found. */
 static __always_inline __u64 find_thread(const struct gpuprof_bpf_process* process) {
   const struct gpuprof_python_threads* threads = &process->python_threads;
   __u64 interpreter = 0;

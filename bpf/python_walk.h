@@ -263,7 +263,7 @@ static __always_inline void end_run_at_cframe(struct slot* slot) {
   walk->cframe = previous;
 }
 
-/* There are no more Python frames. The pending ones belong to the next native frame that can run them. */
+/* The chain of Python frames has ended. The pending ones belong to the next native frame that can run them. */
 static __always_inline long end_python(struct slot* slot, __u32 flags) {
   struct walk* walk = &slot->walk;
   walk->frame = 0;

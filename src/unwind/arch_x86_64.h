@@ -52,9 +52,9 @@ struct X86_64 {
  private:
   static constexpr uint64_t kPltEntry = GPUPROF_PLT_ENTRY;
 
-  // Returns the threshold of a PLT expression; 0 for other expressions. Linkers describe all entries of a PLT by CFA =
-  // rsp + 8 + ((rip & 15) >= threshold ? 8 : 0), because each entry pushes once, before the threshold. The threshold
-  // depends on the kind of PLT.
+  // Linkers describe all entries of a PLT by CFA = rsp + 8 + ((rip & 15) >= threshold ? 8 : 0), because each entry
+  // pushes once, before the threshold. The threshold depends on the kind of PLT. Returns it, or 0 for other
+  // expressions.
   static uint64_t plt_threshold(const Expression& expression) {
     // DW_OP_breg7 8, breg16 0, lit15, and, lit<threshold>, ge, lit3, shl, plus
     constexpr uint8_t kForm[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};

@@ -1,5 +1,4 @@
-// Executes DWARF call frame instructions (DWARF 5, 6.4.2) for the stack pointer, the frame pointer and the return
-// address. Internal to src/unwind.
+// Executes DWARF call frame instructions (DWARF 5, 6.4.2) for sp, fp and the return address. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>

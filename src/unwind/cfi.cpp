@@ -40,7 +40,7 @@ class HeaderTable {
     count_ = count < in.left() / kPair ? count : in.left() / kPair;
   }
 
-  // Returns the address of the FDE of the last function that begins at or before `pc`; 0 if there is none.
+  // Returns the address of the FDE of the last function that begins at or before `pc`; 0 if no function does.
   [[nodiscard]] uint64_t find(uint64_t pc) const {
     uint64_t low = 0;
     uint64_t high = count_;

@@ -1,6 +1,6 @@
-// Reads the rules of wire/stack.h for an address from .eh_frame or .debug_frame. Works on bytes in memory, from a file
-// or of this process. It also runs in signal handlers of targets: it does not allocate or throw, and needs only memcpy
-// from libc. It never reads outside the bytes, whatever they contain.
+// Reads the rules of wire/stack.h for an address from .eh_frame or .debug_frame. Works on bytes from a file or in this
+// process, and never reads outside them, whatever they contain. It also runs in signal handlers of targets: it does not
+// allocate or throw, and needs only memcpy from libc.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Reads the parts of an ELF file from which unwind tables are built.
+// Reads the sections of an ELF file from which unwind tables are built.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct FrameSections {
   [[nodiscard]] bool is_code(uint64_t address) const;
 };
 
-// Returns nullopt if the file is for another architecture, has no code, or lacks both sections. Uses program headers if
-// the file has no section headers.
+// Uses program headers if the file has no section headers. Returns nullopt if the file is for another architecture, has
+// no code, or lacks both sections.
 std::optional<FrameSections> read_frame_sections(const symbolize::ElfImage& image);
 
 // Computes a fast 64-bit hash, which is not cryptographic.

@@ -1,5 +1,4 @@
-// The unwind rules of an ELF file, compact and sorted, so that they can be searched by address and copied directly into
-// the arrays of a BPF program.
+// The unwind rules of an ELF file, compact and sorted. They can be searched, and copied directly into BPF arrays.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ class TableBuilder final : public RuleSink {
   // Later rules apply only where earlier ones leave a gap.
   void begin_second_choice();
 
-  // Returns the table, or null if there are no rules or too many. Call it once.
+  // Returns the table; null if it has no rules or too many. Call it once.
   std::unique_ptr<Table> finish();
 
  private:

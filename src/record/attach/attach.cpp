@@ -20,7 +20,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr uint64_t kSearchNs =
-    20'000'000'000;  // limits the search: the target's owner decides how many files there are and what they hold
+    20'000'000'000;  // bounds the search, because the target's owner decides how many files exist and what they hold
 constexpr size_t kMaxPoints = 4096;
 
 struct ProbePoint {

@@ -20,8 +20,8 @@ struct AttachChannel {
   std::function<bool()> stop;  // see InjectionRequest::stop
 };
 
-// Injects the library of the backend whose vendor library the process has mapped (Backend::attaches_to). The error says
-// why the process cannot be injected.
+// Injects the library of the backend that Backend::attaches_to() selects for the mapped vendor library. The error says
+// why that is impossible.
 Result<Injection> attach_by_injection(const TracedIdentity& who,
                                       const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                       const AttachChannel& channel);

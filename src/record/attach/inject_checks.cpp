@@ -142,7 +142,7 @@ std::vector<pid_t> threads_of(uint32_t pid) {
   return threads;
 }
 
-// Guesses whether the loader is among the callers: looks for words on the stack that point into its code.
+// Guesses whether the loader is among the callers: searches the stack for pointers into its code.
 bool in_loader(TracedThread& thread, const symbolize::ProcessMaps& maps) {
   std::array<uint64_t, 128> words{};
   const std::span<unsigned char> bytes(reinterpret_cast<unsigned char*>(words.data()), sizeof(words));

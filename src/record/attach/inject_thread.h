@@ -1,5 +1,5 @@
-// Makes a stopped thread of another process run system calls and functions, then restores it. ptrace requires that all
-// calls come from one thread.
+// Makes a stopped thread of another process run system calls and functions, then restores it. ptrace requires one
+// calling thread.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// Identifies a process to attach to. A pid alone is not enough: the kernel reuses it, exec replaces the program, and a
+// Identifies a process to attach to. A pid alone is not enough: the kernel reuses it, and exec replaces the program. A
 // program that changes its user may no longer be recorded.
 #pragma once
 

@@ -1,5 +1,4 @@
-// Gives the BPF walk its data: unwind tables of mapped files, the mappings, and Python's layout. Not thread-safe,
-// except for expect_process().
+// Gives the BPF walk its data: unwind tables, mappings, and Python's layout. Only expect_process() is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ class BpfTables {
   // Builds missing tables on several threads. The largest files take seconds.
   void on_process(const symbolize::ProcessMaps& maps);
   void on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads = {});
-  // Registers a process so that the BPF programs walk it even before on_process(). `anew`: forget what was known of the
+  // Registers a process so that the BPF programs walk it even before on_process(). `anew`: drop what is known of the
   // pid. Thread-safe.
   void expect_process(uint32_t pid, bool anew) const;
   void on_process_end(uint32_t pid);

@@ -1,5 +1,4 @@
-// Delivers CPU stacks. For each launch, a stack engine reports its correlation id and a stack id. The stack itself
-// comes before the first use of its id.
+// Delivers CPU stacks. An engine reports each launch's correlation id and stack id, and new stacks before their ids.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Stores the GPU code that targets send (wire/code.h): hundreds of megabytes per process, often equal in all of them.
 // Each object is stored once, in a memfd of the recorder, within limits.
 //
-// Objects are identified by a hash that is not cryptographic, so somebody could construct two objects with equal
-// hashes. Therefore an object from one user's process never replaces that of another user. Processes of one user can
-// change each other anyway.
+// Objects are identified by a hash that is not cryptographic, so an attacker could construct two with equal hashes.
+// Therefore an object from one user's process never replaces that of another user.
+// Processes of one user can change each other anyway.
 #pragma once
 
 #include <poll.h>

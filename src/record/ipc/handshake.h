@@ -1,5 +1,5 @@
-// Parses and validates the first packet of a connecting process: a hello, or an offer of GPU code. Nothing else from
-// the process is read before that.
+// Parses the first packet of a connecting process: a hello or an offer of GPU code. Before this packet is valid,
+// nothing else is read from the process.
 #pragma once
 
 #include <array>

@@ -22,7 +22,7 @@ namespace {
 
 // Pending connections; any process may connect.
 constexpr int kBacklog = 128;
-// Bounds one call of take(), but covers the complete backlog, so that nobody is kept out.
+// Bounds one call of take(), but covers the complete backlog, so that every caller is accepted in time.
 constexpr int kMaxAccepts = 2 * kBacklog;
 // After strangers, or many connections, the listener pauses: 20 times the CPU time used, so about 5% of a CPU at most.
 constexpr int kMany = 16;

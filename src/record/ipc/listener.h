@@ -66,7 +66,7 @@ class Listener {
   bool is_expected(const Credentials& peer);
   bool is_ours(Silent& silent) const;
   void forget(Silent& silent);
-  bool let_go_of_oldest(std::vector<Caller>& callers);  // false: there is none
+  bool let_go_of_oldest(std::vector<Caller>& callers);  // false: no silent caller is left
   // Reads the first packet. False: it has not arrived yet.
   bool listen_to(Silent& silent, std::vector<Caller>& callers);
 

@@ -1,5 +1,4 @@
-// Controls how `record -p` records its process: by an injected library, by counting launches, or only by sources in the
-// recorder's own process.
+// Controls how `record -p` records its process: an injected library, counted launches, or only local sources.
 #pragma once
 
 #include <poll.h>

@@ -1,5 +1,4 @@
-// Time limits of a session. Assertions check how they depend on each other and on wire/wire.h, which holds the
-// injection library's side.
+// Time limits of a session. Assertions relate them to each other and to the injection library's, in wire/wire.h.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class GpuLines final : public CodeReader {
                                                       const symbolize::ReaderLimits& limits);
   [[nodiscard]] bool is_cubin(backend::SourceId source, uint64_t module);
 
-  // Sampled functions whose code has no lines, because it was compiled without that option.
+  // Sampled functions without lines, because their code was compiled without that option.
   struct Functions {
     size_t in_cubins = 0;
     size_t in_zebins = 0;
