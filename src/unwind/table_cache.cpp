@@ -146,8 +146,7 @@ std::shared_ptr<const Table> TableCache::State::keep(CachedTable& entry, std::sh
   trim();
   if (table && (table->bytes() > kMaxBytes || bytes() > kMaxBytes - table->bytes())) {
     if (!std::exchange(told_full, true)) {
-      log::warn(
-          "unwind tables take all the memory that they may: frames of further files are followed by frame pointers");
+      log::warn("unwind tables have reached their memory limit: frames in more files are walked by frame pointers");
     }
     return nullptr;
   }

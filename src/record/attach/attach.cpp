@@ -76,11 +76,11 @@ Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps
       find_points(maps, backends, [deadline] { return pending_stop() != 0 || monotonic_ns() > deadline; });
   const std::string process = "process " + std::to_string(pid);
   if (pending_stop() != 0) {
-    return Error{"ended by a signal before " + process + " could be recorded", ""};
+    return Error{"gpuprof was ended by a signal before " + process + " could be recorded", ""};
   }
   if (monotonic_ns() > deadline || points.size() > kMaxPoints) {
     return Error{
-        "the search for launch functions in the files of " + process + " was given up: there is too much in them",
+        "the search for launch functions in the files of " + process + " took more than 20 s or found more than 4096",
         "start it with gpuprof record -- COMMAND"};
   }
   return points;
@@ -127,14 +127,12 @@ Error cannot_inject(const symbolize::ProcessMaps& maps,
         backend->attaches_to().empty() || !(backend->attach_needs().empty() || can_attach(maps, *backend));
     if (never && !functions.empty() && has_mapped(maps, functions.front().library)) {
       return {"it uses " + std::string(backend->descriptor().name) +
-                  ", which takes a library of ours only at a program's first call",
+                  ", which loads an injection library only at the program's first call",
               "for GPU times, start it with gpuprof record -- COMMAND"};
     }
   }
-  return {
-      "it has loaded no library of those that can be recorded in a running process (CUDA, Level "
-      "Zero)",
-      "attach once it has loaded CUDA or Level Zero, or start it with gpuprof record -- COMMAND"};
+  return {"it has not loaded CUDA or Level Zero, which gpuprof can record in a running process",
+          "attach once it has loaded CUDA or Level Zero, or start it with gpuprof record -- COMMAND"};
 }
 
 }  // namespace

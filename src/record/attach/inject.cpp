@@ -68,7 +68,7 @@ class Work {
   Result<std::optional<Injection>> run() {
     const auto gate = find_gate();
     if (gate == 0) {
-      return Error{"it has no system call that could be borrowed", ""};
+      return Error{"no system call instruction was found in its code", ""};
     }
     RETURN_IF_ERROR(thread_.borrow(gate));
     auto scratch =
@@ -94,7 +94,7 @@ class Work {
     }
     const uint64_t entry = library ? symbol_address(maps_, *library, kEntry) : 0;
     if (entry == 0) {
-      return Error{"the library has been opened there, but is not found in its memory", ""};
+      return Error{"the injection library was opened in it, but is missing in its memory map", ""};
     }
     injection.file.reset(::fcntl(library->fd.get(), F_DUPFD_CLOEXEC, 0));
     injection.path = "/proc/self/fd/" + std::to_string(injection.file.get());
@@ -121,7 +121,7 @@ class Work {
     const uint64_t address = scratch_ + slot * kMaxText;
     const std::span<const unsigned char> bytes(reinterpret_cast<const unsigned char*>(text.c_str()), text.size() + 1);
     if (bytes.size() > kMaxText || !thread_.write_memory(address, bytes)) {
-      return Error{"its memory can not be written", ""};
+      return Error{"its memory cannot be written", ""};
     }
     return address;
   }
@@ -186,7 +186,7 @@ class Work {
     }
     RETURN_IF_ERROR(fd);
     if (*fd < 0) {
-      return Error{"it may not make a memfd: " + error_text(*fd) +
+      return Error{"it cannot create a memfd: " + error_text(*fd) +
                        (*fd == -EPERM || *fd == -ENOSYS ? " (a seccomp filter, or an old kernel)" : ""),
                    ""};
     }
@@ -210,7 +210,7 @@ class Work {
     auto handle = call(loader_.open, *path, kNow);
     RETURN_IF_ERROR(handle);
     if (*handle == 0) {
-      return Error{"its loader refuses the library: " + loader_error(), ""};
+      return Error{"its loader cannot open the injection library: " + loader_error(), ""};
     }
     return {};
   }
@@ -223,11 +223,11 @@ class Work {
     struct statfs system {};
     if (!path || ::fstat(path.get(), &info) != 0 || ::fstatfs(path.get(), &system) != 0 || !S_ISREG(info.st_mode) ||
         info.st_nlink != 0 || info.st_size != 0 || system.f_type != TMPFS_MAGIC) {
-      return Error{"its memfd is not to be found", ""};
+      return Error{"its memfd was not found", ""};
     }
     const UniqueFd file(::open(("/proc/self/fd/" + std::to_string(path.get())).c_str(), O_WRONLY | O_CLOEXEC));
     if (!file || !write_all(file.get(), request_.bytes, "its memfd")) {
-      return Error{"its memfd can not be written: " + std::string(std::strerror(errno)), ""};
+      return Error{"its memfd cannot be written: " + std::string(std::strerror(errno)), ""};
     }
     return {};
   }
@@ -252,13 +252,13 @@ class Work {
     auto socket = put(0, request_.socket);
     auto token = put(1, request_.token);
     if (!socket || !token) {
-      return Error{"its memory can not be written", ""};
+      return Error{"its memory cannot be written", ""};
     }
     auto result = call(entry, *socket, *token, ::geteuid());
     RETURN_IF_ERROR(result);
     const auto code = static_cast<int32_t>(*result);
     if (code != 0 && code != EBUSY) {
-      return Error{"no thread of ours could be started there: " + std::string(std::strerror(code)), ""};
+      return Error{"the injection library cannot start its thread: " + std::string(std::strerror(code)), ""};
     }
     return code == 0;
   }
@@ -299,7 +299,7 @@ Result<Injection> inject(const InjectionRequest& request) {
     }
     const uint64_t now = monotonic_ns();
     if (now >= until || (request.stop && request.stop())) {
-      return Error{"it is being recorded already, or the end of the last recording is not over yet", ""};
+      return Error{"it is being recorded already, or its last recording has not finished yet", ""};
     }
     ::usleep(std::min(pause, static_cast<useconds_t>((until - now) / 1000 + 1)));
   }

@@ -189,20 +189,20 @@ Status check_process(uint32_t pid) {
     return Error{process + " has ended", ""};
   }
   if (value_of(status, "State").starts_with("T")) {
-    return Error{process + " is stopped (SIGSTOP, Ctrl-Z)", "let it go on first: kill -CONT " + std::to_string(pid)};
+    return Error{process + " is stopped (SIGSTOP, Ctrl-Z)", "continue it first: kill -CONT " + std::to_string(pid)};
   }
   if (const std::string tracer = value_of(status, "TracerPid"); !tracer.empty() && tracer != "0") {
     return Error{process + " is being traced by process " + tracer + " already (a debugger, strace, ...)",
                  "end that one first"};
   }
   if (value_of(status, "Seccomp") == "1") {
-    return Error{process + " is in seccomp's strict mode, which allows no system call that this needs", ""};
+    return Error{process + " is in seccomp's strict mode, which forbids the system calls that injection needs", ""};
   }
   if (is_32_bit(pid)) {
     return Error{process + " is a 32-bit program", ""};
   }
   if (!shares_network(pid)) {
-    return Error{process + " is in another network namespace, from which our socket can not be reached",
+    return Error{process + " is in another network namespace, which cannot reach gpuprof's socket",
                  "run gpuprof in that namespace (nsenter -t " + std::to_string(pid) + " -n, or inside the container)"};
   }
   if (::access(proc(pid, "mem").c_str(), R_OK | W_OK) != 0 ||
@@ -245,7 +245,7 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::functi
         continue;
       }
       if (stop()) {
-        return Error{"it was given up before its dlopen was found", ""};
+        return Error{"injection was stopped before its dlopen was found", ""};
       }
       Loader loader{mapping.file, symbol_address(maps, *mapping.file, function, stop), 0};
       if (loader.open != 0) {
@@ -255,7 +255,7 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::functi
     }
   }
   return dynamic ? Error{"its C library offers no dlopen", ""}
-                 : Error{"it is a statically linked program: it can not open libraries", ""};
+                 : Error{"it is a statically linked program, which cannot open libraries", ""};
 }
 
 Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
@@ -272,7 +272,7 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
           continue;
         }
         if (stop()) {
-          return Error{"it was given up before one of its threads came to a safe place", ""};
+          return Error{"injection was stopped before one of its threads reached a safe point", ""};
         }
         auto thread = TracedThread::stop(who, tid, stop);
         if (!thread && thread.error().message == kNoRight && !has_ended(pid, tid)) {
@@ -287,7 +287,7 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
     }
     ::usleep(kBetweenRoundsUs);
   } while (monotonic_ns() < deadline && !who.has_ended());
-  return Error{"none of its threads came to a safe place within 5 s", "try again"};
+  return Error{"none of its threads reached a safe point within 5 s", "try again"};
 }
 
 }  // namespace gpuprof::record

@@ -60,7 +60,7 @@ InjectionOutcome receive_report(int socket) {
   Report report;
   Received received = receive_packet(socket, std::as_writable_bytes(std::span(&report, 1)));
   if (received.bytes != static_cast<ssize_t>(sizeof(report))) {
-    return Error{"the process that was to bring the library in has ended", "try again"};
+    return Error{"the process that injects the library has ended", "try again"};
   }
   if (report.outcome == Outcome::failed) {
     return Error{report.message.data(), report.hint.data()};
@@ -150,7 +150,7 @@ InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::fu
   theirs.reset();
   auto outcome = wait_for_report(ours.get(), stop);
   if (!outcome) {
-    return Error{"a thread of it does not come back from its loader", "try again when it is less busy"};
+    return Error{"one of its threads does not return from its loader", "try again when it is less busy"};
   }
   ::waitpid(child, nullptr, 0);
   return std::move(*outcome);

@@ -58,7 +58,7 @@ void* as_pointer(uint64_t value) {
 Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up) {
   if (::ptrace(PTRACE_SEIZE, tid, nullptr, as_pointer(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)) != 0) {
     const int error = errno;
-    return Error{error == EPERM ? kNoRight : "it can not be traced: " + std::string(std::strerror(error)), ""};
+    return Error{error == EPERM ? kNoRight : "it cannot be traced: " + std::string(std::strerror(error)), ""};
   }
   TracedThread thread(who, tid, give_up);
   // The descriptor keeps the memory of the present program, also if the process executes another one.
@@ -72,7 +72,7 @@ Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, co
         thread.gone_ || thread.replaced_ ? "it has ended" : "its thread " + std::to_string(tid) + " does not stop", ""};
   }
   if (!arch::read(tid, thread.before_)) {
-    return Error{"its registers can not be read", ""};
+    return Error{"its registers cannot be read", ""};
   }
   return thread;
 }
@@ -177,11 +177,11 @@ bool TracedThread::begins_again(long system_call) {
 Status TracedThread::borrow(uint64_t gate) {
   gate_ = gate;
   if (::ptrace(PTRACE_GETSIGMASK, tid_, as_pointer(sizeof(signal_mask_)), &signal_mask_) != 0) {
-    return Error{"its signal mask can not be read", ""};
+    return Error{"its signal mask cannot be read", ""};
   }
   uint64_t mask = all_but_faults();
   if (::ptrace(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof(mask)), &mask) != 0) {
-    return Error{"its signal mask can not be set", ""};
+    return Error{"its signal mask cannot be set", ""};
   }
   borrowed_ = true;
   return {};
@@ -216,7 +216,7 @@ Error TracedThread::lost(std::string_view doing, int status) {
   if (stopped_) {
     return {what + " ended in signal " + std::to_string(WSTOPSIG(status)), ""};
   }
-  return {what + " did not come back", ""};
+  return {what + " did not return", ""};
 }
 
 Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t, 6>& arguments) {
@@ -234,14 +234,14 @@ Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t
 Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments) {
   RETURN_IF_ERROR(who_->check(tid_));
   if ((*give_up_)()) {
-    return Error{"it was given up before a call", ""};
+    return Error{"injection was stopped before a call", ""};
   }
   std::array<unsigned char, sizeof(gate_)> slot{};
   std::memcpy(slot.data(), &gate_, sizeof(gate_));
   const std::span<const unsigned char> used(slot.data(), arch::return_slot);
   if (!write_memory(stack_end - used.size(), used) ||
       !arch::write_general(tid_, arch::for_function(before_.general, function, stack_end, arguments, gate_))) {
-    return Error{"its memory can not be written", ""};
+    return Error{"its memory cannot be written", ""};
   }
   return follow_call(stack_end);
 }
@@ -303,7 +303,7 @@ Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
   }
   if (std::exchange(may_leave_, false) && !gone_ && !replaced_) {
     leave_wait(lock);
-    return Error{"its loader is busy: another thread of it opens libraries all the time", "try again later"};
+    return Error{"its loader is busy: another of its threads keeps opening libraries", "try again later"};
   }
   return lost("a call", status);
 }

@@ -59,11 +59,12 @@ Status TracedIdentity::check(pid_t thread) const {
     return Error{process + " has ended", ""};
   }
   if (now.program_device != facts_.program_device || now.program_inode != facts_.program_inode) {
-    return Error{process + " runs another program now than when it was chosen", "give its pid again if it is meant"};
+    return Error{process + " has executed another program since it was selected",
+                 "to record it anyway, give its pid again"};
   }
   if (now.ids != facts_.ids) {
-    return Error{process + " has another user or group now than when it was chosen",
-                 "give its pid again if it is meant"};
+    return Error{process + " has changed its user or group since it was selected",
+                 "to record it anyway, give its pid again"};
   }
   return {};
 }

@@ -205,7 +205,8 @@ Result<Loaded> load_best(BpfWalk walk) {
     log::debug("sleepable BPF stack walk: " + object.error().message);
     object = load_bpf_object(walk, false);
     if (object) {
-      return Loaded{std::move(*object), walk, "stacks that are paged out are cut: sleepable uprobes need Linux 6.0"};
+      return Loaded{std::move(*object), walk,
+                    "stacks are truncated where their memory is paged out: sleepable uprobes need Linux 6.0"};
     }
     note = "native frames by frame pointers only, no Python frames: this kernel refuses the walk by unwind tables (" +
            object.error().message + ")";

@@ -298,8 +298,7 @@ void BpfTables::upload_missing(const Process& process) {
       missing.push_back(std::move(table));
     } else if (!std::exchange(told_full_, true)) {
       log::warn(
-          "unwind tables take all the kernel memory that they may: frames of further files are followed by frame "
-          "pointers");
+          "unwind tables have reached their kernel memory limit: frames in more files are walked by frame pointers");
     }
   }
   auto free = std::find_if(pools_.begin(), pools_.end(), [](const Pool& pool) { return pool.tables.empty(); });

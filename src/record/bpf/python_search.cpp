@@ -137,12 +137,12 @@ std::optional<FoundPython> ask_interpreter(const symbolize::ProcessMaps& maps, c
   const bool readable = maps.read_memory(python.address(Interpreter::runtime), runtime.data(), runtime.size());
   const char* refused = readable ? layout_of_python(version, runtime.data(), &layout) : "it cannot be read";
   if (refused == nullptr && !python.is_code_type(python.address(Interpreter::code_type), layout.wire)) {
-    refused = "a build with other structures";
+    refused = "its structures do not match its version";
   }
   FoundPython found{layout.wire, {}};
   if (refused == nullptr) {
     found.threads = python_threads_of(python, layout);
-    refused = found.threads.interpreter == 0 ? "its threads are not found" : nullptr;
+    refused = found.threads.interpreter == 0 ? "its threads were not found" : nullptr;
   }
   if (refused != nullptr) {
     log::debug("no Python frames of process " + std::to_string(maps.pid()) + ": " + refused);

@@ -25,8 +25,8 @@ constexpr uint64_t kBrokenHandshakeNs = 200'000'000;
 
 constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two checks of a process's rights
 constexpr const char* kRightsHint =
-    "a program with more rights than its user's (set-user-id, file capabilities), or that hides from its user, is not "
-    "recorded for another one";
+    "gpuprof does not record another user's program that has more rights than its user (set-user-id, file "
+    "capabilities) or is not dumpable";
 // Estimate: a byte from the wire takes up to 8 bytes here. A one-word stack is stored in several tables.
 constexpr size_t kGrowth = 8;
 constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
@@ -150,7 +150,7 @@ std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
   std::string why = guard ? "" : guard.error().message;
   std::string hint = guard ? "" : guard.error().hint;
   if (guard && guard->state() == ProcessGuard::State::changed) {
-    why = "it has, or hides, other rights than when it connected";
+    why = "its rights have changed since it connected, or it is not dumpable";
     hint = kRightsHint;
   }
   if (why.empty()) {
@@ -168,8 +168,9 @@ bool Channel::has_room(uint32_t pid) {
     return true;
   }
   ++refused_;
-  const std::string why = many ? std::to_string(kMaxSources) + " others are" : "gpuprof came to its memory limit";
-  no_room_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record a part of the processes");
+  const std::string why = many ? std::to_string(kMaxSources) + " other processes are being recorded"
+                               : "gpuprof has reached its memory limit";
+  no_room_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record fewer processes");
   return false;
 }
 
@@ -223,7 +224,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
 void Channel::welcome(Source& source) {
   const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES};
   if (!send_packet(source.connection.get(), std::as_bytes(std::span(&welcome, 1)), source.file.get(), MSG_DONTWAIT)) {
-    log::debug("a target went away during the handshake");
+    log::debug("a target closed its connection during the handshake");
     source.gave_up_ns = monotonic_ns();
   }
   source.connection.reset();
@@ -286,7 +287,7 @@ void Channel::look_at_rights(Source& source, uint64_t now_ns) {
   source.connection.reset();
   store(source.segment->control, uint32_t{0});
   ++refused_;
-  rights_changed_.warn("process " + std::to_string(source.pid) + " is not recorded any more: its rights have changed",
+  rights_changed_.warn("process " + std::to_string(source.pid) + " is no longer recorded: its rights have changed",
                        kRightsHint);
 }
 
@@ -438,8 +439,9 @@ void Channel::count_if_unheard(const Source& source) {
       !source.changed_rights) {
     ++refused_;
     unheard_.warn(
-        "process " + std::to_string(source.pid) + " is not recorded: it did not take the memory for its records",
-        "it has too few descriptors (ulimit -n), or it waited in vain: an overloaded machine, a stopped gpuprof");
+        "process " + std::to_string(source.pid) + " is not recorded: it did not map the memory for its records",
+        "it has too few descriptors (ulimit -n), or gpuprof answered too late: an overloaded machine, a stopped "
+        "gpuprof");
   }
 }
 

@@ -118,7 +118,7 @@ void CodeObjects::take() {
   std::erase_if(transfers_, [&](Transfer& transfer) {
     const Progress progress = advance(transfer, turn_bytes);
     if (progress == Progress::refused) {
-      log::debug("code of a module was not handed over as it should be");
+      log::debug("the transfer of a module's code failed");
       refuse(transfer.owner);
       give_back(transfer);
     }

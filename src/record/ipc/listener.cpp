@@ -184,7 +184,7 @@ void Listener::forget(Silent& silent) {
   silent.connection.reset();  // frees a descriptor, which is_ours() needs
   if (is_ours(silent)) {
     ++forgotten_;
-    held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it was held up when it called gpuprof",
+    held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it connected, but sent no hello in time",
                   "the machine is overloaded, or the process was stopped");
   }
 }
@@ -227,7 +227,7 @@ bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
   }
   Hello hello = parse_hello(said, token_);
   if (hello.fault != HelloFault::none) {
-    log::debug("refused a connection without our handshake");
+    log::debug("refused a connection with an invalid handshake");
     return true;
   }
   callers.push_back({silent.pid, std::move(hello), std::move(silent.connection)});

@@ -58,7 +58,7 @@ bool Command::is_survived(Channel& channel) {
   }
   linger_until_ns_ = now + kLastLingerNs;
   if (!std::exchange(said_waiting_, true)) {
-    log::info("the command has ended; waiting for processes of it that use a GPU (Ctrl-C ends the recording)");
+    log::info("the command has ended; waiting for its other processes that use a GPU (Ctrl-C ends the recording)");
   }
   return true;
 }
@@ -74,7 +74,7 @@ void Command::pass_on_stop(const Signals::Event& event) {
   if (stops_ == 1 && (!event.from_terminal || target_->has_own_session())) {
     target_->send(event.signal);
   } else if (stops_ == 2) {
-    log::info("asking the target to end (SIGTERM); once more kills it");
+    log::info("asking the target to end (SIGTERM); the next signal kills it");
     target_->send(SIGTERM);
   } else if (stops_ > 2) {
     target_->send(SIGKILL);

@@ -77,7 +77,7 @@ std::vector<Error> check_environment(std::span<const std::string> environment,
     if (found == ours.end()) {
       if (const std::string_view meant = meant_by(name, ours); !meant.empty()) {
         remarks.push_back(
-            {"the environment variable " + std::string(name) + " is none of gpuprof's, and changes nothing",
+            {"the environment variable " + std::string(name) + " is not a gpuprof variable and is ignored",
              "did you mean " + std::string(meant) + "?"});
       }
     } else if (found->check != nullptr && std::any_of(backends.begin(), backends.end(),

@@ -110,7 +110,7 @@ Error exec_error(std::span<const std::string> command, int error) {
   if (error == ENOENT || error == ENOTDIR) {
     const bool has_path = program.find('/') != std::string::npos;
     const bool there = has_path && ::access(program.c_str(), F_OK) == 0;
-    return {what + (there ? "what it is run by was not found" : "not found"),
+    return {what + (there ? "its interpreter or loader was not found" : "not found"),
             has_path ? hint_for_missing(program) : hint_for_unknown(command), kExitNotFound};
   }
   return {what + std::strerror(error),

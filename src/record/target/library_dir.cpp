@@ -121,7 +121,7 @@ Result<LibraryDir> LibraryDir::make() {
                                        std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
     auto parent = open_safe_folder(candidate, is_root);
     if (!parent) {
-      log::info("no libraries are put into " + candidate + ": " + parent.error().message);
+      log::info("cannot unpack the injection libraries into " + candidate + ": " + parent.error().message);
       continue;
     }
     if (!allows_code(parent->fd.get())) {
@@ -137,8 +137,7 @@ Result<LibraryDir> LibraryDir::make() {
   }
   return Error{
       "no directory for the injection libraries: /tmp, /var/tmp and /dev/shm are not writable, mounted noexec, or can "
-      "be "
-      "changed by other users",
+      "be changed by other users",
       "set TMPDIR to a directory that only you and root can change, on a file system without noexec"};
 }
 

@@ -32,7 +32,7 @@ Status check(const std::string& component, const struct stat& info, uid_t ruler,
     return unsafe(component, "can be written to by other users");
   }
   if (for_everybody && (info.st_mode & S_IXOTH) == 0) {
-    return unsafe(component, "cannot be passed by other users");
+    return unsafe(component, "cannot be entered by other users");
   }
   return {};
 }

@@ -106,7 +106,7 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
   if (!pidfd) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
-    return Error{std::string("pidfd_open: ") + std::strerror(errno), "gpuprof needs Linux 5.8 or later"};
+    return Error{std::string("cannot open a pidfd: ") + std::strerror(errno), "gpuprof needs Linux 5.8 or later"};
   }
   return Target(pid, std::move(pidfd), user.has_value());
 }

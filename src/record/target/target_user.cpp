@@ -57,7 +57,7 @@ Result<std::optional<TargetUser>> find_user(const std::string& name) {
   passwd entry{};
   passwd* found = nullptr;
   if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
-    return Error{"--user: there is no user '" + name + "'", "use a name of /etc/passwd, e.g. --user $SUDO_USER",
+    return Error{"--user: unknown user '" + name + "'", "use a name from /etc/passwd, e.g. --user $SUDO_USER",
                  kExitUsage};
   }
   const std::string shell = entry.pw_shell == nullptr || *entry.pw_shell == 0 ? "/bin/sh" : entry.pw_shell;
@@ -94,13 +94,13 @@ const char* become_user(const TargetUser& user) {
     return "leave the terminal";
   }
   if (!close_on_exec_from(STDERR_FILENO + 1)) {
-    return "leave the descriptors of gpuprof";
+    return "close gpuprof's descriptors";
   }
   if (::initgroups(user.name.c_str(), user.gid) != 0 || ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0) {
     return "become the user given by --user";
   }
   if (!leave_keyring()) {
-    return "get a keyring of its own";
+    return "join a new session keyring";
   }
   return nullptr;
 }
