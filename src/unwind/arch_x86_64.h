@@ -20,7 +20,7 @@ struct X86_64 {
   static constexpr uint64_t kReturnAddress = 16;   // rip: not a real register, but the column of the return address
   static constexpr bool kHasLinkRegister = false;  // see ReturnAddress
 
-  // A rule has no field for the return address. It is always where the call pushed it.
+  // A rule has no field for the return address, which must be where the call pushed it.
   using Rule = uint64_t;
   static constexpr Rule pack(const FrameRule& frame) {
     constexpr ReturnAddress kPushed{ReturnAddress::Kind::at_cfa, GPUPROF_RETURN_ADDRESS_OFFSET};

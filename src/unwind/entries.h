@@ -97,7 +97,7 @@ bool parse_cie(Cursor in, Section section, Cie* cie) {
   }
   Cursor names(name, name + length, 0);
   if (version == 4 && (in.number<uint8_t>() != sizeof(uint64_t) || in.number<uint8_t>() != 0)) {
-    return false;  // size of addresses, of segment selectors
+    return false;  // addresses must have 8 bytes, segment selectors none
   }
   if (length == 2 && name[0] == 'e' && name[1] == 'h') {
     in.skip(sizeof(uint64_t));

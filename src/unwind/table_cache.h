@@ -22,8 +22,8 @@ class TableCache {
   TableCache(const TableCache&) = delete;
   TableCache& operator=(const TableCache&) = delete;
 
-  // Returns $GPUPROF_UNWIND_CACHE (empty: no files), or gpuprof/unwind in $XDG_CACHE_HOME or ~/.cache. If these belong
-  // to another user, root gets /var/cache/gpuprof/unwind, and other users get no files.
+  // Returns $GPUPROF_UNWIND_CACHE (empty: no files), or gpuprof/unwind in $XDG_CACHE_HOME or ~/.cache. If these are
+  // unset or belong to another user, root gets /var/cache/gpuprof/unwind, and other users get no files.
   static std::string default_directory();
 
   // Returns null if the file is not an ELF file or has no table. Reads or builds the table in the calling thread, which

@@ -9,7 +9,7 @@ namespace gpuprof::record::arch {
 
 namespace {
 
-constexpr size_t kMaxExtended = 64U << 10;  // AMX tiles make it 11 KB
+constexpr size_t kMaxExtended = 64U << 10;  // the XSAVE area takes 11 KB with AMX
 constexpr uint64_t kDirectionFlag = 0x400;
 
 void* address_of(uintptr_t value) {

@@ -40,7 +40,7 @@ class BpfProcesses final : public ProcessListener {
   BpfTables tables_;
   bpf_program* loader_;
   bool finds_python_;
-  std::unordered_map<uint32_t, Loader> loaders_;  // by pid
+  std::unordered_map<uint32_t, Loader> loaders_;  // key: pid
   std::mutex mutex_;                              // protects to_read_again_
   std::vector<uint32_t> to_read_again_;           // pids
 };

@@ -265,7 +265,7 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
   segment.exact_share =
       static_cast<uint32_t>((options.max_overhead > 0 ? options.max_overhead : kExactPercent) * kWholeShare / 100);
   std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
-              std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeros: terminated
+              std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeroed, so the text ends with NUL
   store(segment.control,
         (options.enabled ? GPUPROF_CONTROL_ENABLED : 0u) |
             (options.launch_records || options.stacks ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u) |

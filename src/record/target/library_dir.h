@@ -29,7 +29,7 @@ class LibraryDir {
   LibraryDir(SafeFolder parent, std::string name, UniqueFd fd)
       : parent_(std::move(parent)), name_(std::move(name)), fd_(std::move(fd)), path_(parent_.path + "/" + name_) {}
   SafeFolder parent_;
-  std::string name_;  // in the parent
+  std::string name_;  // name in the parent
   UniqueFd fd_;       // holds the lock; closed after a move, then nothing is removed
   std::string path_;
 };
