@@ -51,7 +51,7 @@ class Function {
   }
 
  private:
-  // Adds the nearest instruction that produces what the sampled one waits for.
+  // Adds the nearest instruction that produces what the sampled one waits for: a certain one, or the only candidate.
   void add_cause(const symbolize::SassSlice& slice, const SampledPlace& place, profile::GpuInstruction& made) {
     const auto waits = slice.waits_for(place.offset, correlator_.names().text(place.reason));
     if (waits.producers.empty()) {
