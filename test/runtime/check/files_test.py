@@ -277,7 +277,7 @@ class CheckFiles(rig.RuntimeTest):
     def test_a_budget_where_work_has_no_stack(self):
         work = {(("main", "solve"), "known"): (10, 1_330_000), ((), "orphan"): (10, 820_000_000)}
         runs = self.side("run", runs=2, work=work, noise=0)
-        self.inconclusive("--function", "solve", "--max", "2ms", *runs, saying="run-1.txt: 820.* no whole CPU stack")
+        self.inconclusive("--function", "solve", "--max", "2ms", *runs, saying="run-1.txt: 820.* no complete CPU stack")
         out, _ = self.check("--function", "solve", "--max", "2ms", "--json", "-", *runs, expect=INCONCLUSIVE)
         self.assertEqual([run["whole"] for run in json.loads(out)["runs"]], [False, False])
         self.check("--function", "solve", "--max", "821330us", *runs, expect=PASS)

@@ -85,7 +85,7 @@ class Sources(rig.RuntimeTest):
         self.assert_rounds(self.profile_path, 1)
         self.assertIn(f"{sum(SAMPLES.values())} samples", stderr)
         self.assertIn(f"samples_dropped {DROPPED}", stderr)
-        self.assertIn(f"{NO_LAUNCH} (22.22%) samples of no known launch", stderr)
+        self.assertIn(f"{NO_LAUNCH} (22.22%) samples without a known launch", stderr)
         # Two sources have loaded the same code.
         self.assertEqual(len(profile.of("GPU_MODULE")), 1)
         self.assertEqual(len(profile.of("GPU_PLACE")), 2)
