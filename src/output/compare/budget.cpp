@@ -1,4 +1,4 @@
-// What `check --max` prints of a budget.
+// Prints the result of a budget (`check --max`).
 #include "output/compare/budget.h"
 
 #include <fmt/format.h>
