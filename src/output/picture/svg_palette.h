@@ -1,4 +1,5 @@
-// Colours of a flame graph: one hue a frame class, a shade chosen by the frame's name, for light and dark screens.
+// Chooses the colours of a flame graph for light and dark screens: a hue per frame class, a shade by the frame's
+// name.
 #pragma once
 
 #include <array>
@@ -31,15 +32,15 @@ char class_letter(analyze::FrameClass cls);
 
 size_t shade_of(std::string_view name);  // 0 .. kShades - 1, the same on every machine
 Rgb fill_colour(analyze::FrameClass cls, size_t shade, bool dark);
-Rgb label_colour(bool dark);  // of text on any fill
+Rgb label_colour(bool dark);  // for text on any fill
 
-// Of a differential picture: "r3" slower, "b3" faster, "e0" as before, and the steps of their shades: changes from so
-// much on, as a part of the larger one of the two.
+// Styles of a differential picture: "r3" slower, "b3" faster, "e0" unchanged; the digit is the step. A step begins at
+// a change of this size, as a fraction of the larger of both values.
 constexpr std::array<double, kShades> kChangeSteps{0.02, 0.05, 0.1, 0.2, 0.5, 0.9};
 std::string change_style(uint64_t before, uint64_t after);
-std::string change_css();  // their rules
+std::string change_css();  // the rules of these styles
 
-// CSS: `.n3 rect{fill:#...}` for every class letter and shade, with the dark ones under prefers-color-scheme.
+// Returns CSS: `.n3 rect{fill:#...}` for every class letter and shade, and dark variants under prefers-color-scheme.
 std::string palette_css();
 
 }  // namespace gpuprof::output
