@@ -1,5 +1,5 @@
-// gpuprof runs itself by this name, where what is read is hostile (symbolize/gpu/xe_disassembler.h): no command for
-// people.
+// gpuprof runs itself with this internal command to read hostile GPU code in a separate process
+// (symbolize/gpu/xe_disassembler.h).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -145,8 +145,8 @@ class CheckFiles(rig.RuntimeTest):
                                   (("--thresholds", "-", old, "--", "-"), "standard input is named more than once"),
                                   (("--baseline", "kept", "--save", "-"), "--save cannot keep standard input"),
                                   (("--commit", "a", old, "--", old), "--commit is for runs"),
-                                  (("--old-commit", "a", old, "--", old), "--old-commit is that"),
-                                  (("--runs", "3", "--record=--commit=x", "--", "a", "---", "b"), "commit of its own"),
+                                  (("--old-commit", "a", old, "--", old), "--old-commit applies"),
+                                  (("--runs", "3", "--record=--commit=x", "--", "a", "---", "b"), "both sides the same commit"),
                                   (("--thresholds", "/nonexistent", old, "--", old), "/nonexistent")):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, saying=saying)
