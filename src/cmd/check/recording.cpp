@@ -69,7 +69,7 @@ Result<UniqueFd> open_log(const std::string& file) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (const std::string& word : words) {
-    arguments.push_back(const_cast<char*>(word.c_str()));  // execv() does not change them
+    arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): exec's
   }
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());

@@ -109,8 +109,7 @@ Result<profile::Reader> Input::open() {
   }
   Error error = std::move(reader).error();
   if (source == "-") {
-    error.hint +=
-        "; to read a file, name it: -i " + std::string(kDefaultFile);  // a script's stdin is often an empty pipe
+    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // a script's stdin is often empty
   } else if (::access(kDefaultFile, F_OK) != 0) {
     error.hint = ::access("gpuprof.0.txt", F_OK) == 0
                      ? "merge the profiles of the ranks: gpuprof merge gpuprof.*.txt -o gpuprof.txt"

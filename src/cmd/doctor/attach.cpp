@@ -9,8 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr std::string_view kFirstPidNamespace =
-    "pid:[4026531836]";  // the inode of the initial namespace, a constant of the kernel
+constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // a number fixed in the kernel
 
 std::string link(const std::string& path) {
   std::error_code error;

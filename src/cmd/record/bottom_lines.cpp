@@ -38,8 +38,7 @@ Screen screen_of_stderr(bool in_front) {
       ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) {
     return {};
   }
-  const pid_t front =
-      ::tcgetpgrp(STDERR_FILENO);  // -1: the terminal belongs to another session, in which no other job prints
+  const pid_t front = ::tcgetpgrp(STDERR_FILENO);  // -1: a terminal of another session, without other jobs
   if (in_front && front > 0 && front != ::getpgrp()) {
     return {};
   }

@@ -245,9 +245,8 @@ class Writer {
   Insert works_;
   Insert measured_;
   Insert samples_;
-  std::unordered_map<uint32_t, uint64_t> work_ids_;  // by WORK
-  std::unordered_map<uint64_t, uint64_t>
-      stack_ids_;  // by (whether it is a stack of the operating system's kernel, STACK)
+  std::unordered_map<uint32_t, uint64_t> work_ids_;   // by WORK
+  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // by (kernel or not, STACK)
 };
 
 }  // namespace
