@@ -141,8 +141,7 @@ class Diff : public Command {
     return sides;
   }
 
-  // Opens all profiles first, to report wrong names and unwritable outputs at once. Then reads as many profiles in
-  // parallel as there are cores.
+  // Opens all profiles first, to report wrong names and unwritable outputs at once. Reads as many at a time as cores.
   [[nodiscard]] Result<std::vector<Run>> read_all(const Sides& sides) const {
     std::vector<profile::Reader> readers;
     std::vector<FileId> opened;

@@ -1,5 +1,4 @@
-// gpuprof runs itself with this internal command to read hostile GPU code in a separate process
-// (symbolize/gpu/xe_disassembler.h).
+// An internal command: gpuprof runs itself to read hostile GPU code (symbolize/gpu/xe_disassembler.h).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -83,7 +83,6 @@ class Printer {
   Printer& optional_string(std::string_view name, p::StringId id) { return index(id) == 0 ? *this : string(name, id); }
   Printer& optional_number(std::string_view name, uint64_t value) { return value == 0 ? *this : number(name, value); }
 
-  // Prints the work's id and all its fields.
   Printer& work(p::WorkId id) {
     number("work", index(id));
     const p::Work* work = tables_.work(id);

@@ -91,8 +91,7 @@ class Ranks : public Command {
     return !verdict.inconclusive.empty() ? kExitInconclusive : verdict.laggards.empty() ? 0 : kExitLag;
   }
 
-  // Checks that the profile has what a comparison of ranks needs. Else the hint names the option of `record` that
-  // adds it.
+  // Checks that the profile has what a comparison of ranks needs. The hint names the option of `record` that adds it.
   [[nodiscard]] Status check(const analyze::Job& job) const {
     if (job.ranks().empty() && job.without_rank() > 0) {
       return Error{"the profile names no " + by_ +

@@ -80,7 +80,6 @@ class Report : public Command {
   }
 
  private:
-  // Sets the options from the texts of the command line.
   Status choose() {
     RETURN_IF_ERROR(window_.check());
     RETURN_IF_ERROR(stacks_.apply(options_.stacks));

@@ -1,8 +1,8 @@
 // Writes a recorded timeline as a Chrome trace (JSON), which Perfetto and chrome://tracing open.
 //
-// Each process has one track per thread for API calls, waits and allocations, and one per thread for NVTX ranges.
-// Each device is a process of its own. It has one track per stream, more where the work of a stream overlaps, and a
-// counter of work items that were launched and have not ended. An arrow leads from each call to its work.
+// Each process has one track per thread for API calls, waits and allocations, and one per thread for NVTX ranges. Each
+// device is a process with one track per stream (more if its work overlaps) and a counter of launched, unfinished work.
+// An arrow leads from each call to its work.
 #pragma once
 
 #include <memory>

@@ -54,9 +54,9 @@ class Labels {
     }
   }
 
-  // The rank of a frame in the bytewise order of the output: line "a" comes before "a b", and "a b" before "a;b". A
-  // frame that ends its line sorts by its text. A frame with frames below it (`deeper`) sorts by its text and ';'.
-  // Frames with equal text have equal ranks, even if their classes differ.
+  // The rank of a frame in the bytewise order of the output: "a" before "a b" before "a;b". A frame with frames below
+  // it (`deeper`) sorts by its text and ';', others by their text. Equal texts have equal ranks, even in different
+  // classes.
   [[nodiscard]] uint32_t rank(LabelId label, bool deeper) const { return ranks_[2 * index(label) + (deeper ? 1 : 0)]; }
 
   [[nodiscard]] size_t size(LabelId label) const { return texts_[index(label)].size(); }
@@ -113,7 +113,6 @@ class Labels {
 };
 
 // The frames of the current line, outermost first. Short prefixes are cached as text, because many lines share them.
-// The remaining frames are formatted while the line is written.
 class Path {
  public:
   explicit Path(const Labels& labels) : labels_(labels) {}
@@ -188,8 +187,8 @@ class Folder {
   }
 
  private:
-  // A frame of a tree node that is still to be visited. If `deeper`, the frames below it are visited; otherwise its
-  // own line is written. Steps with the same depth and rank have the same text, and share their lines.
+  // A frame of a tree node to visit: if `deeper` for the frames below it, else for its own line. Steps with the same
+  // depth and rank have the same text, and share their lines.
   struct Step {
     NodeId node = FlameTree::kRoot;
     uint32_t frame = 0;  // index within the node's frames
@@ -219,8 +218,8 @@ class Folder {
     }
   }
 
-  // Pushes the remaining frames of the node and writes its line. Only valid if no other step has the same text: then
-  // only the node's last frame can have a line.
+  // Pushes the node's remaining frames and writes its line. Requires that no other step has the same text: then only
+  // the last frame can have a line.
   void go_to_end(Step& step) {
     const std::span<const LabelId> all = frames(step);
     if (step.frame + 1 == all.size()) {

@@ -1,5 +1,4 @@
-// Writes folded stacks: one line per stack with its frames outermost first, separated by ';', then a space and an
-// integer. Lines are sorted bytewise.
+// Writes folded stacks: frames outermost first, separated by ';', then a space and an integer. Sorted bytewise.
 #pragma once
 
 #include <string>
@@ -11,9 +10,8 @@
 
 namespace gpuprof::output {
 
-// Rounds times in us so that the sum of the lines is the total, rounded down: each line carries its remainder to the
-// next. Leaves out stacks whose number becomes 0. Memory grows with the tree and not with the lines, which can exceed
-// any memory. Stops writing if the stream fails.
+// Each line carries its remainder of a us to the next line, so that the lines add up to the total, rounded down. Leaves
+// out stacks whose number becomes 0. Memory grows with the tree, not with the lines. Stops if the stream fails.
 void write_folded(const analyze::FlameTree& tree, const WeightChoice& weight, TextStream& out);
 
 // Returns a frame's name as it appears in a line: ':' instead of ';', a space instead of each control character.

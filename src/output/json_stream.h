@@ -1,6 +1,5 @@
-// Writes JSON piece by piece. nlohmann's library formats strings and small values. Large values (the events of a
-// trace, the lines of a report, the frames of a path) go into the stream member by member, so that they are never
-// complete in memory.
+// Writes JSON piece by piece. nlohmann's library formats strings and small values. Large values (events of a trace,
+// lines of a report, frames of a path) go into the stream member by member, to bound memory.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +20,7 @@ using Json = nlohmann::ordered_json;  // keeps the order of insertion
 // Never throws: replaces bytes that are not UTF-8 by U+FFFD. By default the text is a single line.
 std::string json_text(const Json& value, int indent = -1);
 
-// Quotes any text as a JSON string. Bytes that are not UTF-8, and characters that deceive a terminal, become \xHH as
-// in all outputs.
+// Quotes any text. Bytes that are not UTF-8, and characters that deceive a terminal, become \xHH as in all outputs.
 std::string json_string(std::string_view text);
 
 // Writes the members of an object, with commas between them. The destructor closes the object.
@@ -33,8 +31,7 @@ class JsonObject {
   JsonObject& operator=(const JsonObject&) = delete;
   ~JsonObject() { out_ += '}'; }
 
-  // key() and foreign_key() return the stream, to which the caller appends the value. The names of key() and the
-  // values of word() are not escaped.
+  // key() and foreign_key() return the stream, to which the caller appends the value. key() and word() do not escape.
   std::string& key(std::string_view name);
   std::string& foreign_key(std::string_view name);
   void number(std::string_view name, uint64_t value) { append_number(value, key(name)); }

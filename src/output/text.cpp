@@ -73,8 +73,7 @@ std::string frame_text(std::string_view frame) {
   return cut_middle(shown_name(shown_ends(analyze::without_parameters(frame))), kMaxFrameWidth);
 }
 
-// Formats the frames of one stack, innermost first. Only frames that fit are converted to text, as a path may be
-// long.
+// Formats the frames of one stack, innermost first. Converts only frames that fit, as a path may be long.
 std::string one_path_text(std::string begin, std::span<const std::string_view> path, size_t width) {
   std::string text = std::move(begin);
   const std::vector<std::string_view> frames = telling_frames(path);

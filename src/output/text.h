@@ -16,8 +16,7 @@ std::string part_shown(size_t shown, size_t found);
 
 void append_right(const std::string& text, size_t width, std::string& out);
 
-// Returns the first kMostShownBytes of a name, with an ellipsis if it was cut. For JSON, in which a name may be
-// repeated a million times.
+// Returns the first kMostShownBytes of a name, with an ellipsis if cut: JSON may repeat a name a million times.
 inline constexpr size_t kMostShownBytes = size_t{64} << 10U;
 std::string shown_text(std::string_view name);
 
@@ -28,9 +27,8 @@ std::string shown_ends(std::string_view name);
 std::string shown_kernel(std::string_view name, size_t width);
 
 // Appends " <- callee <- ... <- caller" to `begin`, in at most `width` characters but with at least one frame. Omits
-// frames that identify nothing: without a name, or part of each thread's start. If the rest is too long, omits frames
-// in the middle, because the ends show the API call and the user's own code. For a graph node, a second line shows
-// the launch of the graph.
+// frames that identify nothing (no name, or a thread's start). Then omits frames in the middle: the ends show the API
+// call and the user's own code. For a graph node, a second line shows the launch of the graph.
 std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width);
 
 }  // namespace gpuprof::output

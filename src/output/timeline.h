@@ -1,5 +1,5 @@
-// Base class of the timeline formats. It derives the slices and their facts from the records, the queue depth of each
-// device, and which call launched which work. timeline_tracks.h assigns lanes and tracks.
+// Base class of the timeline formats. From the records, it derives slices and their facts, the queue depth of each
+// device, and which call launched which work.
 #pragma once
 
 #include <array>
@@ -21,7 +21,6 @@ namespace gpuprof::output {
 
 class Timeline {
  public:
-  // Writes a piece of the output.
   using Sink = std::function<Status(std::string_view)>;
 
   // `tables` must outlive the timeline, and must have the definitions of each record before the record is added.

@@ -16,14 +16,13 @@
 
 namespace gpuprof::output {
 
-// A row of slices that must not overlap. A lane remembers its last kRemembered intervals. It rejects slices that
-// begin before the intervals that it has forgotten.
+// A row of slices that must not overlap. Remembers its last kRemembered intervals, and rejects slices that begin before
+// them once it has forgotten one.
 class Lane {
  public:
   // Adds [start, end) and returns true unless it overlaps an interval of the lane.
   bool take(uint64_t start_ns, uint64_t end_ns);
 
-  // Returns whether one of the remembered intervals begins at that time.
   [[nodiscard]] bool begins_at(uint64_t ns) const { return taken_.count(ns) != 0; }
 
  private:
@@ -32,8 +31,7 @@ class Lane {
   uint64_t floor_ns_ = 0;
 };
 
-// Returns the index of the first lane that takes a slice, adding lanes as needed. Returns nullopt if all kMostLanes
-// are full.
+// Returns the first lane that takes a slice, adding lanes as needed; nullopt if all kMostLanes are full.
 template <typename L, typename Take>
 std::optional<size_t> free_lane(std::vector<L>& lanes, Take take) {
   constexpr size_t kMostLanes = 256;
@@ -51,8 +49,8 @@ std::optional<size_t> free_lane(std::vector<L>& lanes, Take take) {
 // Returns "stream 7" for lane 0, "stream 7 (2)" for lane 1.
 std::string lane_name(const std::string& name, size_t lane);
 
-// Counts the work items that are on a device at each time, in bounded memory. Changes are summed in bins, whose width
-// doubles whenever the trace outgrows them.
+// Counts the work items on a device over time, in bounded memory: changes are summed in bins, whose width doubles
+// whenever the trace outgrows them.
 class DepthCounter {
  public:
   explicit DepthCounter(uint64_t origin_ns) : origin_ns_(origin_ns), changes_(kBins) {}
@@ -85,8 +83,7 @@ struct Track {
   uint64_t tid = 0;
 };
 
-// Assigns unique numbers to processes and devices. The pid alone is not unique: it repeats after an exec and between
-// hosts.
+// Assigns unique numbers to processes and devices: pids repeat after an exec and between hosts.
 class TrackNumbers {
  public:
   uint64_t process(profile::ProcessId id, uint32_t pid);
@@ -107,8 +104,8 @@ std::string process_name(const profile::Tables& tables, profile::ProcessId id);
 // Returns thread names by (process, tid). They are complete only after all records have been read.
 std::map<std::pair<uint32_t, uint32_t>, std::string_view> thread_names(const profile::Tables& tables);
 
-// Remembers recent calls or work items that an arrow may join. It is a hash table in which new entries overwrite old
-// ones, so that memory does not grow with the trace.
+// Remembers recent calls or work items that an arrow may join, in a hash table in which new entries overwrite old ones
+// to bound memory.
 template <typename Value>
 class RecentTable {
  public:

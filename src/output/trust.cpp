@@ -25,8 +25,7 @@ bool is_clean(const ProfileInfo& info) {
   return info.complete && !lost && info.unsampled == 0 && info.estimated == 0;
 }
 
-// Appends "950 matched GPU work (95.00%)" to the line, after a comma if it is not the first part. Appends nothing for
-// 0.
+// Appends ", 950 matched GPU work (95.00%)" to the line (the first part without a comma); nothing for 0.
 void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line) {
   if (part > 0) {
     line.append(line.ends_with(':') ? " " : ", ").append(count_text(part)).append(" ").append(words);
@@ -87,8 +86,7 @@ std::string coverage_line(const profile::WorkCoverage& covered) {
   return covered.lost == 0 ? line : line + ", of which " + count_text(covered.lost) + " were lost";
 }
 
-// Returns the range of a number in all META lines with that key: "45", or "45 to 52" in a merged profile. Returns ""
-// if the key is missing.
+// Returns the range of a number in all META lines with that key: "45", or "45 to 52" if merged; "" if missing.
 std::string range_of(const ProfileInfo& info, const std::string& key) {
   uint64_t least = UINT64_MAX;
   uint64_t most = 0;

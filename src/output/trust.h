@@ -17,12 +17,11 @@ std::vector<std::string> stack_lines(const analyze::ProfileInfo& info);
 // Returns "7 of 1,000 launches (0.70%) have a truncated stack", or "" if no stack is truncated.
 std::string truncated_text(const analyze::ProfileInfo& info);
 
-// Returns "2.91% of the samples were dropped, too many to say what kernels waited for", or "" if few samples were
-// dropped.
+// Returns "2.91% of the samples were dropped, too many to say what kernels waited for", or "" if few were dropped.
 std::string dropped_samples_text(const analyze::ProfileInfo& info);
 
-// Returns "no line information in 12.00% of the samples: compile with -lineinfo". `in_zebins`: how many of the
-// samples without lines are in code of Intel's compiler, which has other options.
+// Returns "no line information in 12.00% of the samples: compile with -lineinfo". `in_zebins`: samples without lines in
+// code of Intel's compiler, which has other options.
 std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_t in_zebins);
 
 }  // namespace gpuprof::output

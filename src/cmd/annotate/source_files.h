@@ -18,9 +18,8 @@
 
 namespace gpuprof::cmd {
 
-// Returns how to open the source files that the profile `inputs` names. If gpuprof is root and another user owns the
-// profile, it uses that user's rights, so that it shows only what the owner may read. A profile of root that others
-// can write counts as owned by nobody.
+// Returns how to open the source files that the profile `inputs` names. If gpuprof is root, it opens them as the
+// profile's owner, so that it shows only what the owner may read. If others can write a profile of root, as nobody.
 symbolize::FileAccess access_of(std::span<const FileId> inputs);
 
 class SourceFiles {

@@ -56,16 +56,14 @@ std::string machine_name(const compare::RunFacts& facts) {
   return folded_name(text + facts.driver);
 }
 
-// Most commits are used as folder names unchanged. Names of other commits contain '_' or are longer, so they cannot
-// collide.
+// Commits with valid names keep them. The names of other commits contain '_' or are longer, so they cannot collide.
 std::string commit_name(const std::string& commit) {
   const bool is_name = commit.size() <= kMostNameBytes && !commit.starts_with(".") &&
                        std::all_of(commit.begin(), commit.end(), is_plain);
   return commit.empty() ? kNoCommit : is_name ? commit : folded_name(commit);
 }
 
-// Returns the time without a hyphen; texts sort like times. Nanoseconds keep names unique when jobs end in one
-// second.
+// Returns the time without a hyphen; texts sort like times. Nanoseconds are unique even if jobs end in one second.
 std::string utc_now() {
   const uint64_t now = clock_ns(CLOCK_REALTIME);
   std::array<char, 16> digits{};
@@ -73,7 +71,6 @@ std::string utc_now() {
   return utc_text(static_cast<time_t>(now / kSecond), "%Y%m%dT%H%M%S") + digits.data();
 }
 
-// Returns the sorted entries; none if the folder cannot be read.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;

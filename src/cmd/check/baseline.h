@@ -22,15 +22,13 @@ class Baseline {
  public:
   explicit Baseline(std::string folder) : folder_(std::move(folder)) {}
 
-  // Returns the newest kept runs with the same devices and driver, except those of the same commit. Returns nullopt
-  // if the baseline has none.
+  // Returns the newest kept runs of the same devices and driver, but of another commit; nullopt if there are none.
   [[nodiscard]] Result<std::optional<KeptRuns>> newest(const compare::RunFacts& like) const;
 
   // Checks whether folders can be made, without making any. Call it before the runs, which take long.
   [[nodiscard]] Status may_keep() const;
 
-  // Copies the profiles of the runs, which must be regular files, and returns the folder of the copies. Keeps either
-  // all profiles or none.
+  // Copies the runs' profiles (regular files) and returns the folder of the copies. Keeps either all profiles or none.
   [[nodiscard]] Result<std::string> keep(const compare::RunFacts& like, const std::vector<std::string>& files) const;
 
  private:

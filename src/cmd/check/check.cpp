@@ -241,7 +241,6 @@ class Check final : public Command {
     }
   }
 
-  // Reports that nothing can be compared, as one side has no runs.
   Result<int> nothing_to_judge(const Words& reasons) {
     Judgement judgement;
     judgement.reasons = reasons;
@@ -351,8 +350,8 @@ class Check final : public Command {
     if (!code || !save_) {
       return code;
     }
-    // Runs that did not pass must not become the baseline of later commits. Runs that cannot be compared must not
-    // either: each later check would be inconclusive, and would not replace them.
+    // Runs that did not pass must not become the baseline. Runs that cannot be compared must not either, because each
+    // later check would be inconclusive.
     if (!side->failures.empty() || !unfit.empty() || (*kept && *code != static_cast<int>(Outcome::pass))) {
       log::info("not kept as a baseline");
       return code;

@@ -13,11 +13,10 @@
 
 namespace gpuprof::cmd {
 
-// Reads runs one after another. All Errors have the exit code kExitUsage and name the file. Rejects a file that
-// cannot be read, has no GPU work or no GPU times, or is a copy of an earlier file.
+// Reads runs. Errors have the exit code kExitUsage and name the file. Rejects files that cannot be read, have no GPU
+// work or no GPU times, or are a copy of an earlier file.
 class RunReader {
  public:
-  // Adds the files that it opens to `opened`.
   RunReader(analyze::StackOptions stacks, std::vector<FileId>& opened) : stacks_(std::move(stacks)), opened_(opened) {}
 
   Result<std::vector<compare::Run>> read(const std::vector<std::string>& files);

@@ -19,8 +19,8 @@ class CheckOutputs {
  public:
   void declare(CLI::App& app);
 
-  // Checks before the recording whether the options fit together, the files can be written, and no profile lies
-  // there. `folder`: where profiles will be written; it may not exist yet.
+  // Checks before the recording that the options fit together, the files can be written, and no profile lies there.
+  // `folder`: where profiles will be written; it may not exist yet.
   [[nodiscard]] Status usable(bool budget, const std::string& folder) const;
 
   // Fails if an output would overwrite a file that was `read`, or another profile.
@@ -30,7 +30,6 @@ class CheckOutputs {
   [[nodiscard]] Status write(const compare::Budget& budget, const compare::BudgetResult& result) const;
 
  private:
-  // Returns the number of outputs on standard output.
   [[nodiscard]] size_t in_place_of_text() const;
 
   std::string json_;

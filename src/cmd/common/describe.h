@@ -1,5 +1,4 @@
-// Describes commands and their options, as their definitions state them. Manual pages and shell completions are made
-// from this.
+// Describes commands and their options from their definitions, for manual pages and shell completions.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ struct Entry;
 
 struct OptionDescription {
   std::vector<std::string> short_names;  // "o"
-  std::vector<std::string> long_names;   // "output"; a positional argument has neither a short nor a long name
+  std::vector<std::string> long_names;   // "output"; positional arguments have no names
   std::string value;               // placeholder of the value: FILE, REGEX, N ...; empty if the option takes no value
   bool is_argument = false;        // the value may be given without a name: "report FILE"
   bool value_is_optional = false;  // an optional value is joined by "=": --pc-sampling=exact
@@ -42,10 +41,8 @@ struct CommandDescription {
 
 CommandDescription describe(const Entry& entry);
 
-// Describes the options of `app`.
 std::vector<OptionDescription> describe_options(const CLI::App& app);
 
-// Describes all commands.
 std::vector<CommandDescription> describe_commands();
 
 }  // namespace gpuprof::cmd

@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kDefaultFile = "gpuprof.txt";
 
-// Returns whether standard input is a pipe or a non-empty file. Ignores /dev/null, closed descriptors, terminals and
-// sockets: programs often get these as standard input without intent.
+// Returns whether standard input is a pipe or a non-empty file. Ignores /dev/null, terminals and sockets: programs
+// often get these as standard input without intent.
 bool stdin_has_input() {
   struct stat info {};
   if (::fstat(STDIN_FILENO, &info) != 0) {

@@ -30,11 +30,9 @@ struct Input {
   std::string opened;         // their name; - for standard input
 };
 
-// Returns the name of the input `path` in messages.
 std::string input_name(const std::string& path);
 
-// Opens the profile `path` (- is standard input), and adds it to `files`. Warns if a pipe sends nothing within a
-// second, and continues to wait.
+// Opens the profile `path` (- is standard input), and adds it to `files`. Warns if a pipe sends nothing for a second.
 Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files);
 
 // Adds all records of the profile to `tables`, and passes each to `see`. Stops at the first error of `see`.
@@ -50,11 +48,9 @@ std::string gaps(const analyze::ProfileInfo& info);
 // Warns of what the recording missed, with the lines of the trust footer.
 void warn_of_coverage(const analyze::ProfileInfo& info);
 
-// Returns an Error with the exit code kExitNothing for a profile without GPU work: a command that shows nothing has
-// failed.
+// Returns an Error with exit code kExitNothing: a command that shows nothing because of missing GPU work has failed.
 Error no_gpu_work(const profile::Tables& tables);
 
-// The option --min-coverage PCT of a command, and its check.
 struct MinCoverage {
   double percent = 0;
 

@@ -16,12 +16,10 @@ struct MergedProfile {
   WrittenFile file;
   std::vector<std::string> warnings;
 
-  // Reports on stderr where the profile is, and the warnings.
   void tell() const;
 };
 
-// Writes the records that `make` passes to its sink; `make` returns warnings. If it fails, the file `output` is
-// unchanged.
+// Writes the records that `make` passes to its sink; `make` returns warnings. On failure, `output` is unchanged.
 Result<MergedProfile> write_records(
     const std::string& output, const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make);
 

@@ -19,8 +19,7 @@ class Command;
 // Adds an option that takes a file name. An empty name is a usage error.
 CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& value, const std::string& text);
 
-// Add options of several commands: --lenient, --width (at least `least` characters), --top (0: all), -o for a
-// profile.
+// Add options of several commands: --lenient, --width (at least `least`), --top (0: all), -o for a profile.
 void add_lenient_flag(CLI::App& app, bool& lenient);
 void add_width_option(CLI::App& app, size_t& width, size_t least);
 CLI::Option* add_top_option(CLI::App& app, size_t& top, const std::string& text);
@@ -39,7 +38,6 @@ void show_in_help(CLI::App& app, std::initializer_list<const char*> names);
 // Sets possible values for shell completion, for an option without a check that lists them.
 CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words);
 
-// The log level options of all commands.
 struct Levels {
   bool quiet = false;
   bool verbose = false;

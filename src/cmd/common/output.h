@@ -25,8 +25,7 @@ struct FileId {
 };
 
 // Checks whether a command that has read `inputs` may write `path` (- is stdout). Fails with exit code kExitUsage if
-// the output would replace an input or any profile. A file that exists is kept as PATH.old, so this includes
-// PATH.old.
+// that replaces an input or any profile; PATH.old counts, too, as an existing PATH is moved there.
 Status may_write(const std::string& path, std::span<const FileId> inputs);
 
 // Like may_write(), for commands that write profiles: `path` may be a profile, as it is kept as PATH.old.
@@ -35,11 +34,9 @@ Status may_write_profile(const std::string& path, std::span<const FileId> inputs
 // Returns whether both paths lead to the same entry of the same folder, regardless of their spelling.
 bool are_same_output(const std::string& one, const std::string& other);
 
-// Returns the command that shows the profile.
 std::string report_command(const std::string& file);
 
-// Writes a file like write_keeping_old(). Reports its name, its size and advice: "wrote flame.svg, 1.02 MiB: open it
-// in a browser".
+// Writes a file like write_keeping_old(), and reports it: "wrote flame.svg, 1.02 MiB: open it in a browser".
 Status write_file(const std::string& path, std::string_view advice, const std::function<void(TextStream&)>& write);
 void tell_written(const WrittenFile& written, std::string_view advice);
 

@@ -21,8 +21,7 @@ struct PartInputs {
 
   void declare(CLI::App& app);
 
-  // Opens the named profiles, like `merge`. Without names, opens the default input, like commands that read one
-  // profile.
+  // Opens the named profiles, like `merge`. Without names, opens the input that commands with one profile read.
   Result<std::vector<analyze::MergeInput>> open();
 };
 

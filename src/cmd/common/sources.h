@@ -10,15 +10,14 @@
 
 namespace gpuprof::cmd {
 
-// The help text for these arguments.
 inline constexpr const char* kSourcesHelp =
     "profiles, folders of profiles or quoted patterns ('run-*.txt'); - is stdin";
 
-// Opens the files that the words stand for, in their order. A folder stands for the profiles in it, sorted by name.
-// These are files that begin like a profile or are compressed, except hidden files and NAME.old. Warns of other files
-// in the folder. A word with * ? or [ that is not an existing file is a pattern; all matching files must be profiles.
-// A file found twice by folders and patterns is used once. A folder or pattern without profiles is an error. If there
-// are many files, they are closed again, and merge() reopens them.
+// Opens the files that the words stand for, in order. A folder stands for its profiles, sorted by name: files that
+// begin like a profile or are compressed, except hidden files and NAME.old; a warning lists its other files. A word
+// with * ? or [ that is no existing file is a pattern that must match only profiles. A file found twice by folders and
+// patterns is used once. A folder or pattern without profiles is an error. Many files are closed again; merge() reopens
+// them.
 Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
                                                       std::vector<FileId>& files);
 

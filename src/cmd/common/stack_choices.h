@@ -20,10 +20,8 @@ class StackChoices {
 
   [[nodiscard]] bool without_lines() const { return no_lines_; }
 
-  // Returns whether one of the options was given.
   [[nodiscard]] bool any() const;
 
-  // The names of the options, for a message.
   static constexpr const char* kNames =
       "--root, --from-start, --python, --only, --hide, --collapse-recursion and --no-lines";
 

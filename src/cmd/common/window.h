@@ -19,7 +19,6 @@ class Window {
   void declare(CLI::App& app);
   [[nodiscard]] Status check() const;  // checks only the options
 
-  // Returns nullopt if neither option was given.
   [[nodiscard]] std::optional<analyze::TimeWindow> chosen() const;
 
   // Reports on stderr the window that was used: complete slices, which may exceed the requested window.

@@ -94,7 +94,6 @@ const OptionDescription* option_with_value(const CommandDescription& command, co
   return found == command.options.end() ? nullptr : &*found;
 }
 
-// `words` start with the command's name.
 std::string within_command(const CommandDescription& command, const std::vector<std::string>& words) {
   const std::string& last = words.back();
   const auto before = words.end() - 1;

@@ -1,5 +1,5 @@
-// Collects the facts that `doctor` reports. The functions read files under a root folder ("" is this machine's), so
-// that tests can provide files of another machine. Only can_create_bpf_map() queries the running kernel.
+// Collects the facts that `doctor` reports, from files under a root folder ("" is this machine's), so that tests can
+// provide the files. Only can_create_bpf_map() queries the running kernel.
 #pragma once
 
 #include <cstdint>
@@ -59,16 +59,14 @@ std::vector<Fact> device_facts(const std::string& root);
 // Facts of running processes: which are visible, and whether record -p can load a library into them.
 std::vector<Fact> attach_facts(const std::string& root, const Rights& rights);
 
-// Facts of NVIDIA's interfaces: what the driver allows, which CUPTI is installed, and which other tools occupy
-// interfaces that gpuprof needs. `environment` returns the value of a variable; "" if it is not set.
+// Facts of NVIDIA's interfaces: what the driver allows, which CUPTI is installed, and which other tools use them.
+// `environment` returns the value of a variable; "" if it is not set.
 std::vector<Fact> nvidia_facts(const std::string& root, const Rights& rights,
                                const std::function<std::string(const char* name)>& environment);
 
-// Reports whether names of kernel frames are available.
 Fact kernel_symbols_fact(const std::string& root);
 
-// Returns whether this process may create a BPF ring buffer. It tries, because capabilities, lockdown, seccomp and
-// user namespaces all affect the answer.
+// Returns whether a BPF ring buffer can be created. Tries it: capabilities, lockdown, seccomp, namespaces all matter.
 bool can_create_bpf_map();
 
 }  // namespace gpuprof::cmd

@@ -11,8 +11,7 @@
 
 namespace gpuprof::cmd {
 
-// Creates a BPF engine with this kind of walk, to test whether the kernel allows it. Returns a note on missing
-// features; "" if all work.
+// Creates a BPF engine to test whether the kernel allows this walk. Returns a note on missing features, or "".
 using TryBpf = std::function<Result<std::string>(record::BpfWalk)>;
 Result<std::string> try_bpf(record::BpfWalk walk);
 

@@ -192,8 +192,7 @@ class Flame : public Command {
     return choice;
   }
 
-  // Returns whether writing one file would replace the other. An existing file is kept as FILE.old, so this includes
-  // FILE.old.
+  // Returns whether writing one file would replace the other, or the FILE.old that an existing file becomes.
   static bool one_replaces(const std::string& path, const std::string& other) {
     return are_same_output(path, other) || (path != "-" && are_same_output(path + ".old", other)) ||
            (other != "-" && are_same_output(path, other + ".old"));
@@ -238,7 +237,6 @@ class Flame : public Command {
     return {};
   }
 
-  // Reports choices of gpuprof that a user might not expect.
   void explain(const FoldResult& folded, WeightKind weight) const {
     if (weight_.empty() && folded.kind == ProfileKind::launch_counts) {
       log::info("the profile has launches without GPU times: stacks are weighted by launch count");
@@ -296,7 +294,6 @@ class Flame : public Command {
            (folded.leaves.empty() ? ": the picture ends at the kernels" : ": the shares below kernels may be wrong");
   }
 
-  // Returns why there is nothing to draw.
   [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
     if (const auto window = window_.chosen()) {
       return {"the chosen weight is 0 " + window_.text(), "--time-series FILE shows when there was work", kExitNothing};

@@ -9,7 +9,6 @@
 
 namespace gpuprof::cmd {
 
-// A value of --weight, and its names in a picture.
 struct WeightWord {
   const char* word;
   analyze::Measure measure;

@@ -6,7 +6,7 @@
 namespace gpuprof::cmd {
 
 // Returns "<!-- options of record -->", a table and "<!-- end -->" for each command with options, and for each set of
-// options that several commands share.
+// options that commands share.
 std::string option_tables();
 
 }  // namespace gpuprof::cmd

@@ -8,8 +8,7 @@ extern const char gpuprof_manual_text_end[];
 namespace gpuprof::cmd {
 namespace {
 
-// Escapes gpuprof's text for roff: backslashes, hyphens (to keep them searchable), and request characters at line
-// starts.
+// Escapes text for roff: backslashes, hyphens (to keep them searchable), and request characters at line starts.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {

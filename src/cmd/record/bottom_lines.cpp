@@ -83,8 +83,7 @@ void BottomLines::show(const std::vector<std::string>& lines, const Screen& scre
 
 void BottomLines::hide() {
   if (drawn_ > 0) {
-    // Query the size again: the terminal may have shrunk, which moves the lines up. Without a terminal, nothing may
-    // be drawn.
+    // Query the size again: a terminal that shrank has moved the lines up. Without a terminal, draw nothing.
     const Screen now = screen_of_stderr(false);
     write(clearing(drawn_, {screen_.columns, now.rows == 0 ? screen_.rows : std::min(now.rows, screen_.rows)}));
     drawn_ = 0;

@@ -1,5 +1,5 @@
-// Draws lines at the bottom of the terminal on standard error. The output of programs scrolls above them in the
-// terminal's scrolling region, so no output is overwritten. Does not use the alternate screen.
+// Draws lines at the bottom of the terminal on standard error. Programs' output scrolls above them in the terminal's
+// scrolling region, so none is overwritten. Does not use the alternate screen.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,13 @@ struct Screen {
   bool operator==(const Screen&) const = default;
 };
 
-// Returns the size of the terminal on standard error. Returns 0 columns if it cannot be drawn on: TERM is "dumb" or
-// missing. `in_front`: also if our job is in the background.
+// Returns the size of the terminal on standard error; 0 columns if TERM is "dumb" or missing. `in_front`: also 0 if our
+// job is in the background.
 Screen screen_of_stderr(bool in_front);
 
-// Returns the sequences that draw these lines. `drawn`: the number of lines already at the bottom of the screen
-// `before`.
+// Returns the sequences that draw these lines. `drawn`: the lines already at the bottom of the screen `before`.
 std::string drawing(const std::vector<std::string>& lines, const Screen& screen, size_t drawn, const Screen& before);
 
-// Returns the sequences that remove the lines.
 std::string clearing(size_t drawn, const Screen& screen);
 
 class BottomLines {

@@ -1,4 +1,3 @@
-// Prints the result of a budget (`check --max`).
 #include "output/compare/budget.h"
 
 #include <fmt/format.h>

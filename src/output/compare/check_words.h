@@ -33,8 +33,8 @@ std::string change_text(const compare::Finding& finding);
 // Returns "1.20 ms -> 1.32 ms a run; launches +0.0%, each +10.2%".
 std::string cost_text(const compare::Finding& finding);
 
-// Returns "stall shares: ..." for a kernel that is slower (with or without a waiver): the stalls of both sides.
-// Returns "" for other findings, and if a side has no samples.
+// Returns "stall shares: ...", the stalls of both sides, for a kernel that is slower (even with a waiver). Returns ""
+// for other findings, and if a side has no samples.
 std::string stall_text(const compare::Comparison& runs, const compare::Finding& finding);
 
 // Returns one line without a newline for each of: noise, the smallest detectable effect, the common factor, notes.
@@ -43,7 +43,6 @@ std::vector<std::string> basis_lines(const compare::Judgement& judgement);
 // Returns advice on the outcome, one line each.
 std::vector<std::string> advice_lines(const compare::Judgement& judgement);
 
-// Formats a mean in ns for people.
 std::string mean_duration_text(double ns);
 
 }  // namespace gpuprof::output

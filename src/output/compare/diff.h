@@ -25,8 +25,7 @@ void diff_markdown(const DiffLines& lines, const DiffOptions& options, TextStrea
 // Writes all lines as one object, described by docs/schema/diff.json. Times are integers in ns.
 void diff_json(const DiffLines& lines, TextStream& out);
 
-// Writes a line "main;step;kernel OLD NEW" per path, like Brendan Gregg's difffolded.pl. The numbers are us, or
-// launches.
+// Writes a line "main;step;kernel OLD NEW" per path, like Brendan Gregg's difffolded.pl, in us or launches.
 void diff_folded(const DiffLines& lines, TextStream& out);
 
 // Draws a flame graph of the new side (`inverse`: of the old one). Colours show the changes.

@@ -40,8 +40,8 @@ struct DiffLines {
 
 DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilter& filter);
 
-// Returns the functions that show where a change comes from, in the order of `lines.functions`. Omits notes. If
-// functions always run together (a caller and its only callee), keeps only the innermost one.
+// Returns the functions that show where a change comes from, in the order of `lines.functions`, without notes. Of
+// functions that always run together (a caller and its only callee), only the innermost one.
 std::vector<DiffLine> telling_functions(const DiffLines& lines);
 
 // Returns the text that replaces all tables if nothing_differs(). It reports kernels that were only renamed.
@@ -55,8 +55,7 @@ std::string_view change_word(compare::Change change);
 std::string_view change_name(compare::Change change);
 std::string_view match_name(compare::Match match);
 
-// Returns a kernel's name in at most `width` characters. `full`: unabbreviated, but cut in the middle if it is too
-// long.
+// Returns a kernel's name in at most `width` characters. `full`: unabbreviated, cut in the middle if too long.
 std::string kernel_text(std::string_view name, bool full, size_t width);
 // Returns the old name of a renamed kernel; in full if both short names are equal.
 std::string old_kernel_text(const compare::KernelLine& line, bool full, size_t width);
@@ -69,8 +68,7 @@ std::string signed_value(int64_t value, bool timed);
 std::string change_percent(const compare::Difference& difference);
 std::string value_text(uint64_t value, bool timed);
 
-// Returns a fact of all runs of a side: "580.95.05", or "580.95.05, 570.1" if they differ. Returns "" if it is
-// unknown.
+// Returns a fact of all runs of a side: "580.95.05", "580.95.05, 570.1" if they differ, "" if unknown.
 std::string joined_fact(std::span<const compare::RunFacts* const> runs, std::string compare::RunFacts::*fact);
 std::string joined_devices(std::span<const compare::RunFacts* const> runs);
 std::string joined_dates(std::span<const compare::RunFacts* const> runs);

@@ -152,8 +152,7 @@ class Text {
     }
   }
 
-  // Marks only moved kernels: "new" and "gone" stand in the percentage column, and renamed kernels have a separate
-  // line.
+  // Marks only moved kernels: the percentage column shows "new" and "gone", a separate line shows old names.
   static std::string mark(Change change) { return change == Change::moved ? "moved: " : ""; }
 
   [[nodiscard]] std::string kernel(const KernelLine& line, size_t room) const {

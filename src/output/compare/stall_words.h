@@ -10,8 +10,8 @@
 
 namespace gpuprof::output {
 
-// Returns the first few reasons whose shares of a kernel's samples changed: "long_scoreboard 12.1% -> 38.4%", and "2
-// more". Returns no lines if no share changed, or a side has no samples.
+// Returns the first few reasons whose shares of a kernel's samples changed: "long_scoreboard 12.1% -> 38.4%", "2 more".
+// Returns no lines if none changed, or a side has no samples.
 std::vector<std::string> stall_changes(const compare::Comparison& runs, const compare::KernelLine& kernel);
 
 // Returns the stall changes as one text beside a verdict: "stall shares: ...". Returns "" if a side has no samples.

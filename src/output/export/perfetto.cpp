@@ -78,8 +78,6 @@ class PerfettoTrace : public Timeline {
     });
   }
 
-  // ---- events ----
-
   void put(const Slice& slice) override {
     event_.clear();
     Protobuf message(event_);
@@ -89,8 +87,7 @@ class PerfettoTrace : public Timeline {
                    slice.work != nullptr ? name_of(*slice.work) : interned_.text(Table::names, slice.name));
     if (const uint64_t stack = interned_.call_stack(slice.site); stack != 0) {
       message.number(perfetto::event::kCallstackIid, stack);
-      // Only GPU work has a weight. Perfetto sums weights over an interval of the trace, and CPU time must not count
-      // as GPU time.
+      // Only GPU work has a weight: Perfetto sums weights over an interval, and CPU time must not count as GPU time.
       if (slice.category == Category::gpu) {
         message.fixed64(perfetto::event::kCallstackWeight,
                         std::bit_cast<uint64_t>(static_cast<double>(slice.end_ns - slice.start_ns)));

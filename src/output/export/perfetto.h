@@ -1,8 +1,7 @@
 // Writes a recorded timeline as a Perfetto trace: track events as protocol buffers in compressed packets.
 // https://perfetto.dev/docs/reference/synthetic-track-event
 //
-// The tracks are those of the Chrome trace. Each event refers to its call stack, with files, lines, modules and build
-// ids. A call and its GPU work share a flow id.
+// The tracks are those of the Chrome trace. Events refer to call stacks with files, lines, modules and build ids.
 #pragma once
 
 #include <memory>

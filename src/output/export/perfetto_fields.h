@@ -1,5 +1,4 @@
-// Declares the field numbers of Perfetto's protocol buffers, named as in its .proto files (protos/perfetto/trace).
-// Internal to the perfetto format.
+// Field numbers of Perfetto's protocol buffers, named as in its .proto files (protos/perfetto/trace).
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@
 
 namespace gpuprof::output::perfetto {
 
-// Assigns ids within one packet sequence, whose incremental state is never cleared. Collects new entries until
-// take(). The caller must write them before, or in, the packet that refers to them.
+// Assigns ids in one packet sequence, whose incremental state is never cleared. Collects new entries until take(). The
+// caller must write them before, or in, the packet that refers to them.
 class Interned {
  public:
   explicit Interned(analyze::WalkFrames& frames) : frames_(frames) {}

@@ -15,10 +15,9 @@
 
 namespace gpuprof::output::perfetto {
 
-// A lane of nested slices. In a Perfetto trace, the end of a slice has no name: it ends the innermost open slice.
-// Events at one time keep their order in the file. So take() rejects a slice that would end the wrong one: one that
-// starts with a shorter slice of the lane, or ends where a slice of the lane begins. It also rejects a slice that
-// crosses one of the last ones, which API calls of one thread never do.
+// A lane of nested slices. The end of a slice in a Perfetto trace has no name: it ends the innermost open slice. Events
+// at one time keep their order in the file. So take() rejects slices whose end would end another slice: one that starts
+// with a shorter slice of the lane, ends where another begins, or crosses one of the last slices.
 class NestingLane {
  public:
   bool take(uint64_t start_ns, uint64_t end_ns);
@@ -35,8 +34,8 @@ class Tracks {
  public:
   Tracks(const profile::Tables& tables, Packets& packets) : tables_(tables), packets_(packets) {}
 
-  // Return the track of a slice; its `tid` is the Perfetto uuid. The first use of a track writes its description.
-  // Return nullopt if the track and all its additional lanes are full.
+  // Return the track of a slice; its `tid` is the Perfetto uuid. The first use describes the track. Return nullopt if
+  // the track and all its additional lanes are full.
   std::optional<Track> of_thread(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_ranges(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns, uint64_t end_ns);

@@ -135,8 +135,6 @@ class Pprof {
   // For names from the profile: escapes bytes that are not UTF-8, which pprof requires.
   uint64_t foreign(std::string_view value) { return text(escaped(shown_text(value))); }
 
-  // ---- about the whole profile ----
-
   void put_value_type(uint32_t field, const WeightName& type) {
     profile_.message(field, [&](Protobuf& message) {
       message.number(value_type_field::kType, text(type.name));
@@ -190,8 +188,6 @@ class Pprof {
     }
   }
 
-  // ---- samples ----
-
   void put_sample(const WalkRow& row) {
     find_locations(row.frames.subspan(row.outer));
     values_.clear();
@@ -211,8 +207,7 @@ class Pprof {
     profile_.bytes(profile_field::kSample, message_);
   }
 
-  // Collects locations innermost first, as pprof requires. Inlined frames become lines of the location that contains
-  // them.
+  // Collects locations innermost first, as pprof requires. Inlined frames become lines of their location.
   void find_locations(std::span<const uint32_t> frames) {
     locations_.clear();
     for (size_t begin = 0; begin < frames.size();) {
@@ -282,8 +277,6 @@ class Pprof {
     }
     return known->second;
   }
-
-  // ---- labels ----
 
   struct Label {
     uint64_t value = 0;  // strings

@@ -11,8 +11,8 @@ namespace gpuprof::output {
 // Fails if a sum exceeds pprof's signed 64-bit numbers.
 Status fits_pprof(const analyze::Walk& walk);
 
-// Writes the sample types gpu_ns, launches, queue_ns and bytes, and samples if the profile has any. Omits queue_ns if
-// its sum is too large. Memory grows with the distinct frames and labels, not with the samples.
+// Writes the sample types gpu_ns, launches, queue_ns (unless its sum is too large), bytes, and samples if the profile
+// has any. Memory grows with the distinct frames and labels, not with the samples.
 void write_pprof(analyze::Walk& walk, TextStream& out);
 
 }  // namespace gpuprof::output

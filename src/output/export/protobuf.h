@@ -31,7 +31,6 @@ class Protobuf {
     begin(field, value.size());
     out_.append(value);
   }
-  // Writes a message to which `put` adds the fields.
   template <typename Put>
   void message(uint32_t field, Put put) {
     std::string fields;

@@ -6,16 +6,15 @@
 
 namespace gpuprof::output {
 
-// Writes one object, described by docs/schema/export.json: a list of rows and a list of frames. The stack of a row is
-// a list of indexes into the list of frames.
+// Writes one object, described by docs/schema/export.json: a list of rows and a list of frames. The stack of a row is a
+// list of indexes into the frames.
 void write_json(analyze::Walk& walk, TextStream& out);
 
-// Writes CSV with a header line, quoted as in RFC 4180, but with "
-// " as line end. A stack is one field, with ';' between its frames.
+// Writes CSV with a header line, quoted as in RFC 4180, but with LF line ends. ';' separates a stack's frames.
 void write_csv(analyze::Walk& walk, TextStream& out);
 
-// Writes folded stacks, as `flame` does, weighted by the profile's main weight: ns of GPU time, launches or samples.
-// Does not apportion time among samples.
+// Writes folded stacks like `flame`, with the main weight: ns of GPU time (not apportioned to samples), launches or
+// samples.
 void write_stacks(analyze::Walk& walk, TextStream& out);
 
 }  // namespace gpuprof::output

@@ -207,7 +207,6 @@ class Writer {
     return known->second;
   }
 
-  // Returns 0 for an empty stack.
   uint64_t stack_id(bool kernel, p::StackId id) {
     if (index(id) == 0) {
       return 0;

@@ -12,8 +12,7 @@ namespace gpuprof::output {
 
 inline constexpr size_t kMostPages = 131'072;  // of 4 KiB: 512 MiB
 
-// Builds the database in memory and passes its bytes to `use`. Fails with an Error that states the limit if the
-// database needs more than `most_pages`.
+// Builds the database in memory and passes its bytes to `use`. Fails if it needs more than `most_pages`.
 Status with_sqlite(analyze::Walk& walk, size_t most_pages, const std::function<Status(std::string_view)>& use);
 
 }  // namespace gpuprof::output

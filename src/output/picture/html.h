@@ -1,5 +1,5 @@
-// Writes a flame graph and the profile's tables as one HTML page without external resources. Its
-// Content-Security-Policy allows only gpuprof's own scripts and styles, by their hashes.
+// Writes a flame graph and the profile's tables as one HTML page without external resources. A Content-Security-Policy
+// with hashes allows only gpuprof's scripts and styles.
 #pragma once
 
 #include <string>

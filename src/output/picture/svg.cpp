@@ -87,8 +87,8 @@ std::string change_numbers(const Weight& weight, const SvgOptions& options) {
   return text;
 }
 
-// Formats "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)". The number that
-// determines the width comes first; unknown numbers are left out.
+// Formats "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)": first the number that
+// determines the width, then other known numbers.
 std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& options, bool with_share) {
   if (options.difference) {
     return change_numbers(weight, options) +
@@ -202,7 +202,6 @@ std::string hint(const SvgOptions& options) {
          (options.width_note.empty() ? "" : " " + printable(options.width_note));
 }
 
-// Writes the header and returns its height.
 int write_header(Picture& picture) {
   const SvgOptions& options = picture.options;
   SvgHeader header(picture.out);
@@ -218,8 +217,7 @@ int write_header(Picture& picture) {
   return header.height();
 }
 
-// Returns the smallest width to draw. Narrower frames are below the requested width, or exceed the number of drawn
-// frames.
+// Returns the smallest width to draw. Narrower frames are below the requested width, or would be too many.
 uint64_t least_drawn(const Picture& picture) {
   const auto& frames = picture.layout.frames;
   const double per_px = static_cast<double>(frames[0].width) / (kSvgWidth - 2.0 * kSvgPad);
@@ -275,8 +273,7 @@ void write_frames(Picture& picture, uint64_t least, int top) {
   picture.out += "</g>\n";
 }
 
-// Writes the indexes of cut frames, "[3,17]". The script uses them to distinguish omitted callees from stacks that
-// end there.
+// Writes the indexes of cut frames, "[3,17]", so that the script can tell omitted callees from ends of stacks.
 std::string cut_frames(const std::vector<LaidFrame>& frames) {
   std::string list = "[";
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -285,8 +282,7 @@ std::string cut_frames(const std::vector<LaidFrame>& frames) {
   return list + "]";
 }
 
-// Writes the data that the script draws. A frame is five numbers: depth, label, ns, count, bytes. The last three
-// include its subtree.
+// Writes the script's data. A frame is five numbers: depth, label, and its subtree's ns, count and bytes.
 void write_data(Picture& picture) {
   const SvgOptions& options = picture.options;
   std::string& out = picture.out;

@@ -23,8 +23,8 @@ struct SvgLimits {
   size_t all_name_bytes = 6 * 1024 * 1024;  // of all names; if exceeded, names are cut shorter until they fit
 };
 
-// A differential flame graph of two measurements. Weight::bytes holds the other measurement's value of the kind that
-// determines the width. Colours show the change from the old measurement to the new one.
+// A differential flame graph of two measurements. Weight::bytes holds the value of the measurement that does not
+// determine the width. Colours show the change from old to new.
 struct SvgDifference {
   bool shows_new = true;  // widths are the new measurement's, bytes the old one's; false: the reverse
 };
@@ -44,8 +44,8 @@ struct SvgOptions {
   std::optional<SvgDifference> difference;  // nullopt: colours show frame classes
 };
 
-// Never fails. The output does not depend on the order in which the tree's children were made. Siblings are sorted by
-// name; frames with weight 0 are left out. Numbers above 2^53 are exact only in the static picture.
+// Never fails. The output does not depend on the order of the tree's children: siblings are sorted by name. Omits
+// frames with weight 0. Numbers above 2^53 are exact only in the static picture.
 std::string svg(const analyze::FlameTree& tree, const SvgOptions& options);
 
 }  // namespace gpuprof::output

@@ -66,7 +66,6 @@ struct Segment {
   uint64_t width = 0;
 };
 
-// Returns all nodes in drawing order.
 std::vector<Segment> depth_first(const FlameTree& tree) {
   const Children children = sorted_children(tree);
   std::vector<Segment> segments;
@@ -117,8 +116,7 @@ void keep_heaviest(std::vector<Segment>& segments, size_t max_frames) {
   if (count_frames(segments) <= left) return;
   std::vector<uint32_t> order(segments.size());
   std::iota(order.begin(), order.end(), 0U);
-  // A parent is at least as heavy as its child, and drawn before it. With ties in drawing order, a kept frame always
-  // has its parent.
+  // A parent is at least as heavy as its child, and drawn before it, so a kept frame always has its parent.
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return segments[a].width != segments[b].width ? segments[a].width > segments[b].width : a < b;
   });
@@ -144,8 +142,7 @@ std::vector<LaidFrame> frames_of(const FlameTree& tree, const std::vector<Segmen
   return frames;
 }
 
-// Marks frames that lack callees in the layout: their width exceeds the sum of their own weight and the frames above
-// them.
+// Marks frames that lack callees in the layout: they are wider than their own weight and the frames above them.
 void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>& segments,
               std::vector<LaidFrame>& frames) {
   std::vector<uint64_t> known(frames.size());  // by frame: own weight and the widths of its callees

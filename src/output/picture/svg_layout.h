@@ -1,5 +1,4 @@
-// Arranges the frames of a flame graph in drawing order: depth first, siblings by name, with the weights of their
-// subtrees.
+// Arranges the frames of a flame graph in drawing order: depth first, siblings by name, with subtree weights.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +24,7 @@ struct FlameLayout {
   size_t left_out = 0;            // number of frames with a weight that a limit dropped
 };
 
-// Keeps the `max_frames` heaviest frames of at most `max_depth` levels above the root. Parents of kept frames are
-// kept, because they are at least as heavy.
+// Keeps the `max_frames` heaviest frames of at most `max_depth` levels above the root, and so all their parents.
 FlameLayout lay_out(const analyze::FlameTree& tree, WeightKind kind, size_t max_frames, size_t max_depth);
 
 }  // namespace gpuprof::output

@@ -1,5 +1,4 @@
-// Chooses the colours of a flame graph for light and dark screens: a hue per frame class, a shade by the frame's
-// name.
+// Chooses colours of a flame graph for light and dark screens: a hue per frame class, a shade by the frame's name.
 #pragma once
 
 #include <array>
@@ -20,7 +19,6 @@ struct Rgb {
 
 constexpr size_t kShades = 6;
 
-// All classes in the order of the legend.
 constexpr std::array<analyze::FrameClass, 11> kLegendOrder{
     analyze::FrameClass::process,   analyze::FrameClass::python,  analyze::FrameClass::interpreter,
     analyze::FrameClass::native,    analyze::FrameClass::inlined, analyze::FrameClass::kernel,
@@ -34,8 +32,8 @@ size_t shade_of(std::string_view name);  // 0 .. kShades - 1, the same on every 
 Rgb fill_colour(analyze::FrameClass cls, size_t shade, bool dark);
 Rgb label_colour(bool dark);  // for text on any fill
 
-// Styles of a differential picture: "r3" slower, "b3" faster, "e0" unchanged; the digit is the step. A step begins at
-// a change of this size, as a fraction of the larger of both values.
+// Styles of a differential picture: "r3" slower, "b3" faster, "e0" unchanged. The digit is the step; steps begin at
+// these changes, as fractions of the larger value.
 constexpr std::array<double, kShades> kChangeSteps{0.02, 0.05, 0.1, 0.2, 0.5, 0.9};
 std::string change_style(uint64_t before, uint64_t after);
 std::string change_css();  // the rules of these styles

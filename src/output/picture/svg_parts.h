@@ -1,5 +1,4 @@
-// Writes the parts that all SVG pictures share: the file's frame, the header's blocks of text, numbers. Internal to
-// the pictures.
+// Parts that all SVG pictures share: the file's frame, the header's text blocks, numbers. Internal to the pictures.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +11,7 @@
 
 namespace gpuprof::output {
 
-// Sizes of the static picture in px. The advance of the fixed-width font is known. That of a proportional font is a
-// high estimate; the script measures instead.
+// Sizes of the static picture in px. The advance of the proportional font is a high estimate; the script measures.
 constexpr int kSvgWidth = 1200;
 constexpr int kSvgPad = 10;
 constexpr double kTextAdvance = 7.3;    // 12 px fixed width; a high estimate for 12 px proportional
@@ -29,8 +27,8 @@ std::string exact_text(uint64_t value, WeightKind kind, std::string_view count_n
 void append_member(std::string& out, std::string_view key,
                    const std::string& value);  // appends a member of a JSON object
 
-// Writes the header as a stack of blocks with printable texts. Each block is a group at its y, with its height in
-// data-h, so that the script can stack the blocks again at another width.
+// Writes the header as a stack of blocks. Each block is a group at its y, with its height in data-h, so that the script
+// can stack the blocks again at another width. Texts must be printable.
 class SvgHeader {
  public:
   explicit SvgHeader(std::string& out) : out_(out) {}
@@ -39,8 +37,7 @@ class SvgHeader {
   void text_block(std::string_view id, int height, std::string_view text, double advance);
   void titles(std::string_view title, std::string_view subtitle);  // any bytes; an empty subtitle needs no space
   void notice(std::string_view text);
-  // Writes the lines that describe the hovered or focused frame. Until then they show `hint`, and `without_script` if
-  // no script runs.
+  // Writes the lines for the hovered or focused frame. Until then they show `hint`; without scripts, `without_script`.
   void details(std::string_view hint, std::string_view without_script);
   // Returns a key of the legend in the colour of `style`.
   static std::string key(double x, std::string_view style, std::string_view label);
@@ -59,8 +56,8 @@ struct SvgFrame {
   std::string style;  // in addition to the common style
 };
 
-// Writes the beginning of the file, up to the page. The file continues with the picture, write_head(), the script's
-// data and end_svg(). The head comes after the picture, so that it covers the picture when it scrolls.
+// Writes the beginning of the file. The picture, write_head(), the script's data and end_svg() follow in this order.
+// The head follows the picture to cover it when it scrolls.
 void begin_svg(std::string& out, const SvgFrame& frame);
 void write_head(std::string& out, const std::string& header, int height);
 void end_svg(std::string& out,

@@ -1,6 +1,5 @@
 // Redraws the flame graph at the window's width, with zoom, search and keyboard. Runs inside its SVG, after
-// svg_shared.js and svg_views.js, before svg_tools.js. Reads #gp-data in the same file and never uses the network.
-// Inserts names into the page only as text nodes.
+// svg_shared.js and svg_views.js, before svg_tools.js. Uses no network. Inserts names only as text nodes.
 const data = JSON.parse(byId('gp-data').textContent);
 
 if (data.cut) data.labels.push('[left out of this picture]', 'x2');  // the last label
@@ -93,7 +92,6 @@ const BAR_WIDTH = 480;
 const TITLE_HEIGHT = 22;  // per line
 let headerHeight = 0;
 
-// Explains the widths and the direction of a view.
 function hint() {
   const way = { flame: 'Callers below, callees above.', inverted: 'Callees below, callers above.',
                 sandwich: 'Its callers below, its callees above.' }[state.kind];

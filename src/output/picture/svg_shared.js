@@ -1,5 +1,4 @@
-// Functions that the scripts of all pictures share. This text and the picture's own script, which follows, form one
-// function that runs inside the SVG.
+// Functions that all pictures' scripts share. The picture's own script follows, in the same function within the SVG.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
@@ -11,8 +10,7 @@ const byId = (id) => svg.querySelector('#' + id);
 
 const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 
-// Rounds the scaled value before the division, because toFixed() would round down 1.005, which is stored as slightly
-// less.
+// Rounds before the division, because toFixed() would round down 1.005, which is stored as slightly less.
 const fixed = (scaled, decimals) => (scaled / 10 ** decimals).toFixed(decimals);
 
 function threeDigits(value, unit) {
@@ -41,14 +39,12 @@ const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / w
 
 // ---- the page around the picture ----
 
-// Returns the available width. For an SVG alone in a window, it is the window's width. Within a page, it is the
-// container's width.
+// Returns the available width: the window's for an SVG alone in a window, else that of the container in the page.
 function availableWidth() {
   const container = svg === document.documentElement ? null : svg.parentElement;
   return container ? container.clientWidth : document.documentElement.clientWidth || innerWidth;
 }
 
-// Starts to handle keys, history steps and window resizing.
 function listen(onKey, restore, layOut) {
   (svg === document.documentElement ? window : svg).addEventListener('keydown', onKey);
   window.addEventListener('popstate', restore);
@@ -82,8 +78,7 @@ function cutToPixels(element, text, pixels) {
   element.textContent = characters.slice(0, low).join('') + '\u2026';
 }
 
-// Breaks the text between words into at most `most` lines of `height` px, and cuts the last line if necessary.
-// Returns the number of lines.
+// Breaks the text into at most `most` lines of `height` px, and cuts the last if necessary. Returns their number.
 function wrapToPixels(element, text, pixels, most, height = 16) {
   element.textContent = text;
   if (most === 1 || element.getComputedTextLength() <= pixels) {

@@ -139,8 +139,8 @@ function save(name, type, text) {
 
 const partName = () => state.kind + (state.zoom === 0 ? '' : '-' + state.zoom);
 
-// Returns the zoomed frame's subtree and its callers, which get its weight, as an array like data.frames. In a
-// sandwich, `split` is the number of frames that are not below the root.
+// Returns the zoomed frame's subtree and its callers with its weight, as an array like data.frames. In a sandwich,
+// `split` is the number of frames that are not below the root.
 function shownPart() {
   const part = [];
   let split = 0;
@@ -173,8 +173,7 @@ function foldedText() {
   return lines.join('');
 }
 
-// Returns this file with only the data of the shown part. Elements that the script made are removed; it makes them
-// again when the file is opened.
+// Returns this file with only the shown part's data. Removes elements that the script will make again.
 function svgText() {
   const own = data.weight === NS ? exactNs : data.weight === BYTES ? exactBytes : (value) => grouped(value) + ' ' + data.countName;
   const part = Object.assign({}, data, { cut: undefined,

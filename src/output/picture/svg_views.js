@@ -1,5 +1,5 @@
-// Makes the views of a flame graph. The flame graph itself shows who calls what. The inverted view reads it from the
-// leaves. The sandwich shows all callers and callees of one function. This script does not change the page.
+// Makes views of a flame graph without changing the page: the flame graph itself, inverted (from the leaves), and the
+// sandwich (all callers and callees of one function).
 
 // A frame is five adjacent numbers: depth, label, ns, count, bytes. The last three include its subtree.
 const STRIDE = 5;
@@ -63,9 +63,9 @@ const towardsLeaves = (base) => (frame, source, take) => {
   for (let child = frame + 1; child < base.end[frame]; child = base.end[child]) take(child, child);
 };
 
-// Appends the tree of frames that `expand` reaches, merging siblings with the same label. `first`: (frame, source)
-// pairs, the children of the root; a negative frame stands for frames that were left out above its source. Does not
-// expand frames narrower than `least`. Returns false if the view would exceed MOST_FRAMES; `out` is then incomplete.
+// Appends the tree of frames that `expand` reaches, merging siblings with one label. `first`: (frame, source) pairs,
+// the root's children; a negative frame stands for frames left out above its source. Does not expand frames narrower
+// than `least`. Returns false, with an incomplete `out`, if the view would exceed MOST_FRAMES.
 function grow(out, base, first, expand, weights, weight, rank, least) {
   const labelOf = (frame) => (frame < 0 ? rank.length - 1 : base.frames[frame * STRIDE + 1]);
   const grouped = (pairs, depth) => {
@@ -96,7 +96,6 @@ function grow(out, base, first, expand, weights, weight, rank, least) {
   return true;
 }
 
-// Returns the rank of each label in the order of names.
 function ranksOf(labels) {
   const order = Array.from({ length: labels.length / 2 }, (_, label) => label);
   order.sort((a, b) => (labels[2 * a] < labels[2 * b] ? -1 : labels[2 * a] > labels[2 * b] ? 1 : a - b));
@@ -131,8 +130,7 @@ function invertedView(base, weight, labels, cut) {
   });
 }
 
-// Builds a sandwich of the outermost frames with that label: callees above, callers below. If the base is inverted,
-// it is the other way round.
+// Builds a sandwich of the outermost frames with that label: callees above, callers below; reversed if `inverted`.
 function sandwichView(base, weight, labels, label, inverted) {
   const totals = totalWeights(base);
   const rank = ranksOf(labels);

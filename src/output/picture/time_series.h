@@ -1,6 +1,5 @@
-// Draws a heat map of a profile over time as one self-contained interactive SVG that works from file:// without a
-// network. Like svg.h, the file has a static picture, and one with a script. The script lets the user select a time
-// range, and shows the command that folds it.
+// Draws a heat map of a profile over time as one self-contained interactive SVG for file:// without a network. Besides
+// the static picture, a script lets the user select a time range and shows the command that folds it.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +25,7 @@ struct HeatMapOptions {
   std::string command_options;
 };
 
-// Never fails. Time runs down each column, and columns run from left to right. Numbers above 2^53 are exact only in
-// the static picture.
+// Never fails. Time runs down each column, then from left to right. Only the static picture is exact above 2^53.
 std::string heat_map(const analyze::TimeSeries& series, const HeatMapOptions& options);
 
 }  // namespace gpuprof::output

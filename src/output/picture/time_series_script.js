@@ -1,5 +1,5 @@
-// Redraws the heat map at the window's width, and shows the command that folds the time range selected by mouse or
-// keyboard. Runs inside its SVG, after svg_shared.js. Reads #gp-data and never uses the network.
+// Redraws the heat map at the window's width, and shows the command that folds the time range that the user selects.
+// Runs inside its SVG, after svg_shared.js. Uses no network.
 (function () {
   'use strict';
 
@@ -31,7 +31,6 @@
     return [exactNs, (count) => grouped(count) + ' ' + data.countName, exactBytes][data.kind](value);
   }
 
-  // Sums the cells from one to another, inclusive.
   function sumText(from, to) {
     let sum = 0;
     for (let i = from; i <= to; ++i) sum += cells[i];

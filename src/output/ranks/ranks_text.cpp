@@ -29,8 +29,7 @@ std::string rank_share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// Sums over the time from a rank's first work to its last. Its device's idle time before and after is not part of the
-// job.
+// Sums over the time from a rank's first work to its last: idle time before and after is not part of the job.
 struct Span {
   analyze::RankCell sum;
   uint64_t ns = 0;

@@ -19,8 +19,7 @@ bool shorten(std::vector<Line>& table, size_t kept) {
   return true;
 }
 
-// Keeps three quarters of the lines for the program's own functions, if it has that many: these are what a reader can
-// change.
+// Keeps up to three quarters of the lines for the program's own functions, which a reader can change.
 bool shorten_functions(std::vector<FunctionLine>& table, size_t kept) {
   const auto is_own = [](const FunctionLine& line) { return line.origin == analyze::Origin::own; };
   const auto own = static_cast<size_t>(std::count_if(table.begin(), table.end(), is_own));

@@ -7,11 +7,9 @@
 
 namespace gpuprof::output {
 
-// A report that must fit shows at most this many functions. It uses further functions only to rank the frames of a
-// path.
+// The most functions in a report that must fit. Further functions only rank the frames of paths.
 inline constexpr size_t kMostFunctions = 12;
 
-// How much detail the report shows.
 struct Detail {
   size_t frames = 6;         // approximate number per call path
   size_t devices = 8;        // number of devices listed
@@ -22,12 +20,10 @@ struct Detail {
   bool one_line = false;     // one line per kernel: short names beside fewer numbers
 };
 
-// Removes the detail that a reader misses least. Returns false if nothing more can be removed. Kernels, functions and
-// call paths matter most: other tables lose lines first, then paths lose frames and names their second line.
-// docs/cli.md has the order.
+// Removes the detail that a reader misses least; false if nothing is left to remove. Kernels, functions and call paths
+// matter most: other tables lose lines first, then paths lose frames and names their second line (see docs/cli.md).
 bool give_up_line(analyze::Summary& summary, Detail& detail);
 
-// Copies all tables of `whole` to `summary`.
 void restore_tables(const analyze::Summary& whole, analyze::Summary& summary);
 
 }  // namespace gpuprof::output

@@ -31,7 +31,6 @@ static_assert(static_cast<size_t>(ProfileKind::mixed) + 1 == kKinds.size());
 constexpr std::array<const char*, 4> kOrigins = {"own", "library", "vendor", "none"};
 static_assert(static_cast<size_t>(analyze::Origin::none) + 1 == kOrigins.size());
 
-// Writes the numbers of a SummaryLine or GroupLine.
 template <typename Line>
 void put_numbers(const Line& line, bool timed, JsonObject& object) {
   object.number("count", line.weight.count);

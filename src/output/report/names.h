@@ -15,13 +15,11 @@ class Names {
   // The summary must outlive this object.
   Names(const analyze::Summary& summary, const ReportOptions& options);
 
-  // Returns the text of GPU work, host work or a stall reason of the summary. All texts are different. `beside`:
-  // short enough to stand beside its numbers.
+  // Returns the distinct text of a work item or stall reason. `beside`: short enough to stand beside its numbers.
   [[nodiscard]] const std::string& work(std::string_view name, bool beside) const {
     return (beside ? beside_ : below_).at(name);
   }
-  // Returns the rank of a function in the table of top functions, starting at 1. A larger rank means that the
-  // function calls less other code. 0: not in the table.
+  // Returns a function's rank in the table of top functions, from 1; 0: not in it. Later ones call less other code.
   [[nodiscard]] size_t rank(std::string_view function) const {
     const auto found = functions_.find(function);
     return found == functions_.end() ? 0 : found->second;

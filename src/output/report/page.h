@@ -20,8 +20,7 @@ std::string short_duration(uint64_t ns);
 // Returns the last `width` characters, after "..." if the text was cut.
 std::string cut_front(const std::string& text, size_t width);
 
-// Return the width for a name: behind so many numbers, in a line of its own, and beside the numbers of any work
-// table.
+// Return the width for a name: behind so many numbers, in a separate line, and beside the numbers of work tables.
 size_t width_behind(size_t numbers, size_t width);
 size_t width_below(size_t width);
 size_t width_beside(size_t width);
@@ -60,17 +59,13 @@ class Page {
   // Writes sentences in as many lines as the width needs. The first line is indented by two blanks, others by four.
   void prose(std::string_view text);
 
-  // Returns a name in at most `width` characters.
   [[nodiscard]] std::string name(std::string_view name, size_t width, Naming naming = Naming::signature) const;
 
-  // Returns the width that a line leaves for a name behind its numbers.
   [[nodiscard]] size_t name_width(size_t numbers) const;
 
-  // Writes column titles for the rows that row() writes.
   void columns(const std::vector<std::string>& columns, std::string_view name);
   // Writes numbers and a text. The text moves to the next line if it does not fit behind the numbers.
   void row(const std::vector<std::string>& numbers, const std::string& text);
-  // Writes a line of GPU or host work with its shortened name.
   void work_row(const std::vector<std::string>& numbers, std::string_view work) {
     row(numbers, names_.work(work, detail_.one_line));
   }

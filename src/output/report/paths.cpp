@@ -40,9 +40,9 @@ bool counts_left_out(const Page& page) {
   return page.detail().frames == Detail().frames;
 }
 
-// Orders frame positions by importance: marks, the program's own frames, frames of libraries that the table of
-// functions has, others. A long list also keeps the outermost frame of the program. A short list does not, and ranks
-// the mark [no Python frames] last, because most stacks of a thread have it.
+// Orders frame positions by importance: marks, the program's own frames, libraries' frames in the table of functions,
+// others. A long list also keeps the program's outermost frame. A short list ranks [no Python frames] last, because
+// most stacks of a thread have it.
 std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Page& page) {
   std::vector<size_t> order(frames.size());
   for (size_t i = 0; i < order.size(); ++i) {
@@ -73,7 +73,6 @@ std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Pa
   return order;
 }
 
-// Returns for each frame whether it is shown.
 std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page) {
   const size_t most = page.detail().frames;
   if (page.full() || frames.size() <= (counts_left_out(page) ? most + 1 : most)) {

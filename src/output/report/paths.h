@@ -8,10 +8,10 @@
 
 namespace gpuprof::output {
 
-// Prints the frames of a call path below its first line, the innermost first. Omits frames that identify nothing. If
-// the path is too long, it keeps marks first, then the user's own frames (the innermost and the outermost before
-// others), then library frames that are in the table of functions, then other library frames from the innermost on.
-// It shows the number of omitted frames in their place, or only that some are omitted.
+// Prints the frames of a call path below its first line, innermost first, without frames that identify nothing. If
+// there are too many, keeps marks first, then the user's own frames (the innermost and outermost before others), then
+// library frames in the table of functions, then other library frames. Shows the number of omitted frames, or only that
+// some are omitted.
 void print_frames(const analyze::CallPath& path, Page& page);
 
 }  // namespace gpuprof::output

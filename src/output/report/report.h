@@ -14,8 +14,7 @@ struct ReportOptions {
   bool full = false;        // unshortened names and paths, regardless of the width
   bool explain = false;     // explain each stall reason that is shown
   bool from_start = false;  // include frames of call paths that identify nothing
-  // The approximate number of lines; 0: unlimited. Tables are shortened to fit, the less important ones first, but
-  // keep some lines.
+  // The approximate number of lines; 0: unlimited. Shortens tables to fit, the less important ones first.
   size_t lines = 0;
 };
 

@@ -118,8 +118,8 @@ std::string python_function(const FunctionLine& line, size_t room, const Page& p
   return name + (page.full() ? file : cut_front(has_room ? file : last, std::max(left, kLeastFile))) + ")";
 }
 
-// Returns distinct texts for the lines: "at::native::add", "step (train.py)". A line that stands for several
-// functions shows how many others: "step (train.py) +2".
+// Returns distinct texts: "at::native::add", "step (train.py)". A line for several functions shows how many others it
+// stands for: "step (train.py) +2".
 std::vector<std::string> function_texts(const std::vector<FunctionLine>& lines, size_t numbers, const Page& page) {
   constexpr size_t kMark = 5;  // " +123", " #2"
   const size_t width = page.full() ? std::string::npos : page.name_width(numbers) - kMark;
@@ -173,7 +173,6 @@ bool several_processes(const Lines& lines) {
                      [&lines](const SummaryLine& line) { return line.process != lines.front().process; });
 }
 
-// `numbers` returns the numbers of a line's weight.
 template <typename Numbers>
 void print_paths(const Lines& lines, const char* title, size_t found, const std::vector<std::string>& columns,
                  Numbers numbers, Page& page) {
