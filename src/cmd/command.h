@@ -23,7 +23,7 @@ class Command {
   virtual ~Command() = default;
 
   virtual void declare(CLI::App& app) = 0;  // declares the options of this command, which is `app`
-  virtual Result<int> run() = 0;            // returns the exit code
+  virtual Result<int> run() = 0;
 };
 
 struct Entry {
@@ -35,7 +35,7 @@ struct Entry {
 std::span<const Entry> command_table();
 const Entry* find_command(std::string_view name);  // nullptr if the name is unknown
 std::string command_names();                       // "record, flame, ..."
-std::string help_text();                           // the help of gpuprof itself
+std::string help_text();
 
 // Returns the command that a misspelt name most likely means; nullptr if no name is similar.
 const Entry* similar_command(std::string_view name);

@@ -19,10 +19,9 @@
 namespace gpuprof::cmd {
 namespace {
 
-// Counts what was read, for the user to compare with the source.
 struct Totals {
   uint64_t samples = 0;  // merge() checks that the sum does not overflow
-  uint64_t kernels = 0;  // number of distinct names
+  uint64_t kernels = 0;
   uint64_t stacks = 0;
 
   [[nodiscard]] std::string text() const {

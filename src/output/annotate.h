@@ -10,7 +10,6 @@
 
 namespace gpuprof::output {
 
-// Prints the source lines of a kernel with their samples.
 void annotate_text(const analyze::AnnotatedKernel& kernel, const FindSource& find, TextStream& stream);
 
 // Prints the CPU lines that launch GPU work, with the GPU time below each; at most `files` files (0: unlimited).

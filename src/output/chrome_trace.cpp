@@ -147,8 +147,6 @@ class ChromeTrace : public Timeline {
     return flush();
   }
 
-  // ---- tracks ----
-
   Track thread(p::ProcessId process, uint32_t tid) {
     const p::Process* const row = tables_.process(process);
     const Track track{numbers_.process(process, row == nullptr ? 0 : row->pid), tid};
@@ -187,8 +185,6 @@ class ChromeTrace : public Timeline {
   }
 
   Track counter_track(p::DeviceId device, const char* /*name*/) override { return {device_pid(device), 0}; }
-
-  // ---- events ----
 
   void put(const Slice& slice) override {
     if (slice.category == Category::nvtx && slice.track.tid == 0) {
@@ -307,8 +303,6 @@ class ChromeTrace : public Timeline {
     JsonObject args(object.key("args"));
     put_args(args);
   }
-
-  // ---- text ----
 
   std::string& next_event() {
     if (!first_) {

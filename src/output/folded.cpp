@@ -107,7 +107,7 @@ class Labels {
     return next(x, a % 2 != 0) - next(y, b % 2 != 0);
   }
 
-  std::vector<Shown> texts_;  // by label
+  std::vector<Shown> texts_;
   std::deque<std::string> own_;
   std::vector<uint32_t> ranks_;  // index: 2 * label + deeper
 };

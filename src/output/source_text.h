@@ -32,7 +32,7 @@ void list_lines(const SourceText& source, const std::vector<uint32_t>& numbered,
       plain(line);
     }
   };
-  uint32_t next = 0;  // the first line that is not shown yet
+  uint32_t next = 0;
   for (size_t i = 0; i < numbered.size(); ++i) {
     const uint32_t line = numbered[i];
     const uint32_t first = std::max(next, line - std::min(line, kContext));

@@ -32,7 +32,7 @@ class Timeline {
 
   // Writes a record. Memory grows with the tracks and the definitions, not with EVENT, CALL and SPAN records.
   Status add(const profile::Record& record);
-  Status finish();  // ends the file
+  Status finish();
 
   [[nodiscard]] uint64_t events() const { return events_; }      // EVENT, CALL and SPAN records added
   [[nodiscard]] uint64_t left_out() const { return left_out_; }  // records dropped because all their lanes were full
@@ -87,9 +87,9 @@ class Timeline {
 
   const profile::Tables& tables_;
   analyze::WalkFrames frames_;
-  std::optional<uint64_t> start_ns_;         // start of the recording
+  std::optional<uint64_t> start_ns_;
   std::map<std::string, std::string> meta_;  // the first value of each key
-  std::map<std::string, uint64_t> losses_;   // reason to count
+  std::map<std::string, uint64_t> losses_;
 
  private:
   void take(const profile::Event& event);

@@ -22,8 +22,8 @@ struct OptionDescription {
   bool is_common = false;          // all commands have the option; common options come last
   bool is_basic = false;           // --help shows it, not only --help-all
   std::vector<std::string> words;  // possible values; empty if any value is possible
-  std::string text;                // a phrase that describes the option
-  std::string full_text;           // `text` and those possible values that `value` does not list
+  std::string text;
+  std::string full_text;  // `text` and those possible values that `value` does not list
 
   [[nodiscard]] std::vector<std::string> names() const;  // "-o", "--output"
   [[nodiscard]] bool is_positional() const { return short_names.empty() && long_names.empty(); }

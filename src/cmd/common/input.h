@@ -26,8 +26,8 @@ struct Input {
   // the current folder. Unpacks compressed profiles.
   [[nodiscard]] Result<profile::Reader> open();
 
-  std::vector<FileId> files;  // the files that open() has opened
-  std::string opened;         // their name; - for standard input
+  std::vector<FileId> files;
+  std::string opened;  // their name; - for standard input
 };
 
 std::string input_name(const std::string& path);

@@ -129,7 +129,8 @@ CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64
   const auto take = [names, least_ns, most_ns, &value_ns](const std::string& given) {
     const auto ns = parse_duration(given, kNsPerSecond);
     if (!ns) {
-      throw CLI::ValidationError(names, "'" + given + "' is no time; times are like 200ms, 2s, 1.5m, or 2 for seconds");
+      throw CLI::ValidationError(names,
+                                 "'" + given + "' is not a time; times are like 200ms, 2s, 1.5m, or 2 for seconds");
     }
     if (*ns < least_ns || *ns > most_ns) {
       throw CLI::ValidationError(names, given + " is not from " + duration_text(least_ns) + " to " +

@@ -17,7 +17,7 @@ namespace gpuprof::cmd {
 struct PartInputs {
   std::vector<std::string> words;
   bool lenient = false;
-  std::vector<FileId> files;  // the files that open() has opened
+  std::vector<FileId> files;
 
   void declare(CLI::App& app);
 

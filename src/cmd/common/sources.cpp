@@ -27,7 +27,7 @@ namespace gpuprof::cmd {
 namespace {
 
 constexpr size_t kMostOpen = 64;  // open files at a time; others are opened when they are read
-constexpr size_t kMostNamed = 3;  // files in a message
+constexpr size_t kMostNamed = 3;
 constexpr std::string_view kBegin = "GPUPROF;";
 
 struct CloseListing {

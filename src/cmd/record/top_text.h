@@ -10,7 +10,7 @@ namespace gpuprof::cmd {
 
 struct TopShape {
   size_t width = 80;
-  size_t height = 20;  // maximum number of lines
+  size_t height = 20;
   bool color = false;
 };
 

@@ -32,7 +32,7 @@ class PartFolder {
   Status put(size_t file, const profile::Record& record);
   Status finish();
 
-  [[nodiscard]] uint64_t bytes() const { return bytes_; }  // written so far
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& name(size_t file) const { return files_[file].name; }
 
@@ -46,8 +46,8 @@ class PartFolder {
   Status flush_all();
 
   std::string path_;
-  std::string entry_;      // name of the folder within parent_
-  UniqueFd parent_;        // descriptor of the parent folder
+  std::string entry_;  // name of the folder within parent_
+  UniqueFd parent_;
   std::string temporary_;  // name of the hidden folder within parent_ until finish()
   UniqueFd folder_;
   mode_t mode_ = 0;                               // final mode of the folder

@@ -17,7 +17,7 @@ using compare::Judgement;
 using compare::Verdict;
 
 constexpr size_t kMostKernels = 8;  // with one verdict, so that the list fits a screen
-constexpr size_t kMostPaths = 3;    // of one kernel
+constexpr size_t kMostPaths = 3;
 constexpr size_t kMinWidth = 40;
 
 // Appends `text` in lines of at most `width` characters, broken at spaces. Indents further lines by `indent`.

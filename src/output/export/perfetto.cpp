@@ -179,7 +179,7 @@ class PerfettoTrace : public Timeline {
   perfetto::Tracks tracks_;
   std::unordered_map<uint64_t, uint64_t> names_;           // (operation, name) to iid
   std::unordered_map<uint32_t, std::string> range_texts_;  // RangeId to text of bounded length
-  std::string event_;                                      // the event that is being built
+  std::string event_;
   std::string packet_;
 };
 

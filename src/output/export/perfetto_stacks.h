@@ -39,7 +39,7 @@ class Interned {
   uint64_t frame_count_ = 0;
   std::map<std::pair<std::string_view, std::string_view>, uint64_t> mappings_;  // (module, build id) to iid
   std::unordered_map<analyze::LaunchSite, uint64_t, analyze::LaunchSiteHash> call_stacks_;
-  std::vector<uint64_t> path_;  // frames of the call stack that is being built
+  std::vector<uint64_t> path_;
 };
 
 }  // namespace gpuprof::output::perfetto

@@ -279,7 +279,7 @@ class Pprof {
   }
 
   struct Label {
-    uint64_t value = 0;  // strings
+    uint64_t value = 0;  // index in the string table, as is the key
     uint64_t key = 0;
   };
   Label label_of(std::string_view key, std::string_view value) { return {.value = foreign(value), .key = text(key)}; }
@@ -406,7 +406,7 @@ class Pprof {
   std::string labels_;
   std::map<std::string_view, std::pair<std::string, Label>> last_labels_;  // by key
   std::unordered_map<uint32_t, Label> stalls_;                             // by STRING id of the reason
-  std::string message_;                                                    // the message that is being built
+  std::string message_;
   std::vector<uint64_t> locations_;
   std::vector<uint64_t> values_;
 };

@@ -1,4 +1,4 @@
-// Encodes protocol buffers. Supports only the field types that the exports need.
+// Encodes protocol buffers, with only the field types that the exports need.
 // https://protobuf.dev/programming-guides/encoding
 #pragma once
 
@@ -10,7 +10,6 @@
 
 namespace gpuprof::output {
 
-// Appends fields to a string.
 class Protobuf {
  public:
   explicit Protobuf(std::string& out) : out_(out) {}

@@ -13,8 +13,7 @@ void write_json(analyze::Walk& walk, TextStream& out);
 // Writes CSV with a header line, quoted as in RFC 4180, but with LF line ends. ';' separates a stack's frames.
 void write_csv(analyze::Walk& walk, TextStream& out);
 
-// Writes folded stacks like `flame`, with the main weight: ns of GPU time (not apportioned to samples), launches or
-// samples.
+// Writes folded stacks like `flame`. The weight is ns (not apportioned to samples), launches or samples.
 void write_stacks(analyze::Walk& walk, TextStream& out);
 
 }  // namespace gpuprof::output

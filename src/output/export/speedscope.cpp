@@ -142,8 +142,8 @@ class Speedscope {
   std::string& out_;
   std::vector<uint32_t> shown_;  // by frame of the walk
   std::unordered_map<Key, uint32_t, KeyHash> frame_ids_;
-  std::vector<uint32_t> frames_;   // frames of the walk, in the order of the file
-  std::vector<uint64_t> weights_;  // of the profile that is being written
+  std::vector<uint32_t> frames_;  // frames of the walk, in the order of the file
+  std::vector<uint64_t> weights_;
 };
 
 }  // namespace

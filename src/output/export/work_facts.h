@@ -60,8 +60,8 @@ std::string_view frame_kind(analyze::FrameClass cls);
 // The weights of a row, in the order and with the names that all formats share.
 struct WeightName {
   const char* name;
-  const char* unit;   // in pprof's notation
-  const char* title;  // for people
+  const char* unit;  // in pprof's notation
+  const char* title;
   uint64_t analyze::WalkWeight::*number;
 };
 inline constexpr std::array<WeightName, 5> kWeightNames = {{

@@ -54,7 +54,7 @@ struct Picture {
   FlameLayout layout;
   std::vector<Label> labels;
   std::vector<uint32_t> label_of;  // by frame
-  uint32_t max_depth = 0;          // of the drawn frames
+  uint32_t max_depth = 0;
   std::string notice;
   std::string out;
 };

@@ -7,7 +7,7 @@ if (data.cut) data.labels.push('[left out of this picture]', 'x2');  // the last
 // A saved sandwich file contains only that view; `split` is the sandwich's.
 const base = indexed(data.frames, data.weight, data.split);
 const baseKind = data.split !== undefined ? 'sandwich' : data.inverted ? 'inverted' : 'flame';
-let view = base;  // the view that is shown
+let view = base;
 
 const depthOf = (i) => view.frames[i * STRIDE];
 const labelOf = (i) => view.frames[i * STRIDE + 1];
@@ -89,7 +89,7 @@ function cutToColumns(text, columns) {
 const head = byId('gp-head');
 const details = { name: byId('gp-name'), numbers: byId('gp-details-hint') };
 const BAR_WIDTH = 480;
-const TITLE_HEIGHT = 22;  // per line
+const TITLE_HEIGHT = 22;
 let headerHeight = 0;
 
 function hint() {

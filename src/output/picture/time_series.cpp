@@ -31,7 +31,6 @@ constexpr double kTickPx = 90;           // smallest distance between labels
 constexpr double kGapFromPx = 5;         // cells of at least this size have a gap of one pixel between them
 constexpr double kSeriesKeyAdvance = 7;  // legend text
 
-// The number of cells in a column, and the height of a cell.
 struct Shape {
   size_t rows;
   int row_px;
@@ -44,7 +43,7 @@ struct Map {
   const HeatMapOptions& options;
   Shape shape = kShapes.back();
   size_t columns = 0;
-  uint64_t most = 0;  // the largest weight of a cell
+  uint64_t most = 0;
 
   [[nodiscard]] uint64_t weight(size_t cell) const { return raw_weight(series.cells[cell], options.kind); }
   [[nodiscard]] std::string exact(uint64_t value) const { return exact_text(value, options.kind, options.count_name); }

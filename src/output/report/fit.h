@@ -11,8 +11,8 @@ namespace gpuprof::output {
 inline constexpr size_t kMostFunctions = 12;
 
 struct Detail {
-  size_t frames = 6;         // approximate number per call path
-  size_t devices = 8;        // number of devices listed
+  size_t frames = 6;  // approximate number per call path
+  size_t devices = 8;
   bool whole_trust = true;   // the complete trust footer; false: only the coverage
   size_t stall_reasons = 4;  // per kernel; not limited in a report of unlimited length
   bool awaited = true;       // show, for each kernel, what its longest waiting line waits for

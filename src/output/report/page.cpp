@@ -92,7 +92,7 @@ void Page::dim_line(const std::string& text) {
 void Page::clauses(std::string_view text, std::string_view indent) {
   constexpr std::string_view kFurther = "      ";
   std::string out(indent);
-  bool begins = true;  // the line is empty so far
+  bool begins = true;
   while (!text.empty()) {
     const size_t comma = text.find(", ");
     const std::string_view clause = comma == std::string_view::npos ? text : text.substr(0, comma + 1);
