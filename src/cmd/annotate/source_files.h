@@ -19,7 +19,8 @@
 namespace gpuprof::cmd {
 
 // Returns how to open the source files that the profile `inputs` names. If gpuprof is root, it opens them as the
-// profile's owner, so that it shows only what the owner may read. If others can write a profile of root, as nobody.
+// profile's owner, so that it shows only what the owner may read. A profile of root that others can write counts as
+// nobody's.
 symbolize::FileAccess access_of(std::span<const FileId> inputs);
 
 class SourceFiles {

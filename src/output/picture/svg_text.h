@@ -15,7 +15,7 @@ std::string printable(std::string_view bytes);
 std::string xml_escaped(std::string_view text);
 std::string json_quoted(std::string_view text);  // without '<', '>' and '&', so that it can stand in XML unescaped
 // Cuts the text, with an ellipsis, to that many columns of a fixed-width font; East Asian wide characters take two.
-// Returns "" if the text does not fit in fewer than 5 columns, where a cut label is not readable.
+// Returns "" instead of a cut label of fewer than 5 columns, which is not readable.
 std::string cut_to_columns(std::string_view text, size_t columns);
 
 // Cuts the text between characters, with an ellipsis, to at most that many bytes.
