@@ -5,8 +5,8 @@
 
 namespace gpuprof::cmd {
 
-// Returns "<!-- options of record -->", a table and "<!-- end -->" for each command with options, and for each set of
-// options that commands share.
+// Returns "<!-- options of record -->", a table and "<!-- end -->" for each command with options. Does the same for
+// each set of options that commands share.
 std::string option_tables();
 
 }  // namespace gpuprof::cmd
