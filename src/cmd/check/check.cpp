@@ -280,7 +280,7 @@ class Check final : public Command {
   Result<int> run_commands() {
     const auto commands = two_commands(words_);
     RETURN_IF_ERROR(commands);
-    // `record` finds the commit of the new program only. The commit of the old one must be given.
+    // `record` cannot find the commit of the old program, so it stays unknown unless it is given.
     const std::string old_commit = old_commit_.empty() ? std::string(record::kNoCommit) : old_commit_;
     auto recorded = record({{"old", commands->old_words, old_commit}, {"new", commands->new_words, commit_}}, runs_);
     RETURN_IF_ERROR(recorded);

@@ -20,7 +20,7 @@ using compare::RunFacts;
 constexpr size_t kMostName = 120;
 constexpr size_t kMostFrames = 6;  // frames shown of a path, starting at the kernel
 
-// Formats printable text as a code span. A name cannot end the span or the table cell, and is no link and no mention.
+// Formats printable text as a code span. A name cannot end the span or the table cell, or become a link.
 std::string span(std::string plain) {
   std::replace(plain.begin(), plain.end(), '`', '\'');
   std::string out = "`";
