@@ -50,7 +50,7 @@ const Entry* find_command(std::string_view name) {
   if (found != table.end()) {
     return &*found;
   }
-  // What gpuprof and the completions of shells run, and people do not.
+  // Commands that gpuprof or shell completions run, but not users.
   static constexpr Entry kDisassemble = {symbolize::kDisassembleXe.data(), "print GPU code", make_disassemble};
   static constexpr Entry kComplete = {"__complete", "print what fits at the end of a command line", make_complete};
   return name == kDisassemble.name ? &kDisassemble : name == kComplete.name ? &kComplete : nullptr;
@@ -76,7 +76,7 @@ std::string help_text() {
 }
 
 const Entry* similar_command(std::string_view name) {
-  constexpr size_t kLongest = 16;  // of what could be meant for one of ours
+  constexpr size_t kLongest = 16;  // longest misspelt name that is compared
   constexpr size_t kMostEdits = 2;
   const Entry* best = nullptr;
   size_t fewest = kMostEdits + 1;

@@ -19,10 +19,9 @@
 namespace gpuprof::cmd {
 namespace {
 
-// What has been read, for the user to compare with what there was.
 struct Totals {
-  uint64_t samples = 0;  // that the sum fits is checked by merge()
-  uint64_t kernels = 0;  // of different names
+  uint64_t samples = 0;  // merge() checks that the sum does not overflow
+  uint64_t kernels = 0;
   uint64_t stacks = 0;
 
   [[nodiscard]] std::string text() const {
@@ -111,7 +110,7 @@ class Import : public Command {
   }
 
   static Error no_samples() {
-    return {"there are no samples in what was imported", "iaprof writes them once an interval", kExitNothing};
+    return {"the imported files contain no samples", "iaprof writes samples once per interval", kExitNothing};
   }
 
   std::vector<std::string> files_;

@@ -53,7 +53,7 @@ class Ranks : public Command {
     auto code = look();
     if (!code && code.error().exit_code == kExitFailure) {
       Error error = std::move(code).error();
-      error.exit_code = kExitUsage;  // 1 is that of a rank that lags
+      error.exit_code = kExitUsage;  // exit code 1 reports a lagging rank
       return error;
     }
     return code;
@@ -92,7 +92,7 @@ class Ranks : public Command {
     return !verdict.inconclusive.empty() ? kExitInconclusive : verdict.laggards.empty() ? 0 : kExitLag;
   }
 
-  // That the profile has what a comparison of ranks needs; where not, which option of `record` gives it.
+  // Checks that the profile has what a comparison of ranks needs. The hint names the option of `record` that adds it.
   [[nodiscard]] Status check(const analyze::Job& job) const {
     if (job.ranks().empty() && job.without_rank() > 0) {
       return Error{"the profile names no " + by_ +
@@ -122,7 +122,7 @@ class Ranks : public Command {
     }
     if (job.collectives() == 0) {
       notes.emplace_back(
-          "No collective was found: ranks are compared by their GPU time, and who waits for whom is not known. Name "
+          "No collective was found: ranks are compared by their GPU time, and it is unknown who waits for whom. Name "
           "collectives with --collective REGEX" +
           std::string(job.has_waits() ? "." : "; waits of the CPU are not in the profile."));
     }

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMostKernels = 1'000'000;
 
-// The first, where a merged profile has several.
+// Returns the earliest start. A merged profile has several.
 std::optional<uint64_t> start_of(const analyze::ProfileInfo& info) {
   std::optional<uint64_t> start;
   const auto [begin, end] = info.meta.equal_range("start_unix_ns");
@@ -109,7 +109,7 @@ class Annotate : public Command {
     }
     window_.explain(rows);
     if (const std::string dropped = output::dropped_samples_text(rows.info); !dropped.empty()) {
-      log::warn(dropped + ": shares of lines may be wrong, too");
+      log::warn(dropped + ": the shares of lines may be wrong");
     }
     const auto kernels = analyze::annotate(rows, options_);
     if (kernels.empty()) {

@@ -1,5 +1,5 @@
-// gpuprof completion SHELL                        print completions for bash, zsh or fish
-// gpuprof __complete -- WORD...                   what they ask for at each completion
+// gpuprof completion SHELL                        prints completions for bash, zsh or fish
+// gpuprof __complete -- WORD...                   computes the candidates of one completion
 
 #include <unistd.h>
 

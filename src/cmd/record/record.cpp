@@ -1,5 +1,5 @@
-// gpuprof record [options] -- COMMAND [ARGS]      run a command and record it
-// gpuprof record [options] -p PID                 record a running process
+// gpuprof record [options] -- COMMAND [ARGS]      runs a command and records it
+// gpuprof record [options] -p PID                 records a running process
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -34,9 +34,9 @@ namespace {
 constexpr uint64_t kMsNs = 1'000'000;
 constexpr uint64_t kRecordSecondNs = 1'000'000'000;
 
-// The target was ended by a signal, and so are we: shells and CI then see what they would have seen without us.
+// Ends gpuprof with the signal that ended the target, so that shells and CI see the same status as without gpuprof.
 [[noreturn]] void die_like(int signal) {
-  const rlimit no_core{0, 0};  // the target has left the core file that matters
+  const rlimit no_core{0, 0};  // the target has already written the relevant core file
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::signal(signal, SIG_DFL);
   sigset_t only;
@@ -95,7 +95,7 @@ class Record final : public Command {
   }
 
  private:
-  // Libraries that hand over code for others' samples come at a program's start only.
+  // Libraries that provide kernel code for another backend's samples can only be loaded when a program starts.
   void tell_what_stays_unnamed(const backend::Backends& chosen) const {
     const bool named_by_other =
         std::any_of(chosen.begin(), chosen.end(), [](const auto& backend) { return !backend->code_from().empty(); });
@@ -244,14 +244,14 @@ class Record final : public Command {
     auto counted = record::counted_metrics(metrics_);
     RETURN_IF_ERROR(counted);
     if (options_.sampling.samples || options_.timeline || options_.latency || options_.whole_graphs) {
-      return Error{"record: --sass-metrics with what needs GPU times",
-                   "it is a pass of its own: CUPTI counts nothing where it also tells times", kExitUsage};
+      return Error{"record: --sass-metrics together with an option that needs GPU times",
+                   "use a separate run: CUPTI cannot count instructions while it measures times", kExitUsage};
     }
     options_.sampling.counted = std::move(*counted);
     return {};
   }
 
-  // Samples name no launch: they are shared out among all kernels that ran, which must all be recorded then.
+  // Samples have no correlation id. They are apportioned among all kernels that ran, so all kernels must be recorded.
   Status check_sampling() const {
     if (options_.sampling.period != 0 && !options_.sampling.samples) {
       return Error{"record: --sampling-period without --pc-sampling", "add --pc-sampling", kExitUsage};
@@ -265,7 +265,8 @@ class Record final : public Command {
     }
     if (options_.sampling.samples && !options_.nvtx_range.empty()) {
       return Error{"record: both --pc-sampling and --nvtx-range",
-                   "samples are taken everywhere; choose the time by --delay and --duration or by signals", kExitUsage};
+                   "samples cover all GPU work; limit the time with --delay and --duration or with signals",
+                   kExitUsage};
     }
     if (options_.sampling.samples && options_.whole_graphs) {
       return Error{"record: both --pc-sampling and --graphs whole", "samples need the times of each node of a graph",
@@ -282,7 +283,7 @@ class Record final : public Command {
   std::string stacks_ = "auto";
   std::string wait_ = "all";
   std::string graphs_ = "nodes";
-  std::string sampling_;  // empty: none
+  std::string sampling_;  // empty: no sampling
   PatternOption kernel_;
   std::vector<std::string> metrics_;
 };

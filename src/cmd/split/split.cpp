@@ -85,8 +85,8 @@ class SplitCommand : public Command {
         return {};
       }
     }
-    return Error{"--by: there is no '" + escaped(by_) + "'",
-                 "it is one of process, rank, device and time=DURATION, as time=10s", kExitUsage};
+    return Error{"--by: unknown value '" + escaped(by_) + "'",
+                 "it is one of process, rank, device and time=DURATION, such as time=10s", kExitUsage};
   }
 
   PartInputs inputs_;

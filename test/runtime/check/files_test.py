@@ -116,7 +116,7 @@ class CheckFiles(rig.RuntimeTest):
         texts = {name: self.text_of(name) for name in [*old, *new, other]}
         for option in ("--json", "--markdown", "--junit"):
             for name, saying in ((old[0], "it is"), (new[1], "it is"), (other, "it is a profile"),
-                                 (kept[: -len(".old")], "would take the place of")):
+                                 (kept[: -len(".old")], "would replace")):
                 with self.subTest(option=option, name=name):
                     self.refused(option, name, *old, "--", *new, saying=f"cannot write .*{saying}")
         self.refused("--json", old[0], "--kernel", ".", "--max", "1s", *old, saying="cannot write .*it is")
@@ -145,8 +145,8 @@ class CheckFiles(rig.RuntimeTest):
                                   (("--thresholds", "-", old, "--", "-"), "standard input is named more than once"),
                                   (("--baseline", "kept", "--save", "-"), "--save cannot keep standard input"),
                                   (("--commit", "a", old, "--", old), "--commit is for runs"),
-                                  (("--old-commit", "a", old, "--", old), "--old-commit is that"),
-                                  (("--runs", "3", "--record=--commit=x", "--", "a", "---", "b"), "commit of its own"),
+                                  (("--old-commit", "a", old, "--", old), "--old-commit applies"),
+                                  (("--runs", "3", "--record=--commit=x", "--", "a", "---", "b"), "both sides the same commit"),
                                   (("--thresholds", "/nonexistent", old, "--", old), "/nonexistent")):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, saying=saying)
