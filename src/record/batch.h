@@ -1,4 +1,4 @@
-// What the drain thread hands to the writer thread: everything that has become known since the last batch.
+// A batch: what the main thread has learned since the last batch and sends to the writer thread.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace gpuprof::record {
 
-using NameIndex = uint32_t;  // of a text in this session; 0 is none
-using CodeIndex = uint32_t;  // of a Python code object in this session, 31 bits; 0 is none
+using NameIndex = uint32_t;  // a text of this session; 0: no text
+using CodeIndex = uint32_t;  // a Python code object of this session, 31 bits; 0: no code object
 
-// As the StringId of a record in a batch.
+// Converts a NameIndex to the StringId of a record in a batch.
 constexpr profile::StringId name_id(NameIndex name) {
   return profile::StringId{name};
 }
 
-// What a text is called that there was no room for.
+// Replaces texts that exceed a limit.
 inline constexpr std::string_view kMoreNames = "[more names]";
 
 struct NewName {
@@ -43,20 +43,20 @@ struct NewDevice {
 struct NewStack {
   std::shared_ptr<const ProcessImage> process;
   std::shared_ptr<const symbolize::ProcessMaps> maps;
-  MappingsOver over;             // what was there instead when the stack was taken
+  MappingsOver over;             // mappings that differed when the stack was taken
   uint64_t stack = 0;            // id in this session
-  std::vector<uint64_t> words;   // as in wire/stack.h, with code objects by CodeIndex; innermost first
+  std::vector<uint64_t> words;   // see wire/stack.h, with code objects by CodeIndex; innermost first
   std::vector<uint64_t> kernel;  // addresses in the kernel, innermost first
   uint32_t flags = 0;            // GPUPROF_STACK_*
-  uint64_t eval_begin = 0;       // an address in the Python interpreter's file; 0: not known
-  bool frame_pointers = false;   // walked by these: where it ends, and whether it has gone astray, is not certain
-  bool maps_current = false;     // the mappings were read when the stack came; else some may be missing
+  uint64_t eval_begin = 0;       // address in the Python interpreter's file; 0: unknown
+  bool frame_pointers = false;   // walked by frame pointers, so its outermost frames may be wrong
+  bool maps_current = false;     // mappings were read when the stack arrived; else some may be missing
 };
 
-// A Python code object; the words of later stacks name it.
+// A Python code object. Words of later stacks refer to it.
 struct NewCode {
   CodeIndex index = 0;
-  profile::ProcessId process{};  // with whose end it may go
+  profile::ProcessId process{};  // may be dropped when this process ends
   uint32_t version = 0;          // PY_VERSION_HEX
   uint32_t first_line = 0;
   std::string name;
@@ -64,17 +64,17 @@ struct NewCode {
   std::vector<uint8_t> line_table;  // empty: only the first line is known
 };
 
-// Who did what, from where: what a WORK line says.
+// Identifies a WORK line: process, thread, call path, range, device and kernel.
 struct WorkKey {
-  uint64_t stack = 0;    // as in NewStack; 0: none
-  uint64_t capture = 0;  // the same, of the call that made the node of a graph
+  uint64_t stack = 0;    // as in NewStack; 0: no stack
+  uint64_t capture = 0;  // stack that created the graph node; 0: no stack
   uint64_t stream = 0;
   profile::ProcessId process{};
   profile::DeviceId device{};
   profile::RangeId range{};
   uint32_t tid = 0;
   NameIndex thread = 0;
-  NameIndex name = 0;  // kernel, as the vendor gives it, or the function called
+  NameIndex name = 0;  // kernel as the vendor names it, or the called function
   uint32_t flags = 0;  // profile::kWorkGraphNode, ...
   profile::Op op = profile::Op::kernel;
   bool operator==(const WorkKey&) const = default;
@@ -85,7 +85,7 @@ struct NewWork {
   WorkKey key;
 };
 
-// One GPU, HOST or LAUNCH line to be: which of them, the operation of its work says.
+// Key of a GPU, HOST or LAUNCH line. The operation of the work decides which one.
 struct RowKey {
   uint64_t slice = 0;
   profile::WorkId work{};
@@ -109,7 +109,7 @@ struct NewLatency {
 };
 
 struct NewCall {
-  profile::Call call;  // without its ustack
+  profile::Call call;  // without `ustack`
   uint64_t stack = 0;  // as in NewStack
 };
 
@@ -128,7 +128,7 @@ struct NewGpuPlace {
   std::vector<GpuLine> lines;  // outermost first
 };
 
-// One GPU_COUNT line to be, but for its value.
+// Key of a GPU_COUNT line.
 struct CountKey {
   profile::ProcessId process{};
   profile::DeviceId device{};
@@ -137,7 +137,7 @@ struct CountKey {
   auto operator<=>(const CountKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
-// One EUSTALL line to be, but for its count.
+// Key of an EUSTALL line.
 struct SampleKey {
   uint64_t slice = 0;
   profile::WorkId work{};
@@ -148,7 +148,7 @@ struct SampleKey {
   bool operator==(const SampleKey&) const = default;
 };
 
-// The StringIds of its records are names of this session (name_id()). The writer puts the profile's STRINGs there.
+// Records in a batch have names of the session as StringIds (see name_id()). The writer replaces them.
 struct Batch {
   std::vector<std::shared_ptr<const ProcessImage>> processes;
   std::vector<NewName> names;
@@ -174,8 +174,8 @@ struct Batch {
   std::vector<profile::Loss> losses;
   std::vector<profile::Coverage> coverage;
   std::vector<std::pair<std::string, std::string>> meta;
-  uint64_t swept_ns = 0;                  // up to then (CLOCK_MONOTONIC) `shares` are complete
-  std::vector<profile::ProcessId> ended;  // no new work or call of theirs will come
+  uint64_t swept_ns = 0;                  // `shares` are complete up to here (CLOCK_MONOTONIC)
+  std::vector<profile::ProcessId> ended;  // no new works or calls of these processes follow
   std::optional<profile::End> end;
 };
 

@@ -47,8 +47,8 @@ Result<std::string> counted_metrics(const std::vector<std::string>& words) {
     } else if (is_metric(text)) {
       add(text);
     } else {
-      return Error{"--sass-metrics: '" + text + "' is nothing that can be counted",
-                   "memory, shared, branches, instructions, or a metric that begins with smsp__sass_", kUsage};
+      return Error{"--sass-metrics: '" + text + "' is not a known metric",
+                   "use memory, shared, branches, instructions, or a metric that begins with smsp__sass_", kUsage};
     }
   }
   std::string list;
@@ -56,7 +56,7 @@ Result<std::string> counted_metrics(const std::vector<std::string>& words) {
     list.append(list.empty() ? "" : ",").append(metric);
   }
   if (list.size() > kMaxCounted) {
-    return Error{"--sass-metrics: that is more than can be counted at once", "count some of them in another recording",
+    return Error{"--sass-metrics: too many metrics for one recording", "count some of them in another recording",
                  kUsage};
   }
   return list;

@@ -1,4 +1,4 @@
-// What --sass-metrics can count: metrics by CUPTI's names, and words for those that answer a question together.
+// Metrics for --sass-metrics: CUPTI's names, and words for groups of metrics that belong together.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::record {
 
-// CUPTI's names, ',' between, each once. Errors are usage errors.
+// Returns CUPTI's metric names, comma-separated and without duplicates. Errors are usage errors.
 Result<std::string> counted_metrics(const std::vector<std::string>& words);
 
 }  // namespace gpuprof::record

@@ -14,7 +14,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Giving memory back takes tens of milliseconds where there is much.
+// malloc_trim() takes tens of milliseconds if much memory is free.
 constexpr uint64_t kTrimIntervalNs = 2'000'000'000;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -23,7 +23,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// "size resident shared ...", in pages.
+// Returns the private memory in pages from "size resident shared ...".
 uint64_t private_pages(std::string_view statm) {
   std::array<uint64_t, 3> numbers{};
   const char* at = statm.data();
@@ -62,7 +62,7 @@ void MemoryBudget::look() {
   }
 }
 
-// What has been freed is still ours in the meter's eyes until malloc gives it back.
+// Returns freed memory to the kernel. Until then, the meter counts it as used.
 void MemoryBudget::trim() {
   const uint64_t now = monotonic_ns();
   uint64_t next = next_trim_ns_.load(std::memory_order_relaxed);

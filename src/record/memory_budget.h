@@ -1,5 +1,4 @@
-// One limit on the memory of a whole session, whatever its targets send: number of processes, stacks, names, anything.
-// Beyond it nothing new is kept that is only detail; work is counted on, under what is known already.
+// Limits the memory of the session. Above the limit, new details are dropped, but work is still counted.
 #pragma once
 
 #include <atomic>
@@ -9,39 +8,37 @@
 
 namespace gpuprof::record {
 
-// Memory of this process in bytes that no file has: what malloc has taken from the kernel and not given back, stacks of
-// threads. 0 where it cannot be told: also under a sanitizer, whose own memory would count.
+// Returns the recorder's private memory in bytes (malloc and thread stacks); 0: unknown, or under a sanitizer.
 uint64_t own_memory();
 
-// Used by the thread that drains and by the one that writes.
+// Thread-safe. Used by the main thread and the writer thread.
 class MemoryBudget {
  public:
-  static constexpr uint64_t kLimit = uint64_t{256} << 20;    // detail: stacks, names, threads, ranges, ...
-  static constexpr uint64_t kFull = uint64_t{304} << 20;     // also processes, and what takes a few bytes each
-  static constexpr uint64_t kReading = uint64_t{384} << 20;  // also what is read of files to name addresses
+  static constexpr uint64_t kLimit = uint64_t{256} << 20;    // limit of details: stacks, names, threads, ranges, ...
+  static constexpr uint64_t kFull = uint64_t{304} << 20;     // limit including processes and small items
+  static constexpr uint64_t kReading = uint64_t{384} << 20;  // limit including files read for symbolization
   static constexpr uint64_t kLookBytes = uint64_t{8} << 20;
 
   using Meter = std::function<uint64_t()>;
   explicit MemoryBudget(Meter meter = own_memory) : meter_(std::move(meter)) {}
 
-  // Reads the meter, which takes a microsecond or two. Once the limit is reached, gives free memory back to the kernel
-  // now and then.
+  // Reads the meter, which takes 1 to 2 us. Above the limit, also returns free memory to the kernel, at most every 2 s.
   void look();
 
-  // About so many bytes may have been taken since the last call: looks where that has added up.
+  // Adds an estimate of new memory. Reads the meter when 8 MiB have accumulated.
   void grew(size_t bytes);
 
   [[nodiscard]] bool is_limited() const { return used_.load(std::memory_order_relaxed) >= kLimit; }
   [[nodiscard]] bool is_full() const { return used_.load(std::memory_order_relaxed) >= kFull; }
 
-  // Whether some new detail may be kept. False: it is counted as left out.
+  // Returns whether a new detail may be stored. Counts it as left out if not.
   bool admit();
-  // Bytes that may be taken now to read files; looks.
+  // Reads the meter. Returns how many bytes may be used to read files.
   uint64_t room();
   void leave_out() { left_out_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }  // since the start
 
-  // For tables that need not have a budget.
+  // For tables with an optional budget.
   static bool admits(MemoryBudget* budget) { return budget == nullptr || budget->admit(); }
   static bool limits(const MemoryBudget* budget) { return budget != nullptr && budget->is_limited(); }
 

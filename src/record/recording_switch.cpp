@@ -31,7 +31,7 @@ bool RecordingSwitch::update(uint64_t now_ns) {
     return false;
   }
   expired_ = expired_ || on_;
-  return set(!on_, now_ns);  // a duration is whole also where its beginning came late
+  return set(!on_, now_ns);  // a late start does not shorten the duration
 }
 
 }  // namespace gpuprof::record

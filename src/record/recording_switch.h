@@ -1,4 +1,4 @@
-// When recording is on: after a delay, for a duration, and as signals say.
+// Decides when recording is on: after a delay, for a duration, and by signals.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@ namespace gpuprof::record {
 class RecordingSwitch {
  public:
   struct Options {
-    uint64_t delay_ns = 0;     // from the start on
-    uint64_t duration_ns = 0;  // of recording, from each switching on; 0: to the end
-    bool paused = false;       // off until turn() says otherwise
+    uint64_t delay_ns = 0;     // from the start
+    uint64_t duration_ns = 0;  // from each switching on; 0: until the end
+    bool paused = false;       // off until turn() switches it on
   };
 
   RecordingSwitch(const Options& options, uint64_t start_ns);
 
   [[nodiscard]] bool on() const { return on_; }
-  // A stretch of the given duration has ended.
+  // Returns whether a recording of the given duration has ended.
   [[nodiscard]] bool expired() const { return expired_; }
 
-  // By hand, whatever the delay. True: that changed on().
+  // Switches recording, whatever the delay. Returns whether on() changed.
   bool turn(bool on, uint64_t now_ns);
-  // As time goes by. True: that changed on().
+  // Applies delay and duration. Returns whether on() changed.
   bool update(uint64_t now_ns);
 
  private:
@@ -30,7 +30,7 @@ class RecordingSwitch {
   uint64_t duration_ns_;
   bool on_ = false;
   bool expired_ = false;
-  uint64_t change_ns_ = UINT64_MAX;  // when it turns by itself
+  uint64_t change_ns_ = UINT64_MAX;  // time of the next automatic switch
 };
 
 }  // namespace gpuprof::record

@@ -39,7 +39,7 @@
 namespace gpuprof::record {
 namespace {
 
-// The order of the members is the order in which parts come to be: each uses only what stands above it.
+// Members are in order of creation: each uses only members above it.
 class Session {
  public:
   Session(const SessionOptions& options, backend::Backends backends, Signals& signals, std::optional<rlimit> file_limit)
@@ -66,7 +66,7 @@ class Session {
   }
 
  private:
-  // The steps, in their order. Whatever can fail for a reason of the machine does so before anything is started.
+  // Steps, in order. Everything that the machine can refuse comes before the target starts.
 
   Status find_target_user() {
     auto user = find_user(options_.user);
@@ -83,7 +83,7 @@ class Session {
       return std::move(stacks).error();
     }
     stacks_ = std::move(*stacks);
-    // Root beside strangers is a risk that nobody should take for nothing.
+    // Running as root is a risk. Mention it if root is not needed.
     const bool for_nothing = !attachment_.is_wanted() && !stacks_.engine && !LocalSources::are_in(backends_);
     if (::geteuid() == 0 && !user_ && for_nothing) {
       log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
@@ -131,8 +131,8 @@ class Session {
     return {};
   }
 
-  // The command is started once the output can be written, and takes its name once the command runs: neither costs the
-  // user the other. The target waits for us at its first handshake, so nothing is missed meanwhile.
+  // Starts the command only when the output is writable. Replaces an old profile only when the command runs. The target
+  // waits for the recorder in its first handshake, so no events are missed.
   Status start_command() {
     if (!attachment_.is_wanted()) {
       const TargetSpec spec{options_.command, goes_to_stdout(options_.output), file_limit_, default_signals_};
@@ -154,8 +154,6 @@ class Session {
                      backends_);
     output_.write(*correlator_, *channel_, stacks_.engine.get());
   }
-
-  // While it runs.
 
   void loop() {
     int wait_ms = kBusyPollMs;
@@ -190,7 +188,6 @@ class Session {
     return !options_.wait_for_children || ends || !command_.is_survived(*channel_);
   }
 
-  // Until something happens, or the time is up.
   void wait(int milliseconds) {
     poll_fds_.clear();
     poll_fds_.push_back({signals_.fd(), POLLIN, 0});
@@ -213,17 +210,15 @@ class Session {
     }
   }
 
-  // The user's work is worth more than our profile: the target goes on, and its status is passed on in the end.
+  // The user's work matters more than the profile. The target continues, and its exit status is passed on.
   void give_up_if_unwritable() {
     if (!windows_->given_up() && output_.failed()) {
-      log::warn(output_.file().name() + " cannot be written any more; the target goes on without being recorded");
+      log::warn(output_.file().name() + " can no longer be written; the target continues without being recorded");
       windows_->give_up();
       turn_->leave_engine();
       stacks_.engine.reset();
     }
   }
-
-  // The end.
 
   Result<SessionResult> finish() {
     const uint64_t end_ns = stop_recording();
@@ -231,14 +226,14 @@ class Session {
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     tell_of_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), turn_->ever_connected());
-    output_.write(*correlator_, *channel_, stacks_.engine.get());  // counts its own losses into the totals
+    output_.write(*correlator_, *channel_, stacks_.engine.get());  // may add losses to the totals
     Status written = output_.finish(correlator_->totals(), end_ns, signals_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     const int status = command_.status().value_or(0);
     return conclude(output_.file(), status, std::move(facts), std::move(written), channel_->budget_state().exceeded);
   }
 
-  // Returns when the last window ended: what is waited for after that is not taken for idle time.
+  // Returns the end of the last window. Later waiting does not count as idle time.
   uint64_t stop_recording() {
     const uint64_t end_ns = windows_->end();
     turn_->flush_targets();
@@ -271,7 +266,7 @@ class Session {
 
   const SessionOptions& options_;
   Signals& signals_;
-  std::optional<rlimit> file_limit_;  // as we found it
+  std::optional<rlimit> file_limit_;  // before run_session() raised it
   std::vector<int> default_signals_ = ignore_write_signals();
   std::shared_ptr<MemoryBudget> memory_ = std::make_shared<MemoryBudget>();
   std::shared_ptr<backend::SourceIds> source_ids_ = std::make_shared<backend::SourceIds>();
@@ -281,8 +276,8 @@ class Session {
   StackSetup stacks_;
   std::unique_ptr<Channel> channel_;
   std::optional<GpuLines> gpu_lines_;
-  InjectionSetup injection_;  // into the command, or ...
-  Attachment attachment_;     // ... into a running process
+  InjectionSetup injection_;  // for a new command
+  Attachment attachment_;     // for a running process
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
   Clocks clocks_;
@@ -300,7 +295,7 @@ class Session {
 }  // namespace
 
 Result<SessionResult> run_session(const SessionOptions& options, backend::Backends backends) {
-  // A descriptor stays open per mapped file: PyTorch maps hundreds. Targets get the old limit back.
+  // The recorder keeps one descriptor open per mapped file. PyTorch maps hundreds. Targets get the old limit back.
   rlimit files{};
   const bool raised = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
   if (raised) {

@@ -1,4 +1,4 @@
-// One recording, from the first fork to the END record.
+// Runs one recording, from the first fork to the END record.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +16,36 @@
 
 namespace gpuprof::record {
 
-// best: inproc where our library is in the process, else bpf, else frame pointers.
+// best: in process if an injection library is loaded, else bpf, else frame pointers.
 enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 
 struct SessionOptions {
-  std::vector<std::string> command;   // what to run; empty with `attach_pid`
-  uint32_t attach_pid = 0;            // record this running process instead
-  std::string output;                 // its name, as of write/output_name.h
-  std::string user;                   // run the command as this user ...
-  bool preserve_environment = false;  // ... with our environment, but for the names of the user
+  std::vector<std::string> command;   // empty with `attach_pid`
+  uint32_t attach_pid = 0;            // running process to record instead
+  std::string output;                 // name pattern, see write/output_name.h
+  std::string user;                   // run the command as this user
+  bool preserve_environment = false;  // with `user`: keep the environment except the user's own variables
   StackChoice stacks = StackChoice::best;
   uint64_t interval_ns = 1'000'000'000;  // time slice
-  bool wait_for_children = true;         // after the command's end, for processes of it that still use a GPU
-  bool timeline = false;                 // every event, not only sums
-  bool latency = false;                  // histograms of how long launches wait
-  backend::SamplingOptions sampling;     // inside kernels
-  bool whole_graphs = false;             // one record a graph launch
-  std::string commit;                    // of the program, as the user says; empty: it is looked for
-  std::string nvtx_range;                // NAME or NAME@DOMAIN: only what is launched inside
+  bool wait_for_children = true;         // after the command's end, while its processes use a GPU
+  bool timeline = false;                 // store every event, not only sums
+  bool latency = false;                  // store histograms of launch latencies
+  backend::SamplingOptions sampling;     // samples inside kernels
+  bool whole_graphs = false;             // one record for each graph launch
+  std::string commit;                    // commit of the program; empty: determined automatically
+  std::string nvtx_range;                // NAME or NAME@DOMAIN: only launches inside this range
   double max_overhead = 0;               // percent; 0: no limit
-  RecordingSwitch::Options recording;    // when it is on
-  LiveView* live = nullptr;              // shows it while it goes on; lives longer than the session
+  RecordingSwitch::Options recording;    // when recording is on
+  LiveView* live = nullptr;              // display while recording; must outlive the session
 };
 
 struct SessionResult {
-  int wait_status = 0;            // of the command, as of waitpid; 0 for attach_pid
+  int wait_status = 0;            // of the command, as from waitpid; 0 for attach_pid
   profile::WorkCoverage covered;  // as `report` counts it
-  std::string file;               // the profile, where it is a file and holds something; else empty
+  std::string file;               // name of a non-empty profile in a regular file, else empty
 };
 
-// Records what the backends can tell, writes the profile and prints the summary line.
+// Records what the backends report, writes the profile and prints the summary.
 Result<SessionResult> run_session(const SessionOptions& options, backend::Backends backends);
 
 }  // namespace gpuprof::record

@@ -19,7 +19,7 @@ Result<Signals> Signals::block(bool terminal_stop) {
     if (signal == SIGTSTP && !terminal_stop) {
       continue;
     }
-    // nohup and shells' background jobs ignore some on purpose; a blocked one would be queued all the same.
+    // nohup and background jobs ignore some signals on purpose. A blocked signal would be queued anyway.
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
       sigaddset(&set, signal);

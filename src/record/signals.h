@@ -1,4 +1,4 @@
-// Signals as readable events: the recorder passes them on to its target instead of dying.
+// Delivers signals as readable events. The recorder forwards them to the target instead of dying.
 #pragma once
 
 #include <signal.h>
@@ -13,9 +13,9 @@ namespace gpuprof::record {
 
 class Signals {
  public:
-  // Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but those that are ignored, for this thread and those
-  // it starts; for good, because one that comes when the recording has just ended must not change the exit status. With
-  // `terminal_stop` also SIGTSTP: for a target that the terminal's Ctrl-Z does not reach.
+  // Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 for this thread and its new threads, except ignored
+  // ones. They stay blocked: a signal after the end of the recording must not change the exit status. With
+  // `terminal_stop`, also blocks SIGTSTP, for a target that the terminal's Ctrl-Z does not reach.
   static Result<Signals> block(bool terminal_stop = false);
 
   Signals(Signals&&) = default;
@@ -26,7 +26,7 @@ class Signals {
 
   struct Event {
     int signal = 0;
-    bool from_terminal = false;  // the target's process group has it already
+    bool from_terminal = false;  // the target's process group has received it, too
   };
   std::optional<Event> next();
 
@@ -39,16 +39,15 @@ class Signals {
   sigset_t original_;
 };
 
-// Whether a signal wants us to end, and does not switch recording or pause us.
+// Returns whether the signal asks the recorder to end. The others switch recording or pause the recorder.
 constexpr bool is_stop(int signal) {
   return signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGTSTP;
 }
 
-// A signal that ends a recording, that has come and that nobody has read yet; 0: none.
+// Returns a pending signal that ends the recording and was not read yet; 0: no such signal.
 int pending_stop();
 
-// What cannot be written (a closed pipe, a limit on the size of files) is an error of ours to report, and not our end.
-// Returns those of the signals that were not ignored before, as a target is to have them.
+// Ignores SIGPIPE and SIGXFSZ, so that failed writes return errors. Returns those that targets must reset.
 std::vector<int> ignore_write_signals();
 
 }  // namespace gpuprof::record

@@ -8,7 +8,6 @@
 namespace gpuprof::record {
 namespace {
 
-// By tables, and nothing else.
 Result<StackSetup> by_tables() {
   auto tables = make_bpf_engine(BpfWalk::tables);
   if (!tables) {
@@ -18,9 +17,9 @@ Result<StackSetup> by_tables() {
   setup.engine = std::move(*tables);
   setup.reason = "as asked for";
   const std::string note(setup.engine->note());
-  if (!setup.by_tables()) {  // it does what the kernel lets it
+  if (!setup.by_tables()) {  // the kernel does not allow tables
     return Error{"--stacks=bpf is impossible here: " + note,
-                 "--stacks=fp takes such stacks; --stacks=inproc needs nothing of the kernel"};
+                 "use --stacks=fp to walk by frame pointers, or --stacks=inproc, which needs no BPF"};
   }
   if (!note.empty()) {
     setup.reason += "; " + note;
@@ -29,7 +28,7 @@ Result<StackSetup> by_tables() {
   return setup;
 }
 
-// By tables, or else by frame pointers: an older kernel may be able to do only these.
+// Walks by unwind tables, else by frame pointers, which older kernels may allow.
 Result<StackSetup> by_tables_or_frame_pointers(const char* reason) {
   StackSetup setup;
   setup.reason = reason;

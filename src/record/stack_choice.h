@@ -1,4 +1,4 @@
-// Where the CPU stacks of a recording come from.
+// Chooses where the CPU stacks of a recording come from.
 #pragma once
 
 #include <memory>
@@ -11,25 +11,25 @@
 namespace gpuprof::record {
 
 struct StackSetup {
-  std::unique_ptr<StackEngine> engine;  // null: there is none, or the processes walk their stacks themselves
-  bool in_process = false;              // they do
+  std::unique_ptr<StackEngine> engine;  // null: no stacks, or targets walk their own
+  bool in_process = false;              // targets walk their stacks
   std::string reason;                   // one line, for META
 
   [[nodiscard]] std::string_view name() const {
     return in_process ? "inproc" : engine == nullptr ? "none" : engine->name();
   }
   [[nodiscard]] bool any() const { return in_process || engine != nullptr; }
-  // The engine takes time to make itself ready for a process, which should wait for that.
+  // The engine must prepare unwind tables for each process. The process should wait for them.
   [[nodiscard]] bool by_tables() const { return engine != nullptr && engine->name() == kBpfByTables; }
   [[nodiscard]] bool by_frame_pointers() const { return engine != nullptr && !by_tables(); }
 
   static constexpr std::string_view kBpfByTables = "bpf";
 };
 
-// For processes that our library goes into. An error where what was asked for is impossible.
+// Chooses for processes with an injection library. Returns an error if the choice is impossible.
 Result<StackSetup> choose_stacks(StackChoice choice);
 
-// For a process that it could not be brought into (`why`): only a stack engine outside of it can count its launches.
+// Chooses for a process that injection failed for (`why`). Only a stack engine can count its launches.
 Result<StackSetup> choose_counting(StackChoice choice, const Error& why);
 
 }  // namespace gpuprof::record

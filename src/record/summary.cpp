@@ -16,7 +16,7 @@ namespace {
 
 using profile::CoverageCount;
 
-// "lost nothing" stands beside a coverage that lost work lowers, so both go by the same count.
+// "lost nothing" is printed beside the coverage, so both must count launches without GPU work.
 std::string losses(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   std::string text;
@@ -53,11 +53,12 @@ bool saw_nothing(const Totals& totals) {
 std::string nothing_seen(const SummaryFacts& facts) {
   if (facts.only_a_window && facts.used_gpu) {
     return fmt::format(
-        "no GPU work was launched while recording was on: {} is an empty profile, though the target does use a GPU's "
-        "library{}{}",
+        "the target launched no GPU work while recording was on, although it has loaded a GPU library: {} is an empty "
+        "profile{}{}",
         facts.file,
-        facts.totals.off_records == 0 ? std::string()
-                                      : fmt::format(" ({} GPU records of other times)", facts.totals.off_records),
+        facts.totals.off_records == 0
+            ? std::string()
+            : fmt::format(" ({} GPU records while recording was off)", facts.totals.off_records),
         ending(facts));
   }
   return fmt::format(
@@ -116,20 +117,20 @@ std::string trust_line(const SummaryFacts& facts) {
   part(c[CoverageCount::without_record], c[CoverageCount::launches], "launches without GPU work");
   part(c[CoverageCount::unsampled], c[CoverageCount::launches], "launches without a stack because of --max-overhead");
   part(c[CoverageCount::without_stack], facts.totals.gpu_records, "GPU records whose stack is missing");
-  part(c[CoverageCount::without_launch], facts.totals.gpu_records, "GPU records of no known launch");
-  part(c[CoverageCount::samples_without_launch], facts.totals.samples, "samples of no known launch");
-  return text.empty() ? text : "not all is known: " + text;
+  part(c[CoverageCount::without_launch], facts.totals.gpu_records, "GPU records without a known launch");
+  part(c[CoverageCount::samples_without_launch], facts.totals.samples, "samples without a known launch");
+  return text.empty() ? text : "incomplete: " + text;
 }
 
 std::string python_line(const RefusedPython& refused) {
   if (refused.pid == 0) {
     return "";
   }
-  // An implementation that is none of CPython's has its name for both.
+  // Python implementations other than CPython have the same text for both.
   const bool named = refused.version == refused.reason;
-  return fmt::format("process {} runs {}{}, whose frames are not followed{}{}{}", refused.pid, named ? "" : "Python ",
-                     refused.version, named ? "" : ": ", named ? "" : refused.reason,
-                     refused.others ? "; so do others" : "");
+  return fmt::format("process {} is recorded without Python frames, because it runs {}{}{}{}{}", refused.pid,
+                     named ? "" : "Python ", refused.version, named ? "" : ": ", named ? "" : refused.reason,
+                     refused.others ? "; other processes, too" : "");
 }
 
 std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
@@ -141,17 +142,17 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
   };
   part(left_out.perf_maps, "perf maps cut short");
   part(left_out.debug_links, "debug files too large to be compared");
-  part(left_out.debug_infos, "files' debug information too large");
+  part(left_out.debug_infos, "files with too much debug information");
   part(left_out.symbol_tables, "symbol tables cut short");
-  part(left_out.downloads, "files not asked of debuginfod");
-  part(left_out.addresses, "addresses after the time for names was over");
-  return text.empty() ? text : "functions or lines are not named, beyond the limits of a recording: " + text;
+  part(left_out.downloads, "files not requested from debuginfod");
+  part(left_out.addresses, "addresses after the time limit for names");
+  return text.empty() ? text : "some functions or lines have no names because of limits of the recording: " + text;
 }
 
 void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
   const std::string line = summary_line(facts);
   if (saw_nothing(facts.totals) && facts.counted == 0) {
-    log::warn(line);  // with -q, too: who records wants GPU work
+    log::warn(line);  // also with -q: a recording without GPU work is rarely intended
   } else {
     log::info(line);
   }
@@ -167,9 +168,9 @@ void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
   if (const auto left_out = facts.totals.lost.find(std::string(profile::word(profile::LossReason::memory_limit)));
       left_out != facts.totals.lost.end()) {
     log::warn(
-        fmt::format("gpuprof came to its memory limit: {} stacks, names and other details are left out",
+        fmt::format("gpuprof reached its memory limit and left out {} stacks, names and other details",
                     left_out->second),
-        "GPU work and its times are complete; for more detail record a part of it (--duration, -p, --nvtx-range)");
+        "GPU work and its times are complete; for more detail, record less at a time (--duration, -p, --nvtx-range)");
   }
   if (budget_exceeded) {
     log::warn("even with the fewest stacks, recording cost more than --max-overhead allows");

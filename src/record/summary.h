@@ -1,4 +1,4 @@
-// The line at the end of a recording.
+// Messages at the end of a recording.
 #pragma once
 
 #include <cstdint>
@@ -20,39 +20,38 @@ struct SummaryFacts {
   Channel::Overhead overhead;
   uint64_t stacks = 0;  // distinct
   symbolize::ReadingBudget::LeftOut left_out;
-  size_t counted = 0;           // instructions times what was counted of them
+  size_t counted = 0;           // (instruction, metric) pairs
   bool counts_only = false;     // launches without GPU times
   bool stacks_missing = false;  // no stack engine
   std::string file;
   uint64_t file_bytes = 0;
-  std::string target_end;      // as target_end() has it; empty: nothing is said of it
-  bool only_a_window = false;  // recording was off for some of the target's life
-  bool used_gpu = false;       // a process of the target has loaded a GPU library and connected
-  std::string unseen;          // where nothing was recorded: what the target may have used, and why it was not seen
+  std::string target_end;      // from target_end(); empty: not printed
+  bool only_a_window = false;  // recording was off during a part of the target's life
+  bool used_gpu = false;       // a process of the target connected
+  std::string unseen;          // without GPU work: unavailable backends, with reasons
 };
 
 std::string summary_line(const SummaryFacts& facts);
 
-// What was missed; empty where nothing was.
+// Returns what is missing; empty: nothing.
 std::string trust_line(const SummaryFacts& facts);
 
-// Why there are no Python frames where one looks for them; empty: nothing is to be said of it.
+// Returns why Python frames are missing; empty: they are not.
 std::string python_line(const RefusedPython& refused);
 
-// Why names are missing that could have been had; empty: none is for that reason.
+// Returns which names are missing because of limits; empty: none.
 std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out);
 
-// Tells the user all of them, and whether recording cost more than was allowed.
+// Prints all messages, and whether the recording exceeded --max-overhead.
 void tell_summary(const SummaryFacts& facts, bool budget_exceeded);
 
-// `error` of a profile that could not be written to its end: of which file, and what of it is kept.
+// Adds the file, and how much of it was written, to the error of an incomplete profile.
 Error unwritten(const SummaryFacts& facts, Error error);
 
-// What --min-coverage is about, and what `report` says of the profile.
+// Returns the coverage that --min-coverage checks and `report` shows.
 profile::WorkCoverage covered_work(const SummaryFacts& facts);
 
-// How the target ended: "3" or "signal 9 (SIGKILL)" by waitpid's status, which is there for a command; for a process
-// that was attached to, whether it has.
+// Describes how the target ended: "3" or "signal 9 (SIGKILL)". `ended`: whether an attached process has ended.
 std::string target_end(std::optional<int> wait_status, bool ended);
 
 }  // namespace gpuprof::record

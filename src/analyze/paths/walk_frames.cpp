@@ -6,30 +6,30 @@ namespace gpuprof::analyze {
 
 namespace p = gpuprof::profile;
 
-// Parts are looked at in the order in which they were made, which the ids of their frames follow.
+// Converts the parts in the order of their numbers, so that frame ids are deterministic. A frame of a part has the same
+// position in ids_ as its number has among those of WorkPaths.
 std::span<const uint32_t> WalkFrames::of(WorkPaths::Part part) {
-  while (by_part_.size() <= part) {
-    add_part(static_cast<WorkPaths::Part>(by_part_.size()));
+  for (; known_parts_ <= part; ++known_parts_) {
+    add_part(static_cast<WorkPaths::Part>(known_parts_));
   }
-  return by_part_[part];
+  return std::span(ids_).subspan(paths_.begin(part), paths_.frames(part).size());
 }
 
 void WalkFrames::add_part(WorkPaths::Part part) {
-  std::vector<uint32_t>& ids = by_part_.emplace_back();
   const std::span<const uint32_t> shown = paths_.frames(part);
+  const size_t begin = paths_.begin(part);
   const WorkPaths::Kind kind = paths_.kind(part);
+  ids_.resize(begin + shown.size());
   if (kind == WorkPaths::Kind::text) {
-    ids.resize(shown.size());
-    for (size_t i = shown.size(); i > 0; --i) {  // the innermost NVTX range gets the first id
-      ids[i - 1] = text(shown[i - 1]);
+    for (size_t i = shown.size(); i > 0; --i) {  // in reverse: the innermost NVTX range gets the first id
+      ids_[begin + i - 1] = text(shown[i - 1]);
     }
     return;
   }
   const std::span<const p::Element> elements = paths_.elements(part);
   const Whose whose = kind == WorkPaths::Kind::kstack ? Whose::kstack : Whose::ustack;
-  ids.reserve(shown.size());
   for (size_t i = 0; i < shown.size(); ++i) {
-    ids.push_back(of_element(whose, elements[i], shown[i]));
+    ids_[begin + i] = of_element(whose, elements[i], shown[i]);
   }
 }
 

@@ -57,7 +57,7 @@ void Correlator::on_module(backend::SourceId id, const backend::Module& module) 
 void Correlator::on_mappings(backend::SourceId id) {
   with(id, [&](const Source& source) {
     LiveProcesses& processes = producers_.processes();
-    if (source.traits.walks_stacks) {  // by tables: they must be known to be newer
+    if (source.traits.walks_stacks) {  // by tables, which must be updated
       processes.on_loader(source.pid);
     } else {
       processes.on_mappings(*source.image);
@@ -158,7 +158,7 @@ void Correlator::on_loader(uint32_t pid) {
 void Correlator::on_launch_stack(const LaunchStack& launch) {
   with(launch.source, [&](const Source& source) {
     if (source.pid != launch.pid) {
-      return;  // a process that calls the probe with somebody else's source id
+      return;  // another process called the probe with this source id
     }
     launches_.add(launch.source, launch.correlation,
                   {.stack = stacks_.of_engine(source, launch.stack, Launches::is_launch(launch.correlation)),
@@ -204,7 +204,7 @@ void Correlator::settle(bool last) {
 
 void Correlator::close(const Source& source) {
   stacks_.close(source);
-  // Unless no Python frames would have been followed in any case.
+  // If no engine follows Python frames, their absence is expected.
   if (join_.options.stacks_wanted && !join_.options.frame_pointers) {
     join_.tally.python_refused(source);
   }

@@ -1,5 +1,4 @@
-// The front of the join: hands what sources and the stack engine tell to the part that it concerns, and puts batches
-// for the writer together.
+// Front of the join: dispatches events and assembles batches for the writer. Used by the main thread only.
 #pragma once
 
 #include <cstdint>
@@ -74,23 +73,21 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_launch_stack(const LaunchStack& launch) override;
   void on_counted_launch(uint32_t function, const LaunchStack& launch) override;
 
-  // Recording is on from here to there.
   void open_window(uint64_t at) { windows_.open(at); }
   void close_window(uint64_t at) { windows_.close(at); }
 
-  // The process goes on before the stack engine is ready for it.
+  // Notes that the process runs before the stack engine has its unwind tables.
   void on_tables_late(backend::SourceId source);
 
-  // After each turn of the drain: tries again what waits for a launch or a name. `last`: accept that it will not come.
+  // Ends a poll iteration: retries events that wait for launches or names. `last`: nothing more will arrive.
   void settle(bool last = false);
 
-  // The end of the recording: everything is accounted for. The last window must have been closed.
+  // Ends the recording and accounts for everything. The last window must have been closed.
   void finish();
 
-  // Stacks that have been forgotten, as the engine may as well. Each once.
+  // Returns stack ids that were dropped, each once. The stack engine can drop them, too.
   std::vector<uint64_t> take_ended_stacks() { return stacks_.take_ended(); }
 
-  // For the stack engine, in this order.
   std::vector<ProcessNews> take_news() { return producers_.processes().take_news(); }
 
   void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count) {
@@ -98,26 +95,22 @@ class Correlator final : public backend::EventSink, public StackSink {
   }
   void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }
 
-  // For the look at the instructions that samples were taken at, after finish().
+  // For the search of sampled instructions, after finish().
   [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const {
     return samples_.places().most_sampled(most);
   }
   [[nodiscard]] GpuCode& gpu_code() { return producers_.gpu_code(); }
   [[nodiscard]] NameTable& names() { return producers_.names(); }
 
-  // Everything since the last call.
   Batch take_batch();
-  // Lines that the next batch will have, roughly.
+  // Returns the approximate number of lines in the next batch.
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
-  // Of the devices that have a uuid.
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
-  // GPU time that came too late to be shared out.
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
   [[nodiscard]] const Tally& tally() const { return join_.tally; }
   [[nodiscard]] const Totals& totals() const { return join_.tally.totals(); }
 
  private:
-  // Runs `use` with the source, if it is known.
   template <typename Use>
   void with(backend::SourceId id, Use use) {
     if (Source* source = producers_.find(id); source != nullptr) {

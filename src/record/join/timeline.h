@@ -1,4 +1,4 @@
-// The calls and ranges of --timeline, which wait for the end of the turn: what they name may be in a ring further on.
+// Calls and ranges of --timeline. They wait until all rings are read: a later ring may hold what they refer to.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class Timeline {
   void take_new(Batch& batch);
 
  private:
-  // Whether a line more is wanted beside so many of its kind, and fits.
+  // Returns whether the timeline is on and one more line fits. Counts a loss if it does not fit.
   [[nodiscard]] bool admit(size_t lines);
   void add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks);
 

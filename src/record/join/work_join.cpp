@@ -36,13 +36,13 @@ void WorkJoin::settle(bool last, backend::SourceId only) {
   pending_.settle(last, only, [this](const auto& pending, RetryPolicy left) { return take(pending, left); });
 }
 
-// Work that is not to be in the profile, or that a sum would not hold.
+// Returns whether to leave out the event: it is not to be recorded, or a sum would overflow.
 bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) {
   if (event.outside) {
     join_.tally.coverage(event.site.source).count(profile::CoverageCount::outside_range);
     return true;
   }
-  // While recording is off a vendor's library goes on for a while; launches are not told of.
+  // Vendor libraries report work for a while after recording was switched off, but launches are not reported.
   const bool may_be_off = launch == nullptr && !event.site.unsampled && !event.site.is_host;
   if (may_be_off && !parts_.windows.contains(event.start_ns)) {
     ++join_.tally.totals().off_records;
@@ -55,7 +55,7 @@ bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) 
   return !fits;
 }
 
-// Accounts for the event. False: it has to wait.
+// Accounts for the event. Returns false if it must wait.
 bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {
@@ -84,7 +84,7 @@ bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
   return true;
 }
 
-// When a kernel of the work can have run. The work itself is counted by its own event.
+// Notes when a kernel of the work can have run. The work's own event counts the work.
 void WorkJoin::add_kernel(Source& source, const WorkEvent& event, const PendingLaunch* launch) {
   if (!join_.options.sampling.samples || launch == nullptr || event.outside) {
     return;

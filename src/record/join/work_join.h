@@ -1,4 +1,4 @@
-// GPU work and blocking calls, joined to their launches and added up. What has not got all that it refers to waits.
+// Attributes GPU work and blocking calls to their launches, and sums them up. Incomplete events wait.
 #pragma once
 
 #include "backend/event_sink.h"
@@ -22,8 +22,7 @@ class WorkJoin {
     bodies_.on_launch(source, launch);
   }
 
-  // Tries again what waits for a launch or a name. `last`: accept that it will not come. `only`: of this source (0: of
-  // all).
+  // Retries waiting events of source `only` (0: of all sources). `last`: what they wait for will not arrive.
   void settle(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source) { bodies_.end_source(source); }
 

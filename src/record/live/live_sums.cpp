@@ -10,7 +10,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMostWorks = 200'000;
-constexpr size_t kShown = 64;  // no terminal is higher
+constexpr size_t kShown = 64;  // more rows than any terminal has
 
 template <typename Map>
 std::vector<const typename Map::value_type*> heaviest(const Map& sums) {
@@ -26,7 +26,7 @@ std::vector<const typename Map::value_type*> heaviest(const Map& sums) {
   return order;
 }
 
-// About what tables take for a definition.
+// Estimates the memory that tables need for a definition.
 template <typename Row>
 size_t bytes_of(const Row& /*definition*/) {
   return 2 * sizeof(Row);
@@ -50,7 +50,7 @@ void LiveSums::add(const profile::Record& record) {
       [&](const auto& row) {
         if constexpr (kIsKept<std::decay_t<decltype(row)>>) {
           if (!has_room() || tables_.add(record)) {
-            return;  // there is no room for it, or it is refused
+            return;  // the memory budget is used up, or the record is invalid
           }
           if (memory_ != nullptr) {
             memory_->grew(bytes_of(row));
@@ -116,7 +116,7 @@ void LiveSums::close(uint64_t now_ns, uint64_t swept_ns) {
   for (const profile::Device& device : tables_.devices()) {
     const uint32_t id = profile::index(device.id);
     Sum& sum = devices_[id];
-    if (swept > 0) {  // else what was known before
+    if (swept > 0) {  // else keep the last value
       busy_[id] = std::min(1.0, static_cast<double>(sum.ns - sum.before_ns) / static_cast<double>(swept));
       sum.before_ns = sum.ns;
     }

@@ -1,4 +1,4 @@
-// The sums of a recording by kernel and by call path, from the records that go into its profile.
+// Sums up a recording by kernel and by call path, from the records written to its profile.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,15 @@
 
 namespace gpuprof::record {
 
-// Records are added by one thread, which closes a state now and then; any thread may take the last one.
+// One thread calls add() and close(). Any thread may call state().
 class LiveSums {
  public:
-  // What is kept here is detail of the session's `memory`: once that is limited, nothing new is, and what is known is
-  // summed on. `memory` may be null.
+  // Once the session's `memory` is limited, new works are ignored, but known ones are still summed up. May be null.
   LiveSums(const LiveView& view, std::shared_ptr<MemoryBudget> memory) : view_(view), memory_(std::move(memory)) {}
 
   void add(const profile::Record& record);
 
-  // After each batch. `swept_ns`: up to when devices' time has been shared out.
+  // Publishes a new state when the view's interval has passed. `swept_ns`: device time is apportioned up to here.
   void close(uint64_t now_ns, uint64_t swept_ns);
 
   [[nodiscard]] LiveState state() const;
@@ -36,12 +35,12 @@ class LiveSums {
  private:
   struct Sum {
     uint64_t ns = 0;
-    uint64_t before_ns = 0;  // when the last state was made
+    uint64_t before_ns = 0;  // value at the last published state
     uint64_t count = 0;
   };
-  using Key = std::pair<uint32_t, uint32_t>;  // of a path: its place and its kernel, by their numbers
+  using Key = std::pair<uint32_t, uint32_t>;  // of a path: launching function and kernel
 
-  // The definitions that kernels and call paths are made of.
+  // Definitions that describe kernels and call paths.
   template <typename Row>
   static constexpr bool kIsKept = profile::kIsDefinition<Row> && !std::is_same_v<Row, profile::GpuModule> &&
                                   !std::is_same_v<Row, profile::GpuPlace> && !std::is_same_v<Row, profile::Sampling>;
@@ -61,7 +60,7 @@ class LiveSums {
   const LiveView& view_;
   std::shared_ptr<MemoryBudget> memory_;
   profile::Tables tables_;
-  bool full_ = false;  // targets have made up more than there is room for: what is known stays
+  bool full_ = false;  // no further works are stored
   std::vector<std::string> texts_;
   std::unordered_map<std::string, uint32_t> numbers_;
   std::unordered_map<uint32_t, Key> works_;  // by WorkId

@@ -1,4 +1,4 @@
-// What a recording looks like while it goes on, and who shows it.
+// State of a running recording for display, and the interface of a display.
 #pragma once
 
 #include <cstdint>
@@ -9,36 +9,36 @@
 
 namespace gpuprof::record {
 
-// Texts come from the target: any bytes.
+// Texts come from the target and may contain any bytes.
 struct LiveState {
   struct Kernel {
     std::string name;
-    uint64_t ns = 0;         // of GPU time since the start ...
-    uint64_t recent_ns = 0;  // ... and since the state before
-    uint64_t count = 0;      // launches, where GPU times are not known, or GPU records
+    uint64_t ns = 0;         // GPU time since the start
+    uint64_t recent_ns = 0;  // GPU time since the previous state
+    uint64_t count = 0;      // GPU records, or launches if GPU times are unknown
   };
   struct Path {
-    std::string place;   // the CPU function that launches it, as LiveView::place() has it
-    std::string kernel;  //
+    std::string place;  // the launching CPU function, see LiveView::place()
+    std::string kernel;
     uint64_t ns = 0;
     uint64_t count = 0;
   };
   struct Device {
     std::string name;
-    double busy = 0;  // share of the time between the last two states, 0 to 1; some seconds behind, as work ends late
+    double busy = 0;  // 0 to 1, between the last two states; some seconds late, as work ends late
   };
-  std::vector<Kernel> kernels;  // the heaviest, heaviest first; so are ...
-  std::vector<Path> paths;      // ... these
+  std::vector<Kernel> kernels;  // the ones with the most GPU time, in descending order
+  std::vector<Path> paths;      // like `kernels`
   std::vector<Device> devices;
   uint64_t gpu_ns = 0;
   uint64_t recent_gpu_ns = 0;
-  uint64_t count = 0;  // of what kernels count
+  uint64_t count = 0;  // sum over all kernels
 
-  // Of the session, at the moment.
+  // State of the session.
   uint64_t elapsed_ns = 0;
   uint64_t launches = 0;
   uint64_t lost = 0;
-  bool recording = true;  // a window is open
+  bool recording = true;  // a recording window is open
 };
 
 class LiveView {
@@ -48,11 +48,11 @@ class LiveView {
   LiveView& operator=(const LiveView&) = delete;
   virtual ~LiveView() = default;
 
-  [[nodiscard]] virtual uint64_t interval_ns() const = 0;  // from one state to the next
+  [[nodiscard]] virtual uint64_t interval_ns() const = 0;  // between two states
   virtual void show(const LiveState& state) = 0;
-  virtual void hide() = 0;  // until the next show(): somebody else gets the terminal
+  virtual void hide() = 0;  // until the next show(): another program uses the terminal
 
-  // The CPU function that is told of work: of its stack the innermost that a reader knows. From any thread.
+  // Returns the innermost CPU function of the work's stack that means something to users. Thread-safe.
   [[nodiscard]] virtual std::string place(const profile::Tables& tables, const profile::Work& work) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// Who started whom.
+// Parents and ancestors of processes.
 #pragma once
 
 #include <sys/types.h>
@@ -7,14 +7,13 @@
 
 namespace gpuprof::record {
 
-// The parent's number out of the text of /proc/PID/stat; 0: there is none, or it is none that we see.
+// Returns the parent pid from the text of /proc/PID/stat; 0: no parent, or a parent in another pid namespace.
 pid_t parse_parent(std::string_view stat);
 
-// The parent of a process; 0 also where it has ended.
+// Returns the parent of a process; 0: no visible parent, or the process has ended.
 pid_t parent_of(pid_t pid);
 
-// Whether `pid` is `ancestor`, or was started by it, or by a process that was. One whose parent has ended is the child
-// of somebody else (of us, as record is their "subreaper").
+// Returns whether `pid` is `ancestor` or its descendant. Orphans become children of the recorder, their subreaper.
 bool descends_from(pid_t pid, pid_t ancestor);
 
 }  // namespace gpuprof::record

@@ -1,4 +1,4 @@
-// The devices of a session. The same device in two processes is one.
+// Numbers the devices of a session. A device used by two processes has one id.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace gpuprof::record {
 
 class DeviceTable {
  public:
-  static constexpr size_t kMaxDevices = 65536;  // later ones have no number
+  static constexpr size_t kMaxDevices = 65536;  // further devices have id 0
 
   explicit DeviceTable(MemoryBudget* memory) : memory_(memory) {}
 
-  // The number of a device, told by its uuid, else by its index and name; none: there is no room for it.
+  // Returns the id of a device, identified by its uuid, else by index and name; 0: too many devices.
   profile::DeviceId intern(const std::string& backend, uint32_t index, const std::string& name,
                            const std::string& uuid);
-  // By uuid; devices without one are not here.
+  // Indices by uuid. Devices without a uuid are missing.
   [[nodiscard]] const std::map<std::string, uint32_t>& indices() const { return indices_; }
   std::vector<NewDevice> take_new() { return std::exchange(new_, {}); }
 

@@ -23,7 +23,7 @@ bool Instruments::cover(const symbolize::Mapping* mapping) const {
   if (mapping == nullptr) {
     return false;
   }
-  // What was brought into a running process is "/memfd:libgpuprof_cupti.so (deleted)".
+  // A library injected into a running process is mapped as "/memfd:libgpuprof_cupti.so (deleted)".
   constexpr std::string_view kMemfd = "memfd:";
   std::string_view file = base_name(mapping->name);
   if (file.starts_with(kMemfd)) {

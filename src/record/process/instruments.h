@@ -1,5 +1,4 @@
-// Files whose innermost frames are in a stack only because we are recording: our library and the vendor's tool
-// libraries.
+// Files whose innermost frames are profiler frames: the injection libraries and the vendors' tool libraries.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@ namespace gpuprof::record {
 class Instruments {
  public:
   Instruments() = default;
-  explicit Instruments(std::vector<std::string> beginnings) : beginnings_(std::move(beginnings)) {}  // of file names
+  explicit Instruments(std::vector<std::string> beginnings) : beginnings_(std::move(beginnings)) {}  // prefixes
 
   static Instruments of(const backend::Backends& backends);
 
   [[nodiscard]] bool cover(const symbolize::ProcessMaps& maps, uint64_t address) const {
     return cover(maps.find(address));
   }
-  [[nodiscard]] bool cover(const symbolize::Mapping* mapping) const;  // null: false
+  [[nodiscard]] bool cover(const symbolize::Mapping* mapping) const;  // null: returns false
 
  private:
   std::vector<std::string> beginnings_;

@@ -3,7 +3,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr unsigned kMaxReadings = 4;  // of mappings, in one turn of the drain: the rings wait meanwhile
+constexpr unsigned kMaxReadings = 4;  // mappings read in one poll iteration: meanwhile the rings are not drained
 
 }  // namespace
 
@@ -21,7 +21,7 @@ LiveImage& LiveProcesses::image_of(const Entry& process) {
 LiveImage& LiveProcesses::on_source(uint32_t pid, std::string_view backend) {
   const bool known = table_.knows(pid);
   const Entry& process = table_.on_source(pid, backend);
-  if (known && !images_.contains(process.image->id)) {  // an exec has put another image in its place
+  if (known && !images_.contains(process.image->id)) {  // exec has replaced the image
     tell_ended(pid);
   }
   tell_mapped(process);
@@ -39,7 +39,7 @@ LiveProcesses::Entry& LiveProcesses::by_pid(uint32_t pid) {
   return process;
 }
 
-// Not one that an exec has put another in the place of: what it has left in its ring is of no interest any more.
+// Returns false if exec has replaced the image. Old records in its ring are then irrelevant.
 bool LiveProcesses::is_current(const LiveImage& image) {
   return table_.knows(image.pid()) && table_.by_pid(image.pid()).image == image.process;
 }
@@ -51,7 +51,7 @@ void LiveProcesses::on_python(LiveImage& image, const gpuprof_python_layout& lay
   }
 }
 
-// An engine that unwinds by tables must not go on with those of what has gone.
+// An engine that uses unwind tables must not use those of unloaded files.
 void LiveProcesses::on_mappings(const LiveImage& image) {
   if (is_current(image) && table_.on_changed(table_.by_pid(image.pid()))) {
     tell_mapped(table_.by_pid(image.pid()));

@@ -1,4 +1,4 @@
-// The process images that live: what they have mapped, as it changes, and what the stack engine is to be told of it.
+// Tracks live process images and their mappings, and collects events for the stack engine.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace gpuprof::record {
 
-// A process image from its first source (or first stack) to the end of its last one.
+// A process image, from its first source (or first stack) to the end of its last source.
 struct LiveImage {
   std::shared_ptr<const ProcessImage> process;
-  std::shared_ptr<const symbolize::ProcessMaps> maps;  // as of its first connection
-  CodeIds codes;                                       // by the stack engine's numbers
-  uint64_t eval_begin = 0;                             // of the Python interpreter
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // at the first connection
+  CodeIds codes;                                       // by ids of the stack engine
+  uint64_t eval_begin = 0;                             // in the Python interpreter
   unsigned sources = 0;
 
   [[nodiscard]] profile::ProcessId id() const { return process->id; }
@@ -37,32 +37,29 @@ class LiveProcesses {
   explicit LiveProcesses(const MemoryBudget* memory) : table_(memory) {}
 
   void on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) { table_.on_process(pid, guard); }
-  // A source of `backend` has connected from it.
   LiveImage& on_source(uint32_t pid, std::string_view backend);
-  // The image runs this Python interpreter.
   void on_python(LiveImage& image, const gpuprof_python_layout& layout);
-  // It says that its mappings have changed.
+  // The process reports changed mappings.
   void on_mappings(const LiveImage& image);
-  // The stack engine has seen it load or unload libraries: they are read again at the end of the turn.
+  // The stack engine saw the process load or unload libraries. settle() reads its mappings again.
   void on_loader(uint32_t pid);
 
   [[nodiscard]] bool knows(uint32_t pid) const { return table_.knows(pid); }
-  // The process that has this pid now, made if need be (record -p).
+  // Returns the current process with this pid. Creates a missing entry (record -p).
   Entry& by_pid(uint32_t pid);
   LiveImage& image_of(const Entry& process);
 
-  // As of ProcessTable.
+  // See ProcessTable.
   bool know_mappings(Entry& process, std::span<const uint64_t> addresses);
   bool read_again(Entry& process);
 
-  // After each turn of the drain.
   void settle();
-  // One of its sources has ended. True: it was the last one, and the image is gone.
+  // Ends one source of the image. Returns true if it was the last one; the image is then removed.
   bool end_source(LiveImage& image);
-  void forget(uint32_t pid);  // no source of it is left
+  void forget(uint32_t pid);  // when its last source has ended
 
   std::vector<std::shared_ptr<const ProcessImage>> take_new() { return std::exchange(new_, {}); }
-  // In this order.
+  // Returns the events for the stack engine, in order.
   std::vector<ProcessNews> take_news() { return std::exchange(news_, {}); }
 
  private:
@@ -72,7 +69,7 @@ class LiveProcesses {
 
   ProcessTable table_;
   std::unordered_map<profile::ProcessId, LiveImage> images_;
-  std::unordered_set<uint32_t> reloaders_;  // processes whose mappings must be read again
+  std::unordered_set<uint32_t> reloaders_;  // processes with mappings to read again
   std::vector<std::shared_ptr<const ProcessImage>> new_;
   std::vector<ProcessNews> news_;
 };

@@ -3,7 +3,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kOverhead = 128;  // of an entry, roughly
+constexpr size_t kOverhead = 128;  // of an entry, estimated
 
 }  // namespace
 

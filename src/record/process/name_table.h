@@ -1,4 +1,4 @@
-// The texts of a session: kernel names, thread names, functions. Each is handed to the writer once.
+// Interns the texts of a session: names of kernels, threads and functions. Sends each to the writer once.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ class NameTable {
  public:
   static constexpr size_t kMaxBytes = size_t{256} << 20;
 
-  // `max_bytes`: of memory for texts. Later ones, and new ones beyond the memory budget, are all "[more names]": a
-  // target may make up names for ever.
+  // Targets may invent names without end. Above `max_bytes` of texts, or above the memory budget, new texts become
+  // "[more names]".
   explicit NameTable(size_t max_bytes = kMaxBytes, MemoryBudget* memory = nullptr)
       : max_bytes_(max_bytes), memory_(memory) {}
 
-  NameIndex intern(std::string_view text);  // 0 for an empty text
+  NameIndex intern(std::string_view text);  // 0: empty text
   [[nodiscard]] std::string_view text(NameIndex index) const {
     return index == 0 || index > by_index_.size() ? std::string_view() : std::string_view(*by_index_[index - 1]);
   }
@@ -38,7 +38,7 @@ class NameTable {
   MemoryBudget* memory_;
   size_t bytes_ = 0;
   std::unordered_map<std::string, NameIndex, Hash, std::equal_to<>> indices_;
-  std::vector<const std::string*> by_index_;  // keys of indices_, which stay where they are
+  std::vector<const std::string*> by_index_;  // keys of indices_; their addresses are stable
   std::vector<NewName> new_;
 };
 

@@ -1,4 +1,4 @@
-// Something about a process that the stack engine is to be told.
+// A process event for the stack engine: changed mappings, its Python interpreter, or its end.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct ProcessNews {
   enum class What : uint8_t { mapped, python, ended };
   What what = What::mapped;
   uint32_t pid = 0;
-  std::shared_ptr<const symbolize::ProcessMaps> maps;  // of mapped
-  gpuprof_python_layout layout{};                      // of python
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // for mapped
+  gpuprof_python_layout layout{};                      // for python
 };
 
 }  // namespace gpuprof::record

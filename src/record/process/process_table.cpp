@@ -18,7 +18,7 @@ constexpr uint64_t kRefreshIntervalNs = 20'000'000;
 constexpr uint64_t kChangedIntervalNs = 100'000'000;
 constexpr size_t kMaxFormer = 16;
 constexpr uint64_t kLookIntervalNs = 1'000'000'000;
-constexpr size_t kMaxCommand = 4096;  // of a command line that is kept; some are megabytes long
+constexpr size_t kMaxCommand = 4096;  // bytes of the command line; some have megabytes
 constexpr size_t kMaxEnvironment = size_t{1} << 20;
 
 std::string read_proc(uint32_t pid, const char* file, size_t limit) {
@@ -68,7 +68,7 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
     if (!MemoryBudget::limits(memory_)) {
       maps->refresh();
     }
-    if (entry.guard->state() != ProcessGuard::State::same) {  // it was another's, or of another process by then
+    if (entry.guard->state() != ProcessGuard::State::same) {  // exec, other rights, or a new process with this pid
       *image = {};
       maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);
     }
@@ -97,7 +97,7 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
   return *entry;
 }
 
-// A new snapshot: the writer thread may be reading the old one. `anew`: taken even where nothing has changed.
+// Creates a new snapshot, because the writer thread may be reading the old one. `anew`: also if nothing changed.
 bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
   if (MemoryBudget::limits(memory_)) {
     entry.former.clear();

@@ -9,11 +9,11 @@
 namespace gpuprof::record {
 namespace {
 
-// What a source may define, beyond which it is left out: none of ours comes near.
+// Limits of definitions per source; further ones are ignored. Sources of gpuprof stay far below.
 constexpr size_t kMaxNames = 4'000'000;
 constexpr size_t kMaxDevices = 1024;
 constexpr unsigned kMaxMeta = 1000;
-constexpr unsigned kMaxPythonChanges = 8;  // of what one source says of its interpreter: ours says it twice
+constexpr unsigned kMaxPythonChanges = 8;  // of the Python layout per source; the injection library sends two
 constexpr size_t kMaxNotes = 16;
 constexpr size_t kMaxDrivers = 16;
 constexpr size_t kMaxNote = 300;  // bytes
@@ -86,7 +86,7 @@ void Producers::on_device(Source& source, const Source::Device& device) {
   }
 }
 
-// False: its name or uuid is in another ring and has not been read yet.
+// Returns false if the name or uuid has not arrived from another ring.
 bool Producers::make_device(Source& source, const Source::Device& device, bool last) {
   if (!last && (!source.knows_name(device.name_id) || !source.knows_name(device.uuid_id))) {
     return false;
@@ -138,7 +138,7 @@ void Producers::on_thread(uint32_t pid, uint32_t tid, std::string_view name) {
 }
 
 bool Producers::on_python(Source& source, const gpuprof_python_layout& layout) {
-  // Padding that differs makes it news, which does no harm.
+  // Different padding counts as a change, which is harmless.
   if (std::memcmp(&source.python, &layout, sizeof(layout)) == 0) {  // NOLINT(bugprone-suspicious-memory-comparison)
     return true;
   }
@@ -156,7 +156,7 @@ void Producers::on_meta(Source& source, std::string_view text) {
     return;
   }
   ++source.metas;
-  // Libraries name their own keys ("cupti.version"); what the channel says of a source is told apart by its backend.
+  // Libraries use full keys ("cupti.version"). Keys of the channel have no dot, and get the backend as prefix.
   const std::string key(text.substr(0, equals));
   if (key == "python.version") {
     source.python_version = text.substr(equals + 1, kMaxNote);
@@ -165,15 +165,15 @@ void Producers::on_meta(Source& source, std::string_view text) {
   }
   if (key == "gpu.driver" && drivers_.size() < kMaxDrivers) {
     if (drivers_.emplace(text.substr(equals + 1, kMaxNote)).second) {
-      add_meta(key, std::string(text.substr(equals + 1, kMaxNote)));  // of the recording: processes have the same ones
+      add_meta(key, std::string(text.substr(equals + 1, kMaxNote)));  // per recording: processes share drivers
     }
     return;
   }
   const char* const what = key == "sampling.off" ? "no samples: " : key == "counting.off" ? "no counts: " : "";
   if ((*what != '\0' || key.starts_with("note.")) && notes_.size() < kMaxNotes && notes_.insert(key).second) {
-    std::string shown;  // a target may write anything
+    std::string shown;  // a target may write any text
     append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
-    log::info(what + shown);  // what the user should know, from whichever process says so first
+    log::info(what + shown);  // for the user; printed for the first process only
   }
   const std::string scope = key.find('.') == std::string::npos ? source.backend + "." : "";
   add_meta(meta_key(source, scope + key), std::string(text.substr(equals + 1)));
@@ -188,7 +188,7 @@ void Producers::on_tables_late(const Source& source) {
   add_meta(meta_key(source, "note.tables"), "not ready in time: the first stacks are cut");
 }
 
-// What a process leaves behind would otherwise pile up over a day of short processes, open files included.
+// Removes what belongs to the source, including open files, so that many short processes do not accumulate.
 Producers::Ended Producers::end(Source& source) {
   Ended ended;
   codes_.end(source.codes);

@@ -1,5 +1,4 @@
-// Who produces: the sources, and what each calls by numbers of its own (names, devices, ranges, code, modules), which
-// become numbers of the session; the processes and threads behind them.
+// Tracks sources, processes and threads. Replaces the sources' own ids of names, devices, code etc. by session ids.
 #pragma once
 
 #include <cstdint>
@@ -37,27 +36,27 @@ struct Source {
   std::string backend;
   std::unordered_map<uint32_t, NameIndex> names;
   std::unordered_map<uint32_t, profile::DeviceId> devices;
-  std::vector<Device> devices_to_be;  // whose names are not known yet
+  std::vector<Device> devices_to_be;  // devices whose names have not arrived
   SourceRanges ranges;
   CodeIds codes;
   SourceGpuCode gpu_code;
   SourceModules modules;
-  gpuprof_python_layout python{};  // the last one
+  gpuprof_python_layout python{};  // last one received
   unsigned python_changes = 0;
-  std::string python_version;  // a target's words, as is the next one
-  std::string python_refused;  // why; empty: it is not
+  std::string python_version;  // as sent by the target
+  std::string python_refused;  // reason sent by the target; empty: Python is supported
   unsigned metas = 0;
 
   [[nodiscard]] profile::ProcessId process() const { return image->id(); }
   [[nodiscard]] bool knows_name(uint32_t name_id) const { return name_id == 0 || names.contains(name_id); }
-  [[nodiscard]] NameIndex name(uint32_t name_id) const;          // 0: not known
-  [[nodiscard]] profile::DeviceId device(uint32_t index) const;  // none: not known
-  [[nodiscard]] bool knows_range(uint32_t range) const;          // all that it consists of
+  [[nodiscard]] NameIndex name(uint32_t name_id) const;          // 0: unknown
+  [[nodiscard]] profile::DeviceId device(uint32_t index) const;  // 0: unknown
+  [[nodiscard]] bool knows_range(uint32_t range) const;          // with all its parents and names
 };
 
 class Producers {
  public:
-  // `attach_pid`: the process of record -p, which may have no source.
+  // `attach_pid`: target of record -p; it may have no source.
   Producers(uint32_t attach_pid, MemoryBudget* memory);
 
   void on_source(backend::SourceId id, uint32_t pid, std::string_view backend);
@@ -65,17 +64,17 @@ class Producers {
   void on_device(Source& source, const Source::Device& device);
   void on_range(Source& source, const backend::Range& range);
   void on_code(Source& source, const backend::PythonCode& code);
-  // False: it says so too often to be believed.
+  // Returns false if the source changes its layout too often.
   [[nodiscard]] bool on_python(Source& source, const gpuprof_python_layout& layout);
   void on_meta(Source& source, std::string_view text);
-  void on_tables_late(const Source& source);  // the process goes on before the stack engine is ready for it
+  void on_tables_late(const Source& source);  // the process runs before its unwind tables are ready
 
-  // From the stack engine.
+  // Events of the stack engine.
   void on_process_code(uint32_t pid, const backend::PythonCode& code);
   void on_thread(uint32_t pid, uint32_t tid, std::string_view name);
 
-  [[nodiscard]] Source* find(backend::SourceId id);  // null: it has ended, or never was
-  // Anybody can map our libraries and call the probe: only processes of this recording are listened to.
+  [[nodiscard]] Source* find(backend::SourceId id);  // null: ended or unknown
+  // Any process can map the injection library and call the probe. Only processes of this recording are accepted.
   [[nodiscard]] bool is_recorded(uint32_t pid) const { return pid == attach_pid_ || processes_.knows(pid); }
   [[nodiscard]] bool is_attached_to(uint32_t pid) const { return pid == attach_pid_; }
   [[nodiscard]] NameIndex thread_name(uint32_t pid, uint32_t tid) const { return threads_.find(pid, tid); }
@@ -87,14 +86,13 @@ class Producers {
   LiveProcesses& processes() { return processes_; }
   [[nodiscard]] const DeviceTable& devices() const { return devices_; }
 
-  // All rings have been read: a name that is not there was lost.
+  // Call it when all rings have been read: missing names were lost.
   void settle_devices();
-  // After each turn of the drain.
   void settle();
 
   struct Ended {
-    bool image = false;    // it was the last source of its process image, ...
-    bool process = false;  // ... and of all images with its pid
+    bool image = false;    // it was the last source of its process image
+    bool process = false;  // it was the last source of this pid
   };
   Ended end(Source& source);
 
@@ -120,8 +118,8 @@ class Producers {
   ThreadNames threads_{names_, memory_};
   LiveProcesses processes_{memory_};
   std::unordered_map<backend::SourceId, Source> sources_;
-  std::set<std::string> notes_;    // META keys that were printed as well
-  std::set<std::string> drivers_;  // that have a META line
+  std::set<std::string> notes_;    // META keys also printed
+  std::set<std::string> drivers_;  // drivers with a META line
   std::vector<std::pair<std::string, std::string>> meta_;
   std::vector<profile::ProcessId> ended_;
 };

@@ -1,5 +1,4 @@
-// Paths of NVTX ranges: what a source calls by a number of its own becomes a number of the session, the same for the
-// same path in every process.
+// Numbers paths of NVTX ranges: replaces ids of sources by ids that all processes of the session share.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +14,21 @@
 
 namespace gpuprof::record {
 
-// The ranges of one source, by its own numbers.
+// Ranges of one source, by its own ids.
 struct SourceRanges {
   static constexpr size_t kMaxRanges = 100'000;
-  static constexpr int kMaxDepth = 128;  // of ranges inside of ranges
+  static constexpr int kMaxDepth = 128;  // nesting depth
   std::unordered_map<uint32_t, backend::Range> told;
   std::unordered_map<uint32_t, profile::RangeId> resolved;
 };
 
 class RangeTable {
  public:
-  static constexpr size_t kMaxRanges = 1'000'000;  // of the session; later ones count for their parent
+  static constexpr size_t kMaxRanges = 1'000'000;  // per session; further ranges count as their parent
 
   explicit RangeTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
-  // `name_of(id)` is the NameIndex of a source's name id, 0 where it is not known. A parent that is not known is none.
+  // `name_of(id)` returns the NameIndex of a source's name id; 0: unknown. An unknown parent counts as no parent.
   template <typename NameOf>
   profile::RangeId resolve(SourceRanges& source, uint32_t id, NameOf name_of, int depth = 0) {
     if (id == 0 || depth > SourceRanges::kMaxDepth) {

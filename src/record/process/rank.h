@@ -1,4 +1,4 @@
-// The rank of a process in a parallel job, as its launcher tells it.
+// The rank of a process in a parallel job, from its launcher's variables.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace gpuprof::record {
 
-// Open MPI, PMIx, MPICH and Intel MPI, MVAPICH2, torchrun, Slurm. A torchrun that Slurm has started knows better.
+// Open MPI, PMIx, MPICH and Intel MPI, MVAPICH2, torchrun, Slurm. The first match wins: Slurm may start torchrun.
 inline constexpr std::string_view kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                                       "MV2_COMM_WORLD_RANK",  "RANK",      "SLURM_PROCID"};
 
-// Digits only: the variables may hold anything.
+// Returns whether the value has only digits, at most 9. The variables may contain anything.
 bool is_rank(std::string_view value);
 
-// Of an environment as /proc/PID/environ has it: NAME=value, each with a NUL behind it. Empty: none.
+// Returns the rank from the text of /proc/PID/environ (NAME=value, NUL-terminated); empty: no rank.
 std::string rank_of(std::string_view environment);
 
 }  // namespace gpuprof::record

@@ -1,4 +1,4 @@
-// What threads are called.
+// Names of threads.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace gpuprof::record {
 
 class ThreadNames {
  public:
-  static constexpr size_t kKept = 65536;  // above it, threads that have ended are looked for
+  static constexpr size_t kKept = 65536;  // above this, entries of ended threads are removed
 
   ThreadNames(NameTable& names, MemoryBudget* memory) : names_(names), memory_(memory) {}
 
   void set(uint32_t pid, uint32_t tid, std::string_view name);
-  [[nodiscard]] NameIndex find(uint32_t pid, uint32_t tid) const;  // 0: not known
+  [[nodiscard]] NameIndex find(uint32_t pid, uint32_t tid) const;  // 0: unknown
 
   void forget(uint32_t pid);
-  // A process may make a thread for each request: those that have ended are dropped now and then.
+  // Removes ended threads if there are many: some processes create a thread for each request.
   void bound();
 
  private:

@@ -25,7 +25,7 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-// A number in a variable of the environment; empty: none.
+// Returns the value of a numeric environment variable; empty: unset or not a number.
 std::string number_in(std::string_view variable) {
   const char* const value = std::getenv(std::string(variable).c_str());
   return value != nullptr && is_rank(value) ? value : "";
@@ -40,7 +40,7 @@ std::string rank() {
   return "0";
 }
 
-// Not every launcher tells how many there are, but whoever is not rank 0 is not alone.
+// Some launchers do not set the number of ranks. A rank above 0 also proves that there are several.
 bool is_one_of_several() {
   constexpr std::string_view kSizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE",
                                          "SLURM_STEP_NUM_TASKS"};
@@ -92,7 +92,7 @@ bool goes_to_stdout(const std::string& pattern) {
   if (!fd || *fd == STDOUT_FILENO) {
     return fd.has_value();
   }
-  // Another descriptor of the same file, as after 3>&1. Devices keep nothing, or show everything anyway.
+  // Another descriptor of the same file, as after 3>&1. Devices are allowed: they store nothing or show all.
   struct stat profile {};
   struct stat out {};
   return ::fstat(*fd, &profile) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 && !S_ISCHR(out.st_mode) &&
@@ -101,7 +101,7 @@ bool goes_to_stdout(const std::string& pattern) {
 
 namespace {
 
-// A whole profile whose last line counts nothing: no launch, no GPU record, no sample, and none lost.
+// Returns whether the file is a complete profile whose END line counts no launch, GPU record, sample or loss.
 bool is_without_gpu_work(int fd) {
   constexpr off_t kMostLine = 512;
   std::array<char, kMostLine> bytes{};
@@ -133,8 +133,8 @@ Result<OutputFile> open_profile_file(const std::string& pattern) {
   auto output = OutputFile::open(*name, {.keep_old = true,
                                          .mode = 0644,
                                          .stop = stop,
-                                         .busy_hint = "give each its own name: -o NAME, in which %p stands for the "
-                                                      "process, %h for the host, %r for the rank",
+                                         .busy_hint = "give each recording its own name: -o NAME with %p (process), "
+                                                      "%h (host) or %r (rank)",
                                          .is_worthless = is_without_gpu_work});
   if (const int signal = pending_stop(); signal != 0 && !output) {
     Error error = std::move(output).error();

@@ -1,4 +1,4 @@
-// The name of a profile, and its file.
+// Names and opens the output file of a recording.
 #pragma once
 
 #include <string>
@@ -8,17 +8,16 @@
 
 namespace gpuprof::record {
 
-// Where a recording goes that has not been told: gpuprof.txt, but "gpuprof.%r.txt" where it is one of several ranks, by
-// the launcher's variables, as they would all take that name.
+// Returns the default output name: gpuprof.txt, or gpuprof.%r.txt if the launcher's variables show several ranks.
 std::string default_output();
 
-// Replaces %p (process id of the recorder), %h (host name), %r (rank by the launcher's variables, 0 without) and %%.
+// Replaces %p (the recorder's pid), %h (host name), %r (rank from the launcher's variables, else 0) and %%.
 Result<std::string> expand_output_name(const std::string& pattern);
 
-// The output of that name. Where it is a pipe that nobody reads, a signal (of Signals) ends the waiting.
+// Opens the output. While a FIFO has no reader, this call waits until a stop signal (see Signals) arrives.
 Result<OutputFile> open_profile_file(const std::string& pattern);
 
-// Whether a profile of that name goes where our stdout goes: a target's own output is not to be mixed into it.
+// Returns whether the profile would go to the recorder's stdout. The target's output must not mix with it.
 bool goes_to_stdout(const std::string& pattern);
 
 }  // namespace gpuprof::record

@@ -25,11 +25,11 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr int kMostWaitMs = 20;  // between two looks at the thread
+constexpr int kMostWaitMs = 20;  // between two checks of the thread
 
 }  // namespace
 
-// Owned by the thread; others read its byte counter, and the rest once the thread has ended.
+// Used by the writer thread. Other threads may call bytes(), and all getters once the thread has ended.
 class ProfileSink::BatchWriter {
  public:
   BatchWriter(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory,
@@ -86,7 +86,7 @@ class ProfileSink::BatchWriter {
     return id;
   }
 
-  // For something new of about so many bytes.
+  // Returns whether a new item of about `bytes` bytes fits into the memory budget.
   bool has_room(size_t bytes) {
     memory_->grew(bytes);
     return memory_->admit();
@@ -128,7 +128,7 @@ class ProfileSink::BatchWriter {
     }
   }
 
-  // Writes a record of a batch, with the profile's strings for the names of the session, and returns it.
+  // Writes a record of a batch and returns it. Replaces the session's names by strings of the profile.
   template <typename R>
   R put(R record) {
     profile::for_each_id(record, [&]<typename Id>(profile::IdSpace /*space*/, Id& id) {
@@ -147,7 +147,7 @@ class ProfileSink::BatchWriter {
     }
   }
 
-  // A place that there is no room for has no lines.
+  // Writes a code location, without source lines if the memory budget is used up.
   void add_gpu_place(const NewGpuPlace& place) {
     std::vector<profile::FrameId> frames;
     if (!place.lines.empty() && has_room(place.lines.size() * kFrameBytes)) {
@@ -234,7 +234,6 @@ class ProfileSink::BatchWriter {
     return frame_id({{}, f.kind, name, file, f.line, module, string(f.build_id), f.address});
   }
 
-  // `frame`: without its id.
   profile::FrameId frame_id(profile::Frame frame) {
     const auto key =
         std::make_tuple(static_cast<uint8_t>(frame.kind), profile::index(frame.name), profile::index(frame.file),
@@ -247,14 +246,14 @@ class ProfileSink::BatchWriter {
     return frame.id;
   }
 
-  // Root first, as the profile has it.
+  // Outermost first, as in the profile.
   std::vector<profile::FrameId> frames_of(const std::vector<symbolize::SymbolizedFrame>& names) {
     std::vector<profile::FrameId> frames(names.size());
     std::transform(names.begin(), names.end(), frames.begin(), [this](const auto& named) { return frame(named); });
     return frames;
   }
 
-  // A USTACK or KSTACK; none of no frames.
+  // Returns the id of a USTACK or KSTACK, or 0 for an empty one.
   profile::StackId stack_of(bool kernel, const std::vector<profile::FrameId>& frames) {
     if (frames.empty()) {
       return {};
@@ -272,7 +271,7 @@ class ProfileSink::BatchWriter {
     return id;
   }
 
-  // Work with a stack that there is no room for counts as work without one; so does one of nothing but our own library.
+  // Skips stacks beyond the memory budget or with profiler frames only. Their work counts as work without a stack.
   void add_stack(const NewStack& stack) {
     if (!has_room((stack.words.size() + stack.kernel.size()) * kFrameBytes)) {
       return;
@@ -332,7 +331,7 @@ class ProfileSink::BatchWriter {
     work.name = named(key.name, true);
     work.flags = key.flags;
     out_.add(work);
-    // Ids count up from 1, so they index an array.
+    // Ids start at 1 without gaps, so they index an array.
     const size_t at = profile::index(made.id);
     works_.resize(std::max(works_.size(), at + 1));
     works_[at] = {profile::work_kind(key.op), key.stack != 0 && !profile::has_stack(work)};
@@ -355,14 +354,14 @@ class ProfileSink::BatchWriter {
   }
 
   struct WrittenWork {
-    profile::WorkKind kind = profile::WorkKind::gpu;  // whose lines its sums go to
-    bool without_frames = false;                      // its stack held no frame but our own
+    profile::WorkKind kind = profile::WorkKind::gpu;  // kind of its sum lines
+    bool without_frames = false;                      // its stack had only profiler frames
   };
   struct TextHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  // What a text takes besides itself, and the frame of a word that nothing else has, roughly.
+  // Approximate overhead of a string, and size of the frame of a new stack word, in bytes.
   static constexpr size_t kStringBytes = 128;
   static constexpr size_t kFrameBytes = 384;
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
@@ -373,8 +372,8 @@ class ProfileSink::BatchWriter {
   StackFrames stack_frames_;
   symbolize::KernelSymbols kernel_symbols_;
   std::atomic<uint64_t> bytes_{0};
-  uint64_t without_frames_ = 0;      // GPU records or counted launches whose stack held no frame but our own, and ...
-  uint64_t gpu_without_frames_ = 0;  // ... the GPU records among them
+  uint64_t without_frames_ = 0;      // GPU records and counted launches whose stack had only profiler frames
+  uint64_t gpu_without_frames_ = 0;  // only the GPU records
   uint64_t samples_without_frames_ = 0;
   std::vector<symbolize::SymbolizedFrame> names_;
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> strings_;
@@ -382,7 +381,7 @@ class ProfileSink::BatchWriter {
   using FrameLists = std::map<std::vector<profile::FrameId>, uint32_t>;
   FrameLists frame_lists_;
   FrameLists kernel_frame_lists_;
-  std::map<std::pair<uint32_t, uint64_t>, StackIds> stacks_;  // of processes that live
+  std::map<std::pair<uint32_t, uint64_t>, StackIds> stacks_;  // of live processes
   std::unordered_map<profile::GpuModuleId, profile::GpuModule> gpu_modules_;
   std::vector<WrittenWork> works_;  // by WorkId
   std::unordered_map<NameIndex, std::string> raw_names_;

@@ -1,5 +1,4 @@
-// Turns batches into profile lines: names addresses, gives ids, writes. Runs on a thread of its own, because reading
-// the symbols of a large library takes seconds and the rings must be drained meanwhile.
+// Writes batches to the profile on its own thread: reading symbols takes seconds, and rings must be drained meanwhile.
 #pragma once
 
 #include <atomic>
@@ -25,32 +24,32 @@ namespace gpuprof::record {
 
 class ProfileSink {
  public:
-  // `instruments`: their innermost frames are left out. What the budget has left out is told in the profile.
-  // `live` sees all records as well, and lives longer; none: null.
+  // `instruments`: profiler frames to remove from the innermost end of stacks. Losses of `memory` are written to the
+  // profile. `live` receives all records, may be null, and must outlive this object.
   ProfileSink(UniqueFd fd, Instruments instruments,
               std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr);
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;
   ProfileSink& operator=(const ProfileSink&) = delete;
 
-  void put(Batch batch);  // never waits for the disk
+  void put(Batch batch);  // does not wait for the disk
 
-  // Whether writing has failed (disk full, closed pipe).
+  // Returns whether writing has failed (disk full, closed pipe).
   [[nodiscard]] bool failed() const;
-  // Batches that have not been written yet.
+  // Returns the number of unwritten batches.
   [[nodiscard]] size_t waiting() const;
 
-  // Writes what is left and ends the thread. The time to name addresses is limited from here on. A pipe's reader that
-  // takes nothing must not keep us for ever: a signal that comes now, and says that we should end, gives it up.
+  // Writes the remaining batches and ends the thread. Symbolization time is limited from now on. If a pipe's reader
+  // does not read, a stop signal that arrives now ends the wait.
   Status finish(Signals& signals);
-  Status finish();  // waits for it
+  Status finish();  // waits without a limit
 
   [[nodiscard]] uint64_t bytes_written() const;
-  // After finish(): GPU records, or counted launches, whose stack turned out to hold no frame but our own.
+  // After finish(): GPU records, or counted launches, whose stack had only profiler frames.
   [[nodiscard]] uint64_t without_frames() const;
   [[nodiscard]] uint64_t samples_without_frames() const;
-  [[nodiscard]] uint64_t stacks() const;                                    // distinct ones in the profile
-  [[nodiscard]] const symbolize::ReadingBudget::LeftOut& left_out() const;  // for want of which names are missing
+  [[nodiscard]] uint64_t stacks() const;                                    // distinct stacks in the profile
+  [[nodiscard]] const symbolize::ReadingBudget::LeftOut& left_out() const;  // why names are missing
 
  private:
   class BatchWriter;
@@ -58,7 +57,7 @@ class ProfileSink {
   void close();
   [[nodiscard]] bool ended() const;
 
-  std::atomic<bool> give_up_ = false;  // on a reader
+  std::atomic<bool> give_up_ = false;  // stop waiting for a pipe's reader
   std::unique_ptr<BatchWriter> writer_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -37,10 +37,10 @@ SymbolizedFrame mark(FrameKind kind, const char* name) {
   return frame;
 }
 
-// How many words, from the innermost on, are believed. A walk by tables knows where it got lost, and what lies behind
-// an address that is in no mapping may have been unloaded since. A walk by frame pointers goes astray in code that uses
-// the register for something else: the first address in no executable mapping ends it. Where the process was gone
-// before its mappings could be read again, code may be missing from them, and only the root end is trimmed.
+// Returns how many words, from the innermost on, are valid. A walk by tables knows where it failed, and unmapped
+// addresses may belong to code unloaded since. A walk by frame pointers fails without notice in code that uses the
+// register differently, so the first unmapped address ends the stack. If the process ended before its mappings could be
+// read again, some are missing. Then only unmapped words at the outermost end are removed.
 size_t believed(const NewStack& stack) {
   const bool lost = stack.frame_pointers || (stack.flags & GPUPROF_STACK_TRUNCATED) != 0;
   if (!lost || (!stack.frame_pointers && !stack.maps_current)) {
@@ -57,16 +57,15 @@ size_t believed(const NewStack& stack) {
   return count;
 }
 
-// Whether a walk by frame pointers has come to where its thread begins: `first` is the outermost frame. libc calls main
-// and thread functions from these and keeps no frame pointer there, so the walk ends with a value that says nothing. A
-// frame pointer of 0, which begins a thread by the ABI, may also be a register that holds something else: believed
-// where there is no name.
+// Returns whether a walk by frame pointers reached `first`, the start of its thread. libc keeps no frame pointer there,
+// so its name decides. The ABI starts threads with frame pointer 0, but other code may also hold 0 in the register. So
+// 0 counts only if the frame has no name.
 bool is_first_of_thread(const NewStack& stack, const SymbolizedFrame& first) {
   return is_start_up_function(first.name) ||
          ((stack.flags & GPUPROF_STACK_TRUNCATED) == 0 && first.kind == FrameKind::unknown);
 }
 
-// The file of Python's evaluation loop, in stacks that have Python frames.
+// Returns the file of Python's evaluation loop if the stack has Python frames, else null.
 const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
   if (std::none_of(stack.words.begin(), stack.words.end(), is_python_frame)) {
     return nullptr;
@@ -79,12 +78,11 @@ const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
   return mapping == nullptr ? nullptr : mapping->file.get();
 }
 
-// Whether a native frame is the interpreter's own code. Its file says so, but for a program that CPython is linked
-// into: there only the names of CPython's interface do.
+// Returns whether a native frame is the interpreter's own, by its file, or by its name in programs that embed CPython.
 bool is_interpreter(const symbolize::MappedFile& file, const SymbolizedFrame& frame) {
   const std::string_view program = base_name(file.path);
   if (program.starts_with("python") || program.starts_with("libpython")) {
-    return frame.name != "_start";  // where the program begins is no business of the interpreter
+    return frame.name != "_start";  // the start of the program is not interpreter code
   }
   return frame.name.starts_with("_Py") || frame.name.starts_with("Py");
 }
@@ -120,7 +118,7 @@ void StackFrames::add_native(const NewStack& stack, size_t position, std::vector
   const uint64_t word = stack.words[position];
   const bool is_return_address = position != 0 && (word & GPUPROF_WORD_EXACT) == 0;
   const uint64_t address = word & GPUPROF_WORD_ADDRESS;
-  // A call may be the last instruction of its function, and of its mapping.
+  // A call may be the last instruction of its function and mapping. Look up the address before the return address.
   const uint64_t inside = is_return_address && address > 0 ? address - 1 : address;
   symbolizer_.user_in(*stack.maps, mapping_at(stack, inside), inside, out);
 }

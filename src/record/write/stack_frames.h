@@ -1,4 +1,4 @@
-// From the words of a stack to its frames: native ones by their addresses, Python's by their code objects.
+// Converts the words of a stack to frames: native ones by address, Python's by code object.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,20 @@ namespace gpuprof::record {
 
 class StackFrames {
  public:
-  // `room`: how much memory may still be taken to read files.
+  // `room`: bytes that may still be used to read files.
   explicit StackFrames(Instruments instruments, symbolize::ReadingBudget::Room room = {})
       : instruments_(std::move(instruments)), symbolizer_({.room = std::move(room)}) {}
 
-  void add(const NewCode& code);            // before the stacks that name it
-  void forget(profile::ProcessId process);  // its code objects
+  void add(const NewCode& code);            // before stacks that refer to it
+  void forget(profile::ProcessId process);  // drops its code objects
 
-  // For the names of native frames.
   [[nodiscard]] symbolize::ReadingBudget& budget() { return symbolizer_.budget(); }
 
-  // Appends the frames of a stack, root first; a cut is marked by a frame. None: it holds instruments alone.
+  // Appends the frames, outermost first, with a marker if cut. Appends nothing if there are only profiler frames.
   void of(const NewStack& stack, std::vector<symbolize::SymbolizedFrame>& out);
 
  private:
-  // Part of a stack's words, by their positions: [innermost, outermost).
+  // A range of words: [innermost, outermost).
   struct Part {
     size_t innermost = 0;
     size_t outermost = 0;

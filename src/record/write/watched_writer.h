@@ -1,4 +1,4 @@
-// A profile's writer, and the sums that a live view shows of the same records.
+// Writes a profile and passes the records to the live view, if there is one.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,6 @@ namespace gpuprof::record {
 
 class WatchedWriter {
  public:
-  // `live` may be null.
   WatchedWriter(UniqueFd fd, const std::atomic<bool>* give_up, LiveSums* live)
       : writer_(std::move(fd), give_up), live_(live) {}
 
@@ -25,7 +24,6 @@ class WatchedWriter {
     }
   }
 
-  // `swept_ns`: as of the batch.
   Status flush(uint64_t swept_ns) {
     if (live_ != nullptr) {
       live_->close(monotonic_ns(), swept_ns);

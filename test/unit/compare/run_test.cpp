@@ -83,7 +83,7 @@ TEST_CASE("a graph's node is below the capture, and a run without times counts l
   CHECK(launches.total.count == 5);
 }
 
-TEST_CASE("what --max-overhead left without a stack is spread over the stacks of the same work") {
+TEST_CASE("what --max-overhead left without a stack is extrapolated from the stacks of the same work") {
   const std::string works =
       "STRING;9;other\nFRAME;4;native;6;0;0;0;0;0x0\nUSTACK;4;1;4\n"
       "WORK;1;1;1;0;1;0;0;0;1;0;kernel;4;0\nWORK;2;1;1;0;4;0;0;0;1;0;kernel;4;0\n"

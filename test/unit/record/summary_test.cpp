@@ -40,7 +40,7 @@ TEST_CASE("samples are told where there are any, and are something that was seen
   CHECK(has(summary_line(facts), ", 4711 samples, "));
   CHECK(trust_line(facts).empty());
   facts.totals.coverage[gpuprof::profile::CoverageCount::samples_without_launch] = 2;
-  CHECK(has(trust_line(facts), "2 (0.04%) samples of no known launch"));
+  CHECK(has(trust_line(facts), "2 (0.04%) samples without a known launch"));
   facts.totals.gpu_records = 0;
   facts.totals.with_stack = 0;
   facts.totals.samples_with_stack = 4000;
@@ -89,9 +89,9 @@ TEST_CASE("an empty profile says whether the target used a GPU at other times") 
   facts.used_gpu = true;
   CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
   facts.only_a_window = true;
-  CHECK(has(summary_line(facts), "no GPU work was launched while recording was on"));
+  CHECK(has(summary_line(facts), "the target launched no GPU work while recording was on"));
   facts.totals.off_records = 12;
-  CHECK(has(summary_line(facts), "12 GPU records of other times"));
+  CHECK(has(summary_line(facts), "12 GPU records while recording was off"));
 }
 
 TEST_CASE("how a command ended") {
@@ -108,6 +108,6 @@ TEST_CASE("what a recording's limits kept from being named") {
   left_out.perf_maps = 2;
   left_out.addresses = 7;
   CHECK(left_out_line(left_out) ==
-        "functions or lines are not named, beyond the limits of a recording: 2 perf maps cut short, 7 addresses after "
-        "the time for names was over");
+        "some functions or lines have no names because of limits of the recording: 2 perf maps cut short, 7 addresses "
+        "after the time limit for names");
 }

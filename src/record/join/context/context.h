@@ -1,4 +1,4 @@
-// What the parts of the join share: how it is to be done, the time, and the numbers.
+// Shared state of all parts of the join: options, current time and counters.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace gpuprof::record {
 
-inline constexpr size_t kMaxTimelineLines = 4'000'000;  // of one kind, that wait for a slow disk
+inline constexpr size_t kMaxTimelineLines = 4'000'000;  // of each kind, queued for a slow disk
 
 struct JoinContext {
   explicit JoinContext(JoinOptions wanted) : options(std::move(wanted)), now_ns(options.clock()) {}
@@ -19,14 +19,14 @@ struct JoinContext {
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const {
     return ns <= options.start_ns ? 0 : (ns - options.start_ns) / options.interval_ns;
   }
-  // Times of calls are a target's word: later than now they would never grow old.
+  // Limits a call time to now + 1 s. Targets write these times, and a launch in the future would never expire.
   [[nodiscard]] uint64_t believed(uint64_t call_ns) const {
     constexpr uint64_t kSlackNs = 1'000'000'000;
     return call_ns < now_ns + kSlackNs ? call_ns : now_ns + kSlackNs;
   }
 
   JoinOptions options;
-  uint64_t now_ns;  // as of the last turn
+  uint64_t now_ns;  // CLOCK_MONOTONIC at the last poll iteration
   Tally tally;
 };
 

@@ -1,4 +1,4 @@
-// What was seen, matched and missed: the numbers by which a profile can be trusted, kept for each source.
+// Counts seen, matched and missing launches and samples of each source. Readers judge a profile by these numbers.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace gpuprof::record {
 
-// As in profile/coverage.h, whose identity holds whatever a target has counted.
+// Counters of profile/coverage.h. Their sum rule holds for all counters that a target can report.
 class CoverageCounts {
  public:
   uint64_t& operator[](profile::CoverageCount what) { return counts_[static_cast<size_t>(what)]; }
   uint64_t operator[](profile::CoverageCount what) const { return counts_[static_cast<size_t>(what)]; }
 
   void add(const CoverageCounts& other);
-  // One COVERAGE record for each number that is not 0.
+  // Appends one COVERAGE record for each nonzero counter.
   void append_to(std::vector<profile::Coverage>& out, profile::ProcessId process) const;
 
  private:
@@ -28,14 +28,14 @@ class CoverageCounts {
 
 class SourceCoverage {
  public:
-  // `matched`: the first GPU work of a launch that is known.
+  // Count `matched` only for the first GPU work of a known launch.
   void count(profile::CoverageCount what, uint64_t count = 1) { seen_[what] += count; }
-  // The first GPU work of a launch that is not known: its event was lost, or never made.
+  // Counts the first GPU work of an unknown launch. The launch event was lost or never written.
   void orphan_matched() { ++orphans_; }
-  // So many launches have a stack of this shape, which was walked by tables.
+  // Counts `launches` launches with a stack of this shape that was walked with unwind tables.
   void stack_walked(const StackShape& shape, uint64_t launches);
 
-  // `counters` are what the target has counted, as far as it is believed.
+  // `counters` are the target's counters, already validated (see growth() in tally.cpp).
   [[nodiscard]] CoverageCounts sum_up(const backend::Counters& counters) const;
 
  private:

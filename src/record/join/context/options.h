@@ -1,4 +1,4 @@
-// What a recording wants of the join.
+// Options of the join, set once for each recording.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 namespace gpuprof::record {
 
 struct JoinOptions {
-  uint64_t start_ns = 0;  // of the session; slices count from here
+  uint64_t start_ns = 0;  // start of the session (CLOCK_MONOTONIC) and of slice 0
   uint64_t interval_ns = 1'000'000'000;
-  std::vector<std::string> counted_functions;  // names behind on_counted_launch's index
-  uint32_t attach_pid = 0;                     // the process of record -p, which may have no source
-  bool stacks_wanted = true;                   // work without one is counted as such
-  bool stacks_from_sources = false;            // they walk them; else the stack engine does
-  bool frame_pointers = false;                 // by which the stack engine walks
+  std::vector<std::string> counted_functions;  // names for the index of on_counted_launch()
+  uint32_t attach_pid = 0;                     // target of record -p; it may have no source
+  bool stacks_wanted = true;                   // count work without a stack as missing one
+  bool stacks_from_sources = false;            // injection libraries walk stacks; else the stack engine does
+  bool frame_pointers = false;                 // the stack engine walks by frame pointers
   Instruments instruments;
-  bool timeline = false;              // keep every event
-  bool latency = false;               // histograms of the launches' phases
-  backend::SamplingOptions sampling;  // of targets whose samples name no launch
-  CodeReader* code_reader = nullptr;  // for samples and counts; null: nobody knows the code
+  bool timeline = false;              // store every event
+  bool latency = false;               // store a histogram for each phase of launches
+  backend::SamplingOptions sampling;  // for targets whose samples have no correlation id
+  CodeReader* code_reader = nullptr;  // GPU code of samples and counts; null: no code is read
   uint64_t (*clock)() = monotonic_ns;
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
 };

@@ -1,4 +1,4 @@
-// A number that means something to its owner only: what a source calls a launch, a graph's node, a stream.
+// An id that is unique only within one source: a correlation id, a graph node, a graph or a stream.
 #pragma once
 
 #include <cstddef>

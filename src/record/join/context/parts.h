@@ -1,4 +1,4 @@
-// The parts of the join that the joins of work and samples put together.
+// References to the parts that WorkJoin and SampleJoin both use.
 #pragma once
 
 namespace gpuprof::record {

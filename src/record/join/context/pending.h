@@ -1,5 +1,4 @@
-// Events that refer to a launch, a name or a stack that has not arrived: pending. They are tried again once a turn, but
-// not for ever.
+// Queues events whose launch, name or stack has not arrived, and retries them in each poll iteration, up to a limit.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +9,18 @@
 
 namespace gpuprof::record {
 
-// What an event may still be kept pending for.
+// Which missing data an event may still wait for.
 enum class RetryPolicy : uint8_t {
-  first_try,  // anything: the rings that are read later in this turn may have it
-  retry,      // all rings have been read: only a launch or a name that another CPU hands over can still be missing
-  last_try,   // nothing: the event is taken with what is known
+  first_try,  // anything: a ring read later in this poll iteration may contain it
+  retry,      // all rings have been read: launches, names and stacks from other CPUs may still arrive
+  last_try,   // nothing: the event must be taken with what is known
 };
 
-// Turns of some milliseconds: the BPF ring buffer and the wire's rings are filled by different CPUs.
+// Retry limit: different CPUs fill the BPF ring buffer and the target's rings. A poll iteration takes milliseconds.
 constexpr unsigned kMaxTurns = 50;
 constexpr size_t kMaxPending = 200'000;
 
-// `Event` has a LaunchSite `site`. `take(event, policy)` accounts for an event, or returns false if it has to wait;
-// with RetryPolicy::last_try it never does.
+// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait, but never with last_try.
 template <typename Event>
 class Pending {
  public:
@@ -33,7 +31,7 @@ class Pending {
     }
   }
 
-  // `last`: what is missing will not come. `only`: the events of this source (0: of all).
+  // `last`: what is missing will not arrive. `only`: retry only events of this source (0: of all sources).
   template <typename Take>
   void settle(bool last, backend::SourceId only, Take take) {
     std::erase_if(events_, [&](Entry& entry) {

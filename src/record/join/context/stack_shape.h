@@ -1,4 +1,4 @@
-// How deep stacks are, and whether they are whole: numbers for the trust footer.
+// Depth and completeness of stacks, for the data-quality summary of a recording.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@ namespace gpuprof::record {
 
 struct StackShape {
   uint32_t flags = 0;   // GPUPROF_STACK_*
-  uint32_t native = 0;  // frames, without those of the vendor's tool library and our own
+  uint32_t native = 0;  // frames, without those of the vendor's tool library and the injection library
   uint32_t python = 0;
 };
 
-// How many launches had a stack of which depth.
+// A histogram of stack depths: depth to number of launches.
 class Depths {
  public:
   void add(uint32_t depth, uint64_t launches) { launches_[depth] += launches; }
   [[nodiscard]] bool empty() const { return launches_.empty(); }
   [[nodiscard]] uint32_t max() const { return launches_.empty() ? 0 : launches_.rbegin()->first; }
-  [[nodiscard]] uint32_t median() const {  // the lower one of two
+  [[nodiscard]] uint32_t median() const {  // the lower of two medians
     uint64_t all = 0;
     for (const auto& [depth, launches] : launches_) {
       all += launches;
@@ -34,7 +34,7 @@ class Depths {
   }
 
  private:
-  std::map<uint32_t, uint64_t> launches_;  // by depth: at most GPUPROF_STACK_MAX_WORDS of them
+  std::map<uint32_t, uint64_t> launches_;  // by depth: at most GPUPROF_STACK_MAX_WORDS entries
 };
 
 }  // namespace gpuprof::record

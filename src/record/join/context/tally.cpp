@@ -12,9 +12,9 @@ namespace {
 
 using profile::LossReason;
 
-constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // months of launches; sums over sources must fit into 64 bits
+constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // about 10^12 launches; sums over sources fit into 64 bits
 
-// A target can write anything into its counters: only growth counts, up to a limit.
+// Returns the growth of a counter. A target can write any value, so decreases are ignored and the counter is clamped.
 uint64_t growth(uint64_t& known, uint64_t told) {
   const uint64_t before = known;
   known = std::max(known, std::min(told, kMaxCounter));

@@ -1,4 +1,4 @@
-// GPU work and blocking calls as the join sees them: both are found by the same key and take the same way to a row.
+// GPU work and blocking calls in one form: the join finds the launch of both by the same key.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,22 @@
 
 namespace gpuprof::record {
 
-// What an event says of where it belongs: by this its launch is found, and what it is charged to.
+// How an event identifies its launch and the work that it belongs to.
 struct LaunchSite {
   static constexpr uint32_t kNoDevice = UINT32_MAX;
   backend::SourceId source = 0;
   uint64_t correlation = 0;
   uint64_t stream = 0;
-  uint64_t graph_node = 0;  // 0: not of a graph launch
+  uint64_t graph_node = 0;  // 0: not from a graph launch
   uint32_t device = kNoDevice;
   uint32_t name_id = 0;
-  uint32_t tid = 0;    // of the caller where the event says it: used where the call is not known, ...
-  uint32_t range = 0;  // ... as is its range
+  uint32_t tid = 0;    // of the caller; used if the call is unknown or unsampled
+  uint32_t range = 0;  // of the caller; used if the call is unknown or unsampled
   profile::Op op = profile::Op::kernel;
-  bool has_call = false;   // `correlation` is that of a call
-  bool unsampled = false;  // that call has no stack by choice, and is not told of: `tid` and `range` are its own
-  bool is_host = false;    // a blocking call of its own, not GPU work
-  bool is_sample = false;  // taken in GPU work: what that lacks is counted with the work, and not again here
+  bool has_call = false;   // `correlation` names a call
+  bool unsampled = false;  // the call has no stack by choice and no record; `tid` and `range` are the call's
+  bool is_host = false;    // a blocking call, not GPU work
+  bool is_sample = false;  // a sample: its losses are counted with its GPU work, not again
 };
 
 struct WorkEvent {
@@ -34,9 +34,9 @@ struct WorkEvent {
   uint64_t submitted_ns = 0;
   uint64_t bytes = 0;
   uint64_t count = 1;
-  bool more = false;       // other work of the same launch may follow
-  bool outside = false;    // its launch is not to be recorded
-  uint32_t kernel_id = 0;  // not 0: no work of its own, but one of the kernels that the work is made of
+  bool more = false;       // more work of the same launch may follow
+  bool outside = false;    // its launch is outside of the recorded range
+  uint32_t kernel_id = 0;  // not 0: name id of one kernel that the work consists of
 
   [[nodiscard]] uint64_t duration() const { return end_ns - start_ns; }
 };

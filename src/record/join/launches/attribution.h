@@ -1,5 +1,4 @@
-// Which work an event belongs to: who launched it, from where, and what it is called. The same for GPU work, blocking
-// calls and samples.
+// Attributes GPU work, blocking calls and samples to a WORK: launching thread, stacks, range and kernel name.
 #pragma once
 
 #include "record/join/context/context.h"
@@ -16,11 +15,10 @@ class Attribution {
   Attribution(JoinContext& join, Producers& producers, Stacks& stacks, Launches& launches)
       : join_(join), producers_(producers), stacks_(stacks), launches_(launches) {}
 
-  // Whether everything that the site refers to is known, or need not be waited for. `launch`: of the site; null: it is
-  // not known.
+  // Returns whether everything that `site` refers to is known or not worth waiting for. `launch` may be null (unknown).
   [[nodiscard]] bool is_ready(const Source& source, const LaunchSite& site, const PendingLaunch* launch,
                               RetryPolicy policy);
-  // The work that the event is charged to.
+  // Returns the work that the event is charged to. Sends its stacks to the writer when they are first used.
   [[nodiscard]] WorkKey key_of(Source& source, const LaunchSite& site, const PendingLaunch* launch);
 
  private:

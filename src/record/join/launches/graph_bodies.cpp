@@ -9,15 +9,15 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxNew = 200'000;  // in one turn
+constexpr size_t kMaxNew = 200'000;  // in one poll iteration
 
-// CUPTI hands over what has run at least once a second: by then, what ran before and after some work is known.
+// CUPTI delivers finished work at least once a second. After this time, the work that ran before and after is known.
 constexpr uint64_t kHoldNs = 1'500'000'000;
 static_assert(kHoldNs > GPUPROF_IDLE_FLUSH_NS);
 
 using Origin = GraphLaunches::Origin;
 
-// Any of them will do, but each should have some work.
+// The candidates are equivalent. Prefer one without work, so that each launch gets some.
 GraphLaunches::GraphRun& any_of(std::span<GraphLaunches::GraphRun> launches) {
   const auto idle = std::find_if(launches.begin(), launches.end(), [](const auto& launch) { return !launch.matched; });
   return idle == launches.end() ? launches.back() : *idle;
@@ -73,10 +73,10 @@ bool GraphBodies::have_one_origin(backend::SourceId source, std::span<GraphLaunc
   return !launches.empty();
 }
 
-// Work that several launches may have caused, which differ in what they are charged to, stays without one.
+// Leaves work without a launch if its candidates differ in what they are charged to.
 void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::GraphRun> launches) {
   for (GraphLaunches::GraphRun& launch : launches) {
-    op.outside = op.outside || launch.call.outside;  // not counted rather than counted where it may not belong
+    op.outside = op.outside || launch.call.outside;  // do not count work that may be outside of the recorded range
     if (!launch.matched) {
       launches_.match(op.source, launch.call);
     }
@@ -84,7 +84,7 @@ void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::Gra
   }
 }
 
-// Whose work it is. False: that may become known, when more has been read of what ran before and after.
+// Finds the launch of the work. Returns false if records of neighbouring work may still decide it.
 bool GraphBodies::find_launch(backend::GpuOp& op, bool last) {
   const auto launches = graphs_.candidates(op);
   if (have_one_origin(op.source, launches)) {

@@ -1,5 +1,5 @@
-// Work in the bodies of conditional graph nodes, of which only the executable graph is known: held back until enough is
-// known of what ran before and after to say which launch it belongs to (see GraphLaunches).
+// Finds the launches of work in the bodies of conditional graph nodes. CUPTI reports only the executable graph of such
+// work. It is held until enough is known of the work that ran before and after it (see GraphLaunches).
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,13 @@ class GraphBodies {
   GraphBodies(JoinContext& join, Launches& launches) : join_(join), launches_(launches) {}
 
   void on_launch(backend::SourceId source, const backend::GraphLaunch& launch);
-  // Work whose launch is known has run.
   void ran(const backend::GpuOp& op) { graphs_.ran(op); }
 
-  // False: settle() should be called, there are many.
+  // Holds the work. Returns false if so much is held that the caller should call settle().
   [[nodiscard]] bool hold(const backend::GpuOp& op);
 
-  // Gives the work whose launch is found, or that has waited long enough, to `take`, with the launch's correlation id;
-  // 0 where any of several launches may have caused it. `only`: of this source (0: of all). `last`: nothing more will
-  // become known of it.
+  // Passes work to `take` when its launch is found or its time is up, with the launch's correlation id (0: ambiguous).
+  // `only`: work of this source (0: of all sources). `last`: nothing more will arrive that could decide it.
   using Take = std::function<void(const backend::GpuOp& op)>;
   void settle(bool last, backend::SourceId only, const Take& take);
   void end_source(backend::SourceId source);
@@ -47,7 +45,7 @@ class GraphBodies {
   Launches& launches_;
   GraphLaunches graphs_{&join_.memory()};
   std::vector<Body> new_;
-  std::deque<Body> held_;  // those that more than one launch may have caused, by what is known so far
+  std::deque<Body> held_;  // work with several possible launches so far
 };
 
 }  // namespace gpuprof::record

@@ -5,17 +5,16 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kGraphLookupNs =
-    1'000'000'000;  // between two looks for idle graphs, which take long where there are many
+constexpr uint64_t kGraphLookupNs = 1'000'000'000;  // between two searches for idle graphs: each visits all graphs
 
-// Correlation ids are CUPTI's: 32 bits, counting up, and around.
+// Compares correlation ids of CUPTI: 32 bits, increasing, and wrapping around.
 bool is_before(uint64_t correlation, uint64_t other) {
   return static_cast<int32_t>(static_cast<uint32_t>(correlation) - static_cast<uint32_t>(other)) < 0;
 }
 
 }  // namespace
 
-// A program may make graphs all day long.
+// Removes graphs that are no longer launched. Programs may create graphs as long as they run.
 void GraphLaunches::forget_idle(uint64_t now_ns) {
   if (now_ns < looked_ns_ + kGraphLookupNs) {
     return;
@@ -42,7 +41,7 @@ void GraphLaunches::add(backend::SourceId source, const backend::GraphLaunch& la
     if (const auto graph = graphs_.find({source, launch.exec}); graph != graphs_.end()) {
       graph->second.gap_ns = std::min(graph->second.gap_ns, launch.time_ns);
     }
-    MemoryBudget::admits(memory_);  // counts it
+    MemoryBudget::admits(memory_);  // counts the refusal
     return;
   }
   insert(source, {.call = launch});
@@ -66,7 +65,7 @@ void GraphLaunches::insert(backend::SourceId source, const GraphRun& launch) {
     launches.erase(launches.begin());
     --launches_;
   }
-  // Nearly always at the end: two threads that launch one graph have rings of their own.
+  // Nearly always at the end. Two threads that launch one graph use different rings, so launches may arrive unordered.
   const auto after = std::find_if(launches.rbegin(), launches.rend(),
                                   [&](const GraphRun& other) { return other.call.time_ns <= launch.call.time_ns; });
   launches.insert(after.base(), launch);
@@ -92,7 +91,7 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   if (GraphRun* launch = find(op.source, op.correlation); launch != nullptr) {
     launch->first_ns = std::min(launch->first_ns, op.start_ns);
   } else if (const uint32_t exec = op.graph_node >> 32; !is_full() && graphs_.contains({op.source, exec})) {
-    // A launch that was not told of, as the ring was full, or recording was off.
+    // This launch has no record: the ring was full, or recording was off.
     insert(op.source, {.call = {.correlation = op.correlation,
                                 .time_ns = op.start_ns,
                                 .exec = exec,
@@ -105,7 +104,7 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   if (stream == streams_.end()) {
     return;
   }
-  // Of its neighbours on the stream: what holds for them holds all the more for those further away.
+  // Update only the neighbours on the stream. Their limits also hold for launches further away.
   const std::vector<uint64_t>& launches = stream->second;
   const auto last_before = std::find_if(launches.rbegin(), launches.rend(),
                                         [&](uint64_t other) { return is_before(other, op.correlation); });
@@ -141,7 +140,7 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::candidates(const backend::GpuO
 
 std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
                                                                 uint64_t called_ns) {
-  // Backwards, to the latest one that must be over, or that has begun.
+  // Search backwards, to the latest launch that must be over or that has begun.
   size_t end = launches.size();
   size_t begin = end;
   uint64_t finished = 0;
@@ -156,10 +155,10 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<Grap
       continue;
     }
     if (launch.first_ns != UINT64_MAX && launch.first_ns > start_ns) {
-      end = begin + 1;  // the next ones have not begun
+      end = begin + 1;  // the following launches have not begun
     }
     if (launch.first_ns <= start_ns) {
-      break;  // the ones before are over
+      break;  // the launches before it are over
     }
     if (launch.call.finished != 0 && (begin == 0 || launches[begin - 1].call.stream == launch.call.stream)) {
       finished = launch.call.finished;

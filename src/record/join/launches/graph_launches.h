@@ -1,6 +1,5 @@
-// Which launch of an executable graph some work belongs to, where the vendor's library does not say: CUPTI gives the
-// kernels in the bodies of conditional nodes without their launch's correlation id. An executable graph runs its
-// launches one after the other, in the order of the calls, and a stream runs what was put on it one after the other.
+// Finds the launch of work in bodies of conditional nodes. CUPTI reports it with its executable graph, but without a
+// correlation id. Executable graphs and streams run their launches one after the other, in call order.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +15,14 @@ namespace gpuprof::record {
 
 class GraphLaunches {
  public:
-  static constexpr size_t kMaxOfOne = 1024;        // launches of one graph, or stream; older ones are forgotten
-  static constexpr size_t kMaxLaunches = 200'000;  // of all; what later ones ran is not known
-  static constexpr size_t kMaxStreams = 4096;      // beyond it, what streams told of launches starts anew
-  static constexpr uint64_t kKeepNs =
-      60'000'000'000;  // a graph that was not launched for so long, when there are too many
+  static constexpr size_t kMaxOfOne = 1024;            // launches of one graph or stream; older ones are removed
+  static constexpr size_t kMaxLaunches = 200'000;      // of all graphs; work of later launches stays without one
+  static constexpr size_t kMaxStreams = 4096;          // beyond this, the order on all streams is discarded
+  static constexpr uint64_t kKeepNs = 60'000'000'000;  // a full table drops graphs not launched for this time
   static constexpr uint64_t kClockSlackNs =
-      20'000;  // by which work may seem to start before its call, where no other launch fits
+      20'000;  // clock error: work may seem to start before its call, if no other launch fits
 
-  // What a launch's work is charged to. Launches that agree in it need not be told apart.
+  // What the work of a launch is charged to. Launches with equal origins are interchangeable.
   struct Origin {
     enum class Kind : uint8_t { unknown, recorded, unsampled, outside };
     Kind kind = Kind::unknown;
@@ -35,36 +33,34 @@ class GraphLaunches {
   };
   struct GraphRun {
     backend::GraphLaunch call;
-    uint64_t first_ns = UINT64_MAX;  // the earliest start of work that is known to be its own
-    uint64_t not_before_ns = 0;      // work that was put on its stream before it started then
-    uint64_t over_ns = UINT64_MAX;   // work that was put on its stream after it started then
-    Origin origin;                   // as the caller finds it
-    bool matched = false;            // some work has been found to be its own
+    uint64_t first_ns = UINT64_MAX;  // earliest start of work known to belong to this launch
+    uint64_t not_before_ns = 0;      // start of the latest work put on the stream before the launch
+    uint64_t over_ns = UINT64_MAX;   // start of the first work put on the stream after the launch
+    Origin origin;                   // set by the caller
+    bool matched = false;            // some work was found to belong to this launch
   };
 
   explicit GraphLaunches(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
   void add(backend::SourceId source, const backend::GraphLaunch& launch);
 
-  // Work whose launch is known has run.
+  // Notes that work with a known launch has run.
   void ran(const backend::GpuOp& op);
 
-  // The launches of `op.exec` that the work can belong to, oldest first, as far as is known now. Valid until the next
-  // call of add() or end_source().
+  // Returns the possible launches of the work, oldest first. Valid until the next add(), ran() or end_source().
   [[nodiscard]] std::span<GraphRun> candidates(const backend::GpuOp& op);
 
-  // The one of several candidates that it is if it starts between the first work of the one and that of the next.
-  // Null: nothing tells them apart.
+  // Decides between two candidates if the work starts between the first work of each. Otherwise returns null.
   [[nodiscard]] GraphRun* by_order(const backend::GpuOp& op, std::span<GraphRun> candidates) const;
 
   void end_source(backend::SourceId source);
 
  private:
-  using Key = OwnedId;  // of an executable graph, a stream, or a launch
+  using Key = OwnedId;  // of an executable graph, a stream or a launch
   struct Graph {
-    std::vector<GraphRun> launches;  // in the order of the calls
-    bool body_first = false;         // work of its bodies has been seen to start before all other work of its launch
-    uint64_t gap_ns = UINT64_MAX;    // the first launch that was not taken; what has run since may be its work
+    std::vector<GraphRun> launches;  // in call order
+    bool body_first = false;         // work in a body was seen to start before all other work of its launch
+    uint64_t gap_ns = UINT64_MAX;    // time of the first launch not stored; later work may belong to it
   };
   [[nodiscard]] GraphRun* find(backend::SourceId source, uint64_t correlation);
   [[nodiscard]] static std::span<GraphRun> called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
@@ -75,10 +71,10 @@ class GraphLaunches {
 
   MemoryBudget* memory_;
   std::unordered_map<Key, Graph, OwnedIdHash> graphs_;
-  std::unordered_map<Key, uint32_t, OwnedIdHash> execs_;                 // of launches
-  std::unordered_map<Key, std::vector<uint64_t>, OwnedIdHash> streams_;  // ids of the launches on them, in order
+  std::unordered_map<Key, uint32_t, OwnedIdHash> execs_;                 // launch to executable graph
+  std::unordered_map<Key, std::vector<uint64_t>, OwnedIdHash> streams_;  // correlation ids of launches, in order
   size_t launches_ = 0;                                                  // of all graphs
-  uint64_t looked_ns_ = 0;                                               // for idle graphs
+  uint64_t looked_ns_ = 0;                                               // time of the last search for idle graphs
 };
 
 }  // namespace gpuprof::record

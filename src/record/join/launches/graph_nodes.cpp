@@ -7,8 +7,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr int kMaxChain = 64;           // copies of copies are followed so far
-constexpr size_t kMaxCopies = 100'000;  // that are looked at in each turn
+constexpr int kMaxChain = 64;           // copies of copies are followed up to this depth
+constexpr size_t kMaxCopies = 100'000;  // copies retried in each poll iteration
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stac
   if (entry == nullptr) {
     return;
   }
-  // A copy goes through the probe as well, and that event may come after the copy's record: another CPU was in its way.
+  // Copying a node also calls the launch probe. Ignore that event: it may arrive after the record of the copy.
   const bool is_of_copy = entry->original != 0 && !entry->destroyed && turns_ - entry->copied < kMaxTurns;
   if (!is_of_copy) {
     const uint32_t name = entry->destroyed ? 0 : entry->name.value;
@@ -49,7 +49,7 @@ void GraphNodes::update(const Key& key, const backend::GraphNode& node) {
   find_stack_later(key, *entry);
 }
 
-// Of a copy whose original's stack has not come yet.
+// Retries a copy whose original's stack has not arrived.
 void GraphNodes::find_stack_later(const Key& key, const Node& node) {
   if (node.stack.value == 0 && copies_.size() < kMaxCopies) {
     copies_.push_back({key, 0});
@@ -109,7 +109,7 @@ uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node, uint64_t lau
   return first_of(source, node, &Node::stack);
 }
 
-// Unlike a stack, a name is never given where it may be another one.
+// Returns 0 if the node's kernel may have changed and the launch time is unknown. A wrong name is worse than none.
 uint32_t GraphNodes::name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
   const auto found = nodes_.find({source, node});
   if (found != nodes_.end() && found->second.name.since_ns != 0) {
@@ -140,7 +140,7 @@ void GraphNodes::settle(uint64_t now_ns) {
     return found->second.stack.value != 0 || ++copy.turns >= kMaxTurns;
   });
   for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {
-    // A node that has come again under the same id lives.
+    // The id may be in use again by a new node.
     const auto found = nodes_.find(destroyed_.front().key);
     if (found != nodes_.end() && found->second.destroyed) {
       nodes_.erase(found);

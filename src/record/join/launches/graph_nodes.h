@@ -1,6 +1,5 @@
-// Which stack made which node of a CUDA graph, and which kernel it runs. Nodes are copied when a graph is cloned or
-// instantiated, and the original may be gone before the copy is first heard of; a node of an executable graph may be
-// given something else to run.
+// Maps CUDA graph nodes to the stack that created them and to their kernel. CUDA copies nodes on clone and instantiate,
+// and may destroy the original before the copy is reported. Nodes of executable graphs can be updated.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +15,31 @@ namespace gpuprof::record {
 
 class GraphNodes {
  public:
-  static constexpr size_t kMaxNodes = 2'000'000;               // of all processes; later ones have no capture stack
-  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // work and copies of it may still be on their way
+  static constexpr size_t kMaxNodes = 2'000'000;               // of all processes; later nodes have no capture stack
+  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // then their work and copies have arrived
 
   explicit GraphNodes(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
-  // The probe's call for a node: `stack` is the engine's id, 0 where it could not be read.
+  // Handles the launch probe's event for a node. `stack` is a number of Stacks; 0: the stack could not be read.
   void captured(backend::SourceId source, uint64_t node, uint64_t stack);
   void add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns);
 
   [[nodiscard]] bool knows(backend::SourceId source, uint64_t node) const { return nodes_.contains({source, node}); }
-  // For work of a launch at `launched_ns`, which may come after the node has been given other work; 0: the launch is
-  // not known. The stack that made the node, or what it is a copy of; 0: not known.
+  // Returns the stack of the node or its original for a launch at `launched_ns` (0: unknown time); 0: unknown stack.
   [[nodiscard]] uint64_t stack(backend::SourceId source, uint64_t node, uint64_t launched_ns = 0) const;
-  // Name id of the kernel; 0: not known.
+  // Returns the name id of the node's kernel at `launched_ns`; 0: unknown.
   [[nodiscard]] uint32_t name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const;
-  // Work of the node, of a launch at `launched_ns`, has told its name.
+  // Notes the kernel name that GPU work of the node has reported.
   void named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t launched_ns);
 
-  // Copies whose original was not known yet; nodes that are gone for long.
+  // Retries copies whose original was unknown, and removes nodes destroyed long ago.
   void settle(uint64_t now_ns);
   void end_source(backend::SourceId source);
   [[nodiscard]] size_t size() const { return nodes_.size(); }
 
  private:
   using Key = OwnedId;
-  // A value since `since_ns`, and what it was since `old_since_ns` before that. Older ones are not kept.
+  // A value since `since_ns`, and the value before it since `old_since_ns`. Older values are dropped.
   template <typename Value>
   struct Dated {
     Value value = 0;
@@ -54,14 +52,14 @@ class GraphNodes {
         *this = {now, before, at_ns, since_ns};
       }
     }
-    // 0: not known.
+    // Returns 0 for a time before both values.
     [[nodiscard]] Value at(uint64_t ns) const { return ns >= since_ns ? value : ns >= old_since_ns ? old : 0; }
   };
   struct Node {
     Dated<uint64_t> stack;
     Dated<uint32_t> name;
-    uint64_t original = 0;  // of which it is a copy
-    uint64_t copied = 0;    // the turn in which that was told
+    uint64_t original = 0;  // node that this is a copy of
+    uint64_t copied = 0;    // poll iteration in which the copy was reported
     bool destroyed = false;
   };
   struct Copy {
@@ -75,13 +73,13 @@ class GraphNodes {
   Node* make(const Key& key);
   void update(const Key& key, const backend::GraphNode& node);
   void find_stack_later(const Key& key, const Node& node);
-  // What the node says itself, or the nearest of those that it is a copy of.
+  // Returns the node's own value, or that of the nearest original that has one.
   template <typename Value>
   [[nodiscard]] Value first_of(backend::SourceId source, uint64_t node, Dated<Value> Node::*member) const;
 
   MemoryBudget* memory_;
   std::unordered_map<Key, Node, OwnedIdHash> nodes_;
-  std::vector<Copy> copies_;  // without a stack so far
+  std::vector<Copy> copies_;  // copies whose stack is still unknown
   std::deque<Destroyed> destroyed_;
   uint64_t turns_ = 0;
 };

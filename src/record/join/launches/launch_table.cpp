@@ -21,7 +21,7 @@ void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const P
   }
 }
 
-// Between two calls of expire() there may come millions.
+// Millions of launches may arrive between two calls of expire().
 void LaunchTable::make_room() {
   for (auto* queue : {&stale_, &waiting_, &matched_}) {
     for (; launches_.size() > max_entries() && !queue->empty(); queue->pop_front()) {
@@ -32,7 +32,7 @@ void LaunchTable::make_room() {
     }
   }
   if (launches_.size() > max_entries()) {
-    launches_.clear();  // in none of the queues, see compact()
+    launches_.clear();  // compact() can drop queue entries of launches that are still in the table
   }
   compact();
 }
@@ -106,7 +106,7 @@ void LaunchTable::expire_matched(uint64_t now_ns) {
   }
 }
 
-// One launch that nothing comes of would keep all the later ones queued, long after they have gone.
+// Drops queue entries of removed launches. A launch without GPU work stays in front and keeps all later entries queued.
 void LaunchTable::compact() {
   for (auto* queue : {&waiting_, &stale_, &matched_}) {
     if (queue->size() <= kCompactAbove + 4 * launches_.size()) {
@@ -115,7 +115,7 @@ void LaunchTable::compact() {
     std::erase_if(*queue, [&](const Queued& queued) {
       return queue == &matched_ ? !launches_.contains(queued.key) : !still_waits(queued);
     });
-    // A launch that is told again and again, with one time, is in the queue as often.
+    // A launch reported repeatedly with the same time has an entry for each report.
     while (queue->size() > kCompactAbove / 2 + 2 * launches_.size()) {
       queue->pop_front();
     }

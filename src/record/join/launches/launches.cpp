@@ -6,10 +6,10 @@
 namespace gpuprof::record {
 namespace {
 
-// Of the timeline's calls, some come only after the work, in another ring: they want the stack, too.
+// Some calls of the timeline arrive after their work, through another ring, and need the launch's stack.
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
-// Samples are handed over in lots, as GPU records are: some a second after the work.
+// Vendors deliver samples in batches, some of them a second after the work.
 constexpr uint64_t kKeepSampledNs = 3'000'000'000;
 
 uint64_t time_of(const PendingLaunch* launch) {
@@ -45,7 +45,7 @@ void Launches::on_graph_node(backend::SourceId source, const backend::GraphNode&
   if (node.launch == 0) {
     return;
   }
-  // The launch that was captured runs nothing itself: it must not hold the sweep back.
+  // A captured launch runs nothing itself. Remove it, so that Occupancy does not wait for its work.
   if (launches_.calls.find(source, node.launch) != nullptr) {
     launches_.calls.erase(source, node.launch);
   } else if (captured_.size() < LaunchTable::kMaxEntries && launches_.used) {
@@ -74,7 +74,7 @@ uint64_t Launches::capture_stack(const LaunchSite& site, const PendingLaunch* la
   return site.graph_node == 0 ? 0 : nodes_.stack(site.source, site.graph_node, time_of(launch));
 }
 
-// Of a graph's node as it was told when the node was made, where its work does not say.
+// Work of a graph node may lack a name. It then has the name reported when the node was created.
 uint32_t Launches::name_id(const LaunchSite& site, const PendingLaunch* launch) const {
   const bool of_node = site.name_id == 0 && site.graph_node != 0 && site.op == profile::Op::kernel;
   return of_node ? nodes_.name(site.source, site.graph_node, time_of(launch)) : site.name_id;
@@ -86,7 +86,7 @@ void Launches::named(const LaunchSite& site, const PendingLaunch* launch) {
   }
 }
 
-// A launch of which more work may come keeps an entry, or gets one: it must be counted once.
+// Counts a launch once. If more work may arrive, the launch keeps its entry or gets one.
 void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch* launch) {
   const LaunchSite& site = event.site;
   if (!site.has_call) {
@@ -115,8 +115,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
 }
 
-// How long the launch of this work may still be asked for. Where launches are many, those whose work is still to come
-// need the room more than samples do.
+// Returns how long to keep the launch after this work. Launches in a table over half full do not wait for samples.
 uint64_t Launches::keep_ns(const Source& source, const WorkEvent& event) const {
   if (event.more) {
     return kKeepGraphNs;

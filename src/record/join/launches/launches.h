@@ -1,5 +1,4 @@
-// Calls that wait for what they caused: launches, blocking calls, and the calls that made the nodes of graphs. Work
-// finds its call by (source, correlation id) and nothing else.
+// Launches, blocking calls and graph node creations that wait for work, found by (source, correlation id) only.
 #pragma once
 
 #include <array>
@@ -18,48 +17,47 @@ namespace gpuprof::record {
 class Launches {
  public:
   static constexpr uint64_t kKeepGraphNs =
-      10'000'000'000;  // a graph launch has no last piece of work: since the latest
+      10'000'000'000;  // after the latest work: a graph launch has no last piece of work
 
   explicit Launches(JoinContext& join) : join_(join) {}
 
-  // Whether the id is a launch's: else it is another call whose stack is wanted.
+  // Returns whether the id belongs to a launch. Other ids belong to blocking calls or graph nodes.
   static bool is_launch(uint64_t correlation);
 
   void add(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void on_graph_node(backend::SourceId source, const backend::GraphNode& node);
 
-  // The call that an event belongs to; null: it is not known (yet).
+  // Returns the call that an event belongs to, or null if it is unknown or has not arrived.
   [[nodiscard]] PendingLaunch* find(const LaunchSite& site);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
-  // Whether the call of an event that find() knows nothing of may still come. Samples come before their launch or after
-  // its work: in a source that takes them they wait for the launch, or it for them.
+  // Returns whether an unknown call may still arrive. Samples can arrive before their launch, and then wait for it.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
-  // What is known of the node of a graph whose work the event is. `launch` may be null.
+  // What is known about the graph node that the event belongs to. `launch` may be null.
   [[nodiscard]] bool knows_node(const LaunchSite& site) const;
   [[nodiscard]] uint64_t capture_stack(const LaunchSite& site, const PendingLaunch* launch) const;
   [[nodiscard]] uint32_t name_id(const LaunchSite& site, const PendingLaunch* launch) const;
   void named(const LaunchSite& site, const PendingLaunch* launch);
 
-  // The event has been taken: counts its launch once, and keeps it where more work may come of it.
+  // Counts the launch of a processed event once. Keeps the launch if more of its work may arrive.
   void match(const Source& source, const WorkEvent& event, PendingLaunch* launch);
-  // A launch has GPU work, though perhaps nobody knows whether this is its own.
+  // Counts a graph launch as matched: it has GPU work, even if that work cannot be attributed to it.
   void match(backend::SourceId source, const backend::GraphLaunch& launch);
 
-  // After each turn of the drain: before work is tried again, ...
+  // Call it in each poll iteration, before pending work is retried. `last`: the recording or source ends.
   void settle(bool last);
-  // ... and after it.
+  // Call it in each poll iteration, after pending work was retried.
   void expire();
   void end_source(backend::SourceId source);
 
-  // Time of the oldest launch that may still get work.
+  // Returns the time of the oldest launch that may still get work.
   [[nodiscard]] uint64_t oldest_waiting() const { return launches_.calls.oldest_waiting(join_.now_ns); }
 
  private:
   struct Table {
     explicit Table(MemoryBudget* memory) : calls(memory) {}
     LaunchTable calls;
-    bool used = false;  // an event without a call is worth a wait
+    bool used = false;  // calls are reported, so an event without one should wait
   };
   struct Captured {
     backend::SourceId source = 0;
@@ -73,9 +71,9 @@ class Launches {
 
   JoinContext& join_;
   Table launches_{&join_.memory()};
-  Table host_calls_{&join_.memory()};  // apart, as they must not hold back the sweep over GPU work
+  Table host_calls_{&join_.memory()};  // separate: blocking calls must not delay Occupancy
   GraphNodes nodes_{&join_.memory()};
-  std::vector<Captured> captured_;  // launches that run nothing themselves, and have not been told of
+  std::vector<Captured> captured_;  // captured launches whose own record has not arrived
 };
 
 }  // namespace gpuprof::record

@@ -5,9 +5,9 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxStacks = 300'000;   // whose words are kept; each takes a kilobyte or less
-constexpr size_t kMaxWords = 8'000'000;  // of them together
-// Of one owner, and of one process image; work with another one counts as without.
+constexpr size_t kMaxStacks = 300'000;   // stored with their words, at most about 1 KiB each
+constexpr size_t kMaxWords = 8'000'000;  // of all stored stacks
+// Stacks of one owner, or of one process image. Work with a further stack counts as work without one.
 constexpr size_t kMaxNumbers = 2'000'000;
 
 bool is_python(uint64_t word) {
@@ -55,7 +55,7 @@ Stacks::Number Stacks::of_source(const Source& source, uint64_t id, bool is_laun
   return stack->number;
 }
 
-// With the mappings behind its addresses, which are read again where they are not known.
+// Finds the mappings behind the addresses, and reads them again if some are unknown.
 Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_t> words, uint32_t flags) {
   native_.clear();
   for (const uint64_t word : words) {
@@ -77,7 +77,7 @@ Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_
   return stack;
 }
 
-// Code objects are known to the writer by numbers of the session.
+// Replaces the owner's ids of code objects by CodeIndex numbers of the session, which the writer uses.
 void Stacks::number_codes(Kept& stack, CodeIds& ids) {
   for (uint64_t& word : stack.words) {
     if (is_python(word)) {
@@ -108,7 +108,7 @@ void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t
   LiveProcesses::Entry& process = processes.by_pid(pid);
   Kept made = make(process, words, flags);
   made.engine_id = id;
-  // Other files may have come to lie there since.
+  // Other files may have been mapped at these addresses since.
   if (auto maps = ProcessTable::other_view(process, read_ns, native_); maps != nullptr) {
     made.maps = std::move(maps);
   }
@@ -124,14 +124,14 @@ void Stacks::on_source_stack(Source& source, const backend::Stack& stack) {
     return;
   }
   if (!join_.memory().admit()) {
-    known->known = true;  // as none that any work should wait for
+    known->known = true;  // no work should wait for this stack
     mark_gone(known->number);
     return;
   }
   LiveProcesses::Entry& process = producers_.processes().by_pid(source.pid);
   Kept made = make(process, stack.words, stack.flags);
   made.kernel.assign(stack.kernel.begin(), stack.kernel.end());
-  if (process.image != source.image->process) {  // it has exec'd since
+  if (process.image != source.image->process) {  // the process has called exec since
     made.process = source.image->process;
     made.maps = source.image->maps;
     made.maps_current = false;
@@ -144,13 +144,13 @@ void Stacks::on_source_stack(Source& source, const backend::Stack& stack) {
   keep(*known, std::move(made));
 }
 
-// What the stack was taken in, where that is not what the process has mapped as far as is known.
+// Finds the modules of the stack that differ from the known mappings of the process.
 void Stacks::find_modules(SourceModules& modules, LiveProcesses::Entry& process, Kept& stack,
                           std::span<const uint32_t> numbers) {
   if (modules.agree(*stack.maps, stack.words, numbers)) {
     return;
   }
-  // While it is still mapped, the kernel knows its file best: also one that is deleted or replaced.
+  // Prefer the kernel's answer while the module is mapped: it also names deleted and replaced files.
   if (stack.maps == process.maps && producers_.processes().read_again(process)) {
     stack.maps = process.maps;
   }
@@ -166,7 +166,7 @@ bool Stacks::knows(const LiveImage& image, Number stack) {
     const auto sent = sent_.find(image.id());
     return (sent != sent_.end() && sent->second.contains(stack)) || (stack < gone_.size() && gone_[stack]);
   }
-  // All work that waits for the stack asks in each turn: what is defined stays so, and is not looked at again.
+  // All waiting work checks the stack in each poll iteration, so remember how many words are defined.
   Kept& kept = found->second;
   const auto is_known = [this](uint64_t word) {
     return !is_python(word) || producers_.codes().is_defined(GPUPROF_WORD_PYTHON_CODE(word));
@@ -178,7 +178,7 @@ bool Stacks::knows(const LiveImage& image, Number stack) {
 }
 
 NewStack Stacks::to_write(const LiveImage& image, const Kept& stack, Number number) const {
-  // The same addresses may come back in the image that an exec has made, and are then somebody else's code.
+  // After an exec, the same addresses belong to other code.
   const bool own = stack.process == image.process;
   NewStack made{
       .process = image.process, .maps = own ? stack.maps : image.maps, .stack = number, .words = {}, .kernel = {}};
@@ -207,7 +207,7 @@ Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
   Kept& kept = found->second;
   sent.insert(stack);
   new_.push_back(to_write(image, kept, stack));
-  if (is_of_source(stack)) {  // no other image will name it
+  if (is_of_source(stack)) {  // no other process image uses it
     words_kept_ -= kept.words.size();
     new_.back().words = std::move(kept.words);
     new_.back().kernel = std::move(kept.kernel);
@@ -268,8 +268,7 @@ void Stacks::forget(Owners& owners, uint32_t owner) {
   owners.erase(owned);
 }
 
-// The words of stacks that the writer has are kept only for the image that an exec may make. Where they become many,
-// they go; a stack engine sends them again should they be needed.
+// If memory is short, drops stacks that the writer has. A stack engine sends them again if an exec's image needs them.
 void Stacks::bound() {
   const auto too_many = [this](size_t part) {
     return kept_.size() > kMaxStacks / part || words_kept_ > kMaxWords / part;
@@ -278,8 +277,7 @@ void Stacks::bound() {
     return;
   }
   drop([](const Kept& stack) { return stack.sent; });
-  // The rest are of launches that nothing comes of. Work that does come then has no stack, and is counted so: a source
-  // sends a stack only once.
+  // The rest has no work so far. Sources send a stack once: work that arrives later counts as work without a stack.
   if (too_many(2)) {
     drop([](const Kept&) { return true; });
   }

@@ -2,7 +2,7 @@
 
 namespace gpuprof::record {
 
-// Launches are made on a device or on the whole that it is a part of: then they run on all parts.
+// A launch names its device, or the whole device that this one is a part of. In the second case it runs on all parts.
 const std::vector<KernelShare>& AddressLookup::shares(NameIndex kernel) {
   const auto [known, fresh] = shares_.try_emplace(kernel);
   if (fresh) {

@@ -1,5 +1,4 @@
-// Whose samples are that say no more than an address on a device: the kernels that were loaded there, and ran in the
-// window that the samples were taken in.
+// Attributes samples that have only an address: finds the kernels loaded there that ran in the samples' window.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +16,20 @@ namespace gpuprof::record {
 
 class AddressLookup {
  public:
-  // For samples of one window of the source's.
   AddressLookup(const LoadedKernels& loaded, const KernelTimes& times, const Source& source,
                 const backend::SampleWindow& window)
       : loaded_(loaded), times_(times), source_(source), window_(window) {}
 
-  // Work as which the kernel ran in the window.
+  // Work that ran the kernel in the window.
   struct Candidate {
     CodeLocation at;
     KernelShare share;
   };
   struct Answer {
-    std::vector<CodeLocation> places;  // what was loaded there; none: it is nobody's
-    std::vector<Candidate> ran;        // none: nothing of it did, or it is running still
+    std::vector<CodeLocation> places;  // code loaded at the address; empty: unknown code
+    std::vector<Candidate> ran;        // empty: none ran in the window, or it is still running
   };
-  // Until the next call. The reasons at one address follow each other, so the last answer is kept.
+  // Valid until the next call. Caches the last answer: samples of one address with different reasons follow each other.
   [[nodiscard]] const Answer& find(uint64_t address, bool is_low);
 
  private:
@@ -43,7 +41,7 @@ class AddressLookup {
   const backend::SampleWindow& window_;
   std::map<NameIndex, std::vector<KernelShare>> shares_;
   std::optional<std::pair<uint64_t, bool>> asked_;
-  Answer answer_;  // to that
+  Answer answer_;  // for asked_
 };
 
 }  // namespace gpuprof::record

@@ -18,7 +18,7 @@ NameIndex CodePlaces::kernel_of(backend::SourceId source, uint64_t module, NameI
   return kernel.empty() ? function : names.intern(kernel);
 }
 
-// None: its code has not come.
+// Returns 0 if the module's code has not arrived.
 profile::GpuModuleId CodePlaces::module_of(Code& code, const CodeLocation& at) {
   const std::pair key(at.source, at.module);
   if (const auto known = code.modules.find(key); known != code.modules.end()) {

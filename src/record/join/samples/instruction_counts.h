@@ -1,5 +1,4 @@
-// What the hardware counted at instructions. It names no launch: sums for each process, device and place, which wait
-// until the code has come that says where the place is.
+// Sums up instruction counts, which name no launch, by process, device and location. They wait for their code.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +15,21 @@ namespace gpuprof::record {
 
 class InstructionCounts {
  public:
-  static constexpr size_t kMaxCounts = 1'000'000;  // that wait, and that are in one batch; what is beyond is dropped
+  static constexpr size_t kMaxCounts = 1'000'000;  // waiting, or in one batch; further counts are dropped
 
   InstructionCounts(JoinContext& join, Producers& producers, CodePlaces& places)
       : join_(join), producers_(producers), places_(places) {}
 
   void on_count(const Source& source, const backend::PlaceCount& count);
 
-  // As WorkJoin::settle().
+  // See WorkJoin::settle().
   void settle(bool last, backend::SourceId only = 0);
 
   void take_new(Batch& batch);
-  [[nodiscard]] size_t kept() const { return kept_; }  // so far, instructions times what was counted
+  [[nodiscard]] size_t kept() const { return kept_; }  // (location, counted metric) pairs so far
 
  private:
-  // source, module, function, offset, device, what was counted
+  // source, module, function, offset, device, metric
   using Key = std::tuple<backend::SourceId, uint64_t, uint32_t, uint64_t, uint32_t, uint32_t>;
   struct Waiting {
     uint64_t since_ns = 0;

@@ -10,12 +10,12 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxWaiting = 65'536;
-constexpr size_t kMaxAtAddress = 64;                   // one after the other: of those before nobody asks any more
-constexpr size_t kMaxLooks = 64;                       // at what lies before an address
-constexpr size_t kMaxOthers = 4096;                    // at what was not there then
-constexpr size_t kMaxLooksInRegions = 16 * kMaxLooks;  // at what lies before it in all of them
+constexpr size_t kMaxAtAddress = 64;                   // successive kernels; the oldest is dropped
+constexpr size_t kMaxLooks = 64;                       // lookups per address
+constexpr size_t kMaxOthers = 4096;                    // skipped kernels per address: not loaded at that time
+constexpr size_t kMaxLooksInRegions = 16 * kMaxLooks;  // lookups in all regions together
 constexpr uint64_t kRegionBits = 32;
-constexpr uint64_t kAddressBits = 48;  // the upper ones repeat the last of these, or do not, as each driver likes
+constexpr uint64_t kAddressBits = 48;  // drivers may or may not sign-extend the upper bits
 
 uint64_t plain(uint64_t address) {
   return address & ((uint64_t{1} << kAddressBits) - 1);
@@ -23,7 +23,7 @@ uint64_t plain(uint64_t address) {
 
 }  // namespace
 
-// In the order in which they were told: what is gone must have been there.
+// Keeps the source's order: a removal must follow its load, even if the load waits for a name.
 void LoadedKernels::on_kernel(const Source& source, const backend::LoadedKernel& kernel) {
   if (!waits_.contains(source.id) && source.knows_name(kernel.name_id)) {
     add(source, kernel);
@@ -70,7 +70,7 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
                     .device = kernel.device,
                     .from_ns = join_.believed(kernel.time_ns)};
   std::vector<Kernel>& here = spaces_[source.process()][plain(kernel.address)];
-  // A second object of the same kernel. Others may be there at the same time: each device has addresses of its own.
+  // Ignore a second object of the same kernel. Devices have separate address spaces, so other kernels may overlap.
   if (std::any_of(here.begin(), here.end(), [&made](const Kernel& other) {
         return other.until_ns == UINT64_MAX && std::tie(other.source, other.load, other.name, other.device) ==
                                                    std::tie(made.source, made.load, made.name, made.device);
@@ -126,7 +126,7 @@ void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wa
   backend::for_each_start_before(space, address, [&](uint64_t start, const std::vector<Kernel>& kernels) {
     bool any = false;
     for (const Kernel& kernel : kernels) {
-      if (!is_wanted(kernel)) {  // those that are gone can be many
+      if (!is_wanted(kernel)) {  // unloaded kernels can be many
         if (--others == 0) {
           return false;
         }
@@ -192,7 +192,7 @@ std::vector<CodeLocation> LoadedKernels::find_all(profile::ProcessId process, co
     looks = std::min(kMaxLooks, left);
     left -= looks;
     look(space->second, (region << kRegionBits) | sampled.address, looks, is_wanted, take);
-    left += looks;  // what it has not used
+    left += looks;  // return the unused lookups
   }
   return found;
 }

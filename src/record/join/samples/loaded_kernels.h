@@ -1,5 +1,4 @@
-// Where kernels lie on the GPU, as the processes say that have loaded them: for samples that are told by somebody else,
-// who knows a process and an address and nothing more.
+// Maps GPU addresses to loaded kernels, for samples of sources that know only a process and an address.
 #pragma once
 
 #include <cstddef>
@@ -20,32 +19,31 @@ namespace gpuprof::record {
 
 class LoadedKernels {
  public:
-  static constexpr size_t kMaxKernels = 262'144;  // beyond, further ones stay unknown
+  static constexpr size_t kMaxKernels = 262'144;  // further kernels stay unknown
 
   LoadedKernels(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
   void on_kernel(const Source& source, const backend::LoadedKernel& kernel);
-  // After each turn: names may have come.
+  // Call it after each poll iteration: names may have arrived.
   void settle();
   void end_source(backend::SourceId source);
 
-  // Which kernel of the process was there within [start_ns, end_ns], also if the source that has loaded it has ended.
-  // Nothing where it is not known, or where several were, one after the other or on several devices.
+  // Returns the kernel (also of an ended source) at the address within [start_ns, end_ns]; nullopt: none or several.
   [[nodiscard]] std::optional<CodeLocation> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
                                                  uint64_t end_ns) const;
 
-  // An address on a device. The hardware samples the low 32 bits of it: kernels lie in some 4 GiB, each device's own.
+  // A sampled address. The hardware may sample only the low 32 bits: each device has kernels in few regions of 4 GiB.
   struct Sampled {
     uint64_t address = 0;
     bool is_low = false;  // only the low 32 bits are known
-    uint32_t device = 0;  // the source's numbers: kernels made for the one or the other are meant, ...
-    uint32_t whole = 0;   // ... and those whose device is not known
+    uint32_t device = 0;  // the source's id of the device
+    uint32_t whole = 0;   // the device that `device` is a part of, or the same
   };
-  // All kernels of the process that may be meant, each once, kMaxFound at most.
+  // Returns up to kMaxFound kernels at the address, without duplicates, for `device`, `whole` or an unknown device.
   [[nodiscard]] std::vector<CodeLocation> find_all(profile::ProcessId process, const Sampled& sampled,
                                                    uint64_t start_ns, uint64_t end_ns) const;
   static constexpr size_t kMaxFound = 16;
-  static constexpr size_t kMaxRegions = 64;  // of 4 GiB in a process that are looked at
+  static constexpr size_t kMaxRegions = 64;  // regions of 4 GiB searched per process
 
  private:
   struct Kernel {
@@ -57,7 +55,7 @@ class LoadedKernels {
     uint64_t from_ns = 0;
     uint64_t until_ns = UINT64_MAX;
   };
-  using Space = std::map<uint64_t, std::vector<Kernel>>;  // by address
+  using Space = std::map<uint64_t, std::vector<Kernel>>;  // key: address
   struct Waiting {
     backend::SourceId source = 0;
     backend::LoadedKernel kernel;
@@ -65,19 +63,18 @@ class LoadedKernels {
 
   void add(const Source& source, const backend::LoadedKernel& kernel);
   void remove(const Source& source, const backend::LoadedKernel& gone);
-  [[nodiscard]] uint64_t bytes_of(const Kernel& kernel) const;  // 0: not known
-  // Calls `take` for each kernel that is wanted by `is_wanted` and whose code may have the address. Of code whose size
-  // is not known only the nearest.
+  [[nodiscard]] uint64_t bytes_of(const Kernel& kernel) const;  // 0: unknown
+  // Calls `take` for wanted kernels that may contain the address. Of kernels of unknown size, only the nearest counts.
   template <typename Wanted, typename Take>
   void look(const Space& space, uint64_t address, size_t& looks, Wanted is_wanted, Take take) const;
 
   JoinContext& join_;
   Producers& producers_;
   std::map<profile::ProcessId, Space> spaces_;
-  std::map<profile::ProcessId, std::set<uint64_t>> regions_;  // of 4 GiB that kernels were in, by their upper bits
-  std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // what lives: its addresses
-  std::vector<Waiting> waiting_;                                                   // for their names, in their order
-  std::set<backend::SourceId> waits_;                                              // whose
+  std::map<profile::ProcessId, std::set<uint64_t>> regions_;  // upper bits of 4 GiB regions with kernels
+  std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // loaded modules: addresses
+  std::vector<Waiting> waiting_;                                                   // for names, in order of arrival
+  std::set<backend::SourceId> waits_;                                              // their sources
   size_t count_ = 0;
 };
 

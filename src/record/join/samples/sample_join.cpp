@@ -20,11 +20,11 @@ void SampleJoin::on_sample(const backend::Sample& sample) {
     return;
   }
   if (source == nullptr) {
-    rows_.drop(nullptr, sample.count);  // it has ended
+    rows_.drop(nullptr, sample.count);  // the source has ended
     return;
   }
   if (sample.outside) {
-    return;  // by choice, as the work that it was taken in
+    return;  // outside of the recorded range, like its GPU work
   }
   pending_.take_or_keep(event_of(*source, sample), RetryPolicy::first_try,
                         [this](const Event& event, RetryPolicy policy) { return take(event, policy); });
@@ -60,7 +60,7 @@ void SampleJoin::end_source(backend::SourceId source) {
   loaded_.end_source(source);
 }
 
-// Accounts for the sample. False: it has to wait.
+// Accounts for the sample. Returns false if it must wait.
 bool SampleJoin::take(const Event& event, RetryPolicy policy) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {
@@ -77,7 +77,7 @@ bool SampleJoin::take(const Event& event, RetryPolicy policy) {
   return true;
 }
 
-// As of GPU work: launches are told of only while recording is on; where there is none, the sample's own time decides.
+// Leaves out samples taken while recording was off. Their launch is unknown, so the time of the sample decides.
 bool SampleJoin::is_left_out(const Event& event, const PendingLaunch* launch) {
   const bool may_be_off = launch == nullptr && !event.site.unsampled;
   const bool left_out = may_be_off && !parts_.windows.contains(event.time_ns);

@@ -1,5 +1,4 @@
-// Samples of GPU code, joined to the launches of their kernels and added up. Samples that name a launch wait for it;
-// those that name none go to SampleSharing.
+// Attributes samples of GPU code to launches and sums them up. SampleSharing handles samples without correlation id.
 #pragma once
 
 #include "backend/event_sink.h"
@@ -24,17 +23,15 @@ class SampleJoin {
   void on_sample(const backend::Sample& sample);
   void on_dropped(backend::SourceId source, uint64_t count);
 
-  // Those that name no launch, ...
+  // Samples without a correlation id.
   [[nodiscard]] SampleSharing& sharing() { return sharing_; }
-  // ... the kernels by which those find their place that have only an address, ...
+  // Kernel addresses, for samples that have only an address.
   [[nodiscard]] LoadedKernels& loaded_kernels() { return loaded_; }
-  // ... the code that all of them are in, ...
   [[nodiscard]] const CodePlaces& places() const { return places_; }
-  // ... and what was counted, and not sampled.
   [[nodiscard]] InstructionCounts& counts() { return counts_; }
   [[nodiscard]] const InstructionCounts& counts() const { return counts_; }
 
-  // As WorkJoin::settle().
+  // See WorkJoin::settle().
   void settle(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source);
 
@@ -45,12 +42,12 @@ class SampleJoin {
   }
 
  private:
-  // A sample whose place, reason and period are numbers of the session.
+  // A sample with session-wide numbers for location, reason and period.
   struct Event {
     LaunchSite site;
     uint64_t time_ns = 0;
     uint64_t count = 0;
-    SampleKey key;  // but for slice and work
+    SampleKey key;  // without slice and work
   };
   [[nodiscard]] Event event_of(const Source& source, const backend::Sample& sample);
   bool take(const Event& event, RetryPolicy policy);

@@ -9,9 +9,9 @@ namespace gpuprof::record {
 namespace {
 
 constexpr const char* kUnknown = "[unknown]";
-constexpr uint64_t kLookNs = 200'000'000;         // from one try to the next
-constexpr uint64_t kLongestNs = 600'000'000'000;  // that a kernel may run on after a window, and still be waited for
-constexpr size_t kMaxRefusing = 65536;            // open windows; of more than these nothing is kept
+constexpr uint64_t kLookNs = 200'000'000;         // between two tries
+constexpr uint64_t kLongestNs = 600'000'000'000;  // a kernel may run this long after a window
+constexpr size_t kMaxRefusing = 65536;  // open windows; samples of further windows are not counted as received
 
 uint64_t sum_of(const auto& counts) {
   uint64_t sum = 0;
@@ -30,7 +30,7 @@ void SampleSharing::on_samples(const Source& source, const backend::PlaceSamples
   }
   const WindowKey key{source.id, samples.window};
   if (counts_ >= kMaxCounts || !join_.memory().admit()) {
-    // Or they would be missing once more when the window is closed.
+    // Count dropped samples as received. Otherwise on_window() would count them as missing again.
     if (open_.contains(key) || open_.size() < kMaxRefusing) {
       open_[key].told += sum;
     }
@@ -63,7 +63,7 @@ void SampleSharing::on_window(const Source& source, const backend::SampleWindow&
                         .sampling = rows_.sampling(window.period, window.unit),
                         .counts = std::move(counts)});
   }
-  // What is missing did not fit into the ring.
+  // The ring was full for samples that are missing here.
   const uint64_t missing = window.dropped + (window.handed > samples.told ? window.handed - samples.told : 0);
   if (missing > 0 && rows_.admit(&source, missing)) {
     rows_.drop(&source, missing);
@@ -89,7 +89,7 @@ void SampleSharing::settle(bool last, backend::SourceId only) {
   });
 }
 
-// Accounts for the samples. False: they have to wait.
+// Accounts for the samples. Returns false if they must wait.
 bool SampleSharing::take(Group& group, RetryPolicy policy) {
   Source* source = parts_.producers.find(group.source);
   if (source == nullptr) {
@@ -100,7 +100,7 @@ bool SampleSharing::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // Of a launch that was not to be sampled, of which only a part is here; or there was no room to expect it.
+    // The launch was not announced: ignore its partial samples. If the table is full, it may have been: count a loss.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }
@@ -115,7 +115,7 @@ bool SampleSharing::take(Group& group, RetryPolicy policy) {
   }
   std::vector<KernelShare> shares = shares_of(*source, group, policy);
   if (shares.empty() && policy != RetryPolicy::last_try && waited < kLongestNs) {
-    return false;  // it may be running still
+    return false;  // the kernel may still be running
   }
   if (shares.empty()) {
     shares.push_back(unknown_work(*source, group));
@@ -133,13 +133,13 @@ bool SampleSharing::take(Group& group, RetryPolicy policy) {
   return true;
 }
 
-// Each of its samples for itself: those that have to wait stay in the group.
+// Tries the samples of a group individually. Those that must wait stay in the group.
 bool SampleSharing::take_addresses(Source& source, Group& group, RetryPolicy policy) {
   if (policy != RetryPolicy::last_try && join_.now_ns < group.next_look_ns) {
     return false;
   }
   const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
-  // Less and less often, but before a run that has ended meanwhile is forgotten.
+  // Retry less and less often, but before KernelTimes drops a run that has ended meanwhile.
   group.next_look_ns = join_.now_ns + std::min(waited / 4, KernelTimes::kKeepNs / 2);
   AddressLookup lookup(loaded_, parts_.kernel_times, source, group.window);
   const size_t before = group.counts.size();
@@ -159,7 +159,7 @@ bool SampleSharing::take_addresses(Source& source, Group& group, RetryPolicy pol
   return group.counts.empty();
 }
 
-// For code that is on its way, and for a kernel that may be running still.
+// Waits for code that has not arrived, and for kernels that may still be running.
 bool SampleSharing::must_wait(const AddressLookup::Answer& answer, uint64_t waited, RetryPolicy policy) const {
   if (policy == RetryPolicy::last_try || answer.places.empty()) {
     return false;
@@ -175,7 +175,7 @@ void SampleSharing::add(const Source& source, const Group& group, const Count& c
   std::vector<uint64_t> weights;
   weights.reserve(candidates.size());
   for (const AddressLookup::Candidate& candidate : candidates) {
-    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // one may be here several times
+    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // the sum must fit
   }
   const auto parts = split_.split(count.samples, weights);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -193,7 +193,7 @@ void SampleSharing::add(const Source& source, const Group& group, const Count& c
   }
 }
 
-// The hardware samples whatever runs on the device: other processes, too, and what nobody has told of.
+// The hardware samples everything on the device, also other processes and unreported work.
 void SampleSharing::add_unknown(const Source& source, const Group& group, const Count& count) {
   WorkKey work{.process = source.process(),
                .device = source.device(group.window.device),
@@ -202,7 +202,7 @@ void SampleSharing::add_unknown(const Source& source, const Group& group, const 
             group.window.start_ns, count.samples, false);
 }
 
-// What has no module may be in another source's code.
+// Samples without a module may lie in code of another source.
 CodeLocation SampleSharing::location_of(const Source& source, const Group& group, const Count& count) const {
   if (group.module == 0 && count.address != 0) {
     if (const auto loaded = loaded_.find(source.process(), count.address, group.window.start_ns, group.window.end_ns)) {
@@ -212,7 +212,7 @@ CodeLocation SampleSharing::location_of(const Source& source, const Group& group
   return {source.id, group.module, source.name(group.function_id), count.offset};
 }
 
-// As what its launch ran, or the function, or the kernel that it is a part of, in the window.
+// Returns the work of the launch, else of the function or of the kernel that contains it, in the window.
 std::vector<KernelShare> SampleSharing::shares_of(const Source& source, const Group& group, RetryPolicy policy) {
   const KernelTimes& times = parts_.kernel_times;
   const bool is_last = policy == RetryPolicy::last_try;
@@ -226,7 +226,7 @@ std::vector<KernelShare> SampleSharing::shares_of(const Source& source, const Gr
   for (const NameIndex name : {function, places_.kernel_of(group.source, group.module, function)}) {
     const KernelKey kernel{group.source, group.window.device, name};
     auto shares = times.within(kernel, group.window.start_ns, group.window.end_ns);
-    // A source whose work is told once it is done says its windows as they are: what ran in one may run still.
+    // Sources that take samples report exact windows. If nothing ran in the window, the kernel may still be running.
     if (shares.empty() && (!source.traits.takes_samples || is_last)) {
       shares = times.before(kernel, group.window.end_ns);
     }
@@ -234,12 +234,12 @@ std::vector<KernelShare> SampleSharing::shares_of(const Source& source, const Gr
       return shares;
     }
   }
-  // The last chance: clocks that do not agree.
+  // Last try: clocks may disagree.
   const KernelKey kernel{group.source, group.window.device, function};
   return is_last ? times.before(kernel, UINT64_MAX) : std::vector<KernelShare>();
 }
 
-// Work of nobody: the kernel is known, and no launch of it.
+// Returns work for a known kernel without a known launch.
 KernelShare SampleSharing::unknown_work(Source& source, const Group& group) {
   const LaunchSite site{
       .source = source.id, .device = group.window.device, .name_id = group.function_id, .is_sample = true};
@@ -248,7 +248,7 @@ KernelShare SampleSharing::unknown_work(Source& source, const Group& group) {
 }
 
 void SampleSharing::end_source(backend::SourceId source) {
-  // Windows that were never closed: nobody can say when their samples were taken.
+  // Drop the samples of windows that were never closed: their time is unknown.
   const Source* const owner = parts_.producers.find(source);
   for (auto window = open_.lower_bound({source, 0}); window != open_.end() && window->first.first == source;) {
     for (const auto& [key, counts] : window->second.functions) {

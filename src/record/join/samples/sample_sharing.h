@@ -1,9 +1,7 @@
-// Samples of windows. Those that name a launch go to the work that it ran. Others are apportioned: to the work as which
-// their kernel ran in the window, in proportion to its measured time. That is exact if it is one work; else they are
-// marked as estimated. Those that have only an address go to the kernels that were there and ran (address_lookup.h), or
-// to `[unknown]`.
-//
-// A window's samples wait until the times of its kernels have come, and the code, which comes another way.
+// Attributes samples that arrive by window. Samples with a correlation id go to the work of that launch. Others are
+// apportioned among the work that ran their kernel in the window, by measured time. They are marked as estimated if
+// there are several. Samples with only an address go to kernels that were loaded there and ran (address_lookup.h), or
+// to `[unknown]`. The samples of a window wait for the times of its kernels and for their code.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +27,9 @@ namespace gpuprof::record {
 
 class SampleSharing {
  public:
-  // Times of kernels that have ended come within a second or two: the targets flush each second.
+  // Times of ended kernels arrive within two seconds: targets flush once a second.
   static constexpr uint64_t kTimesNs = 2'500'000'000;
-  static constexpr size_t kMaxCounts = 1'000'000;  // that wait; beyond, the oldest go on with what is known
+  static constexpr size_t kMaxCounts = 1'000'000;  // waiting; above this, samples no longer wait
 
   SampleSharing(JoinContext& join, const JoinParts& parts, SampleRows& rows, const LoadedKernels& loaded,
                 CodePlaces& places)
@@ -40,35 +38,35 @@ class SampleSharing {
   void on_samples(const Source& source, const backend::PlaceSamples& samples);
   void on_window(const Source& source, const backend::SampleWindow& window);
 
-  // As WorkJoin::settle().
+  // See WorkJoin::settle().
   void settle(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source);
 
  private:
   struct Count {
     uint64_t offset = 0;
-    uint64_t address = 0;  // as of PlaceSamples
+    uint64_t address = 0;  // as in PlaceSamples
     uint32_t reason_id = 0;
     uint32_t samples = 0;
     bool estimated = false;    // by the source
-    bool low_address = false;  // as of PlaceSamples
+    bool low_address = false;  // as in PlaceSamples
   };
-  // Samples of one function in one window, and of one launch where it is known; or (function_id 0) at addresses.
+  // Samples of one function (and launch, if known) in one window. If function_id is 0: samples at addresses.
   struct Group {
     backend::SourceId source = 0;
     uint64_t module = 0;
     uint32_t function_id = 0;
     uint64_t correlation = 0;
     backend::SampleWindow window;
-    uint64_t closed_ns = 0;  // when the window's record came
+    uint64_t closed_ns = 0;  // when the end of the window arrived
     profile::SamplingId sampling;
     std::vector<Count> counts;
-    uint64_t next_look_ns = 0;  // at addresses whose kernels may be running still
+    uint64_t next_look_ns = 0;  // for samples at addresses: next try
   };
   using FunctionKey = std::tuple<uint64_t, uint32_t, uint64_t>;  // module, function, correlation id
   struct OpenWindow {
     std::map<FunctionKey, std::vector<Count>> functions;
-    uint64_t told = 0;  // samples, those that could not be kept included
+    uint64_t told = 0;  // samples received, including dropped ones
   };
   using WindowKey = std::pair<backend::SourceId, uint32_t>;
   using Candidates = std::vector<AddressLookup::Candidate>;

@@ -8,17 +8,16 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ takes no using
 
-// Runs that begin this close together are one: samples are read out once a second.
+// Runs of one work that start in the same tick are merged. Samples are read once a second, so this is precise enough.
 constexpr uint64_t kTickNs = 10'000'000;
 constexpr uint64_t kExpiryNs = 1'000'000'000;
-constexpr uint64_t kMostNs = uint64_t{1} << 50;  // of a run: 13 days; sums of some of them still fit
+constexpr uint64_t kMostNs = uint64_t{1} << 50;  // limit of a run: 13 days; sums of several still fit
 
-// The part of `ns` that falls on `part` of `whole`.
 uint64_t portion(uint64_t ns, uint64_t part, uint64_t whole) {
   return whole == 0 ? ns : static_cast<uint64_t>(Wide{ns} * part / whole);
 }
 
-// Shares of the same work, as one.
+// Merges shares of the same work.
 class Gathered {
  public:
   void add(const KernelShare& share) {

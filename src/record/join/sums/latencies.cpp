@@ -10,14 +10,14 @@ void Latencies::add(profile::WorkId work, uint64_t call_ns, const WorkEvent& eve
     return;
   }
   const auto phase = [&](Phase which, uint64_t from, uint64_t to) {
-    constexpr uint64_t kMaxSum = uint64_t{1} << 62;  // of everything, or a reader could not add it up
+    constexpr uint64_t kMaxSum = uint64_t{1} << 62;  // a reader must be able to add up all values
     if (from != 0 && to >= from && to - from <= kMaxSum - sum_ns_[static_cast<size_t>(which)]) {
       sum_ns_[static_cast<size_t>(which)] += to - from;
       histograms_[{work, which}].add(to - from);
     }
   };
   phase(Phase::call_to_start, call_ns, event.start_ns);
-  // One time out of order, and none of the driver's is to be believed.
+  // If one of the driver's times is out of order, ignore all of them.
   const bool in_order =
       event.queued_ns != 0 && event.queued_ns >= call_ns && event.start_ns >= event.queued_ns &&
       (event.submitted_ns == 0 || (event.submitted_ns >= event.queued_ns && event.start_ns >= event.submitted_ns));

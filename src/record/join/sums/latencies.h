@@ -1,4 +1,4 @@
-// How long launches waited, by phase: of all work since the last batch.
+// Histograms of launch latencies by phase, for all work since the last batch.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace gpuprof::record {
 
 class Latencies {
  public:
-  // The phases of one piece of work whose launch was called at `call_ns` (0: not known). Times that a graph launch
-  // left from an earlier one, and times out of order, say nothing and are left out.
+  // Adds the phases of one work item. `call_ns` is the time of its launch (0: unknown). Ignores graph nodes, whose
+  // times come from an earlier launch, and times out of order.
   void add(profile::WorkId work, uint64_t call_ns, const WorkEvent& event);
 
   using Key = std::pair<profile::WorkId, profile::Phase>;
@@ -30,7 +30,7 @@ class Latencies {
     }
   };
   std::unordered_map<Key, Histogram, Hash> histograms_;
-  uint64_t sum_ns_[4] = {};  // by phase, since the start
+  uint64_t sum_ns_[4] = {};  // by phase, since the start of the recording
 };
 
 }  // namespace gpuprof::record

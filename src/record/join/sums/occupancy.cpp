@@ -7,16 +7,15 @@
 namespace gpuprof::record {
 namespace {
 
-// A device may be idle for hours while a thread makes blocking calls for another: only its last ones are kept, and
-// idle time before them is charged to the next launch.
+// Latest blocking calls per thread: a device may be idle for hours. Earlier idle time is charged to the next launch.
 constexpr size_t kMaxBlocked = 4096;
 constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;
 
-// No device runs so many at once, but a target may say so; each costs time in every step of the sweep.
+// A device cannot run this many at once, but a target may report it. Each one costs time in every step of the sweep.
 constexpr size_t kMaxRunningWork = 1024;
 
-// A watermark that is held back must not cost memory without end: then the older half is swept.
+// Bounds memory if the watermark does not advance: the older half is then swept.
 constexpr size_t kMaxPendingWork = 1'000'000;
 
 }  // namespace
@@ -61,8 +60,7 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) 
   }
 }
 
-// Threads come and go all day. A gap begins where its device has been swept to: calls that ended before explain none.
-// Where one device has been idle for so long that this does not help, the older half of each thread's calls goes, too.
+// Drops calls before the oldest swept_to, which explain no gap, and if needed also half of each thread's calls.
 void Occupancy::drop_blocked() {
   uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
   for (const auto& [device, state] : devices_) {
@@ -92,8 +90,7 @@ void Occupancy::advance(uint64_t watermark) {
   }
 }
 
-// Charges everything that happened before `until`. Where nothing runs the time since the last work stays open: whose
-// idle time it is, the next work tells.
+// Charges all time before `until`. A gap at the end stays open: the next work decides who is charged for it.
 void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
   const auto rest = std::partition(state.pending.begin(), state.pending.end(),
                                    [until](const Interval& work) { return work.start < until; });
@@ -114,7 +111,7 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
   run_until(state, until);
 }
 
-// Lets what runs go on until `until`, or until nothing runs any more.
+// Charges running work up to `until`, or until nothing runs.
 void Occupancy::run_until(DeviceState& state, uint64_t until) {
   while (!state.running.empty()) {
     const uint64_t first_end =
@@ -143,7 +140,7 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
   }
   const uint64_t ns = windows_.recorded(state.swept_to, until);
   const uint64_t each = ns / state.running.size();
-  uint64_t left = ns % state.running.size();  // one more for so many: the sum is exact
+  uint64_t left = ns % state.running.size();  // the first ones get 1 ns more, so that the sum is exact
   for (Interval& work : state.running) {
     work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
     left -= left > 0 ? 1 : 0;
@@ -152,11 +149,11 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
   state.swept_to = until;
 }
 
-// The gap from `begin` to the start of `next`, in which the thread that launched it may have been in blocking calls.
+// Charges the gap from `begin` to the start of `next` to blocking calls of the launching thread, else to `next`.
 void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next) {
   uint64_t at = begin;
   if (const auto calls = blocked_.find(next.thread); calls != blocked_.end()) {
-    // Calls of a thread follow each other, so their ends are in order, too.
+    // Calls of one thread do not overlap, so their ends are sorted, too.
     auto call = std::upper_bound(calls->second.begin(), calls->second.end(), begin,
                                  [](uint64_t time, const Interval& one) { return time < one.end; });
     for (; call != calls->second.end() && call->start < next.start; ++call) {

@@ -1,9 +1,8 @@
-// How the work of a device shares its time: a sweep over all work in the order of time, some seconds behind the
-// present, because records come late and in any order. Keeps no event once it is swept.
-//
-// Of each nanosecond within the windows of recording, the work that had started first gets it as busy time, all that
-// ran get equal parts as exclusive time, or, where nothing ran, it is idle time: of the blocking call in which the
-// thread that launched the next work was then, else of that next work.
+// Apportions the time of each device among its work. Sweeps over all work in order of time, some seconds behind the
+// present, because records arrive late and unordered. Swept events are dropped.
+// For each nanosecond inside a recording window, the work that started first gets busy time, and all running work gets
+// equal parts as exclusive time. If nothing ran, it is idle time. It is charged to the blocking call of the thread that
+// launched the next work, else to that work.
 #pragma once
 
 #include <cstddef>
@@ -19,27 +18,27 @@ namespace gpuprof::record {
 
 class Occupancy {
  public:
-  // Numbers of the caller's; times are CLOCK_MONOTONIC in ns. Slices are `interval_ns` long and count from `start_ns`.
-  using Work = uint32_t;    // 0: none
-  using Device = uint32_t;  //
-  using Thread = uint64_t;  // 0: not known
+  // Ids are the caller's. Times are CLOCK_MONOTONIC in ns. Slices are `interval_ns` long and count from `start_ns`.
+  using Work = uint32_t;  // 0: no work
+  using Device = uint32_t;
+  using Thread = uint64_t;  // 0: unknown
 
-  // `windows` must live longer.
+  // `windows` must outlive this object.
   Occupancy(const Windows& windows, uint64_t start_ns, uint64_t interval_ns)
       : windows_(windows), start_ns_(start_ns), interval_ns_(interval_ns) {}
 
   void add(Device device, Work work, Thread thread, uint64_t start, uint64_t end);
   void blocked(Thread thread, Work work, uint64_t start, uint64_t end);
 
-  // Nothing that starts before `watermark` will be added any more; what is, counts as late.
+  // Sweeps up to `watermark`. Work added later that starts before it counts as late.
   void advance(uint64_t watermark);
-  // The rest, and the idle time after the last work. The last window must have been closed.
+  // Sweeps everything, and charges idle time after the last work. The last window must have been closed.
   void finish();
 
   struct SliceWork {
     uint64_t slice = 0;
     Work work = 0;
-    Device device = 0;  // of idle time
+    Device device = 0;  // for idle time only
     bool operator==(const SliceWork&) const = default;
   };
   struct Share {
@@ -49,12 +48,11 @@ class Occupancy {
   using Shares = std::vector<std::pair<SliceWork, Share>>;
   using Idles = std::vector<std::pair<SliceWork, uint64_t>>;
 
-  // What has been found out since the last call.
+  // Results since the last call.
   Shares take_shares();
   Idles take_idle();
 
-  // Work that was added too late, and of which this much lay in time that had been swept as idle or others' already; or
-  // more at once than any device runs.
+  // Returns the time that was not apportioned: added too late, or more than kMaxRunningWork ran at once.
   [[nodiscard]] uint64_t late_ns() const { return late_ns_; }
   [[nodiscard]] size_t pending() const;
 
@@ -67,9 +65,9 @@ class Occupancy {
     Share share;
   };
   struct DeviceState {
-    std::vector<Interval> pending;  // not swept yet, in any order
-    std::vector<Interval> running;  // in the order of their starts
-    uint64_t swept_to = 0;          // everything before is charged
+    std::vector<Interval> pending;  // not swept yet, unordered
+    std::vector<Interval> running;  // by start time
+    uint64_t swept_to = 0;          // all time before this is charged
   };
   struct SliceWorkHash {
     size_t operator()(const SliceWork& key) const;
@@ -87,7 +85,7 @@ class Occupancy {
   uint64_t start_ns_;
   uint64_t interval_ns_;
   std::unordered_map<Device, DeviceState> devices_;
-  std::unordered_map<Thread, std::deque<Interval>> blocked_;  // calls of a thread, one after the other
+  std::unordered_map<Thread, std::deque<Interval>> blocked_;  // calls of one thread, in order
   size_t blocked_calls_ = 0;                                  // of all threads
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;

@@ -15,7 +15,7 @@ size_t SampleRows::Hash::operator()(const SampleKey& key) const {
 bool SampleRows::admit(const Source* source, uint64_t count) {
   const bool fits = add_if_it_fits(seen_, count);
   if (!fits) {
-    drop(source, 1);  // of a count that can not be true at least one is missing
+    drop(source, 1);  // the count cannot be true: at least one sample is missing
   }
   return fits;
 }
@@ -44,7 +44,7 @@ profile::SamplingId SampleRows::sampling(uint64_t period, backend::SamplingUnit 
   return id;
 }
 
-// Beyond the memory budget, or where the disk is too slow for so many lines, a sample loses its detail and its slice.
+// Above the memory budget or kMaxRows (a slow disk), a sample keeps only its work and flags, in the batch's slice.
 SampleKey SampleRows::bounded(const SampleKey& key) const {
   if ((rows_.size() < kMaxRows && !join_.memory().is_limited()) || rows_.contains(key)) {
     return key;

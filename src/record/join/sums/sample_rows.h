@@ -1,4 +1,4 @@
-// What the samples of a recording add up to: one count for each slice, work, place, reason, sampling and flags.
+// Sums up samples: one count for each slice, work, location, reason, sampling and flags.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace gpuprof::record {
 
 class SampleRows {
  public:
-  static constexpr size_t kMaxRows = 1'000'000;  // of one batch: beyond, samples are told apart by their work alone
-  static constexpr size_t kMaxSamplings = 4096;  // of the session: of further ones the period is not known
+  static constexpr size_t kMaxRows = 1'000'000;  // per batch; further samples keep only their work
+  static constexpr size_t kMaxSamplings = 4096;  // per session; further samples have no period
 
   SampleRows(JoinContext& join, NameTable& names) : join_(join), names_(names) {}
 
-  // Whether the sum of all samples still fits with `count` more. What does not fit counts as dropped.
+  // Returns whether the sum of all samples fits with `count` more. If not, counts a loss.
   [[nodiscard]] bool admit(const Source* source, uint64_t count);
-  // `source`: null, if it has ended.
+  // `source` is null if it has ended.
   void drop(const Source* source, uint64_t count);
 
   profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit);
-  // Adds samples that have been admitted. `key.slice` is that of `at_ns`. `has_stack`: their work has one.
+  // Adds admitted samples. Sets `key.slice` from `at_ns`. `has_stack`: their work has a stack.
   void add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack);
 
   [[nodiscard]] size_t size() const { return rows_.size(); }
@@ -41,8 +41,8 @@ class SampleRows {
   JoinContext& join_;
   NameTable& names_;
   std::unordered_map<SampleKey, uint64_t, Hash> rows_;
-  uint64_t batch_slice_ = 0;                                  // of the batch's first moment
-  uint64_t seen_ = 0;                                         // samples, dropped ones too: a sum that must fit
+  uint64_t batch_slice_ = 0;                                  // slice in which the batch began
+  uint64_t seen_ = 0;                                         // samples, including dropped ones; must fit into 64 bits
   std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // by period
   std::unordered_map<uint64_t, profile::SamplingId> ns_;
   std::vector<profile::Sampling> new_samplings_;

@@ -5,7 +5,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Whether `value` is among at most `limit` that are kept.
+// Returns whether `value` is in `kept`, which grows up to `limit` values.
 bool is_kept(std::unordered_set<uint64_t>& kept, uint64_t value, size_t limit) {
   if (kept.contains(value)) {
     return true;

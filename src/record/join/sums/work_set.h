@@ -1,4 +1,4 @@
-// The interned works of one process image, and what bounds their number in a long run.
+// Interns the works of one process image, and bounds their number in long recordings.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,16 @@ namespace gpuprof::record {
 
 class WorkSet {
  public:
-  // So many are kept apart in one process image. Programs that make a stream or a thread a request have the rest
-  // together: stream UINT64_MAX, thread 0 without a name.
+  // Further streams become UINT64_MAX, further threads 0 (unnamed): programs may create one for each request.
   static constexpr size_t kMaxStreams = 1024;
-  static constexpr size_t kMaxThreads = 4096;  // pairs of id and name
-  // Beyond so many, or beyond the memory budget, only kernels, operations and devices are told apart; where that is
-  // full, only operations.
+  static constexpr size_t kMaxThreads = 4096;  // (tid, name) pairs
+  // Above this or the memory budget, works differ by device, kernel and operation only; with a full budget, by
+  // operation.
   static constexpr size_t kMaxWorks = 2'000'000;
   static constexpr uint64_t kOtherStreams = UINT64_MAX;
 
-  // The work's id; a new one is taken from `next_id` and appended to `made`. Where the stacks are not kept apart any
-  // more, `key` loses them: the work counts as work without one.
+  // Returns the work's id. New works take `next_id` and are appended to `made`. Above the limits, clears the stacks of
+  // `key`, which then no longer distinguish works.
   profile::WorkId intern(WorkKey& key, uint32_t& next_id, std::vector<NewWork>& made, MemoryBudget& memory);
 
  private:

@@ -1,4 +1,4 @@
-// Who knows the GPU code that samples were taken in. Implemented by record/session/gpu_lines and by test doubles.
+// Gives access to GPU code of samples. Implemented by record/session/code/gpu_lines and by test doubles.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace gpuprof::record {
 
-// A module as the profile names it.
+// Name and hash of a module in the profile.
 struct CodeFacts {
-  std::string name;  // "sm_90.cubin"
-  std::string hash;  // of its bytes, lower-case hex
+  std::string name;  // for example "sm_90.cubin"
+  std::string hash;  // hash of its bytes, lower-case hex
 };
 
-// Modules are named by the source's own number, as it gave it with the code; 0 is no module.
+// `module` is the source's id of a module, sent with its code; 0: no module.
 class CodeReader {
  public:
   CodeReader() = default;
@@ -25,18 +25,18 @@ class CodeReader {
   CodeReader& operator=(const CodeReader&) = delete;
   virtual ~CodeReader() = default;
 
-  // Whether the module's code is still on its way.
+  // Returns whether the module's code may still arrive.
   [[nodiscard]] virtual bool may_come(backend::SourceId source, uint64_t module) const = 0;
-  // Null: its code has not come. Valid until the next call.
+  // Returns null if the code has not arrived. Valid until the next call.
   virtual const CodeFacts* facts(backend::SourceId source, uint64_t module) = 0;
-  // Of the function's code; 0: not known.
+  // Returns the size of the function's code in bytes; 0: unknown.
   virtual uint64_t code_bytes(backend::SourceId /*source*/, uint64_t /*module*/, std::string_view /*function*/) {
     return 0;
   }
-  // As CubinLines::frames: empty where nothing is known.
+  // As CubinLines::frames(); empty: unknown.
   virtual std::vector<symbolize::SourceFrame> frames(backend::SourceId source, uint64_t module,
                                                      std::string_view function, uint64_t offset) = 0;
-  // The kernel in whose code the function lies; empty: it is a kernel, or several can call it, or nobody knows.
+  // Returns the kernel that contains the function; empty: it is a kernel, has several callers or is unknown.
   virtual std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) = 0;
 };
 

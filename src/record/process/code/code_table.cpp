@@ -30,7 +30,7 @@ void CodeTable::define(CodeIds& ids, profile::ProcessId process, const backend::
   }
   defined_[index] = true;
   if (!MemoryBudget::admits(memory_)) {
-    return;  // a frame without a name
+    return;  // its frames then have no name
   }
   NewCode made;
   made.index = index;

@@ -8,14 +8,14 @@
 namespace gpuprof::record {
 namespace {
 
-// The number that a source's own one stands for; none: it is not known.
+// Returns the session's id for a source's id; 0: unknown.
 template <typename Id>
 Id find(const std::unordered_map<uint32_t, Id>& known, uint32_t id) {
   const auto found = known.find(id);
   return found == known.end() ? Id{} : found->second;
 }
 
-// The same bytes are the same code, under whatever name they were loaded; without a hash only the name tells.
+// Modules with the same hash are the same code, under any name. Without a hash, the name decides.
 uint64_t key_of(const profile::GpuModule& module) {
   const uint32_t hash = profile::index(module.hash);
   return hash != 0 ? join_ids(1, hash) : join_ids(0, profile::index(module.name));
@@ -55,7 +55,7 @@ bool GpuCode::admits(size_t count, size_t most) const {
   return count < most && MemoryBudget::admits(memory_);
 }
 
-// A module without a name and a hash could be any: what is in it belongs to none.
+// Ignores a module without name and hash: it could be any module.
 void GpuCode::add(SourceGpuCode& source, const backend::GpuModule& module) {
   if (module.id == 0 || source.modules.contains(module.id) || (module.name.empty() && module.hash.empty()) ||
       !admits(source.modules.size(), kMaxModules)) {
@@ -121,7 +121,7 @@ profile::GpuPlaceId GpuCode::intern(NewGpuPlace place) {
     return {};
   }
   if (memory_ != nullptr) {
-    memory_->grew(2 * key.size() * sizeof(uint64_t));  // of the key, and of what waits for the writer
+    memory_->grew(2 * key.size() * sizeof(uint64_t));  // the key, and the copy for the writer
   }
   place.id = profile::GpuPlaceId{static_cast<uint32_t>(places_.size() + 1)};
   places_.emplace(std::move(key), place.id);

@@ -1,5 +1,4 @@
-// GPU code: modules and the places in them. What a source calls by a number of its own becomes a number of the session,
-// the same for the same code in every process.
+// Numbers GPU modules and code locations: replaces ids of sources by ids that all processes of the session share.
 #pragma once
 
 #include <cstdint>
@@ -16,41 +15,41 @@
 
 namespace gpuprof::record {
 
-// The code of one source, by its own numbers.
+// Code of one source, by its own ids.
 struct SourceGpuCode {
   std::unordered_map<uint32_t, profile::GpuModuleId> modules;
   std::unordered_map<uint32_t, profile::GpuPlaceId> places;
 
-  [[nodiscard]] profile::GpuModuleId module(uint32_t id) const;  // none: not known
-  [[nodiscard]] profile::GpuPlaceId place(uint32_t id) const;    // none: not known
+  [[nodiscard]] profile::GpuModuleId module(uint32_t id) const;  // 0: unknown
+  [[nodiscard]] profile::GpuPlaceId place(uint32_t id) const;    // 0: unknown
 };
 
-// An instruction, by what the source calls it that has handed over its code.
+// An instruction, identified by ids of the source that sent its code.
 struct CodeLocation {
   backend::SourceId source = 0;
-  uint64_t module = 0;  // 0: its code is not known
+  uint64_t module = 0;  // 0: unknown code
   NameIndex function = 0;
-  uint64_t offset = 0;                                    // in the function
+  uint64_t offset = 0;                                    // bytes in the function
   auto operator<=>(const CodeLocation&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
 class GpuCode {
  public:
-  // Of the session, and of each source; the samples of further code have no place, which the memory budget counts.
+  // Per session and per source. Samples in further code have no location. The memory budget counts them.
   static constexpr size_t kMaxModules = 100'000;
   static constexpr size_t kMaxPlaces = 2'000'000;
 
   explicit GpuCode(NameTable& names, MemoryBudget* memory = nullptr) : names_(names), memory_(memory) {}
 
-  // The first definition of a number holds.
+  // The first definition of an id is kept.
   void add(SourceGpuCode& source, const backend::GpuModule& module);
   void add(SourceGpuCode& source, const backend::GpuPlace& place);
 
-  // The same for code that no source numbers. None: there is no room.
+  // Interns code without source ids. Returns 0 if a limit is reached.
   profile::GpuModuleId intern(const backend::GpuModule& module);
   profile::GpuPlaceId intern(profile::GpuModuleId module, std::string_view function, uint64_t offset,
                              const std::vector<symbolize::SourceFrame>& lines);
-  // What was found out of a place, once.
+  // Adds the analysis of a location's instruction. Call it once for each location.
   void add(const profile::GpuInstruction& instruction) { new_instructions_.push_back(instruction); }
 
   void take_new(Batch& batch);
@@ -61,14 +60,14 @@ class GpuCode {
     size_t operator()(const Key& key) const;
   };
 
-  // Whether there is room for something more, where there are so many of at most that many.
+  // Returns whether one more than `count` entries is allowed. Counts it as left out if not.
   [[nodiscard]] bool admits(size_t count, size_t most) const;
   profile::GpuPlaceId intern(NewGpuPlace place);
   [[nodiscard]] NewGpuPlace named(profile::GpuModuleId module, const backend::GpuPlace& place);
 
   NameTable& names_;
   MemoryBudget* memory_;
-  std::unordered_map<uint64_t, profile::GpuModuleId> modules_;  // by the name of the hash, or of the module
+  std::unordered_map<uint64_t, profile::GpuModuleId> modules_;  // key: name index of the hash, else of the name
   std::unordered_map<Key, profile::GpuPlaceId, KeyHash> places_;
   std::vector<profile::GpuModule> new_modules_;
   std::vector<NewGpuPlace> new_places_;

@@ -25,7 +25,7 @@ void SourceModules::add(const backend::Module& module) {
   }
 }
 
-// Whether the file holds what the process had in its memory. One without marks could be any.
+// Returns whether the file has the bytes that the process had in memory. A file without marks does not.
 bool SourceModules::is_of(Entry& entry, const std::shared_ptr<MappedFile>& file) {
   if (file == nullptr || !file->fd || entry.marks.empty()) {
     return false;

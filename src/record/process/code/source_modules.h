@@ -1,5 +1,5 @@
-// The loaded files that a source says its stacks go through. Libraries may take each other's place faster than their
-// process's mappings can be read: what a stack was taken in counts, not what lies there now.
+// Tracks the loaded files that a source's stacks refer to. Libraries can replace each other faster than the recorder
+// reads mappings. Stacks are symbolized with the file that was loaded when they were taken.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ using MappingsOver = std::vector<std::shared_ptr<const symbolize::Mapping>>;
 
 class SourceModules {
  public:
-  void add(const backend::Module& module);  // the first one of a number counts
+  void add(const backend::Module& module);  // keeps the first module of an id
 
-  // The mappings of `modules` that hold some native address of `words` where `maps` has another file, or none. Their
-  // files are looked for by path, and are without a descriptor where that leads to another file by now.
+  // Returns the mappings of `modules` that hold a native address of `words` for which `maps` has another file or none.
+  // Files are opened by path, and have no descriptor if the path now names another file.
   MappingsOver over(const symbolize::ProcessMaps& maps, std::span<const uint64_t> words,
                     std::span<const uint32_t> modules);
 
-  // Whether there are any such: costs less.
+  // Returns whether over() would be empty. Cheaper than over().
   bool agree(const symbolize::ProcessMaps& maps, std::span<const uint64_t> words, std::span<const uint32_t> modules);
 
  private:
@@ -36,7 +36,7 @@ class SourceModules {
     uint64_t offset = 0;
     std::vector<backend::Module::Mark> marks;
     std::string path;
-    std::shared_ptr<symbolize::MappedFile> file;  // once it is known which one it is
+    std::shared_ptr<symbolize::MappedFile> file;  // once identified
     std::shared_ptr<const symbolize::Mapping> mapping;
   };
   bool agrees(Entry& entry, const symbolize::ProcessMaps& maps, std::span<const uint64_t> words);

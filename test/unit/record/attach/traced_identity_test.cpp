@@ -67,7 +67,7 @@ TEST_CASE("a process that executes another program is another one") {
   REQUIRE(identity.ok());
   ::usleep(100'000);  // its handler is there
   child.send(SIGUSR1);
-  CHECK(until_different(*identity).find("runs another program") != std::string::npos);
+  CHECK(until_different(*identity).find("executed another program") != std::string::npos);
 }
 
 TEST_CASE("there is a process of that pid") {

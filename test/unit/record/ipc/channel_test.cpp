@@ -462,5 +462,5 @@ TEST_CASE("of many processes that do not take their segment, only some are told"
   const gpuprof::test::Stderr shown;
   channel->count_unheard();
   CHECK(channel->refused() == 30);
-  CHECK(gpuprof::test::count(shown.text(), "did not take the memory") == 10);
+  CHECK(gpuprof::test::count(shown.text(), "did not map the memory") == 10);
 }

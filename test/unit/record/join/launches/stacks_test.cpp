@@ -411,7 +411,7 @@ TEST_CASE("a Python whose frames are not followed is named at the end") {
   CHECK(python_line(rig.correlator.totals().refused_python).empty());
   rig.correlator.finish();
   CHECK(python_line(rig.correlator.totals().refused_python) ==
-        process + " runs Python 3.8.10, whose frames are not followed: its version is not known\\x1b");
+        process + " is recorded without Python frames, because it runs Python 3.8.10: its version is not known\\x1b");
 
   InProcess two;
   two.open(2, 1);
@@ -421,7 +421,7 @@ TEST_CASE("a Python whose frames are not followed is named at the end") {
   two.correlator.on_source_end(1);
   two.correlator.on_source_end(2);
   CHECK(python_line(two.correlator.totals().refused_python) ==
-        process + " runs PyPy, whose frames are not followed; so do others");
+        process + " is recorded without Python frames, because it runs PyPy; other processes, too");
 
   Rig pointers({.frame_pointers = true});  // none would have been
   pointers.correlator.on_meta(1, "python.refused=PyPy");
