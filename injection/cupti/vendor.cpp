@@ -30,7 +30,7 @@ namespace {
 
 constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
 
-// Loaded before there is a connection: the recorder reads what is mapped then.
+// Loaded before the connection is made, because the recorder then reads the process's mappings.
 const Library& the_library() {
   static const Library library = find_cupti(driver_version());
   return library;
@@ -65,7 +65,7 @@ bool load_cupti() {
   return true;
 }
 
-// A tool of the user's for NVTX stays where it is (src/backend/cupti), and sees the ranges in our place.
+// Reports a user's NVTX tool. gpuprof leaves it in place (src/backend/cupti), so the tool gets the ranges.
 void tell_nvtx() {
   const char* tool = secure_getenv("NVTX_INJECTION64_PATH");
   if (tool != nullptr && tool[0] != '\0' && strstr(tool, "libgpuprof_cupti.so") == nullptr) {
@@ -73,7 +73,7 @@ void tell_nvtx() {
   }
 }
 
-// Only one can subscribe to CUPTI. PyTorch's own profiler says so in its log only, and shows no CUDA rows.
+// Reports torch.profiler, which only logs that it cannot subscribe to CUPTI, and then shows no CUDA rows.
 void tell_torch() {
   void* torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
   if (torch != nullptr) {
@@ -97,7 +97,7 @@ bool begin(bool attached) {
   return true;
 }
 
-// The last one is forced, and also brings unfinished records, without an end.
+// Flushes CUPTI. The last flush is forced: it also delivers unfinished records, without an end time.
 void flush(bool last) {
   if (last) {
     store_relaxed(&the_session.ending, 1U);
@@ -106,7 +106,7 @@ void flush(bool last) {
     measure_clock_offset();
   }
   the_session.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
-  count_dropped();  // also when everything was dropped, and no buffer came back
+  count_dropped();  // also if everything was dropped and no buffer was returned
   if (last) {
     end_handlers(true);
   } else {
@@ -134,8 +134,8 @@ bool wait_for_finalize() {
   return finalized();
 }
 
-// CUPTI leaves at the end of some call of the driver's, in the callback for it. A call of our own is as good as one of
-// the target's, which may come never, and which would be held up for some two seconds.
+// Detaches CUPTI, which works only in the callback at the end of a driver call. Makes an own driver call: the target
+// may never make one, and its call would be delayed by about 2 s.
 void detach() {
   request_finalize();
   report_totals();

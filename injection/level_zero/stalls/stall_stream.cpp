@@ -79,7 +79,7 @@ StallStream::Read StallStream::read(const MetricsApi& zet, const StallGroup& gro
   return read;
 }
 
-// Asked for the numbers first, as drivers want it.
+// Asks for the number of values first, as drivers require.
 ze_result_t StallStream::calculate(const MetricsApi& zet, const StallGroup& group, size_t bytes, StallBuffers* buffers,
                                    Read* read) {
   uint32_t total = 0;
