@@ -176,14 +176,14 @@ const char* configure(CUptiResult* result) {
   choose_latency();
   *result = session().api.register_buffers(on_buffer_requested, on_buffer_completed);
   if (*result != CUPTI_SUCCESS) {
-    return "CUPTI takes no activity buffers";
+    return "CUPTI rejects the activity buffers";
   }
   *result = choose_graphs();
   if (*result == CUPTI_SUCCESS) {
     *result = enable_kinds();
   }
   if (*result != CUPTI_SUCCESS) {
-    return "CUPTI can not record GPU activity";
+    return "CUPTI cannot record GPU activity";
   }
   if (!learn_all_calls()) {
     *result = CUPTI_ERROR_INVALID_OPERATION;

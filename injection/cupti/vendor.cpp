@@ -57,8 +57,9 @@ bool load_cupti() {
   meta("cupti.path", library.path);
   if (told && version < kOldestVersion) {
     char reason[200];
-    snprintf(reason, sizeof(reason), "%.120s is CUPTI %u, whose records are others: CUDA 12 or later is needed",
-             library.path, version);
+    snprintf(reason, sizeof(reason),
+             "%.120s is CUPTI %u, whose record format is not supported: CUDA 12 or later is needed", library.path,
+             version);
     disable(reason);
     return false;
   }
@@ -92,7 +93,7 @@ bool begin(bool attached) {
   }
   tell_torch();
   if (attached) {
-    meta("nvtx.missing", "attached: a program looks for a tool for NVTX at its first range only");
+    meta("nvtx.missing", "attached: a program loads an NVTX tool only at its first range");
   }
   return true;
 }
@@ -143,7 +144,7 @@ void detach() {
   if (!finalized()) {
     let_all_finalize();
     if (!wait_for_finalize()) {
-      meta("cupti.retracted", "CUPTI leaves the process at its next call of the driver");
+      meta("cupti.retracted", "CUPTI detaches at the process's next driver call");
     }
   }
   free_spare_buffers();

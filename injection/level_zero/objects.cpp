@@ -26,7 +26,7 @@ bool lock_or_give_up() {
     }
   }
   store_relaxed(&given_up, 1U);
-  disable("what Level Zero does was not followed any more: a thread of the program kept another from it for 2 s");
+  disable("recording of Level Zero stopped: a thread of the program held a lock of gpuprof for 2 s");
   return false;
 }
 

@@ -55,7 +55,7 @@ void switch_layer_on() {
 
 const char* why_no_tracer(bool attached) {
   return attached ? "the Level Zero loader cannot trace this process: it has not initialized Level Zero yet, or "
-                    "libze_tracing_layer.so.1 does not lie beside its libze_loader.so.1"
+                    "libze_tracing_layer.so.1 is not in the folder of its libze_loader.so.1"
                   : "the Level Zero loader has no tracing layer: libze_tracing_layer.so.1 must be in the folder of "
                     "libze_loader.so.1 "
                     "(both are in the package libze1 or level-zero), and the program must not change "
@@ -102,7 +102,7 @@ bool start_tracer(bool attached) {
     stopped = false;
   }
   if (api.zelTracerSetEnabled(tracer, 1) != ZE_RESULT_SUCCESS) {
-    disable("the Level Zero loader refuses to switch our tracer on");
+    disable("the Level Zero loader refuses to enable gpuprof's tracer");
     return false;
   }
   return true;

@@ -214,7 +214,7 @@ const char* examine(Handle library, Functions* functions, PythonLayout* layout) 
   layout->wire.code_type = reinterpret_cast<uint64_t>(dlsym(library, "PyCode_Type"));
   if (functions->current == nullptr || functions->of_thread == nullptr || functions->is_initialized == nullptr ||
       functions->first_interpreter == nullptr || functions->main_interpreter == nullptr) {
-    return "it lacks a function of its C interface";
+    return "it lacks a function of the C API";
   }
   if (!is_code_type(*layout, dlsym(library, "PyType_Type"))) {
     return "a build with other structures";
@@ -270,7 +270,7 @@ void tell() {
 // Structures are not at the expected offsets: no frames are better than wrong ones.
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
-    python_here.refused = "frames are not where its version has them";
+    python_here.refused = "its frames are not at the offsets of its version";
     store_release(&python_here.told, 0U);
     tell();
   }

@@ -279,7 +279,7 @@ inline const char* layout_of_python(uint32_t version, const void* runtime, Pytho
       refused = python_layouts::describe(version, runtime, layout);
       break;
     default:
-      refused = "its version is none of 3.9 to 3.14";
+      refused = "its version is not 3.9 to 3.14";
   }
   layout->wire.version = version;
   layout->wire.flags = refused != nullptr ? GPUPROF_PYTHON_REFUSED : 0U;

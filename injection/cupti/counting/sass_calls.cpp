@@ -49,7 +49,7 @@ bool add_metric(const char* chip, const char* name, CUpti_SassMetrics_Config* co
   params.pMetricName = name;
   if (api().properties(&params) != CUPTI_SUCCESS) {
     char text[kMaxName + 40];
-    snprintf(text, sizeof(text), "%s: not of this GPU (%s)", name, chip);
+    snprintf(text, sizeof(text), "%s: not available on this GPU (%s)", name, chip);
     meta("counting.left_out", text);
     return false;
   }

@@ -104,7 +104,7 @@ bool configure(uint32_t device) {
   }
   const CUptiResult result = configure_counts(device, segment->counted);
   if (result != CUPTI_SUCCESS) {
-    tell_refused("CUPTI counts nothing on this device", result);
+    tell_refused("CUPTI cannot count on this device", result);
     return false;
   }
   configured[device] = true;
@@ -120,7 +120,7 @@ void switch_on(Context& context) {
   const CUptiResult result = enable_counts(context.context);
   context.state = result == CUPTI_SUCCESS ? kOn : kRefused;
   if (result != CUPTI_SUCCESS) {
-    tell_refused("CUPTI does not count in this context", result);
+    tell_refused("CUPTI cannot count in this context", result);
   }
 }
 
@@ -237,7 +237,7 @@ void begin_counting() {
   }
   if (!session().api.sass.complete || !session().api.sampling.complete) {
     store_relaxed(&state.unusable, 1U);
-    tell_off("this CUPTI has no SASS metrics: use that of CUDA 12.2 or later");
+    tell_off("this CUPTI has no SASS metrics: use CUPTI of CUDA 12.2 or later");
     return;
   }
   // Enables this event because without it CUPTI counts only the first function, and only once.
@@ -297,7 +297,7 @@ uint32_t begin_counted_launch(CUcontext context) {
   while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0 && load_relaxed(&state.abandoned) == 0) {
     if (now_ns() >= deadline) {  // the kernel that the read waits for may depend on this launch
       store_relaxed(&state.abandoned, 1U);
-      tell_off("a kernel did not end while its counts were read: nothing is counted from then on");
+      tell_off("a kernel did not end while its counts were read: counting stopped");
       lost(GPUPROF_LOSS_DETAIL, 1);
       break;
     }

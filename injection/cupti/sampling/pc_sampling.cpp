@@ -160,12 +160,12 @@ void begin_sampling() {
     return;
   }
   if (!session().api.sampling.complete) {
-    tell_sampling_off("this CUPTI has no PC sampling: use that of CUDA 12 or later");
+    tell_sampling_off("this CUPTI has no PC sampling: use CUPTI of CUDA 12 or later");
     return;
   }
   uint32_t version = 0;
   if (exact_wanted() && (session().api.get_version(&version) != CUPTI_SUCCESS || !samples_name_launches(version))) {
-    tell_sampling_off("the samples of this CUPTI do not name their launches: use that of CUDA 12.4 or later");
+    tell_sampling_off("samples of this CUPTI have no correlation ids: use CUPTI of CUDA 12.4 or later");
     return;
   }
   enable_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);

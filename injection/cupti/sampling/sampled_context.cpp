@@ -205,7 +205,7 @@ void restart_context(SampledContext& context) {
   context.full = 0;
   meta("sampling.restarts", uint64_t{add_relaxed(&sums.restarts, 1U)} + 1);
   if (++context.restarts > kMaxRestarts) {
-    tell_sampling_off("CUPTI's buffers are full again and again: sample less often (a larger period)");
+    tell_sampling_off("CUPTI's buffers overflow repeatedly: sample less often (a larger period)");
     stop_quiet(context, kRefused, true);
     return;
   }

@@ -90,9 +90,9 @@ void tell_drivers() {
   for (uint32_t i = 0; i < calls.driver_count; ++i) {
     known += calls.drivers[i].base_address != nullptr ? 1 : 0;
   }
-  meta("level_zero.kernel_addresses", known == 0                    ? "the driver does not say them"
+  meta("level_zero.kernel_addresses", known == 0                    ? "not available from the driver"
                                       : known == calls.driver_count ? "known"
-                                                                    : "only some of the drivers say them");
+                                                                    : "available from some of the drivers");
 }
 
 uint64_t key_of(const void* bytes, size_t size) {

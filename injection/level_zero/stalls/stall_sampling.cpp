@@ -182,7 +182,7 @@ bool start_reader() {
 // Takes an entry in state kOpening. Null: the device has an entry, or the table is full.
 SampledDevice* take_place(uint32_t device) {
   if (!try_lock_patiently(&sampling.table_lock)) {
-    tell_off("another thread was starting its samples for too long", device);
+    tell_off("another thread took too long to start sampling", device);
     return nullptr;
   }
   SampledDevice* free = nullptr;
@@ -212,7 +212,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
   }
   *result = ZE_RESULT_SUCCESS;
   if (handle_of(device) == nullptr || driver_of(device) == nullptr) {
-    tell_off("no driver of the loader lists the device", device);
+    tell_off("no Level Zero driver lists the device", device);
     store_release(&one->state, uint32_t{kRefused});
     return false;
   }
@@ -237,7 +237,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
   }
   if (!started) {
     one->stream.close(sampling.api);
-    tell_off("the thread that reads its samples could not be started", device);
+    tell_off("cannot start the thread that reads samples", device);
   }
   store_release(&one->state, started ? uint32_t{kOn} : uint32_t{kRefused});
   return true;
@@ -265,7 +265,7 @@ void begin_stalls() {
   const bool left = sampling.stage == Stage::running || sampling.stage == Stage::ending;
   pthread_mutex_unlock(&mutex);
   if (left) {
-    meta("sampling.off", "an earlier recording of this process still samples: record it again");
+    meta("sampling.off", "an earlier recording of this process is still sampling: record again later");
     return;
   }
   sampling = {};
@@ -298,7 +298,7 @@ void sample_stalls(ze_device_handle_t handle) {
   note_work();
   const uint32_t device = own_index(handle);
   if (device == UINT32_MAX) {
-    tell_off("there are too many devices, or they could not be listed in time", kMaxDevices - 1);
+    tell_off("too many devices, or listing them took too long", kMaxDevices - 1);
     return;
   }
   const uint32_t whole = whole_of(device);
