@@ -135,7 +135,7 @@ bool wait_for_finalize() {
   return finalized();
 }
 
-// Detaches CUPTI, which works only in the callback at the end of a driver call. Makes an own driver call: the target
+// Detaches CUPTI, which works only in the callback at the end of a driver call. Makes a driver call itself: the target
 // may never make one, and its call would be delayed by about 2 s.
 void detach() {
   request_finalize();

@@ -24,8 +24,8 @@ namespace {
 
 struct Append {
   Pending* pending;
-  ze_event_handle_t theirs;  // event of the target that an own event replaces; null: none
-  bool ours;                 // the driver got an own event
+  ze_event_handle_t theirs;  // event of the target that a library event replaces; null: none
+  bool ours;                 // the driver got a library event
   bool immediate;
   bool known;  // the list is known
   bool timed;  // the cost of this call is measured
@@ -130,8 +130,8 @@ void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   }
 }
 
-// Signals the target's event, which an own event replaces: a barrier signals it after all earlier commands. Waiting for
-// the own event alone would prevent overlap of later commands too, and delay the event's reuse.
+// Signals the target's event, which a library event replaces: a barrier signals it after all earlier commands. Waiting
+// for the library event alone would prevent overlap of later commands too, and delay the event's reuse.
 void signal_theirs(ze_command_list_handle_t list, ze_event_handle_t theirs) {
   if (api.zeCommandListAppendBarrier(list, theirs, 0, nullptr) != ZE_RESULT_SUCCESS) {
     api.zeCommandListAppendSignalEvent(list, theirs);  // otherwise the target would wait forever

@@ -13,7 +13,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kFewestWorks = 16;
-constexpr uint64_t kMostRunning = 4096;  // unread executions; each occupies an own list
+constexpr uint64_t kMostRunning = 4096;  // unread executions; each occupies a readout list
 
 // Protected by Locked.
 Readout* first = nullptr;

@@ -1,6 +1,6 @@
-// Measures lists that are executed later, once or repeatedly. Each command has an event, own or the target's. After
-// each execution, a small own list on the same queue copies the times and resets the own events: so a list that is
-// executed again at once has exact times for both executions.
+// Measures lists that are executed later, once or repeatedly. Each command in a list has an event: a library event
+// (own_events.h) or the target's. After each execution, a small readout list on the same queue copies the times and
+// resets the library events: so a list that is executed again at once has exact times for both executions.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ void finish_executions_with(ze_event_handle_t event);
 // Reports finished executions. Not under Locked.
 void tell_executions(bool may_wait);
 
-// Reports some of the oldest executions if there are many: each unreported one occupies an own list.
+// Reports some of the oldest executions if there are many: each unreported one occupies a readout list.
 void make_room_for_execution();
 
 uint64_t outstanding_executions();

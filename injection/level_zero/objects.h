@@ -94,7 +94,7 @@ struct OwnEvent;
 struct Work {
   uint64_t node;  // graph node id, if the list is executed later; else 0
   uint64_t bytes;
-  OwnEvent* own;            // own event that it signals; null: an event of the target, or none
+  OwnEvent* own;            // library event that it signals; null: an event of the target, or none
   ze_event_handle_t users;  // event of the target with timestamps, left unchanged
   uint32_t name;
   gpuprof_op op;

@@ -29,7 +29,7 @@ bool room_for_outstanding();
 // Reports up to `most` finished commands. With `may_wait`, waits for free space in the ring.
 void tell_finished(uint32_t most, bool may_wait);
 
-// Reports some of the oldest at each launch if there are many: own events must not accumulate between two polls.
+// Reports some of the oldest at each launch if there are many: library events must not pile up between two polls.
 void make_room();
 
 // Reads the command's time now or never: the target is about to reuse its event, or has seen it signaled. Another

@@ -1,4 +1,5 @@
-// Own events: the host reads each for the time of one command. All functions need Locked.
+// Library events: created by the injection library and read by the host, each for the time of one command. All
+// functions need Locked.
 #pragma once
 
 #include "level_zero/api.h"
@@ -27,7 +28,7 @@ void abandon(OwnEvent* event);
 // Leaves an event to the driver: a device may signal it while its context is destroyed. Accepts null.
 void leave(OwnEvent* event);
 
-// Destroys own events of a context that the target destroys.
+// Destroys the library events of a context that the target destroys.
 void destroy_events(ze_context_handle_t context);
 
 // Destroys events of contexts that use none. Returns false if some are or may be in use.

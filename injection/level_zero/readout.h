@@ -1,4 +1,4 @@
-// Reads the times of an executed list with an own list after it on the same queue. All functions need Locked.
+// Reads the times of an executed list with a readout list after it on the same queue. All functions need Locked.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ bool subscribe(bool attached) {
   return start_tracer(attached);
 }
 
-// Detaches. While own events are in the target's lists, tracing continues, so that the lists can be tracked.
+// Detaches. While library events are in the target's lists, tracing continues, so that the lists can be tracked.
 void detach() {
   const Guard guard;
   wait_for_outstanding();
@@ -86,7 +86,7 @@ void exiting() {
 }
 
 void flush(bool last) {
-  const Guard guard;  // own calls on this thread are traced too
+  const Guard guard;  // the library's calls on this thread are traced too
   tell_finished(UINT32_MAX, true);
   tell_executions(true);
   flush_code();
