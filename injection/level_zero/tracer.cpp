@@ -57,9 +57,8 @@ const char* why_no_tracer(bool attached) {
   return attached ? "the Level Zero loader cannot trace this process: it has not initialized Level Zero yet, or "
                     "libze_tracing_layer.so.1 is not in the folder of its libze_loader.so.1"
                   : "the Level Zero loader has no tracing layer: libze_tracing_layer.so.1 must be in the folder of "
-                    "libze_loader.so.1 "
-                    "(both are in the package libze1 or level-zero), and the program must not change "
-                    "ZE_ENABLE_TRACING_LAYER=1";
+                    "libze_loader.so.1 (both are in the package libze1 or level-zero), and the program must not "
+                    "change ZE_ENABLE_TRACING_LAYER=1";
 }
 
 bool make_tracer(bool attached) {

@@ -47,8 +47,7 @@ struct Open {
 // Global, as NVTX's functions carry no context. Changes need the lock, except `generation` and marked fields.
 struct Shared {
   uint32_t lock;
-  uint32_t
-      generation;  // atomic; version of `open` and `paths`: a thread's cached data is valid while this is unchanged
+  uint32_t generation;  // atomic; version of `open` and `paths`, for data that threads cache
   uint32_t connection;  // atomic; number of connections so far
   Paths* paths;         // atomic; null before the first connection
   Open open[kMaxOpen];

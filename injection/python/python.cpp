@@ -25,8 +25,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
 // Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
-  void* (
-      *current)();  // the attached thread state: from 3.12 on, of this thread; before, of the thread that has the GIL
+  void* (*current)();    // the attached thread state: of this thread (3.12 on), or of the thread with the GIL
   void* (*of_thread)();  // the last thread state of this thread
   int (*is_initialized)();
   void* (*first_interpreter)();

@@ -22,9 +22,9 @@ const void* python_thread();
 
 struct PythonFrame {
   uint64_t word;  // GPUPROF_WORD_OF_PYTHON
-  uint64_t
-      boundary;  // 0 except for the last (outermost) frame of a run: an address within the C frame of its evaluation
-                 // loop, or 1 if that address is unknown (pair it with the next frame in eval_begin .. eval_end)
+  // 0 except in the last (outermost) frame of a run: an address within the C frame of its evaluation loop, or 1 if that
+  // address is unknown (pair it with the next frame in eval_begin .. eval_end).
+  uint64_t boundary;
 };
 
 struct PythonWalk {

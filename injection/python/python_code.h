@@ -39,8 +39,7 @@ struct CodeTable {
   uint32_t sets_lock;
   uint32_t scratch_lock;
   uint32_t victim;
-  char scratch[kMaxCodeText + kMaxCodeText +
-               kMaxCodeLineTable];  // one record; too large for the stacks of unknown threads
+  char scratch[kMaxCodeText + kMaxCodeText + kMaxCodeLineTable];  // one record; too large for a thread's stack
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
 extern CodeTable* code_table;  // null before the first id

@@ -14,8 +14,7 @@ namespace {
 
 constexpr uint32_t kMaxModules = 1U << 16;  // distinct modules
 constexpr uint32_t kMaxTries = 64;
-constexpr size_t kMaxKeptBytes =
-    size_t{256} << 20;  // limit for code waiting to be sent; the recorder accepts no larger object either
+constexpr size_t kMaxKeptBytes = size_t{256} << 20;  // code waiting to be sent; also the recorder's limit per object
 
 struct Module {
   uint32_t used;

@@ -320,8 +320,7 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
     }
   }
   record->path_bytes = record->end == 0 ? 0 : read_text(name, path, GPUPROF_WIRE_MAX_PATH);
-  return memchr(path, '/', record->path_bytes) !=
-         nullptr;  // excludes the program, which has no name here, and the vdso
+  return memchr(path, '/', record->path_bytes) != nullptr;  // false for the program, which has no name, and the vdso
 }
 
 uint64_t count_loads() {

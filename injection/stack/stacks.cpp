@@ -258,8 +258,7 @@ uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
 }  // namespace
 
 uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python) {
-  Memory* all =
-      map_once(&memory);  // a local copy: a fork in a signal handler that interrupts this function resets `memory`
+  Memory* all = map_once(&memory);  // a local copy: a fork in a signal handler resets `memory`
   const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   Slot* slot = claim_slot(all, thread, sp);
   bool sent = false;

@@ -156,16 +156,14 @@ struct gpuprof_bpf_config {
   gpuprof_u32 slot_mask;    /* number of walk slots (a power of two) minus 1 */
   gpuprof_u32 cache_mask;   /* entries of the rule cache (a power of two) minus 1 */
   gpuprof_u32 batches;      /* drm.bpf.c: 1: scan batches of commands */
-  gpuprof_u32
-      root; /* drm.bpf.c: pid (in the namespace) of the process whose jobs, and whose descendants' jobs, are recorded */
+  gpuprof_u32 root;         /* drm.bpf.c: pid (in the namespace); its jobs and its descendants' are recorded */
 };
 
 /* Why the BPF side lost something; index into the per-CPU counter map `losses`. */
 enum gpuprof_bpf_loss {
-  GPUPROF_BPF_LOST_LAUNCH = 0, /* a launch event was dropped because the ring buffer was full */
-  GPUPROF_BPF_LOST_STACK =
-      1, /* a stack event was dropped because the ring buffer was full; sent again at the next launch */
-  GPUPROF_BPF_LOST_READ = 2, /* a walk was not possible: no memory */
+  GPUPROF_BPF_LOST_LAUNCH = 0, /* ring buffer full at a launch event */
+  GPUPROF_BPF_LOST_STACK = 1,  /* ring buffer full at a stack event; the next launch sends it again */
+  GPUPROF_BPF_LOST_READ = 2,   /* a walk was not possible: no memory */
   GPUPROF_BPF_LOSSES = 3
 };
 

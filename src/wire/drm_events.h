@@ -46,8 +46,7 @@ struct gpuprof_drm_batch {
   gpuprof_u32 state; /* enum gpuprof_batch_state */
   gpuprof_u64 id;
   gpuprof_u64 file; /* as in gpuprof_drm_submission */
-  gpuprof_u64
-      base; /* instruction base address; 0: not set by this batch, so the previous batch on the queue determines it */
+  gpuprof_u64 base; /* instruction base address; 0: not set, so the previous batch on the queue determines it */
   gpuprof_u32 vm;
   gpuprof_u32 queue;
   gpuprof_u32 count;
@@ -93,11 +92,10 @@ struct gpuprof_drm_queued {
 
 /* Index into the per-CPU map `job_counts`. */
 enum gpuprof_drm_count {
-  GPUPROF_DRM_LOST_QUEUED = 0, /* a recorded job was dropped because the ring buffer or the table was full */
-  GPUPROF_DRM_OF_KERNEL = 1,   /* jobs that a kernel thread queued without naming a client */
-  GPUPROF_DRM_LOST_TIMES = 2,  /* RUN and DONE events dropped because the ring buffer was full */
-  GPUPROF_DRM_LOST_BATCHES =
-      3, /* BATCH, BOUND and HANDED events dropped because it was full: their kernels stay unknown */
+  GPUPROF_DRM_LOST_QUEUED = 0,   /* a recorded job was dropped because the ring buffer or the table was full */
+  GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a kernel thread queued without naming a client */
+  GPUPROF_DRM_LOST_TIMES = 2,    /* RUN and DONE events dropped because the ring buffer was full */
+  GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND and HANDED events dropped likewise: kernels stay unknown */
   GPUPROF_DRM_LOST_BINDINGS = 4, /* bindings dropped because the table was full */
   GPUPROF_DRM_GIVEN_UP = 5,      /* incomplete batches that are no longer scanned */
   GPUPROF_DRM_COUNTS = 6

@@ -114,15 +114,14 @@ struct gpuprof_python_layout {
   GPUPROF_U16 code_line_table;
   GPUPROF_U16 bytes_size; /* length in a bytes object */
   GPUPROF_U16 bytes_data;
-  GPUPROF_U16 text_length; /* length in a str object, in characters */
-  GPUPROF_U16 text_state;  /* 32-bit bit field of a str object */
-  GPUPROF_U16 text_ascii;  /* characters of a compact ASCII string */
-  GPUPROF_U16 text_wide;   /* characters of another compact string */
-  GPUPROF_U16 frame_owner; /* a byte; 1 in a generator's frame (3.11 on) */
-  GPUPROF_U16
-  code_first_traceable;       /* an int, in 2-byte units: a frame before this instruction has not started (3.11 on) */
-  GPUPROF_U16 code_version;   /* an int that differs between code objects, or 0 (3.12 on) */
-  GPUPROF_U8 text_kind_shift; /* shift in the bit field: 3 bits of kind (1, 2 or 4 bytes a character), compact, ascii */
+  GPUPROF_U16 text_length;          /* length in a str object, in characters */
+  GPUPROF_U16 text_state;           /* 32-bit bit field of a str object */
+  GPUPROF_U16 text_ascii;           /* characters of a compact ASCII string */
+  GPUPROF_U16 text_wide;            /* characters of another compact string */
+  GPUPROF_U16 frame_owner;          /* a byte; 1 in a generator's frame (3.11 on) */
+  GPUPROF_U16 code_first_traceable; /* int, 2-byte units: a frame before this instruction has not started (3.11 on) */
+  GPUPROF_U16 code_version;         /* int that differs between code objects, or 0 (3.12 on) */
+  GPUPROF_U8 text_kind_shift;       /* in the bit field: 3 bits of kind (1, 2 or 4 bytes a character), compact, ascii */
   GPUPROF_U8 pad[3];
 };
 

@@ -257,8 +257,7 @@ void pause_counting(bool paused) {
   if (paused) {
     read_last(nullptr, true);
   } else {
-    add_relaxed(&state.epoch,
-                2U);  // ends of earlier launches may not have been reported; the epoch stays odd, so never 0
+    add_relaxed(&state.epoch, 2U);  // ends of earlier launches may be unreported; an odd epoch is never 0
     store_relaxed(&state.launching, 0U);
   }
   if (!try_lock_bounded(&state.lock)) {
