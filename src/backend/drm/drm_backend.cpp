@@ -32,8 +32,8 @@ Error impossible(const Error& why) {
 }
 
 constexpr uint64_t kLookIntervalNs = 200'000'000;     // for processes that have ended
-constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // of what is known of VMs
-constexpr uint64_t kSearchPause = 20;                 // times as long as the search for clients before took
+constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // to remove destroyed VMs
+constexpr uint64_t kSearchPause = 20;  // pause between client searches, in multiples of the last search's duration
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kPatienceNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;
 
@@ -47,7 +47,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // What has happened until now was before it.
+  // First drains the events from before the switch.
   void set_recording(bool on) {
     if (on != on_) {
       drain();
@@ -166,7 +166,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
  private:
-  // What can not be sampled is recorded all the same.
+  // A GPU that can not be sampled is still recorded.
   void start_sampling(const Recording& recording) {
     auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling.period);
     if (!reader) {
@@ -194,10 +194,10 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       vms_gone_ = false;
       programs_->sweep();
     }
-    // The driver has until the next look to end what a process has left behind.
+    // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // first: its last samples are of jobs that are forgotten then
+        stalls_->end_source(source, now);  // first, because JobJoin::end_source() forgets the jobs of its last samples
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -205,7 +205,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // A job that a thread of the kernel has queued. False: whose it is must be looked for.
+  // Handles a job that a kernel thread queued. False: look_for() must find its client first.
   bool queue_for_client(gpuprof_drm_queued queued) {
     const auto found = clients_.find(queued.submission.client);
     if (!found) {
@@ -240,7 +240,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
     clients_.look_for(clients);
     for (const gpuprof_drm_queued& queued : std::exchange(unclaimed_, {})) {
-      if (!queue_for_client(queued)) {  // more clients than are kept
+      if (!queue_for_client(queued)) {  // more clients than Clients::kMaxClients
         drop(queued, true);
       }
     }
@@ -265,7 +265,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // A number, and where it is not 0 what that means.
+  // Writes a counter to the profile, and a note about its meaning if it is not 0.
   void tell_count(const std::string& name, uint64_t count, const std::string& meaning) {
     submitters_.add_meta("drm." + name + "=" + std::to_string(count));
     if (count != 0) {
@@ -306,8 +306,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;   // where samples are wanted and can be had
-  std::vector<gpuprof_drm_queued> unclaimed_;  // for clients that nobody is known to have
+  std::optional<drm::StallSampling> stalls_;   // with reader only if the GPU can be sampled; empty without sampling
+  std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
   uint64_t next_look_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;

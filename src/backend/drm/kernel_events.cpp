@@ -36,7 +36,7 @@ Error without_types(const std::string& what) {
           "distributions are"};
 }
 
-// Types of the kernel and its modules.
+// The types (BTF) of the kernel and its modules.
 class Types {
  public:
   explicit Types(std::string root) : root_(std::move(root)), folder_(root_ + "/sys/kernel/btf/") {
@@ -46,8 +46,8 @@ class Types {
 
   [[nodiscard]] bool of_kernel() const { return kernel_ != nullptr; }
 
-  // Those of a module, which a kernel may also have built in: then it has a struct of that name. Null: it is not
-  // loaded.
+  // Returns the types of a module. The module may also be built into the kernel: then the kernel has the struct
+  // `its_struct`. Null: the module is not loaded.
   Result<Btf> of_module(const std::string& module, const char* its_struct) const {
     const std::string file = folder_ + module;
     if (!exists(file)) {
@@ -82,7 +82,7 @@ const btf_type* behind_pointer(const btf* types, uint32_t id) {
   return type;
 }
 
-// Whether an argument of the function points to a struct of this name: the programs read that.
+// Whether an argument of the function points to a struct of this name. The BPF programs read that struct.
 bool takes(const btf* types, const btf_type* function, uint16_t argument, std::string_view name) {
   if (function == nullptr || !btf_is_func_proto(function) || btf_vlen(function) <= argument) {
     return false;
@@ -91,7 +91,7 @@ bool takes(const btf* types, const btf_type* function, uint16_t argument, std::s
   return pointed != nullptr && btf_is_struct(pointed) && btf__name_by_offset(types, pointed->name_off) == name;
 }
 
-// A tracepoint is known by the type of what is called there, which gets a pointer of its own first.
+// The BTF type of a tracepoint is that of its probe function, whose first argument is an additional pointer.
 Has has_in(const Btf& types) {
   return [&types](Hook hook, std::string_view name, std::string_view pointed, uint16_t argument) {
     const bool is_function = hook == Hook::function;
