@@ -1,4 +1,4 @@
-# What this build has and what it leaves out, in plain words.
+# Prints what this build contains and what it leaves out.
 set(_gpuprof_summary "")
 if(TARGET gpuprof_inject_opencl)
   string(APPEND _gpuprof_summary "\n    opencl   yes")
