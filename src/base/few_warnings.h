@@ -17,7 +17,7 @@ class FewWarnings {
       return;
     }
     if (++told_ == kMost) {
-      message += " (later ones are not told)";
+      message += " (later ones are not shown)";
     }
     log::warn(message, hint);
   }

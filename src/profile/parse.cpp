@@ -170,7 +170,7 @@ bool parse_as(Input& x, std::optional<Record>& out) {
     if constexpr (F::kForm == Form::hexadecimal) {
       return x.in.offset(field.name, value);
     } else if constexpr (F::kForm == Form::own_id) {
-      return take(x, field.name, value) && (index(value) != 0 || x.in.fail(field.name, "is 0, which means none"));
+      return take(x, field.name, value) && (index(value) != 0 || x.in.fail(field.name, "is 0, but ids begin at 1"));
     } else {
       return take(x, field.name, value);
     }

@@ -25,7 +25,7 @@ constexpr size_t kChunk = size_t{256} << 10U;  // fits the second-level cache, t
 constexpr size_t kMostRows = 64;               // rows of a batch; fits the first-level cache
 constexpr size_t kMaxLine = size_t{64} << 20U;
 constexpr std::string_view kMagic = "GPUPROF;";
-constexpr std::string_view kRecordHint = "a profile is what `gpuprof record` writes";
+constexpr std::string_view kRecordHint = "use a profile that `gpuprof record` has written";
 constexpr std::string_view kLineHint = "the line is damaged or was edited; `gpuprof flame --lenient` skips such lines";
 
 struct Magic {
@@ -261,7 +261,7 @@ Status Reader::State::check_version(const Line& header) {
                    "read it with the gpuprof that wrote it, or a newer one");
   }
   if (major < kFormatMajor) {
-    return at_line("the profile has format version " + std::string(version) + ", of before the first release; this " +
+    return at_line("the profile has format version " + std::string(version) + ", from before the first release; this " +
                        "gpuprof reads version " + std::to_string(kFormatMajor),
                    "record it again");
   }
@@ -315,7 +315,8 @@ Reader::Batch Reader::State::take_rows() {
 // `begin` is the beginning of the input. It is the complete input if that is shorter than the longest kind.
 Status Reader::State::read_header(std::string_view begin) {
   if (begin.empty()) {  // a recording that failed before its first line leaves an empty pipe
-    return Error{name + " is empty: this is no profile", "look at what `gpuprof record` said: it has written nothing"};
+    return Error{name + " is empty: this is not a profile",
+                 "read the messages of `gpuprof record`, which wrote nothing"};
   }
   const std::string_view magic = begin.substr(0, std::min(begin.size(), kMagic.size()));
   if (magic == kMagic) {

@@ -108,7 +108,7 @@ Reason Tables::check_work(const Row& r) const {
   }
   if (work_kind(known->op) != kMeasured<Row>) {
     return std::string(kind_of(r)) + ": WORK " + std::to_string(index(r.work)) + " has the operation '" +
-           std::string(word(known->op)) + "', which is not of this kind of record";
+           std::string(word(known->op)) + "', which does not fit this kind of record";
   }
   return std::nullopt;
 }
@@ -245,7 +245,7 @@ Reason Tables::define(const GpuCount& r) {
   }
   uint64_t& sum = gpu_counts_[{r.place, r.name}];
   if (__builtin_add_overflow(sum, r.value, &sum)) {
-    return "the sum of what GPU_PLACE " + std::to_string(index(r.place)) + " counted does not fit into 64 bits";
+    return "the sum of the counts of GPU_PLACE " + std::to_string(index(r.place)) + " does not fit into 64 bits";
   }
   return std::nullopt;
 }

@@ -172,7 +172,7 @@ Status Writer::flush() {
   while (done < buffer_.size()) {
     if (give_up_ != nullptr && !wait_until_writable(fd_.get(), *give_up_)) {
       failed_ =
-          Error{"cannot write the profile: its reader takes nothing", "end the reader as well, or let it read on"};
+          Error{"cannot write the profile: its reader reads nothing", "let the reader of the pipe go on, or end it"};
       buffer_.clear();
       return *failed_;
     }

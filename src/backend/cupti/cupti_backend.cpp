@@ -108,8 +108,9 @@ std::optional<Error> check_path(const std::string& value) {
   if (why.empty()) {
     why = value.empty() ? "it is empty" : "there is no libcupti.so.13 or .12 in " + value;
   }
-  return Error{"GPUPROF_CUPTI_PATH names no library that can be loaded, and is passed over: " + why,
-               "name the folder of libcupti.so.13 or .12, or the file itself; unset, it is looked for"};
+  return Error{
+      "GPUPROF_CUPTI_PATH is ignored, because no library in it can be loaded: " + why,
+      "name the folder of libcupti.so.13 or .12, or the file itself; gpuprof searches for it if the variable is unset"};
 }
 
 std::optional<Error> check_domains(const std::string& value) {
@@ -118,8 +119,8 @@ std::optional<Error> check_domains(const std::string& value) {
       return std::nullopt;
     }
   }
-  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none: it means both",
-               "leave it unset, which is driver, unless you compare them"};
+  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none; it is read as both",
+               "leave it unset (driver) unless you compare them"};
 }
 
 std::optional<Error> check_flush(const std::string& value) {
@@ -127,9 +128,8 @@ std::optional<Error> check_flush(const std::string& value) {
   if (number && std::stol(value) >= GPUPROF_FLUSH_MS_LEAST && std::stol(value) <= GPUPROF_FLUSH_MS_MOST) {
     return std::nullopt;
   }
-  return Error{
-      "GPUPROF_CUPTI_FLUSH_MS='" + value + "' is not a number of milliseconds from 10 to 1000, and is passed over",
-      "for example GPUPROF_CUPTI_FLUSH_MS=50; unset, it is the default"};
+  return Error{"GPUPROF_CUPTI_FLUSH_MS='" + value + "' is ignored: it is not a number of milliseconds from 10 to 1000",
+               "for example GPUPROF_CUPTI_FLUSH_MS=50; leave it unset for the default"};
 }
 
 constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
@@ -177,7 +177,7 @@ class CuptiBackend final : public Backend {
     if (cupti.empty()) {
       return {false, "driver " + driver + "; no libcupti.so.13 or .12 found",
               "install the CUDA toolkit or the Python package nvidia-cuda-cupti, or set GPUPROF_CUPTI_PATH to the "
-              "folder of libcupti; a program that brings its own (PyTorch does) is recorded anyway",
+              "folder of libcupti; programs with their own copy (PyTorch) are recorded anyway",
               true};
     }
     return {true, "driver " + (driver.empty() ? std::string("of unknown version") : driver) + ", " + cupti, ""};
@@ -210,7 +210,7 @@ class CuptiBackend final : public Backend {
     if (const std::string* tool = env.get(kNvtxVariable); tool == nullptr || tool->empty() || *tool == ours) {
       env.set(kNvtxVariable, ours);
     } else {
-      log::info(std::string("no NVTX ranges: ") + kNvtxVariable + " is set to " + *tool + ", which gets them");
+      log::info(std::string("no NVTX ranges: ") + kNvtxVariable + " is set to " + *tool + ", which receives them");
     }
     env.set(kInjectionVariable, std::move(ours));
     return {};

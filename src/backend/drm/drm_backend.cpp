@@ -24,8 +24,8 @@ namespace {
 using drm::Job;
 using drm::JobKey;
 
-constexpr Descriptor kDrm = {"drm",
-                             "jobs of GPUs by their kernel drivers, without their libraries (only with --backend drm)"};
+constexpr Descriptor kDrm = {
+    "drm", "GPU jobs as kernel drivers report them, without an injection library (only with --backend drm)"};
 
 Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
@@ -180,8 +180,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       log::warn(refused.message, refused.hint);
     }
     if (!programs_->used().xe_batches) {
-      log::warn("samples will be of unknown kernels: what xe is handed can not be looked at",
-                "gpuprof doctor says what the driver lacks");
+      log::warn("samples will have unknown kernels: gpuprof cannot read the batches that xe gets",
+                "`gpuprof doctor` lists what the driver lacks");
     }
     stalls_.emplace(recording, submitters_, std::move(*reader));
   }
@@ -255,8 +255,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       return;
     }
     note("unknown_submitter", std::to_string(of_kernel) +
-                                  " jobs of this machine's GPUs were queued by threads of the kernel, and for which "
-                                  "process is not known: they are not in the profile");
+                                  " jobs of this machine's GPUs are not in the profile: kernel threads queued them "
+                                  "for unknown processes");
   }
 
   void note(const std::string& name, const std::string& text) {
@@ -275,25 +275,24 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
 
   void tell_lost_kernels() {
     tell_count("batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES),
-               " events of batches and binds found the buffer full: kernels of some jobs are not known, or are told as "
-               "those that were at their addresses before");
-    tell_count(
-        "batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
-        " batches were not complete when they were handed over, nor later on: not all of their kernels are known");
+               " events of batches and binds were dropped because the buffer was full: some jobs have unknown kernels, "
+               "or the names of kernels that were at their addresses before");
+    tell_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
+               " batches were incomplete when they were submitted, and later: some of their kernels are unknown");
     tell_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
-               " VM binds were not followed: batches in their VMs were not looked at from then on");
+               " VM binds were not followed: later batches in these VMs were not read");
   }
 
   void tell_lost_times() {
     if (const uint64_t skipped = programs_->skipped(); skipped != 0) {
       tell_count(
           "calls.skipped", skipped,
-          " calls of the driver were not seen, as the kernel does not run a BPF program that it has interrupted on "
-          "the same processor: jobs, batches or binds of these are missing");
+          " driver calls were not seen, because the kernel does not run a BPF program that it has interrupted on "
+          "the same processor: their jobs, batches or binds are missing");
     }
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
       tell_count("times.lost", lost,
-                 " times at which jobs began or ended found the buffer full: these jobs have no time");
+                 " start or end times of jobs were dropped because the buffer was full: these jobs have no times");
     }
   }
 

@@ -245,7 +245,7 @@ Status OutputFile::rotate() const {
     return {};
   }
   if (would_lose_old()) {
-    log::warn("the earlier " + name_ + " holds no GPU work: it is replaced, and " + name_ + ".old stays as it is");
+    log::warn("the earlier " + name_ + " holds no GPU work, so it is replaced. " + name_ + ".old stays as it is");
     return {};
   }
   if (::renameat(folder_.get(), entry_.c_str(), folder_.get(), (entry_ + ".old").c_str()) != 0) {
@@ -301,7 +301,7 @@ Result<std::string> OutputFile::finish() {
     Error error = std::move(named).error();
     temporary_.clear();
     const std::string path = real_path(file_.get());
-    error.hint = path.empty() ? "nothing of it is kept: its temporary file was removed" : "it is kept as " + path;
+    error.hint = path.empty() ? "it is lost, because its temporary file was removed" : "it is kept as " + path;
     return error;
   }
   const auto now = place();
@@ -310,7 +310,7 @@ Result<std::string> OutputFile::finish() {
                    "write it into a folder that nobody else may change");
   }
   if (now && *now != name_) {
-    log::warn("what was written is not at " + name_ + " any more: it was moved to " + *now);
+    log::warn("the output is no longer at " + name_ + ": it was moved to " + *now);
   }
   return now.value_or(name_);
 }

@@ -46,7 +46,7 @@ Result<UniqueFd> open_when_read(const UniqueFd& place, const std::string& name, 
       log::info("waiting for a reader of the pipe " + name);
     }
     if (stop && stop()) {
-      return refused(name, "the waiting for a reader of this pipe was ended", "start its reader first");
+      return refused(name, "gpuprof was stopped while it waited for a reader of this pipe", "start its reader first");
     }
     ::poll(nullptr, 0, kStepMs);
   }

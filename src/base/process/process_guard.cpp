@@ -31,7 +31,7 @@ Error cannot_hold(pid_t pid, int error) {
 Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   const auto credentials = peer_credentials(socket);
   if (!credentials || credentials->pid <= 0) {
-    return Error{"the process at the other end of a socket is not of our pid namespace", ""};
+    return Error{"the process at the other end of a socket is not in gpuprof's pid namespace", ""};
   }
   int fd = -1;
   socklen_t bytes = sizeof(fd);

@@ -20,7 +20,8 @@ Result<Pattern> Pattern::compile(std::string_view option, const std::string& tex
   auto regex = std::make_shared<const re2::RE2>(text, options);
   if (!regex->ok()) {
     return Error{std::string(option) + ": not a regular expression: " + regex->error(),
-                 "put a \\ before what is meant literally; lookahead and backreferences are not supported", kUsage};
+                 "put a \\ before characters that are meant literally; lookahead and backreferences are not supported",
+                 kUsage};
   }
   return Pattern(std::move(regex));
 }

@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 8> kPublishedKinds = {"EUSTALL",  "STRING
 constexpr std::array<const char*, 4> kTextKinds = {"STRING", "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT"};
 
 bool own_id(Fields& in, uint32_t& id) {
-  return in.number("id", id) && (id != 0 || in.fail("id", "is 0, which means none"));
+  return in.number("id", id) && (id != 0 || in.fail("id", "is 0, but ids begin at 1"));
 }
 
 std::string not_defined(const char* kind, uint32_t id) {

@@ -45,7 +45,7 @@ class TabbedForm::TabFields {
 
   bool number(std::string_view field, uint64_t& out) {
     std::string_view digits;
-    return take(field, digits) && (parse(digits, 10, out) || fail(of(field, "is no number of at most 64 bits")));
+    return take(field, digits) && (parse(digits, 10, out) || fail(of(field, "is not a number of at most 64 bits")));
   }
   bool number(std::string_view field, uint32_t& out) {
     uint64_t wide = 0;
@@ -62,7 +62,7 @@ class TabbedForm::TabFields {
       return false;
     }
     digits.remove_prefix(digits.starts_with("0x") ? 2 : 0);
-    return parse(digits, 16, out) || fail(of(field, "is no hexadecimal number of at most 64 bits"));
+    return parse(digits, 16, out) || fail(of(field, "is not a hexadecimal number of at most 64 bits"));
   }
   bool seconds(std::string_view field, uint64_t& ns) {
     constexpr double kNs = 1e9;
@@ -75,7 +75,7 @@ class TabbedForm::TabFields {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
     if (text.empty() || error != std::errc() || end != text.data() + text.size() || !(value >= 0) ||
         value * kNs >= kMost) {
-      return fail(of(field, "is no time in seconds"));
+      return fail(of(field, "is not a time in seconds"));
     }
     ns = static_cast<uint64_t>(std::llround(value * kNs));
     return true;
@@ -176,7 +176,7 @@ bool TabbedForm::take_string(TabFields& in) {
     return false;
   }
   if (id == 0) {
-    return fail("id is 0, which means none");
+    return fail("id is 0, but ids begin at 1");
   }
   const auto [known, is_new] = strings_.try_emplace(id);
   if (!is_new) {

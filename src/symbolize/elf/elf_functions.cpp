@@ -92,7 +92,7 @@ Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::ve
   for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // one of each: a hostile file could have thousands
     const ElfSection* const section = image.section_of_type(type);
     if (section != nullptr && !search.table(*section)) {
-      return Error{"the search for functions in it was given up", ""};
+      return Error{"the search for functions in it was stopped", ""};
     }
   }
   return search.take_found();

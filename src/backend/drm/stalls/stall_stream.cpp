@@ -24,7 +24,7 @@ constexpr size_t kMaxCards = 64;
 
 constexpr const char* kNoInterface =
     "EU stall sampling by the kernel needs Linux 6.15 or later, and a GPU from Ponte Vecchio or Xe2 on; programs that "
-    "use Level Zero can be sampled without: --backend level_zero --stalls";
+    "use Level Zero can be sampled without it: --backend level_zero --stalls";
 
 // Returns `count` elements of type T from offset `at`. nullopt: the bytes do not hold that many.
 template <typename T>
@@ -40,7 +40,7 @@ std::optional<std::vector<T>> list_at(std::span<const std::byte> bytes, size_t a
 }
 
 Error nonsense(const char* what) {
-  return {std::string("what xe says of ") + what + " makes no sense", "please report it, with the kernel's version"};
+  return {std::string("xe's answer about ") + what + " is invalid", "please report this with the kernel's version"};
 }
 
 // Returns the answer to a query. Empty: the query failed, and errno says why.
