@@ -1,5 +1,4 @@
-// The interface between the recorder and a way to see GPU work. A backend is one folder here, at most one folder in
-// injection/, and one line in registry.cpp.
+// The interface of a way to see GPU work: one folder here, at most one in injection/, and one line in registry.cpp.
 #pragma once
 
 #include <sys/types.h>
@@ -31,12 +30,10 @@ struct Descriptor {
   const char* name;     // name in --backend and in the profile
   const char* summary;  // one line for doctor and --help
   std::span<const Variable> variables = {};
-  // Prefixes of the vendor's own environment variables, which for example choose a device. A target gets these
-  // variables even if it runs as another user (--user).
+  // Prefixes of the vendor's own environment variables. A target gets these even if it runs as another user (--user).
   std::span<const std::string_view> vendor_variables = {};
 };
 
-// Whether the backend can work on this machine.
 struct Availability {
   bool available = false;
   std::string detail;   // what was found, or what is missing
@@ -59,8 +56,7 @@ struct LaunchFunction {
   std::string_view library;  // prefix of the library's file name: "libOpenCL.so"
   std::string_view symbol;
   bool in_program = false;  // also search the program itself (a statically linked library)
-  // The function calls another function of the list, which counts the launch. Probe this one only in a process in
-  // which none of those others can be probed.
+  // Calls another function of the list, which counts the launch. Probed only if none of those others can be probed.
   bool outer = false;
 };
 
@@ -72,7 +68,6 @@ struct Recording {
   const SamplingOptions& sampling;
 };
 
-// The SM clock of a device while it worked.
 struct DeviceClock {
   std::string uuid;  // the uuid of EventSink::on_device
   uint64_t samples = 0;
@@ -98,12 +93,10 @@ class Backend {
   };
   [[nodiscard]] virtual Library library() const { return {}; }
 
-  // File name prefixes of libraries that are on stacks only because of the recording. Their innermost frames are left
-  // out.
+  // File name prefixes of libraries that recording puts on stacks. Their innermost frames are left out.
   [[nodiscard]] virtual std::span<const std::string_view> instrument_libraries() const { return {}; }
 
-  // True if record uses the backend only if --backend names it. Such a backend sees work that others see too, so
-  // using both by default would count it twice.
+  // True if only --backend NAME selects the backend: it sees work that others see too, which would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
   // The backend whose injection library, in the same processes, knows the code that this backend samples; or empty.
@@ -119,7 +112,7 @@ class Backend {
   // attaching (record -p). Empty: the library can not be loaded late.
   [[nodiscard]] virtual std::string_view attaches_to() const { return {}; }
 
-  // A function that this mapped library must have. Empty: no such requirement.
+  // A function that this mapped library must have, or empty.
   [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
 
   // The functions that record -p probes. No launch may pass through two of them.
@@ -135,8 +128,7 @@ class Backend {
   [[nodiscard]] virtual bool is_local() const { return false; }
   // Called before the target runs. After an error there are no other calls, and no recording.
   virtual Status start(const Recording& /*recording*/) { return {}; }
-  // Switches recording, which is off at first. While it is off, the source must not report launches. It may report
-  // GPU work of earlier launches that is unfinished.
+  // Switches recording (off at first). While off, the source reports no launches, only GPU work of earlier ones.
   virtual void set_recording(bool /*on*/) {}
   // Sends new events to the sink and returns their number. Never blocks. After 0, the next call may come later.
   virtual size_t drain() { return 0; }
@@ -155,9 +147,8 @@ using Backends = std::vector<std::unique_ptr<Backend>>;
 // Returns all backends of this build, in the order in which they are probed and shown.
 Backends make_all();
 
-// Returns the backends for a recording: those in `names`, or without names all except the only_by_name() ones. With
-// `samples` it adds, for code only, the backends that know the code of the others' samples. The error lists the valid
-// names.
+// Returns the backends in `names`, or without names all except the only_by_name() ones. With `samples` it adds, for
+// code only, the backends that know the code of the others' samples. The error lists the valid names.
 Result<Backends> choose(Backends all, const std::vector<std::string>& names, bool samples = false);
 
 }  // namespace gpuprof::backend

@@ -22,8 +22,7 @@ class BpfCodes {
  public:
   using Take = std::function<void(uint32_t pid, const PythonCode& code)>;
 
-  // Take events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES, and check their contents. Call `take` with each
-  // complete code object.
+  // Take and check events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES. `take` gets each complete code object.
   void on_code(std::span<const std::byte> event, const Take& take);
   void on_lines(std::span<const std::byte> event, const Take& take);
 

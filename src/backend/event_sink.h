@@ -1,5 +1,4 @@
-// Receives the events of all backends. Implemented by src/record/join (Correlator) and by test doubles. Only the
-// recorder's drain thread calls it.
+// Receives the events of all backends, on the recorder's drain thread. Implemented by Correlator and by test doubles.
 #pragma once
 
 #include <array>
@@ -145,15 +144,13 @@ struct SourceTraits {
   bool takes_samples = false;  // samples may come after their work, so the recorder keeps launches longer
 };
 
-// GPU code that was loaded. Module and location ids are never reused. A module comes before its locations, a location
-// before its samples.
+// GPU code that was loaded. Ids are never reused. A module comes before its locations, a location before its samples.
 struct GpuModule {
   uint32_t id = 0;
   std::string_view name;
   std::string_view hash;  // hash of its bytes in lower-case hex; empty: unknown
 };
 
-// A source line of GPU code.
 struct GpuFrame {
   std::string_view function;
   std::string_view file;
@@ -226,8 +223,7 @@ struct SampleWindow {
   SamplingUnit unit = SamplingUnit::cycles;
 };
 
-// The address of a kernel's code on its process's GPU. It is valid from time_ns until another kernel has the address,
-// or the load is gone.
+// A kernel's code is at this address of its process's GPU, from time_ns until the load is gone or it is replaced.
 struct LoadedKernel {
   uint64_t module = 0;  // see PlaceSamples
   uint64_t address = 0;

@@ -1,5 +1,4 @@
-// A vector for large data with random access. It allocates huge pages, so that the processor needs fewer page table
-// walks and the kernel fewer allocations.
+// A vector for large data with random access. It uses huge pages, which need fewer page table walks and allocations.
 #pragma once
 
 #include <sys/mman.h>

@@ -109,8 +109,7 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// Returns how much of the text was written before stderr was full. After an error, all of it counts as written,
-// because no later message can report it.
+// Returns how much was written before stderr was full. After an error it returns all: no later message can report it.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kPatience;
@@ -127,8 +126,7 @@ size_t write_while_room(std::string_view text, bool patient) {
   }
 }
 
-// A message may contain names from a target or a file. So this keeps it on one line, and escapes control sequences
-// for the terminal.
+// Keeps a message with names from a target or a file on one line, and escapes control sequences for the terminal.
 void append_message(std::string_view tag, std::string_view message, std::string_view hint, std::string& out) {
   out += "gpuprof: ";
   out += tag;

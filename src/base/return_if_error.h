@@ -1,5 +1,4 @@
-// RETURN_IF_ERROR(step()) returns the error of a Status or Result to the caller. A Result variable without an error
-// keeps its value.
+// RETURN_IF_ERROR(step()) returns the error of a Status or Result to the caller. Otherwise, a Result keeps its value.
 #pragma once
 
 #include <utility>

@@ -7,8 +7,7 @@ namespace gpuprof {
 
 std::string_view version();
 
-// The git commit of the build, "33c7669b1c2d", with ", dirty" if files had been changed. Empty for a build from a
-// tarball. cmake/Commit.cmake generates this function.
+// The git commit of the build: "33c7669b1c2d", plus ", dirty" after changes; empty for a tarball. See Commit.cmake.
 std::string_view commit();
 
 }  // namespace gpuprof

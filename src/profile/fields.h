@@ -15,8 +15,7 @@ namespace gpuprof::profile {
 // byte behind the line must be '\n' or '\r', because the loops over digits have no bounds check.
 class Fields {
  public:
-  // `begin` is behind the ';' that follows the kind. `has_fields`: there is such a ';'. `escaped`: values may hold
-  // \xHH.
+  // `begin` is behind the ';' after the kind, if has_fields. `escaped`: values may hold \xHH.
   Fields(char* begin, char* end, bool has_fields, bool escaped)
       : at_(has_fields ? begin : nullptr), end_(end), escaped_(escaped) {}
 

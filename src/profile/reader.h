@@ -1,6 +1,5 @@
-// Reads a profile from any descriptor (file or pipe). Only this code parses profile lines. It also converts the
-// published forms of stall samples (FORMAT.md): WORK and GPU_PLACE records come before the first EUSTALL that needs
-// them.
+// Reads a profile from any descriptor (file or pipe). Only this code parses profile lines. Also converts the published
+// forms of stall samples (FORMAT.md): WORK and GPU_PLACE records come before the first EUSTALL that needs them.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,7 @@ struct ReaderOptions {
 
 class Reader {
  public:
-  // Consecutive lines of one frequent kind, the last one in line(), or one record of any kind. An empty batch is the
-  // end of the input.
+  // Consecutive lines of one frequent kind (line() is the last one), or one record. If empty, the input has ended.
   struct Batch {
     Record* record = nullptr;
     std::span<const Gpu> gpu;
@@ -32,8 +30,7 @@ class Reader {
     [[nodiscard]] bool at_end() const { return record == nullptr && gpu.empty() && samples.empty() && shares.empty(); }
   };
 
-  // `name` stands for the input in errors ("gpuprof.txt", "stdin"). Fails if the first line is not a profile's, or if
-  // its major version is not kFormatMajor.
+  // `name` stands for the input in errors. Fails if the input is not a profile, or has another major version.
   static Result<Reader> open(UniqueFd fd, std::string name, ReaderOptions options = {});
 
   static Result<Reader> open_text(std::string_view text, std::string name, ReaderOptions options = {});  // from memory
@@ -46,8 +43,7 @@ class Reader {
   // recorder leaves behind, is not parsed and sets cut_short().
   Result<std::optional<Record>> next();
 
-  // Like next(), but returns many rows of one kind at a time, without copies. For code that reads a complete profile.
-  // The batch is valid until the next call.
+  // Like next(), but many rows of one kind at a time, without copies. The batch is valid until the next call.
   Result<Batch> next_batch();
 
   // Makes an Error "NAME:LINE: what" for the line that next() returned last. For checks beyond the line's syntax.

@@ -193,8 +193,7 @@ inline std::string_view kind_of(const Record& record) {
   return std::visit([](const auto& r) { return kind_of(r); }, record);
 }
 
-// Calls visit(field, member) for each field until a call returns false. Returns whether all returned true. `R` may be
-// const.
+// Calls visit(field, member) for each field until a call returns false. Returns whether all were true. R may be const.
 template <typename R, typename Visit>
 [[gnu::always_inline]] constexpr bool for_each_field(R& record, Visit&& visit) {
   return std::apply([&](const auto&... field) { return (visit(field, record.*field.member) && ...); },

@@ -1,5 +1,4 @@
-// The records of a profile: one struct for each line kind. FORMAT.md is the specification. Only writer.h formats
-// records, and only reader.h parses them.
+// The records of a profile, one struct per line kind. See FORMAT.md. Only writer.h and reader.h format and parse them.
 //
 // Times and durations are nanoseconds, sizes are bytes. Ids belong to one profile, and 0 means "missing" everywhere.
 // string_views and spans from a Reader are valid until its next call.
@@ -221,8 +220,7 @@ enum class Phase : uint8_t {
   call_to_start,
 };
 
-// A histogram: bucket b counts the values v with b = bucket_of(v), see latency_bucket.h. Several lines with the same
-// key add up.
+// A histogram: bucket b counts the values v with b = bucket_of(v) (latency_bucket.h). Lines with the same key add up.
 struct Latency {
   struct Bucket {
     uint32_t bucket = 0;
@@ -291,8 +289,7 @@ struct GpuPlace {
   std::span<const FrameId> frames;  // source lines: the outermost function first, then inlined ones; may be empty
 };
 
-// What the recorder found out about a GpuPlace after it was written: the text of its instruction, and the location of
-// the instruction that produces what this one waits for.
+// Found out about a GpuPlace after its line: the text of its instruction, and the producer of the value it waits for.
 struct GpuInstruction {
   GpuPlaceId place{};
   StringId text{};         // 0: unknown
@@ -300,8 +297,7 @@ struct GpuInstruction {
   StringId what{};         // what the instruction at waits_for does: "load"
 };
 
-// A hardware counter at a code location. It is not GPU time and belongs to no launch. Several lines with the same key
-// add up.
+// A hardware counter at a code location. It is no GPU time and has no launch. Lines with the same key add up.
 struct GpuCount {
   ProcessId process{};
   DeviceId device{};

@@ -1,5 +1,4 @@
-// Stores the definitions of a profile by id, and looks them up. Rejects a definition that contradicts an earlier one,
-// and a record that refers to an undefined id.
+// Stores a profile's definitions by id. Rejects contradicting definitions, and records that refer to undefined ids.
 #pragma once
 
 #include <array>
@@ -32,8 +31,7 @@ constexpr WorkKind work_kind(Op op) {
 }
 static_assert(Op::graph < Op::launch && Op::sync > Op::launch);
 
-// An element of a stack: a frame, or a label (an address as "0x7f12", or a text). It has four bytes, because a
-// profile may hold many millions.
+// An element of a stack: a frame, or a label (address or text). Four bytes, because a profile may hold many millions.
 struct Element {
   Element(uint32_t at, bool label) : position(at & (UINT32_MAX >> 1U)), is_label(label) {}
   uint32_t position : 31;

@@ -27,8 +27,7 @@ class Writer {
   void header() { format_header(buffer_); }
   void add(const Record& record);
 
-  // Writes the buffered lines. add() calls it when the buffer is large. After a failure (disk full, closed pipe) this
-  // and all later calls return the error.
+  // Writes the buffered lines; add() also calls it. After a failure this and all later calls return the error.
   Status flush();
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_; }

@@ -17,8 +17,7 @@ namespace gpuprof::symbolize {
 
 class PerfMap {
  public:
-  // `path` is in the process's root directory. If gpuprof is root, the file must belong to `owner` or root: otherwise
-  // other users could name the code of this process.
+  // `path` is in the process's root. If gpuprof is root, `owner` or root must own it: it names this process's code.
   PerfMap(std::string path, uid_t owner) : path_(std::move(path)), owner_(owner) {}
 
   // Opens the file if it exists. Opens the new file if it was replaced.

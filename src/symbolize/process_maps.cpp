@@ -211,8 +211,7 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   std::shared_ptr<MappedFile> file = cache_->find(line);
   const bool deleted = ends_with_deleted(line.path);
   std::string path = deleted ? line.path.substr(0, line.path.size() - kDeleted.size()) : line.path;
-  // Retries a file that could not be opened: its inode number may now belong to another file, and another process may
-  // be allowed to read it.
+  // Retries a failed open: the inode number may now mean another file, and another process may have more rights.
   if (file && (file->fd || (file->path == path && cache_->is_of(line, pid_, rights_)))) {
     return file;
   }

@@ -50,8 +50,7 @@ class ProcessMaps {
   // may read: some programs may only be executed. Returns false if the process is gone; known mappings remain.
   bool refresh();
 
-  // Returns a new snapshot of the same process, as after refresh(), or null if the process is gone. For snapshots
-  // that other code still reads.
+  // Returns a refreshed copy, or null if the process is gone. For snapshots that other code still reads.
   [[nodiscard]] std::shared_ptr<ProcessMaps> newer() const;
 
   // Returns the executable mapping that holds `address`, or null. Valid until the next refresh().
@@ -67,18 +66,15 @@ class ProcessMaps {
   [[nodiscard]] uint32_t pid() const { return pid_; }
   // When the last refresh() began to read (CLOCK_MONOTONIC); 0: never.
   [[nodiscard]] uint64_t read_ns() const { return read_ns_; }
-  // gpuprof's own vdso, because the kernel gives the same to all processes. Empty until the process is known to have
-  // one.
+  // gpuprof's own vdso, which the kernel gives to all processes. Empty until the process is known to have one.
   [[nodiscard]] const std::vector<uint8_t>& vdso() const;
   // How to open files that the process names: in its root directory, with its current rights, or those at the last
   // refresh() if it has ended; never with more than at the first refresh(). nullopt: rights unknown, so no file may
   // be opened. The result must not outlive this object.
   [[nodiscard]] std::optional<FileAccess> file_access() const;
-  // Path of the file in which just-in-time compilers describe their code: "/tmp/perf-PID.map", with the pid in the
-  // process's own namespace. Relative to the process's root.
+  // The file in which compilers describe code: "/tmp/perf-PID.map" in the process's root, with its own view of its pid.
   [[nodiscard]] std::string perf_map_path() const;
-  // Contents of that file, read on demand and shared with newer(). Null before the first successful refresh(). Only
-  // for the thread that names addresses.
+  // That file, shared with newer(). Null before the first refresh(). Only for the thread that names addresses.
   [[nodiscard]] PerfMap* perf_map() const { return perf_map_.get(); }
 
  private:

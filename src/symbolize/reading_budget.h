@@ -54,8 +54,7 @@ class ReadingBudget {
   bool take_checksum(uint64_t bytes) {
     return take_whole(checksum_bytes_, limits_.checksum_bytes, bytes, left_out_.debug_links);
   }
-  // `trusted`: root or gpuprof's user owns the file. Untrusted files have a smaller limit, so that they can not use
-  // up the budget of later processes.
+  // `trusted`: root or gpuprof's user owns the file. Other files get less, to leave some for later processes.
   bool take_debug_info(uint64_t bytes, bool trusted);
   // Checks a read that needs `peak` bytes while it runs. The caller takes the at most `kept` bytes afterwards.
   bool may_take_debug_info(uint64_t peak, uint64_t kept, bool trusted);

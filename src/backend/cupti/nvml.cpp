@@ -117,7 +117,6 @@ struct ClockWatch::State {
     clock.mean_mhz += (mhz - clock.mean_mhz) / static_cast<double>(++clock.samples);
   }
 
-  // Waits for the next sample. Returns false at the end of the recording.
   bool pause() {
     std::unique_lock lock(mutex);
     return !changed.wait_for(lock, kPace, [this] { return stop; });

@@ -33,8 +33,7 @@ void for_each_number(const std::string& folder, size_t most, const std::function
   }
 }
 
-// Decides by the name, which the kernel assigns to devices. Another file of that name has no client in its fdinfo.
-// This does not open the file, because that may block.
+// Decides by the name, because opening the file may block. Another file of that name has no client in its fdinfo.
 bool is_card(const std::string& link) {
   constexpr std::string_view kCards = "/dev/dri/";
   std::array<char, kCards.size()> target{};

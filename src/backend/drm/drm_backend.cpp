@@ -37,7 +37,6 @@ constexpr uint64_t kSearchPause = 20;  // pause between client searches, in mult
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kPatienceNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;
 
-// One recording.
 class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
  public:
   DrmRecording(const Recording& recording, std::unique_ptr<drm::JobPrograms> programs)
@@ -47,7 +46,6 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // First drains the events from before the switch.
   void set_recording(bool on) {
     if (on != on_) {
       drain();

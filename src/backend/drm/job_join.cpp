@@ -44,7 +44,6 @@ void JobJoin::on_done(const JobKey& key, uint64_t time_ns, bool failed) {
   }
 }
 
-// Null: the limit is reached.
 Job* JobJoin::half(const JobKey& key) {
   const auto known = jobs_.find(key);
   if (known != jobs_.end()) {

@@ -45,8 +45,7 @@ class JobSink {
   JobSink& operator=(const JobSink&) = delete;
   virtual ~JobSink() = default;
 
-  // The job is complete. It ran from `start_ns`, when the hardware had it and the previous job of the ring was done:
-  // the hardware may hold several jobs of a ring.
+  // The job is complete. It ran from `start_ns`, when the hardware had it and the previous job of the ring was done.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
   // The job was dropped before it ran.
   virtual void on_failed_job(const Job& job) = 0;
@@ -61,20 +60,17 @@ class JobJoin {
   // The three events of a job may come in any order, and may be missing.
   void on_queued(const JobKey& key, const Job& job);
   void on_run(const JobKey& key, uint64_t time_ns);
-  // `failed`: the job ended with an error.
   void on_done(const JobKey& key, uint64_t time_ns, bool failed);
 
   // No recorded process owns the job: ignore its events.
   void ignore(const JobKey& key, uint64_t queued_ns);
 
-  // Drops jobs that have been incomplete for kPatienceNs: those that are done but whose start was not seen, and those
-  // that no process queued.
+  // Drops jobs that are incomplete for kPatienceNs: done without a known start, or queued by no process.
   void expire(uint64_t now_ns);
   // The unfinished jobs of the source will never finish.
   void end_source(SourceId source);
 
   [[nodiscard]] size_t waiting() const { return jobs_.size(); }
-  // Number of jobs without a known submitter.
   [[nodiscard]] uint64_t unknown() const { return unknown_; }
 
   static constexpr uint64_t kPatienceNs = 1'000'000'000;

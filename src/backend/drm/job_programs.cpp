@@ -134,7 +134,6 @@ Result<BpfObject> load(pid_t root, const std::vector<Program>& programs, bool ba
   return object;
 }
 
-// Continues without an optional program.
 void give_up(KernelEvents& used, const Program& program, const Error& why) {
   if (program.use != nullptr && std::exchange(used.*program.use, false)) {
     used.lacks += (used.lacks.empty() ? "" : "; ") + why.message;

@@ -33,15 +33,13 @@ class JobEventSink {
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
   virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
-  // The job runs the batch.
-  virtual void on_handed(uint64_t batch, const JobKey& key) = 0;
+  virtual void on_handed(uint64_t batch, const JobKey& key) = 0;  // the job runs the batch
   virtual void on_bound(const gpuprof_drm_bound& bound) = 0;
 };
 
 class JobPrograms {
  public:
-  // Records jobs of the process `root` and of its descendants; with `batches` also the kernels in batches of xe and
-  // i915. The error names the missing right or kernel feature.
+  // Records jobs of `root` and its descendants, with `batches` also their kernels. The error says what is missing.
   static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events, bool batches = false);
 
   // The available events that the kernel lets gpuprof use.
@@ -59,7 +57,6 @@ class JobPrograms {
   // Removes destroyed VMs from the maps, to free their capacity.
   void sweep() const;
 
-  // The current value of a counter.
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
 
   // Calls for which the kernel skipped a program, because they interrupted that program on the same processor.

@@ -36,7 +36,6 @@ Error without_types(const std::string& what) {
           "distributions"};
 }
 
-// The types (BTF) of the kernel and its modules.
 class Types {
  public:
   explicit Types(std::string root) : root_(std::move(root)), folder_(root_ + "/sys/kernel/btf/") {
@@ -46,8 +45,7 @@ class Types {
 
   [[nodiscard]] bool of_kernel() const { return kernel_ != nullptr; }
 
-  // Returns the types of a module. The module may also be built into the kernel: then the kernel has the struct
-  // `its_struct`. Null: the module is not loaded.
+  // Returns the types of a module, which may be built into the kernel if that has `its_struct`. Null: not loaded.
   Result<Btf> of_module(const std::string& module, const char* its_struct) const {
     const std::string file = folder_ + module;
     if (!exists(file)) {

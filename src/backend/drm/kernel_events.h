@@ -11,7 +11,6 @@
 
 namespace gpuprof::backend::drm {
 
-// Tracepoint names, which changed in Linux 6.17.
 struct SchedulerEvents {
   const char* queued = nullptr;
   const char* run = nullptr;
@@ -36,7 +35,6 @@ enum class Hook { tracepoint, function };
 // Returns whether a hook of this name exists whose argument (counted from 0) points to such a struct.
 using Has = std::function<bool(Hook hook, std::string_view name, std::string_view pointed, uint16_t argument)>;
 
-// The error names the missing tracepoints or functions.
 Result<SchedulerEvents> choose_scheduler_events(const Has& has);
 Status check_i915_events(const Has& has);
 Status check_i915_contexts(const Has& has);

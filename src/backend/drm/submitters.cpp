@@ -140,8 +140,7 @@ uint32_t Submitters::device(Submitter& of, std::string_view bus, std::string_vie
   return number;
 }
 
-// Jobs of one scheduler run one after the other. Its address identifies it. A later scheduler may reuse the address,
-// with another name or as a replacement of the old ring.
+// A ring is a scheduler, identified by its address and name, because a later scheduler may reuse the address.
 uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
   std::string name(text_of(queued.device));
   name += '\n';

@@ -19,8 +19,7 @@
 
 namespace gpuprof::backend::drm {
 
-// Returns the number N of the cardN that is this device on its bus. nullopt: it is not a card, or is gone. `root` is
-// a prefix of /sys.
+// Returns the N of the cardN for this device on its bus. nullopt: not a card, or gone. `root` is a prefix of /sys.
 std::optional<uint32_t> card_number(const std::string& device, const std::string& root = "");
 
 // Makes the name of a job from driver and ring. A ring of xe is a queue, whose number differs between runs, so only
@@ -35,7 +34,6 @@ struct StreamKey {
   bool operator==(const StreamKey&) const = default;
 };
 
-// Numbers the streams of one process.
 class StreamNumbers {
  public:
   // Returns the stream's number, and whether it is new. The number is `wanted` if it is below kFirstOfOthers and free
@@ -56,7 +54,6 @@ class StreamNumbers {
   uint64_t next_other_ = kFirstOfOthers;
 };
 
-// Returns the text of an event's field, up to its NUL.
 template <size_t Bytes>
 std::string_view text_of(const char (&field)[Bytes]) {
   const std::string_view all(field, Bytes);
@@ -87,16 +84,13 @@ class Submitters {
   uint32_t device_of(SourceId source, std::string_view bus, std::string_view driver);
   // Returns the source for events of unknown processes. It lasts until the end.
   SourceId nobody();
-  // `reason`: enum gpuprof_loss.
-  void lose(SourceId source, unsigned reason, uint64_t count);
-  // Counts a launch that failed.
+  void lose(SourceId source, unsigned reason, uint64_t count);  // `reason`: enum gpuprof_loss
   void count_failed(SourceId source);
   // Counts losses of no particular process, and keeps them until a source exists to report them.
   void lose(unsigned reason, uint64_t count) { unsaid_[reason] += count; }
   // Adds META about the recording. False: no source exists yet to report it.
   bool add_meta(const std::string& text);
 
-  // Reports the counters that have changed.
   void settle();
   // Returns the sources whose process has ended or executed another program. The caller must call end() for them.
   [[nodiscard]] std::vector<SourceId> ended() const;

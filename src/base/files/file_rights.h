@@ -28,8 +28,7 @@ std::optional<FileRights> parse_file_rights(std::string_view status, bool own_us
 // Reads the rights of the process behind an open directory /proc/PID, never of a later one. nullopt: it is gone.
 std::optional<FileRights> read_file_rights(int proc_fd);
 
-// The rights of a user after a login, without capabilities. A user without a name in the system gets only the id, and
-// no groups.
+// The rights of a user after a login, without capabilities. A uid without a name in the system gets no groups.
 FileRights rights_of_user(uid_t uid);
 
 // Returns the rights common to `first` and `now`. A process loses what it has given up, and does not gain rights that

@@ -1,5 +1,4 @@
-// Opens output folders. gpuprof often runs as root. Another user who can put a symbolic link on the path must not be
-// able to choose where root writes.
+// Opens output folders. If gpuprof runs as root, other users must not redirect its output by symbolic links.
 #pragma once
 
 #include <string>

@@ -53,8 +53,7 @@ bool is_mounted(int folder, const std::string& entry) {
          (there.stx_mask & here.stx_mask & STATX_MNT_ID) != 0 && there.stx_mnt_id != here.stx_mnt_id;
 }
 
-// Makes other writers to the folder wait while this one checks and takes a name. The wait is limited, because anybody
-// who may read the folder can hold the lock.
+// Excludes other writers while this one checks and takes a name. Waits a limited time: any reader may hold the lock.
 class FolderLock {
  public:
   explicit FolderLock(int folder) : fd_(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -122,8 +121,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   if (there && kind == S_IFDIR) {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  // The name is another spelling of /dev/stdout, which root must not replace. This does not check that the file
-  // exists: /dev may have no such link.
+  // Another spelling of /dev/stdout, which root must not replace. It need not exist: /dev may have no such link.
   if (const std::string path = real_path(file.folder_.get()) + "/" + file.entry_;
       path != name && descriptor_named(path)) {
     return open(path, options);

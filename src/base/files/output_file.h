@@ -20,13 +20,12 @@ struct OutputOptions {
   mode_t mode = 0666;                                // reduced by the umask, and by the permissions of a replaced file
   StopRequested stop;                                // ends the wait for the reader of a pipe
   const char* busy_hint = "give each its own name";  // hint if another program still writes the file
-  // With keep_old: whether an open regular file holds nothing of value, so that it does not become NAME.old if that
-  // exists. Null: every file has value.
+  // With keep_old: whether a file has no value, so that it must not replace NAME.old. Null: all files have value.
   bool (*is_worthless)(int fd) = nullptr;
 };
 
-// A file that has a temporary name until commit(). So an unfinished output does not replace an earlier file. A
-// symbolic link at the final name is replaced, not followed.
+// A file with a temporary name until commit(), so that an unfinished output replaces nothing. Does not follow a
+// symbolic link at the final name.
 class OutputFile {
  public:
   // "-" is stdout. Descriptor names, character devices and pipes are written directly. Reports errors that would
@@ -50,7 +49,7 @@ class OutputFile {
   void set_owner(uid_t uid, gid_t gid) const;                      // only for a regular file
   [[nodiscard]] const std::string& name() const { return name_; }  // the final name, for messages
   // Returns where the file is now: its name, or the real path if its folder was moved. nullopt: it was removed. For
-  // special files, returns the name.
+  // special files: the name.
   [[nodiscard]] std::optional<std::string> place() const;
 
  private:

@@ -1,6 +1,5 @@
-// Reads compressed input (gzip or zstd, recognized by its first bytes) and unpacks it piece by piece. A small file
-// that unpacks to a huge one needs time but at most 128 MiB of memory: the largest window of a zstd frame that is
-// accepted (the limit of the zstd tool).
+// Unpacks gzip and zstd input (recognized by its first bytes) piece by piece. A small file that unpacks to a huge one
+// needs time, but at most 128 MiB of memory: the largest accepted window of a zstd frame, as for the zstd tool.
 #pragma once
 
 #include <cstddef>

@@ -31,8 +31,7 @@ int reopen(const UniqueFd& place) {
   return ::open(self.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-// A pipe can be opened for writing only when a reader has it open. A blocking open() would not react to the signals
-// that gpuprof blocks, so this polls.
+// open() for writing blocks until a reader has the pipe open, and ignores signals that gpuprof blocks. So this polls.
 Result<UniqueFd> open_when_read(const UniqueFd& place, const std::string& name, const StopRequested& stop) {
   for (int waited = 0;; waited += kStepMs) {
     UniqueFd fd(reopen(place));

@@ -16,8 +16,7 @@ namespace gpuprof {
 // Called while an output waits for its reader; true ends the wait. Empty: only a signal ends it.
 using StopRequested = std::function<bool()>;
 
-// Returns the descriptor for /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N; nullopt for other
-// names.
+// The descriptor of /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N; nullopt for other names.
 std::optional<int> descriptor_named(const std::string& path);
 
 // Duplicates the descriptor, which shares its position and flags. `name` is for messages.
@@ -28,8 +27,7 @@ Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name);
 Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, const std::string& name,
                               const StopRequested& stop);
 
-// Waits until `fd` accepts at least PIPE_BUF bytes, or until a write would report an error. Returns false if
-// `give_up` is set and `fd` accepted nothing for a second.
+// Waits until writing PIPE_BUF bytes would not block. False: `give_up` is set, and `fd` accepted nothing for 1 s.
 bool wait_until_writable(int fd, const std::atomic<bool>& give_up);
 
 }  // namespace gpuprof

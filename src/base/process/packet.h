@@ -10,8 +10,7 @@
 
 namespace gpuprof {
 
-// Sends the complete packet, and `fd` unless it is negative. Never raises SIGPIPE. `flags` are those of sendmsg().
-// Returns false and sets errno on an error.
+// Sends the packet, and `fd` unless negative. No SIGPIPE. `flags` are those of sendmsg(). False: errno is set.
 bool send_packet(int socket, std::span<const std::byte> packet, int fd = -1, int flags = 0);
 
 struct Received {

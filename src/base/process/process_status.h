@@ -1,5 +1,4 @@
-// Reads /proc/PID/status. All data is from the kernel, not from the process: the kernel escapes newlines in the
-// process name.
+// Reads /proc/PID/status. All its data is from the kernel, which escapes newlines in the process name.
 #pragma once
 
 #include <sys/types.h>
@@ -12,13 +11,11 @@
 
 namespace gpuprof {
 
-// Returns the status of a process, by its open directory /proc/PID or its pid. With a nonzero `thread`, returns the
-// status of that thread. Empty: no such process.
+// Returns the status of a process (by its open /proc/PID, or its pid), or of `thread` if not 0. Empty: it is gone.
 std::string read_status(int proc_fd);
 std::string read_status_of(uint32_t pid, pid_t thread = 0);
 
-// Returns the text behind "Name:" and blanks, up to the end of the line. nullopt: no such complete line. Does not
-// find the first line (the process name).
+// Returns the text behind "Name:" and blanks. nullopt: no such complete line. Does not find the first line.
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name);
 
 // Like status_value(), as numbers of type uint32_t (decimal ids) or uint64_t. nullopt: no such line, or other text.

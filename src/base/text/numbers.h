@@ -19,8 +19,7 @@ std::string bytes_text(uint64_t bytes);        // "512 B", "1.50 MiB"
 // "12.34%", rounded to the nearest; "0.00%" if `whole` is 0.
 std::string percent_text(uint64_t part, uint64_t whole);
 
-// Like percent_text(), but rounded down: at most "99.99%" as long as anything is missing, and never above "100.00%".
-// For shares that must not be overstated.
+// Rounded down: at most "99.99%" if anything is missing, never above "100.00%". Never overstates a share.
 std::string percent_text_down(uint64_t part, uint64_t whole);
 
 // Like percent_text_down(), without "%" and with `decimals` decimals (0 to 9).

@@ -1,5 +1,4 @@
-// Regular expressions of the user, in RE2's syntax. Matching takes time linear in the text, so neither a target's
-// name nor a pattern can stall a command.
+// The user's regular expressions (RE2 syntax). Matching takes linear time, so no name or pattern can stall a command.
 #pragma once
 
 #include <memory>

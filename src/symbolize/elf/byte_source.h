@@ -1,5 +1,4 @@
-// Reads bytes of a file or of memory by offset. Files are read, not mapped: if the owner truncated a mapped file,
-// SIGBUS would kill gpuprof.
+// Reads bytes of a file or of memory. Does not map files: if the owner truncated one, SIGBUS would kill gpuprof.
 #pragma once
 
 #include <cstddef>

@@ -16,8 +16,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Files are read, because a mapped file may shrink. Only larger files are mapped, and only if root or gpuprof's user
-// owns them.
+// Files are read, because mapped files may shrink. Larger ones are mapped if root or gpuprof's user owns them.
 constexpr uint64_t kMaxReadBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 30;
 constexpr size_t kMaxUnits = 1 << 18;
@@ -351,7 +350,7 @@ bool DwarfLines::State::has_lines(Unit& unit) {
   return unit.lines == Unit::Lines::usable;
 }
 
-// libdw reads all lines of a unit if it is asked for one.
+// Reads all lines of the unit, as libdw does if it is asked for one.
 Unit::Lines DwarfLines::State::read_lines(Unit& unit) {
   Dwarf_Attribute attribute;
   Dwarf_Word offset = 0;

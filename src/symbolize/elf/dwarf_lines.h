@@ -1,5 +1,4 @@
-// Reads source lines and inlined functions from a file's DWARF, with libdw. Reads a compilation unit when an address
-// in it is first looked up.
+// Reads source lines and inlined functions from a file's DWARF with libdw, each compilation unit when needed.
 #pragma once
 
 #include <cstdint>

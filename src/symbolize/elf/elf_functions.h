@@ -18,8 +18,7 @@ struct ElfFunction {
   uint64_t file_offset = 0;  // file offset of the first instruction
 };
 
-// A function or an object.
-struct ElfSymbol {
+struct ElfSymbol {  // a function or an object
   size_t wanted = 0;
   uint64_t vaddr = 0;
   uint64_t size = 0;

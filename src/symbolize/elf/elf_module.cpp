@@ -20,8 +20,7 @@ constexpr size_t kMaxCached = 1 << 20;
 constexpr uint64_t kRoomToCache = 32 << 20;
 
 #ifdef GPUPROF_HAVE_LZMA
-// Unpacks an .xz stream. Returns an empty vector on an error, if the result exceeds `most` bytes, or if unpacking
-// needs more than `most_memory` bytes.
+// Unpacks an .xz stream. Empty on an error, or if it needs more than `most` bytes, or `most_memory` for unpacking.
 std::vector<uint8_t> unpack_xz(const std::vector<uint8_t>& packed, uint64_t most, uint64_t most_memory) {
   std::vector<uint8_t> unpacked(std::min<uint64_t>(most, packed.size() * 4 + 4096));
   for (;;) {

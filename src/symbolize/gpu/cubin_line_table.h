@@ -38,8 +38,7 @@ class CubinLineTable {
   // Parses the header of the table at `offset`. The section must outlive the object. nullopt: an unknown version.
   static std::optional<CubinLineTable> parse(std::span<const uint8_t> section, uint64_t offset);
 
-  // Decodes the sequence whose first address is stored at `place` and means `address`. It ends before `stop`, the
-  // start of the next sequence. nullopt: malformed.
+  // Decodes the sequence whose first address, at `place`, means `address`. It ends before `stop`. nullopt: malformed.
   [[nodiscard]] std::optional<CubinSequence> decode(uint64_t place, uint64_t stop, uint64_t address) const;
   // Returns the path of a row's file, or an empty string.
   [[nodiscard]] std::string file(uint32_t index) const;

@@ -220,8 +220,7 @@ std::string_view CubinLines::inlined_name(uint32_t table_index, uint32_t offset)
   if (of == nullptr || !of->names_begin()) {
     return {};
   }
-  // A linker that joins the names of its inputs should store where each input's names begin. If it does not, only the
-  // names of the first input are still at their offsets.
+  // A linker should store where each input's names begin. If it does not, only the first input's offsets are valid.
   if (*of->names_begin() == 0 && table_index != first_named()) {
     return {};
   }

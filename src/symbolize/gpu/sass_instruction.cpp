@@ -140,7 +140,6 @@ Widths widths_of(const Opcode& opcode, SassForm form) {
   return opcode.has({"64"}) ? Widths{2, {2, 2, 2}} : Widths{};
 }
 
-// Builds the SassInstruction from the text.
 class Parser {
  public:
   Parser(std::string_view text, SassInstruction& result) : whole_(text), text_(text), result_(result) {}

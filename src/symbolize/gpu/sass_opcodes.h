@@ -34,7 +34,6 @@ struct SassOpcode {
   size_t more_predicates = 0;  // predicate results after the first register
 };
 
-// Returns null for an unknown name.
 const SassOpcode* sass_opcode(std::string_view name);
 
 }  // namespace gpuprof::symbolize

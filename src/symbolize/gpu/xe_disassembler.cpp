@@ -17,7 +17,6 @@ constexpr std::array<const char*, 2> kLibraries = {"libiga64.so.2", "libiga64.so
 constexpr size_t kMaxText = 1024;
 constexpr size_t kMaxCode = size_t{16} << 20;
 
-// The part of the library's C interface that gpuprof uses.
 using Context = void*;
 struct ContextOptions {
   size_t bytes;      // size of this struct

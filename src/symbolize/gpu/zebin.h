@@ -37,7 +37,6 @@ class Zebin {
   [[nodiscard]] const std::vector<Kernel>& kernels() const;
   [[nodiscard]] const Kernel* find(std::string_view kernel) const;  // null: not found
   [[nodiscard]] bool has_lines() const;                             // it was compiled with -g or a similar option
-  // The platform in its notes.
   [[nodiscard]] GpuPlatform platform() const;
 
   // Returns the function at `offset` bytes into the kernel's code, and the functions inlined there, outermost first.

@@ -1,5 +1,4 @@
-// Counts in how many jobs of each stream a kernel was, and sums the times of jobs that ran no other kernel. Uses no
-// device and no clock.
+// Counts, per stream and kernel, the jobs with that kernel, and sums the times of jobs with no other kernel.
 #pragma once
 
 #include <cstdint>

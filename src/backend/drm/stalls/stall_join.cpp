@@ -80,8 +80,7 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
     ++not_followed_;
     return;
   }
-  // Engines of i915 switch between contexts.
-  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;
+  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;  // engines of i915 switch between contexts
   runs_[key] = Run{.job = job, .in_order = in_order};
   running_[key.context].insert(key.seqno);
   if (in_order) {
@@ -403,7 +402,6 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const 
   return list;
 }
 
-// Returns 0 if the instruction base address is unknown.
 uint64_t StallJoin::address_of(const BatchKernel& kernel, uint64_t offset) const {
   const auto space = spaces_.find(kernel.space);
   const bool known = space != spaces_.end() && space->second.base != 0;
@@ -459,7 +457,6 @@ void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const St
   }
 }
 
-// Returns when the oldest unassigned samples can have been taken.
 uint64_t StallJoin::oldest_window() const {
   uint64_t oldest = UINT64_MAX;
   for (const Window& window : waiting_) {

@@ -44,14 +44,12 @@ class StallSink {
   // The job, whose times are known, ran this kernel. Comes after the job's work if the kernel was found late.
   // `alone`: the job ran no other kernel except system routines.
   virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
-  // An instruction of a kernel.
   struct At {
     std::string kernel;
     uint64_t offset = 0;   // from the start address in the batch
     uint64_t address = 0;  // in the process's VM; 0: unknown
   };
-  // Samples at one instruction of the source's kernel. The on_window() of their window comes after them. `estimated`:
-  // kernels of others had that address, too.
+  // Samples at an instruction of the source's kernel, before their on_window(). `estimated`: the address is ambiguous.
   virtual void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) = 0;
   virtual void on_window(SourceId source, const SampleWindow& window) = 0;
   // Samples at an address in no known kernel.
@@ -102,7 +100,6 @@ class StallJoin {
   [[nodiscard]] size_t waiting() const { return waiting_count_; }
 
  private:
-  // Kernels by address.
   struct Space {
     SourceId source = 0;
     uint64_t file = 0;

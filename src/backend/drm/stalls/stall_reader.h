@@ -46,9 +46,8 @@ class StallReader {
     uint64_t malformed = 0;  // bytes that are not a complete record
   };
   [[nodiscard]] const Facts& facts() const { return facts_; }
-  [[nodiscard]] uint64_t period() const { return period_; }  // cycles between two samples
-  // GTs that can not be sampled, although others can.
-  [[nodiscard]] const std::vector<Error>& refused() const { return refused_; }
+  [[nodiscard]] uint64_t period() const { return period_; }                     // cycles between two samples
+  [[nodiscard]] const std::vector<Error>& refused() const { return refused_; }  // why other GTs are not sampled
   [[nodiscard]] size_t streams() const { return streams_.size(); }
 
  private:

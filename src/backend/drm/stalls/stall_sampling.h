@@ -21,7 +21,6 @@ class StallSampling final : public StallSink, public StallRecordSink {
   StallSampling(const Recording& recording, Submitters& submitters, std::optional<StallReader> reader)
       : sink_(recording.sink), submitters_(submitters), reader_(std::move(reader)), join_(*this) {}
 
-  // Receives the events of jobs and batches.
   [[nodiscard]] StallJoin& join() { return join_; }
 
   // Reads new records, and discards them if `on` is false. Returns 0 if there were none.

@@ -13,7 +13,6 @@
 
 namespace gpuprof::backend::drm {
 
-// A GT whose stalls can be sampled.
 struct StallGt {
   std::string bus;   // bus name of its device: "0000:03:00.0"
   std::string node;  // device node for ioctls: "/dev/dri/renderD128"
