@@ -27,8 +27,8 @@ struct GpuOp {
   uint64_t stream = 0;
   uint32_t name_id = 0;
   uint32_t device = 0;
-  uint16_t op = 0;          // more work with the same correlation id may follow
-  bool more = false;        // other ops of the same correlation may follow
+  uint16_t op = 0;          // enum gpuprof_op of wire/wire.h
+  bool more = false;        // more work with the same correlation id may follow
   bool unsampled = false;   // its launch has no stack by choice; then `tid` and `range` are those of the launch
   uint64_t graph_node = 0;  // 0: not part of a graph launch
   uint32_t exec = 0;        // not 0: belongs to an unknown launch of this executable graph; then `correlation` is 0

@@ -314,7 +314,7 @@ bool ProcessMaps::read_memory(uint64_t address, void* to, size_t bytes) const {
 
 std::shared_ptr<ProcessMaps> ProcessMaps::newer() const {
   auto next = std::make_shared<ProcessMaps>(pid_, cache_);
-  // a descriptor never refers to a later process with the same pid
+  // A descriptor never refers to a later process with the same pid.
   next->proc_fd_.reset(::fcntl(proc_fd_.get(), F_DUPFD_CLOEXEC, 0));
   next->mappings_ = mappings_;
   next->namespace_pid_ = namespace_pid_;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxFdInfo = 8192;  // that of a DRM file has a few hundred bytes, and more for each memory region
 constexpr size_t kMaxProcesses = 65536;
-constexpr int kMaxGenerations = 32;  // the limit of bpf/submitter.h
+constexpr int kMaxGenerations = 32;  // parents to check, as in bpf/submitter.h
 
 // Calls `take` for at most `most` entries of a folder whose names are numbers.
 void for_each_number(const std::string& folder, size_t most, const std::function<void(uint32_t)>& take) {

@@ -457,7 +457,7 @@ bool DwarfLines::State::inlined_at(Dwarf_Die parent, uint64_t vaddr, std::vector
         return true;
       }
     } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
-      // The block's own ranges may be lost by the optimizer, although calls inside it have theirs.
+      // The optimizer may have lost the ranges of the block, although calls inside it have theirs.
       const bool ranges_known = dwarf_hasattr(&die, DW_AT_ranges) != 0 || dwarf_hasattr(&die, DW_AT_low_pc) != 0;
       if ((!ranges_known || dwarf_haspc(&die, vaddr) > 0) && inlined_at(die, vaddr, chain, depth + 1)) {
         return true;

@@ -21,7 +21,7 @@ constexpr size_t kMaxNameBytesKept = 8 << 20;    // demangled
 constexpr size_t kMaxKernelName = 32 << 10;      // per function; longer names are not demangled anyway
 constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of all functions at one code location
 
-// The section of a kernel names functions that only this kernel calls "$_Z6kernelv$_Z6calleev".
+// A function that only one kernel calls has the name "$_Z6kernelv$_Z6calleev" in that kernel's section.
 std::string_view own_name(std::string_view name) {
   const size_t second = name.starts_with('$') ? name.find('$', 1) : std::string_view::npos;
   return second != std::string_view::npos && second + 1 < name.size() ? name.substr(second + 1) : name;
