@@ -219,7 +219,7 @@ struct SampleWindow {
   uint64_t period = 0;   // units between two samples; 0: unknown
   uint32_t window = 0;
   uint32_t device = 0;
-  uint32_t whole = 0;  // the device of which `device` is a partition, or `device`: kernels of both were sampled
+  uint32_t whole = 0;  // `device`, or the device that contains this partition; kernels of both were sampled
   SamplingUnit unit = SamplingUnit::cycles;
 };
 

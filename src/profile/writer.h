@@ -18,7 +18,7 @@ void format_line(const Record& record, std::string& out);
 // The first line.
 void format_header(std::string& out);
 
-// Buffers lines and writes them to a descriptor in whole lines.
+// Buffers lines and writes them to a descriptor in complete lines.
 class Writer {
  public:
   // If `give_up` is set and becomes true, the writer stops waiting for a pipe whose reader reads nothing.
