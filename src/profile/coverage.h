@@ -42,8 +42,9 @@ struct WorkCoverage {
   [[nodiscard]] uint64_t all() const;              // recorded + lost, clamped to 2^64 - 1
 };
 
-// Returns how many GPU work items are missing from the profile: the larger one of the LOSS lines of lost work (loss.h;
-// unknown reasons count) and the launches without GPU work. The sum of all `losses` must fit into 64 bits.
+// Returns how many GPU work items are missing. Two counts say this: the lost work of LOSS lines (loss.h; unknown
+// reasons count) and the launches without GPU work. The larger one is returned. The sum of all `losses` must fit into
+// 64 bits.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);

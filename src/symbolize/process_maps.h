@@ -68,9 +68,9 @@ class ProcessMaps {
   [[nodiscard]] uint64_t read_ns() const { return read_ns_; }
   // gpuprof's own vdso, which the kernel gives to all processes. Empty until the process is known to have one.
   [[nodiscard]] const std::vector<uint8_t>& vdso() const;
-  // How to open files that the process names: in its root directory, with its current rights, or those at the last
-  // refresh() if it has ended; never with more than at the first refresh(). nullopt: rights unknown, so no file may
-  // be opened. The result must not outlive this object.
+  // How to open files that the process names: in its root directory and with its current rights. After its end, the
+  // rights of the last refresh() apply; they never exceed those of the first one. nullopt: rights unknown, so no file
+  // may be opened. The result must not outlive this object.
   [[nodiscard]] std::optional<FileAccess> file_access() const;
   // The file in which compilers describe code: "/tmp/perf-PID.map" in the process's root, with its own view of its pid.
   [[nodiscard]] std::string perf_map_path() const;
