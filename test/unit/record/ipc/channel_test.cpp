@@ -448,7 +448,7 @@ TEST_CASE("of many processes that are refused, only some are told") {
   CHECK(channel->refused() == 30);
   const std::string text = shown.text();
   CHECK(gpuprof::test::count(text, "is not recorded") == 10);
-  CHECK(gpuprof::test::count(text, "(later ones are not told)") == 1);
+  CHECK(gpuprof::test::count(text, "(later ones are not shown)") == 1);
 }
 
 TEST_CASE("of many processes that do not take their segment, only some are told") {
