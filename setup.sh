@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs packages, builds gpuprof, shows what it does, tests it. Debian 12 and Ubuntu 24.04.
+# Installs packages, builds, demonstrates and tests gpuprof. Debian 12 and Ubuntu 24.04.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -11,8 +11,8 @@ usage() {
 usage: ./setup.sh COMMAND
   demo   install packages, build, record an OpenCL program on the CPU, print its report, draw its flame graph
   test   install packages, build, run all tests
-  deps   install the packages for everything
-  build  build only; nothing is installed
+  deps   install all packages
+  build  build only, without installing packages
 environment: GPUPROF_BUILD_DIR (default: build), GPUPROF_JOBS (default: all cores)
 TEXT
 }
@@ -23,8 +23,8 @@ die() {
   exit 1
 }
 
-# A word is one package, or alternatives parted by '|' of which the first that the distribution knows is taken.
-# A leading '?' marks a package that may be missing: what needs it is skipped, with a reason, by those who need it.
+# A word is a package, or alternatives separated by '|': the first one that the distribution has is installed.
+# A leading '?' marks an optional package: without it, tests that need it are skipped with a reason.
 readonly BUILD_PACKAGES="
   g++ clang cmake ninja-build pkg-config
   libbpf-dev libelf-dev libdw-dev zlib1g-dev liblzma-dev libbz2-dev libzstd-dev libiberty-dev libsqlite3-dev libre2-dev
@@ -48,7 +48,7 @@ as_root() {
   fi
 }
 
-# The packages of the list of which no alternative is installed.
+# Prints the words of the list of which no alternative is installed.
 missing_of() {
   local word name
   for word in $1; do
@@ -66,7 +66,7 @@ in setup.sh by hand, then run ./setup.sh build"
   local missing
   missing=$(missing_of "$*")
   if [[ -z $missing ]]; then return; fi
-  # What may be missing is no reason to ask for root rights that are not there.
+  # Missing optional packages must not fail without root rights.
   local required
   required=$(grep -v '^?' <<<"$missing" || true)
   if [[ $EUID -ne 0 ]] && ! command -v sudo >/dev/null; then
@@ -75,7 +75,7 @@ in setup.sh by hand, then run ./setup.sh build"
   fi
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 -o Acquire::Retries=3)
   say "reading the package lists"
-  as_root "${apt[@]}" update </dev/null || die "apt-get update failed: look at the lines above and at the network"
+  as_root "${apt[@]}" update </dev/null || die "apt-get update failed: check the lines above and the network"
 
   local word name chosen wanted=()
   for word in $missing; do
@@ -94,10 +94,10 @@ in setup.sh by hand, then run ./setup.sh build"
   if [[ ${#wanted[@]} -eq 0 ]]; then return; fi
   say "installing ${wanted[*]}"
   as_root "${apt[@]}" install -y --no-install-recommends "${wanted[@]}" </dev/null >/dev/null ||
-    die "apt-get install failed: look at the lines above"
+    die "apt-get install failed: check the lines above"
 }
 
-# Ubuntu's chromium packages only fetch a snap, which needs a running snapd: the browser tests say that they skip.
+# Ubuntu's chromium packages only install a snap, which needs a running snapd. So the browser tests are skipped there.
 browser_packages() {
   if grep -q '^ID=debian' /etc/os-release; then echo "?chromium ?chromium-driver"; fi
 }
@@ -109,7 +109,7 @@ build() {
   local options=(-DGPUPROF_TESTS="$tests" -DGPUPROF_WERROR="${GPUPROF_WERROR:-OFF}")
   if command -v ccache >/dev/null; then
     options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-    export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # another clone finds what this one has compiled
+    export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # so that clones share the cache
   fi
   say "building in $BUILD_DIR"
   cmake -G Ninja -S . -B "$BUILD_DIR" "${options[@]}" >"$BUILD_DIR.log" 2>&1 || {
@@ -118,7 +118,7 @@ build() {
   }
   sed -n '/^-- gpuprof /,/^-- /{/^-- [^g]/d;p}' "$BUILD_DIR.log"
   mv "$BUILD_DIR.log" "$BUILD_DIR/configure.log"
-  cmake --build "$BUILD_DIR" -j "$JOBS" "$@" -- --quiet || die "the build failed: look at the lines above"
+  cmake --build "$BUILD_DIR" -j "$JOBS" "$@" -- --quiet || die "the build failed: check the lines above"
 }
 
 demo() {
@@ -131,7 +131,7 @@ demo() {
   say "${record[*]} -- $BUILD_DIR/examples/opencl/example_opencl"
   "${record[@]}" -- "$BUILD_DIR/examples/opencl/example_opencl" </dev/null
   echo
-  # Read to the end, so that report never sees a closed pipe.
+  # awk reads all of the input, so that report does not get a closed pipe.
   "$BUILD_DIR/gpuprof" report -i "$out/gpuprof.txt" | awk 'NR <= 40'
   "$BUILD_DIR/gpuprof" flame -i "$out/gpuprof.txt" --svg "$out/flame.svg"
   echo
@@ -139,7 +139,7 @@ demo() {
   echo "$out/flame.svg"
 }
 
-# ctest names skipped tests without their reasons, and says nothing of what a passed test left out.
+# Prints why tests skipped something. ctest lists skipped tests without reasons, and not what a passed test left out.
 skip_reasons() {
   grep -hE "(: skip: | [.]{3} skipped '|^ *skipped[:,])" "$1" 2>/dev/null | sed -E 's/^ */setup: left out: /' || true
 }

@@ -1,7 +1,7 @@
 /*
- * Kernels of the batches that xe and i915 are handed, by the commands in them. A batch is named by an address in a VM
- * of the GPU; where user space has mapped what is there, it is read. Batches that are not complete when they are handed
- * over are looked at again when the process calls xe the next times.
+ * Finds kernels in the commands of batches that xe and i915 receive. A batch is given by an address in a VM of the GPU,
+ * and is read where the process has mapped that memory. A batch that is incomplete at its submission is read again at
+ * later calls of the process to xe.
  *
  * Include after gpu_bindings.h.
  */
@@ -10,26 +10,26 @@
 
 #include "wire/batch_scan.h"
 
-#define DEFERRED 256              /* batches that are looked at again, of all processes, ... */
-#define DEFERRED_OF_FILE 16       /* ... of one at most so many, ... */
-#define MAX_LOOKS 64              /* ... at most so many times, ... */
-#define MAX_AGE_NS 10000000000ull /* ... and after that not, where another one wants the place */
-#define LISTED_OBJECTS 1024       /* of a list that is handed over with a batch, the first ones */
+#define DEFERRED 256              /* deferred batches of all processes */
+#define DEFERRED_OF_FILE 16       /* ... of one file */
+#define MAX_LOOKS 64              /* ... reads of one batch */
+#define MAX_AGE_NS 10000000000ull /* an older deferred batch may be replaced */
+#define LISTED_OBJECTS 1024       /* limit on the object list of a batch */
 
-/* A batch that is looked at. */
+/* The state of reading one batch. */
 struct batch {
   struct gpuprof_drm_batch event;
   struct gpuprof_batch_scan scan;
   __u64 address;
-  __u64 page; /* of the GPU's that was looked at last, ... */
-  __u64 to;   /* ... and where the process has that */
-  __u64 list; /* of i915: the objects of the call, which are all that its addresses lead to */
+  __u64 page; /* the GPU page of the last lookup */
+  __u64 to;   /* its address in the process; 0: unknown */
+  __u64 list; /* i915: the objects of the call, which its addresses can refer to */
   __u64 since_ns;
   __u32 listed;
   __u32 looks;
-  __u32 words[GPUPROF_BATCH_WINDOW]; /* of a command; stacks are small */
+  __u32 words[GPUPROF_BATCH_WINDOW]; /* one command; here because BPF stacks are small */
 };
-/* A place is taken, left and looked at by who has changed its state. */
+/* A thread owns a slot while its state is DEFERRED_BUSY. It must set this state before it accesses the batch. */
 enum deferred_state { DEFERRED_FREE = 0, DEFERRED_BUSY = 1, DEFERRED_WAITS = 2 };
 struct deferred {
   __u32 state;
@@ -42,14 +42,13 @@ struct {
   __type(key, __u32);
   __type(value, struct deferred);
 } deferred SEC(".maps");
-/* By thread. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 1024);
-  __type(key, __u64);
+  __type(key, __u64); /* thread */
   __type(value, struct batch);
 } batches SEC(".maps");
-/* All zero, and too large for a program's stack. */
+/* A zeroed batch, because struct batch is too large for a program's stack. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -57,7 +56,7 @@ struct {
   __type(value, struct batch);
 } no_batch SEC(".maps");
 
-/* As in i915's interface. */
+/* Layout of i915's interface. */
 struct i915_object {
   __u32 handle;
   __u32 relocations_count;
@@ -85,7 +84,7 @@ static long find_listed(__u32 index, struct listed_context* context) {
       bpf_probe_read_kernel(&handle, sizeof(handle), &object->handle) != 0) {
     return 1;
   }
-  /* Addresses are given in their canonical form. */
+  /* Addresses are in canonical form. */
   __u64 into = (context->address - begin) & 0xffffffffffffull;
   __u64 number = object_number(context->file, handle, 0);
   const struct object_memory* memory = number ? bpf_map_lookup_elem(&object_memories, &number) : 0;
@@ -114,7 +113,7 @@ static __always_inline __u64 address_in_process(struct batch* batch, __u64 addre
   return found;
 }
 
-/* Of exec queues and contexts: the dynamic state base address that their last batch has left behind. */
+/* The dynamic state base address that the last batch of an exec queue or context has set. */
 struct dynamic_key {
   __u64 file;
   __u64 queue;
@@ -136,7 +135,7 @@ static long scan_command(__u32 index, struct batch_context* context) {
   __u32* words = batch->words;
   __builtin_memset(batch->words, 0, sizeof(batch->words));
   __u64 from = address_in_process(batch, gpuprof_batch_next(scan));
-  /* A short command may be the last thing that is there. */
+  /* A short command may be at the end of the mapped memory. */
   if (!from || (bpf_probe_read_user(words, sizeof(batch->words), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, 3 * sizeof(words[0]), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, sizeof(words[0]), (const void*)from) != 0)) {
@@ -147,12 +146,12 @@ static long scan_command(__u32 index, struct batch_context* context) {
   return scan->state != GPUPROF_BATCH_RUNS;
 }
 
-/* Looks at the batch from its beginning on, and tells what was found. Whether that is all. */
+/* Reads the batch from its start and sends what it found. Returns whether the batch is finished. */
 static __noinline int look_at(struct batch* batch) {
   if (!batch) {
     return 1;
   }
-  /* In two: clang makes stores of it, but not of so many at once. */
+  /* clang compiles the two parts to plain stores, but not the complete struct. */
   __builtin_memset(&batch->scan, 0, __builtin_offsetof(struct gpuprof_batch_scan, recent));
   barrier_var(batch);
   __builtin_memset(batch->scan.recent, 0, sizeof(batch->scan.recent));
@@ -168,7 +167,7 @@ static __noinline int look_at(struct batch* batch) {
   }
   int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN;
   if (!written && batch->looks > 0 && batch->looks < MAX_LOOKS) {
-    return 0; /* no news */
+    return 0; /* nothing new */
   }
   batch->event.base = batch->scan.base;
   batch->event.state = batch->scan.state;
@@ -176,14 +175,14 @@ static __noinline int look_at(struct batch* batch) {
   __builtin_memcpy(batch->event.starts, batch->scan.starts, sizeof(batch->event.starts));
   if (bpf_ringbuf_output(&events, &batch->event, sizeof(batch->event), BPF_RB_NO_WAKEUP) != 0) {
     if (batch->list) {
-      count_job(GPUPROF_DRM_LOST_BATCHES); /* others are told of the next time */
+      count_job(GPUPROF_DRM_LOST_BATCHES); /* i915 only: batches of xe are sent again */
     }
     return 0;
   }
   return written;
 }
 
-/* Where a file's batches are: so many places from here on, which other files may have, too. */
+/* The slots of a file start at a hash of its number; other files may share them. */
 static __always_inline __u32 first_place(__u64 file) {
   return (__u32)(mix(file, 0) >> 32);
 }
@@ -205,7 +204,7 @@ struct again_context {
 static long look_again(__u32 index, struct again_context* context) {
   struct deferred* place = place_of(context->file, index);
   if (!place || !change_state(place, DEFERRED_WAITS, DEFERRED_BUSY)) {
-    return 0; /* another thread looks at it */
+    return 0; /* free, or another thread reads it */
   }
   __u32 next = DEFERRED_WAITS;
   if (place->batch.event.file == context->file) {
@@ -222,13 +221,13 @@ static long look_again(__u32 index, struct again_context* context) {
   return 0;
 }
 
-/* In a call of a process that may have handed over a batch before. */
+/* Reads the deferred batches again, in a call of a process that may have submitted one before. */
 static __always_inline void look_at_deferred(__u64 file) {
   struct again_context context = {file, 0};
   bpf_loop(DEFERRED_OF_FILE, look_again, &context, 0);
 }
 
-/* The last time. */
+/* Reads the deferred batches of a file that is being closed, for the last time. */
 static __always_inline void forget_deferred(__u64 file) {
   struct again_context context = {file, 1};
   bpf_loop(DEFERRED_OF_FILE, look_again, &context, 0);
@@ -252,7 +251,7 @@ static long defer_here(__u32 index, struct defer_context* context) {
       change_state(place, DEFERRED_BUSY, DEFERRED_WAITS);
       return 0;
     }
-    count_job(GPUPROF_DRM_GIVEN_UP); /* nobody has completed what is there */
+    count_job(GPUPROF_DRM_GIVEN_UP); /* the deferred batch was never completed */
   }
   bpf_probe_read_kernel(&place->batch, sizeof(place->batch), context->batch);
   change_state(place, DEFERRED_BUSY, DEFERRED_WAITS);
@@ -269,7 +268,6 @@ static __always_inline void defer(struct batch* batch) {
   }
 }
 
-/* What is handed over in a call. */
 struct handed {
   __u64 file;
   __u64 address;
@@ -280,7 +278,7 @@ struct handed {
   __u32 pad;
 };
 
-/* The number by which the event of the batch is found; 0: there is none. In the context of who hands it over. */
+/* Returns the id of the batch's event; 0: not read. Call it in the context of the submitting thread. */
 static __always_inline __u64 take_batch(const struct handed* handed) {
   __u64 thread = bpf_get_current_pid_tgid();
   __u32 first = 0;
@@ -307,7 +305,7 @@ static __always_inline __u64 take_batch(const struct handed* handed) {
   if (!is_whole && !batch->list) {
     defer(batch);
   } else if (!is_whole && batch->scan.state == GPUPROF_BATCH_UNWRITTEN) {
-    count_job(GPUPROF_DRM_GIVEN_UP); /* i915 is handed nothing but complete ones */
+    count_job(GPUPROF_DRM_GIVEN_UP); /* i915 gets only complete batches */
   }
   __u64 id = batch->event.id;
   bpf_map_delete_elem(&batches, &thread);

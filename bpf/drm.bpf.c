@@ -1,16 +1,17 @@
 /*
- * Jobs of the kernel's GPU drivers: who queued them, from where, when they were handed to the hardware, when they were
- * done. Of all that use the kernel's GPU scheduler (drivers/gpu/drm/scheduler), and of i915, which has its own.
+ * Reports jobs of the kernel's GPU drivers: who queued them, from where, and when they were submitted to the hardware
+ * and finished. Covers all drivers that use the kernel's GPU scheduler (drivers/gpu/drm/scheduler), and i915, which has
+ * its own.
  *
- * The programs are raw tracepoints, and read the drivers' own structs by their BTF. By the fields of the trace events,
- * as in tracefs, it would work without BTF; but programs at those are passed over on a CPU that is in another one:
- * interrupts that end jobs would be missed. Up to Linux 6.16 the tracepoints are drm_sched_job, drm_run_job and
- * drm_sched_process_job, from 6.17 on drm_sched_job_queue, _run and _done, with the same arguments.
+ * The programs are raw tracepoints and read the drivers' structs by BTF. Programs on trace events would not need BTF.
+ * But the kernel skips those on a CPU that already runs one, so the interrupts that end jobs would be missed. Up to
+ * Linux 6.16 the tracepoints are drm_sched_job, drm_run_job and drm_sched_process_job. From 6.17 they are
+ * drm_sched_job_queue, _run and _done, with the same arguments.
  *
- * Only jobs that are queued by the recorded processes are followed, and those that a thread of the kernel queues for a
- * client that the job names: whose that is the recorder finds out. The consumer polls (no wake-ups).
+ * The programs follow jobs that recorded processes queue. They also follow jobs that a kernel thread queues for a named
+ * client; the recorder finds the process that owns the client. The consumer polls (no wake-ups).
  */
-/* The helpers' header uses the types and does not include them: this order. */
+/* The order matters: the helpers' header uses these types without including them. */
 /* clang-format off */
 #include "vmlinux_min.h"
 #include <bpf/bpf_helpers.h>
@@ -25,7 +26,7 @@
 #include "stack_walk.h"
 #include "submitter.h"
 #include "wire/drm_events.h"
-/* These make use of those. */
+/* The order matters: these headers use the ones above. */
 /* clang-format off */
 #include "gpu_bindings.h"
 #include "batch_buffers.h"
@@ -36,7 +37,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Jobs that have been queued by recorded processes, and are not done. */
+/* Unfinished jobs of recorded processes. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 65536);
@@ -49,10 +50,10 @@ static __always_inline struct job_key key_of(const struct dma_fence* fence) {
   return key;
 }
 
-/* What has run under a pid, as far as it has submitted. */
+/* The last program that submitted work under a pid. */
 struct image {
   __u64 image;
-  __u64 since_ns; /* its first submission; its tables were read later, those of what ran before it were not */
+  __u64 since_ns; /* its first submission; tables read before that belong to an earlier program */
   __u64 asked_ns;
 };
 
@@ -65,8 +66,7 @@ struct {
 
 #define ASK_INTERVAL_NS 10000000
 
-/* The tables of the process; null: there are none yet. The recorder makes them when it hears of the first submission.
- */
+/* Returns the tables of the process; null until the recorder has built them after the process's first submission. */
 static __always_inline const struct gpuprof_bpf_process* tables_of(const struct submitter* submitter) {
   __u64 now = bpf_ktime_get_ns();
   __u32 pid = submitter->pid;
@@ -100,10 +100,10 @@ static long add_kernel_frame(__u32 index, struct slot_context* context) {
   return 0;
 }
 
-/* The way through the kernel to here, behind the words of the user stack. */
+/* Appends the kernel stack to the words of the user stack. */
 static __always_inline void add_kernel_stack(void* ctx, struct slot* slot) {
   __u32 count = slot->stack.count;
-  if (count > WORDS) { /* for the verifier */
+  if (count > WORDS) { /* needed by the verifier */
     return;
   }
   long bytes = bpf_get_stack(ctx, &slot->words[count], GPUPROF_BPF_KERNEL_FRAMES * sizeof(__u64), 0);
@@ -116,7 +116,7 @@ static __always_inline void add_kernel_stack(void* ctx, struct slot* slot) {
   slot->walk.id |= !slot->walk.id; /* never 0 */
 }
 
-/* The stack from where the thread has called the kernel. 0: there is none, or none that can be walked. */
+/* Returns the id of the user stack at the system call, with the kernel stack. 0: missing or not walkable. */
 static __always_inline __u64 whole_stack(void* ctx, const struct submitter* submitter) {
   struct slot* slot = take_slot_of(&slots);
   if (!slot) {
@@ -143,15 +143,14 @@ static __always_inline void name_device(const struct device* device, struct gpup
   bpf_probe_read_kernel_str(event->driver, sizeof(event->driver), BPF_CORE_READ(device, driver, name));
 }
 
-/* What a job is queued to. */
 struct queue {
-  const void* scheduler; /* tells rings apart that have the same name */
+  const void* scheduler; /* distinguishes rings with equal names */
   const char* ring;
-  const struct device* device; /* null: not known */
-  __u64 client;                /* that the job is for; 0: not known */
+  const struct device* device; /* null: unknown */
+  __u64 client;                /* the client that owns the job; 0: unknown */
 };
 
-/* `fence`: that says that the job is done. In the context of who queues it. */
+/* Runs in the context of the thread that queues the job. `fence`: signals the end of the job. */
 static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, const struct queue* queue) {
   __u64 now = bpf_ktime_get_ns();
   struct submitter submitter = {};
@@ -204,7 +203,7 @@ static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, 
 static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now, int error) {
   struct gpuprof_drm_job* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
-    count_job(GPUPROF_DRM_LOST_TIMES); /* the recorder counts the jobs */
+    count_job(GPUPROF_DRM_LOST_TIMES); /* the recorder counts jobs without times */
     return;
   }
   event->type = type;
@@ -231,8 +230,8 @@ static __always_inline void on_done(const struct dma_fence* fence) {
   }
 }
 
-/* The kernel's GPU scheduler: (struct drm_sched_job*, struct drm_sched_entity*), and when done (struct
- * drm_sched_fence*). */
+/* The kernel's GPU scheduler. Arguments: (struct drm_sched_job*, struct drm_sched_entity*); of on_scheduler_done:
+ * (struct drm_sched_fence*). */
 
 SEC("raw_tp")
 int on_scheduler_queue(struct bpf_raw_tracepoint_args* ctx) {
@@ -263,15 +262,15 @@ int on_scheduler_done(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-/* All fences. The scheduler's jobs that are dropped before they run, as their process is killed, end only here. */
+/* Runs for all fences. It sees scheduler jobs that are dropped before they run, because their process is killed. */
 SEC("raw_tp")
 int on_fence_signaled(struct bpf_raw_tracepoint_args* ctx) {
   on_done((const struct dma_fence*)ctx->args[0]);
   return 0;
 }
 
-/* i915 has a scheduler of its own: (struct i915_request*). A request is given to the hardware by
- * __i915_request_submit(), whose tracepoint few kernels have; it is done when its fence is signalled. */
+/* i915 has its own scheduler. Arguments: (struct i915_request*). __i915_request_submit() submits a request to the
+ * hardware; few kernels have its tracepoint. The request is finished when its fence is signaled. */
 
 SEC("raw_tp")
 int on_i915_queue(struct bpf_raw_tracepoint_args* ctx) {

@@ -1,4 +1,4 @@
-/* What drm.bpf.c counts: enum gpuprof_drm_count. */
+/* Counts events of drm.bpf.c by enum gpuprof_drm_count. */
 #ifndef GPUPROF_DRM_COUNTS_H
 #define GPUPROF_DRM_COUNTS_H
 
@@ -14,7 +14,7 @@ struct {
 static void count_job(__u32 what) {
   __u64* counter = bpf_map_lookup_elem(&job_counts, &what);
   if (counter) {
-    __sync_fetch_and_add(counter, 1); /* interrupts */
+    __sync_fetch_and_add(counter, 1); /* atomic, because of interrupts */
   }
 }
 

@@ -1,9 +1,6 @@
-/*
- * What a thread is handing work to while it is in an ioctl of Intel's drivers: an exec queue of xe with its VM, or a
- * context of i915. The tracepoints of jobs do not say that. Include after <bpf/bpf_core_read.h>.
- *
- * A thread that is missed here (the table was full) has jobs without a queue or context, and nothing else.
- */
+/* Finds the exec queue and VM (xe) or the context (i915) of a submission, which the tracepoints of jobs do not report.
+ * It observes the drivers' ioctls. If the table is full, a thread's jobs lack these ids, but are recorded. Include
+ * after <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_DRM_SUBMISSION_H
 #define GPUPROF_DRM_SUBMISSION_H
 
@@ -17,7 +14,7 @@ struct job_key {
 
 struct call {
   struct gpuprof_drm_submission submission;
-  struct job_key last; /* job that was queued in it */
+  struct job_key last; /* the last job queued in this call */
 };
 
 struct {
@@ -32,8 +29,8 @@ struct exec_queue_key {
   __u64 queue;
 };
 
-/* Of the exec queues that have been made since the recording began. An address that is used again for another file is
- * no harm: its queues are new, too. */
+/* VMs of exec queues that were created during the recording. If the kernel reuses the address of a file, the new file's
+ * queues replace these entries. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -41,8 +38,8 @@ struct {
   __type(value, __u32);
 } vms SEC(".maps");
 
-/* Of exec queues: the fence context of their jobs, as their last call has shown it. Jobs of another one that are queued
- * in a call are the driver's own. */
+/* The fence context of an exec queue's jobs, learned from its last call. Jobs with another context that are queued in a
+ * call are the driver's own. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -61,7 +58,7 @@ static __always_inline void begin_submission(const struct drm_file* file,
   bpf_map_update_elem(&submissions, &thread, &call, BPF_ANY);
 }
 
-/* Before the job of who called, a driver may queue others of its own: to move memory, to bind it anew. */
+/* The driver may first queue jobs of its own, such as memory moves and new binds. The last job is the caller's. */
 static __always_inline int end_submission(int result) {
   __u64 thread = bpf_get_current_pid_tgid();
   const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
@@ -81,7 +78,7 @@ static __always_inline int end_submission(int result) {
   return 0;
 }
 
-/* xe: (struct drm_device*, void* data, struct drm_file*) */
+/* xe. Arguments: (struct drm_device*, void* data, struct drm_file*) */
 
 SEC("fentry")
 int on_xe_exec(__u64* ctx) {
@@ -116,7 +113,8 @@ int on_xe_queue_created(__u64* ctx) {
   return 0;
 }
 
-/* i915: (struct drm_device*, struct drm_file*, struct drm_i915_gem_execbuffer2*, struct drm_i915_gem_exec_object2*) */
+/* i915. Arguments: (struct drm_device*, struct drm_file*, struct drm_i915_gem_execbuffer2*, struct
+ * drm_i915_gem_exec_object2*) */
 
 SEC("fentry")
 int on_i915_exec(__u64* ctx) {
@@ -135,7 +133,7 @@ int on_i915_exec_end(__u64* ctx) {
   return end_submission((int)ctx[4]);
 }
 
-/* In the context of who queues a job. */
+/* Call it in the context of the thread that queues the job. */
 static __always_inline void note_queued(const struct job_key* key) {
   __u64 thread = bpf_get_current_pid_tgid();
   struct call* call = bpf_map_lookup_elem(&submissions, &thread);

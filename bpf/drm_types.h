@@ -1,4 +1,4 @@
-/* What drm.bpf.c reads of the kernel's structs; where the fields are is found out when it is loaded. */
+/* The kernel structs that drm.bpf.c reads. libbpf relocates the fields at load. */
 #ifndef GPUPROF_DRM_TYPES_H
 #define GPUPROF_DRM_TYPES_H
 
@@ -45,7 +45,7 @@ struct drm_file {
   __u64 client_id; /* since Linux 6.5 */
 } __attribute__((preserve_access_index));
 
-/* What user space asks for by the ioctls of xe and i915. */
+/* Arguments of the ioctls of xe and i915. */
 struct drm_xe_exec {
   __u32 exec_queue_id;
 } __attribute__((preserve_access_index));
@@ -56,7 +56,7 @@ struct drm_xe_exec_queue_create {
 } __attribute__((preserve_access_index));
 
 struct drm_i915_gem_execbuffer2 {
-  __u64 rsvd1; /* the lower half is the context */
+  __u64 rsvd1; /* the lower 32 bits are the context */
 } __attribute__((preserve_access_index));
 
 struct drm_i915_private {

@@ -1,17 +1,15 @@
-/*
- * The user stack of the current thread by frame pointers, and the sending of it. Needs no tables.
- * Include after <bpf/bpf_helpers.h>.
- */
+/* Walks the user stack of the current thread by frame pointers, without tables, and sends it. Include after
+ * <bpf/bpf_helpers.h>. */
 #ifndef GPUPROF_FRAME_WALK_H
 #define GPUPROF_FRAME_WALK_H
 
 #include "launch_events.h"
 
-/* The state of a walk, in memory and not in registers: the callback of bpf_loop is checked once, whatever it holds. */
+/* In memory, not in registers, so that the verifier checks the callback of bpf_loop once for all values. */
 struct walk {
   __u64 at;           /* frame pointer */
   __u64 id;           /* hash so far */
-  __u64 window_begin; /* what scratch->window holds: [begin, end) */
+  __u64 window_begin; /* contents of scratch->window: [begin, end) */
   __u64 window_end;
   __u32 count; /* addresses so far */
   __u32 flags;
@@ -32,14 +30,14 @@ struct {
   __type(value, struct scratch);
 } slots SEC(".maps");
 
-/* Moves the window so that it begins at `at` and ends with its page, which may be the stack's last one. */
+/* Loads a window from `at`, at most to the page's end, because the stack may end there. */
 static int load_window(struct scratch* scratch, __u64 at) {
   __u64 bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
   if (bytes > WINDOW_WORDS * 8) {
     bytes = WINDOW_WORDS * 8;
   }
   if (bytes < 16) {
-    bytes = 16; /* a frame across two pages */
+    bytes = 16; /* a frame that crosses the page's end */
   }
   if (bpf_probe_read_user(scratch->window, bytes, (void*)at) != 0) {
     return -1;
@@ -62,12 +60,11 @@ struct walk_context {
   struct scratch* scratch;
 };
 
-/* One frame; 1 ends the loop. */
 static long walk_frame(__u32 index, struct walk_context* context) {
   struct scratch* scratch = context->scratch;
   struct walk* walk = &scratch->walk;
   __u64 at = walk->at;
-  if (at == 0) { /* where a thread begins */
+  if (at == 0) { /* the outermost frame of a thread */
     walk->flags = 0;
     return 1;
   }
@@ -78,7 +75,7 @@ static long walk_frame(__u32 index, struct walk_context* context) {
     return 1;
   }
   __u64 word = (at - walk->window_begin) / 8;
-  if (word > WINDOW_WORDS - 2) { /* cannot be; for the verifier */
+  if (word > WINDOW_WORDS - 2) { /* never true; needed by the verifier */
     return 1;
   }
   __u64 caller_frame = scratch->window[word];
@@ -88,17 +85,15 @@ static long walk_frame(__u32 index, struct walk_context* context) {
   }
   add_address(scratch, return_address);
   if (caller_frame != 0 && caller_frame <= at) {
-    return 1; /* callers lie above: the register holds something else */
+    return 1; /* callers have higher addresses: the register is not a frame pointer */
   }
   walk->at = caller_frame;
   return 0;
 }
 
-/*
- * The user stack by frame pointers. Done here and not by bpf_get_stack, which reads user memory twice a frame, does not
- * tell a whole stack from one cut short, and at a function's entry leaves out its caller: the caller's frame pointer
- * is still in the register, the return address on top of the stack. `owner` tells the process image apart from others.
- */
+/* Walks the user stack by frame pointers. bpf_get_stack would read user memory twice per frame and not report a
+ * truncated stack. It would also omit the caller at a function's entry. There, the register still holds the caller's
+ * frame pointer, and the return address is on top of the stack. `owner` distinguishes process images. */
 static void walk_frames(struct pt_regs* regs, struct scratch* scratch, __u64 owner, int at_entry) {
   struct walk* walk = &scratch->walk;
   walk->at = GPUPROF_FRAME_POINTER(regs);
@@ -121,7 +116,7 @@ struct stack_event {
   __u64 addresses[GPUPROF_BPF_MAX_FRAMES];
 };
 
-/* The id of the current user stack; sends its frames if the recorder may not have them. */
+/* Returns the id of the current user stack. Sends its frames unless they are in known_stacks. */
 static __u64 stack_id(struct pt_regs* regs, struct scratch* scratch, __u32 pid, __u64 owner, int at_entry) {
   walk_frames(regs, scratch, owner, at_entry);
   const struct walk* walk = &scratch->walk;
@@ -129,7 +124,7 @@ static __u64 stack_id(struct pt_regs* regs, struct scratch* scratch, __u32 pid, 
   if (bpf_map_lookup_elem(&known_stacks, &id)) {
     return id;
   }
-  /* Reserved at full size: a ring buffer reservation must be a constant. New stacks are rare. */
+  /* Reserves the full size, because a ring buffer reservation must have a constant size. New stacks are rare. */
   struct stack_event* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_loss(GPUPROF_BPF_LOST_STACK);
@@ -143,7 +138,7 @@ static __u64 stack_id(struct pt_regs* regs, struct scratch* scratch, __u32 pid, 
   event->stack.read_ns = 0;
   event->stack.kernel = 0;
   event->stack.pad = 0;
-  bpf_probe_read_kernel(event->addresses, sizeof(scratch->addresses), scratch->addresses); /* a memcpy */
+  bpf_probe_read_kernel(event->addresses, sizeof(scratch->addresses), scratch->addresses); /* used as memcpy */
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 
   __u8 one = 1;

@@ -1,22 +1,22 @@
 /*
- * Where a process has what the GPU has at an address of a VM: memory of its own, or an object of the driver's that it
- * has mapped. VMs, files and objects have numbers of our own, which are never used again: what was known of one that is
- * gone is found no more, though the driver gives its number to the next.
+ * Translates an address in a VM of the GPU to an address in the process. There, it is memory of the process or a mapped
+ * object of the driver. VMs, files and objects get numbers that are never reused. So entries of a deleted VM are not
+ * found, even if the driver reuses its id.
  *
- * A range of addresses is kept as blocks, each a power of two and aligned. A block does not replace those of other
- * sizes that it overlaps: of all that have an address, the one that was bound last counts, and what was unbound is a
- * block of nothing.
+ * A range of addresses is stored as aligned blocks with power-of-two sizes. A new block does not replace overlapping
+ * blocks of other sizes. Of all blocks that contain an address, the most recently bound one counts. An unbound range is
+ * a block marked is_nothing.
  *
  * Include after drm_counts.h.
  */
 #ifndef GPUPROF_GPU_BINDINGS_H
 #define GPUPROF_GPU_BINDINGS_H
 
-#define BINDING_BLOCKS 96 /* most that a range of addresses is made of */
+#define BINDING_BLOCKS 96 /* limit per range of addresses */
 #define BLOCK_SIZES 64
 #define PAGE_BITS 12
 
-/* The last numbers. */
+/* The last number of each kind. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, GPUPROF_DRM_NUMBERS);
@@ -36,7 +36,7 @@ struct {
   __type(value, __u64);
 } files SEC(".maps");
 
-/* 0: it is not known, and is not to be made. */
+/* Returns 0 if the file is unknown and `make` is 0. */
 static __u64 file_number(__u64 file, int make) {
   __u64* known = bpf_map_lookup_elem(&files, &file);
   if (!known && make) {
@@ -70,10 +70,10 @@ static __u64 space_number(__u64 file, __u32 vm, int make) {
 
 #define BINDING_PREFIX_BITS 96
 struct binding {
-  __u64 since;  /* a later one has a greater number */
-  __u64 to;     /* what address 0 would be, by that of the block: in user space, or with an object the offset in it */
-  __u64 object; /* its number; 0: of user space */
-  __u32 size;   /* of the block, the logarithm */
+  __u64 since;  /* sequence number: later bindings have greater ones */
+  __u64 to;     /* plus the GPU address: the address in the process, or the offset in the object */
+  __u64 object; /* number of the object; 0: memory of the process */
+  __u32 size;   /* log2 of the block's size */
   __u32 is_nothing;
 };
 struct {
@@ -84,7 +84,7 @@ struct {
   __type(value, struct binding);
 } bindings SEC(".maps");
 
-/* An object that was unbound wherever it was. */
+/* An object that was unbound from all addresses of a VM. */
 struct unbound_key {
   __u64 space;
   __u64 object;
@@ -93,34 +93,34 @@ struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
   __type(key, struct unbound_key);
-  __type(value, __u64); /* the number that a binding would have had then */
+  __type(value, __u64); /* sequence number of the unbinding */
 } unbound SEC(".maps");
 
 struct object_key {
   __u64 file;
-  __u64 what; /* the driver's number of the object, or the offset by which it can be mapped */
+  __u64 what; /* the driver's handle of the object, or its mmap offset */
 };
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 65536);
   __type(key, struct object_key);
-  __type(value, __u64); /* the object */
+  __type(value, __u64); /* object number */
 } objects SEC(".maps");
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 65536);
   __type(key, struct object_key);
-  __type(value, __u64); /* the object */
+  __type(value, __u64); /* object number */
 } object_offsets SEC(".maps");
 
 struct object_memory {
-  __u64 begin; /* in user space */
+  __u64 begin; /* address in the process */
   __u64 bytes;
 };
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 65536);
-  __type(key, __u64); /* object */
+  __type(key, __u64); /* object number */
   __type(value, struct object_memory);
 } object_memories SEC(".maps");
 
@@ -167,7 +167,7 @@ struct bind_context {
   __u32 failed;
 };
 
-/* The largest block that begins here and fits. */
+/* Binds the largest aligned block that begins at `at` and fits. */
 static long bind_block(__u32 index, struct bind_context* context) {
   __u64 lowest = context->at & -context->at;
   __u64 size = context->left;
@@ -211,7 +211,6 @@ static void tell_bound(__u64 file, __u32 vm, __u64 address, __u64 bytes) {
   bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 }
 
-/* Nothing of a VM is known any more. */
 static void forget_vm(__u64 file, __u32 vm) {
   struct gpuprof_drm_space_key key = {file_number(file, 0), vm, 0};
   if (key.file && bpf_map_delete_elem(&spaces, &key) == 0) {
@@ -233,7 +232,7 @@ static long forget_space(void* map, struct gpuprof_drm_space_key* key, __u64* va
   return 0;
 }
 
-/* A file is closed, by its process or because that ends. */
+/* Handles the close of a file, also at the end of its process. */
 static void forget_file(__u64 file) {
   struct forget_context context = {file_number(file, 0), 0};
   if (!context.file) {
@@ -244,10 +243,10 @@ static void forget_file(__u64 file) {
   tell_bound(file, GPUPROF_DRM_ALL_VMS, 0, ~0ull);
 }
 
-/* An object, memory, or with neither nothing is at these addresses from now on. */
+/* Binds a range to an object, to memory, or to nothing. */
 static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u64 bytes, const struct binding* what) {
   struct bind_context context = {};
-  tell_bound(file, vm, address, bytes); /* kernels that were there are no more */
+  tell_bound(file, vm, address, bytes); /* kernels found there are no longer valid */
   context.binding = *what;
   context.at = address;
   context.left = bytes;
@@ -260,7 +259,7 @@ static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u6
     bpf_loop(BINDING_BLOCKS, bind_block, &context, 0);
   }
   if (!context.space || context.failed) {
-    /* Better to know nothing of the VM than what was there before. */
+    /* An unknown VM is better than an outdated one. */
     count_job(GPUPROF_DRM_LOST_BINDINGS);
     forget_vm(file, vm);
   }
@@ -271,7 +270,7 @@ struct find_context {
   struct binding found;
 };
 
-/* The smallest block first, then those that it is in. */
+/* Tries the smallest block first, then larger ones that contain it. */
 static long find_block(__u32 index, struct find_context* context) {
   struct gpuprof_drm_binding_key key = context->key;
   const struct binding* binding = bpf_map_lookup_elem(&bindings, &key);
@@ -285,7 +284,7 @@ static long find_block(__u32 index, struct find_context* context) {
   return 0;
 }
 
-/* Where the process has what the GPU has at this address; 0: it is not known. */
+/* Returns the address in the process for this address of the GPU; 0: unknown. */
 static __always_inline __u64 user_address(__u64 file, __u32 vm, __u64 address) {
   struct find_context context = {};
   struct unbound_key key = {space_number(file, vm, 0), 0};
@@ -312,7 +311,7 @@ static __always_inline __u64 user_address(__u64 file, __u32 vm, __u64 address) {
   return memory && to < memory->bytes ? memory->begin + to : 0;
 }
 
-/* An argument as a number: the verifier lets nobody calculate with a pointer that it knows. */
+/* Returns an argument as a number, because the verifier forbids arithmetic on known pointers. */
 static __always_inline __u64 number_of(__u64 argument) {
   __u64 number = 0;
   bpf_probe_read_kernel(&number, sizeof(number), &argument);
@@ -336,7 +335,7 @@ static __always_inline void on_mapped(const __u64* ctx) {
   }
 }
 
-/* (struct file*, struct vm_area_struct*) */
+/* Arguments: (struct file*, struct vm_area_struct*) */
 SEC("fentry")
 int on_drm_mmap(__u64* ctx) {
   on_mapped(ctx);
@@ -349,20 +348,20 @@ int on_i915_map(__u64* ctx) {
   return 0;
 }
 
-/* The number may be another object's soon; what it was bound to stays bound. */
+/* The driver may soon reuse the handle. Existing bindings of the object remain. */
 static __always_inline void on_closed(const __u64* ctx) {
   struct object_key key = {file_number(number_of(ctx[0]), 0), (__u32)ctx[1]};
   bpf_map_delete_elem(&objects, &key);
 }
 
-/* (struct drm_file*, u32) */
+/* Arguments: (struct drm_file*, u32) */
 SEC("fentry")
 int on_object_closed(__u64* ctx) {
   on_closed(ctx);
   return 0;
 }
 
-/* The same, where there is i915 only. */
+/* The same for kernels with i915 only. */
 SEC("fentry")
 int on_i915_object_closed(__u64* ctx) {
   on_closed(ctx);

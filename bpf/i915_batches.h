@@ -1,22 +1,20 @@
-/*
- * What i915 is asked for that leads to batches: where objects are mapped, VMs of contexts, batches themselves. The
- * objects of a call and their addresses are handed over with the batch. Include after batch_buffers.h.
- */
+/* Follows the ioctls of i915 that lead to batches: mappings of objects, VMs of contexts, and the batches. The objects
+ * of a call, with their addresses, are arguments of the call. Include after batch_buffers.h. */
 #ifndef GPUPROF_I915_BATCHES_H
 #define GPUPROF_I915_BATCHES_H
 
-/* As in the kernel's interface, which does not change. */
+/* Layouts of the kernel's stable interface. */
 struct i915_exec {
   __u64 objects;
   __u32 count;
-  __u32 start; /* of the batch in its object */
+  __u32 start; /* offset of the batch in its object */
   __u32 bytes;
   __u32 unused[3];
   __u64 unused_too;
   __u64 flags;
   __u64 context;
 };
-#define I915_BATCH_IS_FIRST (1ull << 18) /* else the last object */
+#define I915_BATCH_IS_FIRST (1ull << 18) /* otherwise it is the last object */
 struct i915_mmap_offset {
   __u32 object;
   __u32 pad;
@@ -27,7 +25,7 @@ struct i915_mmap {
   __u32 pad;
   __u64 offset;
   __u64 bytes;
-  __u64 begin; /* as an answer */
+  __u64 begin; /* output */
 };
 struct i915_user_memory {
   __u64 begin;
@@ -50,17 +48,17 @@ struct i915_create {
 #define I915_CREATE_EXTENDED 1
 struct i915_extension {
   __u64 next;
-  __u32 name; /* 0: it sets a parameter */
+  __u32 name; /* 0: sets a parameter */
   __u32 unused[5];
   struct i915_parameter set;
 };
 #define MAX_EXTENSIONS 16
 
 struct context_key {
-  __u64 file; /* its number */
+  __u64 file; /* file number */
   __u64 context;
 };
-/* VMs that contexts were given; others have one of their own each. */
+/* VMs that user space has given to contexts. Every other context has its own VM. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -94,7 +92,7 @@ static long take_extension(__u32 index, struct extensions_context* context) {
   return 0;
 }
 
-/* The rest: (struct drm_device*, void* data, struct drm_file*) */
+/* The arguments of the following: (struct drm_device*, void* data, struct drm_file*) */
 
 SEC("fexit")
 int on_i915_context_created(__u64* ctx) {
@@ -104,7 +102,7 @@ int on_i915_context_created(__u64* ctx) {
   }
   struct extensions_context context = {number_of(ctx[2]), made.extensions, made.context};
   struct context_key key = {file_number(context.file, 1), made.context};
-  bpf_map_delete_elem(&context_vms, &key); /* of one that had the number before */
+  bpf_map_delete_elem(&context_vms, &key); /* from an earlier context with this id */
   if (made.flags & I915_CREATE_EXTENDED) {
     bpf_loop(MAX_EXTENSIONS, take_extension, &context, 0);
   }
@@ -129,7 +127,7 @@ int on_i915_mmap_offset(__u64* ctx) {
   return 0;
 }
 
-/* The driver maps the object itself. */
+/* Here the driver itself maps the object. */
 SEC("fexit")
 int on_i915_mmap(__u64* ctx) {
   struct i915_mmap made;
@@ -149,14 +147,14 @@ int on_i915_user_memory(__u64* ctx) {
   return 0;
 }
 
-/* (struct drm_device*, struct drm_file*) */
+/* Arguments: (struct drm_device*, struct drm_file*) */
 SEC("fentry")
 int on_i915_closed(__u64* ctx) {
   forget_file(number_of(ctx[1]));
   return 0;
 }
 
-/* As take_batch(). `vm`: of the context, as an answer; 0: of its own. */
+/* See take_batch(). `vm` becomes the VM given to the context; 0: the context has its own. */
 static __always_inline __u64 take_i915_batch(__u64 file, __u32 context, const void* exec, __u64 objects, __u32* vm) {
   struct i915_exec asked;
   __u64 address = 0;

@@ -1,18 +1,15 @@
-/*
- * What the programs that take the stacks of launches share: what they send, and to whom.
- * Include after <bpf/bpf_helpers.h>.
- */
+/* Sends launch events, for all programs that capture the stacks of launches. Include after <bpf/bpf_helpers.h>. */
 #ifndef GPUPROF_LAUNCH_EVENTS_H
 #define GPUPROF_LAUNCH_EVENTS_H
 
 #include "wire/bpf_events.h"
 #include "wire/hash.h"
 
-/* A stretch of the stack that is copied at once: an access to user memory costs 100 to 200 ns whatever its size. */
+/* Words of the stack copied at once: an access to user memory costs 100 to 200 ns, whatever its size. */
 #define WINDOW_WORDS 128
 #define PAGE_BYTES 4096
 
-/* Stacks that the recorder has. Least recently used ones fall out and are then sent again, which does no harm. */
+/* Stacks that the recorder has received. Evicted stacks are sent again, which is harmless. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 262144);
@@ -34,7 +31,6 @@ struct {
 
 const volatile struct gpuprof_bpf_config config = {};
 
-/* The name under which the recorder knows the thread. */
 struct thread_name {
   char name[16];
   __u32 named;
@@ -48,11 +44,8 @@ struct {
   __type(value, struct thread_name);
 } threads SEC(".maps");
 
-/*
- * What a walk needs is in a slot, which begins with a word that says whether it is taken. Slots are taken for the time
- * of a walk only: there are a few for each CPU, not one a thread. Not per CPU: a walk can be preempted by another
- * thread's, and sleeps where memory is paged out.
- */
+/* A walk uses a slot, whose first word is a busy flag. A slot is busy only during a walk, so a few per CPU suffice.
+ * Slots are not bound to a CPU, because a walk can be preempted by another thread's, or sleep for paged-out memory. */
 static __always_inline void* take_slot_of(void* slots) {
   __u32 first = bpf_get_smp_processor_id();
   for (__u32 i = 0; i < 8; ++i) {
@@ -72,7 +65,7 @@ static __always_inline void give_slot_back(void* slot) {
 static void count_loss(__u32 kind) {
   __u64* counter = bpf_map_lookup_elem(&losses, &kind);
   if (counter) {
-    __sync_fetch_and_add(counter, 1); /* a walk can be preempted */
+    __sync_fetch_and_add(counter, 1); /* atomic, because a walk can be preempted */
   }
 }
 
@@ -80,7 +73,7 @@ static inline __u64 mix(__u64 h, __u64 v) {
   return gpuprof_mix_hash(h, v);
 }
 
-/* Of the calling thread, tgid << 32 | tid, as the recorder's pid namespace has them; 0: it is not in there. */
+/* Returns tgid << 32 | tid of the calling thread in the recorder's pid namespace; 0: it is not in that namespace. */
 static inline __u64 ids_of_thread(void) {
   if (config.pidns_inode) {
     struct bpf_pidns_info ids;
@@ -92,7 +85,7 @@ static inline __u64 ids_of_thread(void) {
   return bpf_get_current_pid_tgid();
 }
 
-/* Sends the thread's name at its first launch and whenever it has changed. */
+/* Sends the thread's name at its first launch and after each change. */
 static inline void send_name(__u32 pid, __u32 tid) {
   struct task_struct* task = (struct task_struct*)bpf_get_current_task_btf();
   struct thread_name* known = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -100,13 +93,13 @@ static inline void send_name(__u32 pid, __u32 tid) {
   if (bpf_get_current_comm(name, sizeof(name)) != 0) {
     return;
   }
-  __u64* last = known ? (__u64*)known->name : 0; /* no memory for it: the name is sent each time */
+  __u64* last = known ? (__u64*)known->name : 0; /* if there is no memory for it, every launch sends the name */
   if (last && known->named && last[0] == name[0] && last[1] == name[1]) {
     return;
   }
   struct gpuprof_bpf_thread* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
-    return; /* tried again at the next launch */
+    return; /* the next launch tries again */
   }
   event->type = GPUPROF_BPF_THREAD;
   event->pid = pid;
@@ -124,14 +117,14 @@ static inline void send_name(__u32 pid, __u32 tid) {
 struct launch {
   __u64 time_ns;
   __u64 correlation;
-  __u64 ids; /* of ids_of_thread() */
+  __u64 ids; /* from ids_of_thread() */
   __u32 source;
   __u32 range;
 };
 
-/* The launch that the calling thread is about to make. False: its process is outside of the recorder's namespace. */
+/* Fills in the launch that the calling thread is making. Returns 0 for a process outside the recorder's namespace. */
 static __always_inline int begin_launch(struct launch* launch, __u32 source, __u64 correlation, __u32 range) {
-  launch->time_ns = bpf_ktime_get_ns(); /* before our own work */
+  launch->time_ns = bpf_ktime_get_ns(); /* before the probe's own work */
   launch->correlation = correlation;
   launch->ids = ids_of_thread();
   launch->source = source;

@@ -1,17 +1,16 @@
-/*
- * What a process loads and unloads, as its dynamic loader tells debuggers. Include after mappings.h.
- */
+/* Observes what a process loads and unloads, at the function that its dynamic loader calls for debuggers. Include after
+ * mappings.h. */
 #ifndef GPUPROF_LOADER_H
 #define GPUPROF_LOADER_H
 
 #include "mappings.h"
 
-/* r_state of the loader's struct r_debug, whose address relative to the probe's is the cookie. */
+/* Values of r_state in the loader's struct r_debug. The probe's cookie is its address relative to the probe. */
 #define LOADER_CONSISTENT 0
 #define LOADER_ADDS 1
 #define LOADER_DELETES 2
 
-/* Runs whenever the loader has begun or ended to change what is loaded. */
+/* Runs before and after the loader changes the set of loaded libraries. */
 SEC("uprobe")
 int on_loader(struct pt_regs* ctx) {
   __u32 pid = ids_of_thread() >> 32;
@@ -29,9 +28,9 @@ int on_loader(struct pt_regs* ctx) {
     now.time_ns = UNLOADING;
   } else if (last && last->loading) {
     now.told = last->told;
-    tell_loader(pid); /* what it has loaded is not known before */
+    tell_loader(pid); /* the new libraries can be read only now */
   } else {
-    /* Has unloaded something; or a namespace of dlmopen() has changed, whose state is in another r_debug. */
+    /* An unload has ended. Or a namespace of dlmopen() has changed, whose state is in another r_debug. */
     now.time_ns = bpf_ktime_get_ns();
     now.told = tell_loader(pid);
   }

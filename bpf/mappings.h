@@ -1,7 +1,4 @@
-/*
- * What a process has mapped and the rules of its files, as the recorder has last seen them; and whether that still
- * holds.
- */
+/* Finds the mappings of a process and its files' unwind rules, as last read by the recorder, and checks them. */
 #ifndef GPUPROF_MAPPINGS_H
 #define GPUPROF_MAPPINGS_H
 
@@ -17,11 +14,11 @@ struct {
   __type(value, struct gpuprof_bpf_process);
 } processes SEC(".maps");
 
-/* When a process has unloaded a library last. Until its mappings have been read again, others may lie there. */
+/* The last unload of a process. Until the recorder reads the mappings again, they may name the wrong files. */
 struct unload {
-  __u64 time_ns; /* UNLOADING: it is at it; 0: never */
+  __u64 time_ns; /* UNLOADING: in progress; 0: never */
   __u32 told;    /* 1: the recorder knows that it has ended */
-  __u32 loading; /* 1: it is loading something */
+  __u32 loading; /* 1: a load is in progress */
 };
 #define UNLOADING (~0ull)
 
@@ -32,7 +29,7 @@ struct {
   __type(value, struct unload);
 } unloads SEC(".maps");
 
-/* Inner maps are described by sizes only: Linux 6.1 takes no other map in their place once they have a type. */
+/* Inner maps have only sizes, no types: Linux 6.1 rejects other inner maps if the template has a BTF type. */
 struct inner_mappings {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_INNER_MAP);
@@ -75,28 +72,28 @@ static __always_inline int tell_loader(__u32 pid) {
   return 1;
 }
 
-/* Whether the mappings of the process were read before it last unloaded something. */
+/* Whether the mappings of the process were read before its last unload. */
 static __always_inline int is_outdated(__u32 pid, const struct gpuprof_bpf_process* process) {
   struct unload* unload = bpf_map_lookup_elem(&unloads, &pid);
   if (!unload || unload->time_ns < process->read_ns) {
     return 0;
   }
-  if (unload->time_ns != UNLOADING && !unload->told) { /* there was no room then */
+  if (unload->time_ns != UNLOADING && !unload->told) { /* the buffer was full at the unload */
     unload->told = tell_loader(pid);
   }
   return 1;
 }
 
 enum mapped {
-  MAPPED_OTHER = 0, /* another file, or nothing */
+  MAPPED_OTHER = 0, /* another file, or no mapping */
   MAPPED_SAME = 1,
   MAPPED_ANONYMOUS = 2,
-  MAPPED_NOT_TOLD = 3 /* another thread is changing the mappings */
+  MAPPED_NOT_TOLD = 3 /* unknown, because another thread changes the mappings */
 };
 
 struct wanted_file {
   __u64 inode;
-  __u64 offset; /* of pc */
+  __u64 offset; /* file offset of pc */
   __u64 pc;
   __u32 found; /* enum mapped */
   __u32 pad;
@@ -113,8 +110,8 @@ static long compare_file(struct task_struct* task, struct vm_area_struct* vma, s
   return 0;
 }
 
-/* What is at pc, compared with what the recorder has seen there (null: nothing). It keeps the file open, so that no
- * other one of the same file system gets its inode number. */
+/* Compares what is mapped at pc with the recorder's mapping (null: none). The recorder keeps the file open, so that no
+ * other file can get its inode number. */
 static __noinline __u32 look_at_mapping(const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
   struct wanted_file wanted = {0, 0, pc, MAPPED_OTHER, 0};
   if (mapping) {
@@ -134,9 +131,9 @@ static __noinline __u32 look_at_mapping(const struct gpuprof_bpf_mapping* mappin
   return result == -EBUSY ? MAPPED_NOT_TOLD : wanted.found;
 }
 
-/* The rule at `relative` in a file: the last row that does not begin behind it. */
+/* Returns the rule at `relative` in a file: that of the last row that does not begin after it. */
 static __noinline __u64 find_rule(const struct gpuprof_bpf_mapping* mapping, __u64 relative) {
-  if (!mapping) { /* for the verifier */
+  if (!mapping) { /* needed by the verifier */
     return GPUPROF_UNWIND_NONE;
   }
   __u32 page = relative >> GPUPROF_BPF_PAGE_SHIFT;
@@ -182,15 +179,14 @@ static __noinline __u64 find_rule(const struct gpuprof_bpf_mapping* mapping, __u
   return rule ? *rule : GPUPROF_UNWIND_NONE;
 }
 
-/* Entry 0 of the mappings of a process. */
 static __always_inline struct gpuprof_bpf_mappings* head_of(void* own) {
   __u32 first = 0;
   return own ? bpf_map_lookup_elem(own, &first) : 0;
 }
 
-/* The mapping that holds pc; null: none that the recorder knows. */
+/* Returns the mapping that contains pc; null: unknown to the recorder. */
 static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __u64 pc) {
-  if (!slot) { /* for the verifier */
+  if (!slot) { /* needed by the verifier */
     return 0;
   }
   __u32 pid = slot->walk.pid;
@@ -218,7 +214,7 @@ static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __
   return 0;
 }
 
-/* By which mappings this walk goes: the process may not have been written yet when they are. */
+/* Selects the mappings of this walk. The recorder may have written them, but not the process entry yet. */
 static __always_inline void begin_mappings(struct slot* slot) {
   __u32 pid = slot->walk.pid;
   struct gpuprof_bpf_mappings* head = head_of(slot->process.number ? bpf_map_lookup_elem(&mappings, &pid) : 0);

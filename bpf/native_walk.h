@@ -1,26 +1,22 @@
-/*
- * Native frames by the rules of wire/stack.h, which the recorder has compiled from .eh_frame.
- */
+/* Walks native frames by the rules of wire/stack.h, which the recorder compiles from .eh_frame. */
 #ifndef GPUPROF_NATIVE_WALK_H
 #define GPUPROF_NATIVE_WALK_H
 
 #include "mappings.h"
 #include "wire/stack_arch.h"
 
-#define FARTHEST_FRAME_POINTER (1u << 20) /* from the stack pointer, where it is tried without a rule */
-#define MAX_SWITCHES 16                   /* from one stack to another in one walk */
+#define FARTHEST_FRAME_POINTER (1u << 20) /* limit on fp - sp for a frame without a rule */
+#define MAX_SWITCHES 16                   /* limit on stack switches per walk */
 
-/* Instead of a return code, for the frames of which a step can go wrong. */
+/* The result of stepping from a frame to its caller. */
 enum step_result {
   STEP_ON = 0,
-  STEP_WHOLE = 1,  /* the thread began here */
-  STEP_ASTRAY = 2, /* it can not be followed any further */
+  STEP_WHOLE = 1,  /* complete: the thread began here */
+  STEP_ASTRAY = 2, /* the walk cannot continue */
 };
 
-/*
- * Rules of addresses seen before, by a hash of process number and address. Written and read without a lock: check is
- * key ^ rule, so half of one entry and half of another do not pass for one.
- */
+/* A cache of rules, indexed by a hash of process number and address. It has no lock. check is key ^ rule, so a mix of
+ * two entries is not accepted. */
 struct cached_rule {
   __u64 check;
   __u64 rule;
@@ -33,13 +29,13 @@ struct {
   __type(value, struct cached_rule);
 } rule_cache SEC(".maps");
 
-/* Whether the rules of the mapping (null: none is known) hold for pc, of which that is not sure. What may be wrong
- * marks the stack; where pc would get the name of what was there, the walk is astray. */
+/* Checks a mapping (null: unknown) that may be outdated at pc. A possible error marks the stack as truncated. If pc
+ * would get the name of a file that is no longer there, the walk ends. */
 static __always_inline int still_holds(struct slot* slot, const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
   struct walk* walk = &slot->walk;
   __u32 mapped = look_at_mapping(mapping, pc);
   if (!mapping) {
-    if (mapped != MAPPED_ANONYMOUS) { /* a file without its rules */
+    if (mapped != MAPPED_ANONYMOUS) { /* a file without rules */
       slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
       walk->surprised = 1;
     }
@@ -77,18 +73,18 @@ static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
   if (doubtful && !still_holds(slot, mapping, pc)) {
     return GPUPROF_UNWIND_NONE;
   }
-  if (!mapping) { /* for the verifier */
+  if (!mapping) { /* needed by the verifier */
     return GPUPROF_UNWIND_NONE;
   }
   rule = find_rule(mapping, pc - mapping->begin + mapping->relative_begin);
-  if (!doubtful) { /* else the recorder will soon know better */
+  if (!doubtful) { /* otherwise the recorder will soon read the mappings again */
     cached->rule = rule;
     cached->check = key ^ rule;
   }
   return rule;
 }
 
-/* CFA of the frame; 0: not known. */
+/* Returns the CFA of the frame; 0: unknown. */
 static __always_inline __u64 cfa_of(struct slot* slot, __u64 rule) {
   struct walk* walk = &slot->walk;
   __u64 cfa = 0;
@@ -109,7 +105,7 @@ static __always_inline __u64 cfa_of(struct slot* slot, __u64 rule) {
   }
 }
 
-/* The frame after a signal's: all registers are in the kernel's signal frame. */
+/* Steps over a signal: all registers are in the kernel's signal frame. */
 static __always_inline long step_over_signal(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 at = walk->sp;
@@ -128,8 +124,8 @@ static __always_inline long step_over_signal(struct slot* slot) {
   return pc == 0 ? STEP_WHOLE : STEP_ON;
 }
 
-/* From the frame, whose CFA is known, to its caller. Stacks grow towards it, but for functions that run their callees
- * on another stack, which keep the way back in fp. */
+/* Steps to the caller of a frame with a known CFA. The caller has a higher address, except for functions that run their
+ * callees on another stack. Those keep the old stack in fp. */
 static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 cfa) {
   struct walk* walk = &slot->walk;
   __u64 pc = 0;
@@ -157,14 +153,11 @@ static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 
   return pc == 0 ? STEP_WHOLE : STEP_ON;
 }
 
-/*
- * A rule for a frame without one: a signal's, or what code compiled with frame pointers does (compiled at run time,
- * mostly). END: a function that a new stack was given to return to. NONE: it does not look like any of them, a frame
- * pointer of 0 included, which may as well be a register that holds something else; `*is_code` is then 0 where not even
- * the address is likely to be one of code.
- */
+/* Guesses the rule of a frame that has none. It may be a signal frame, or code with frame pointers (mostly compiled at
+ * run time). END: the function to which a new stack was made to return. NONE: none of these, also for a frame pointer
+ * of 0, because the register may hold something else. `*is_code` becomes 0 if the address is unlikely to be code. */
 static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, __u32* is_code) {
-  if (!slot || !is_code) { /* for the verifier */
+  if (!slot || !is_code) { /* needed by the verifier */
     return GPUPROF_UNWIND_NONE;
   }
   struct walk* walk = &slot->walk;
@@ -180,7 +173,7 @@ static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, _
       return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, GPUPROF_UNWIND_FP_SAME, 0, 0);
     }
     if (!gpuprof_ends_with_call(code)) {
-      /* What does not follow a call, but starts a function, is what a new stack was given to return to. */
+      /* A function's start that does not follow a call is the initial return address of a new stack. */
       __u64 start = rule_of(slot, walk->pc);
       if (start == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(start) == GPUPROF_UNWIND_END) {
         return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0);

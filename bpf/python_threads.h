@@ -1,15 +1,13 @@
-/*
- * The state that Python has of the current thread, found from outside: the list of the main interpreter's threads is
- * gone through for the one that has this thread's thread pointer, which is what pthread_self() returns. It may change
- * meanwhile, as another thread has the GIL: what is read is compared, and never believed to be there.
- * Include after mappings.h and <bpf/bpf_core_read.h>.
- */
+/* Finds the PyThreadState of the current thread from outside. It searches the threads of the main interpreter for the
+ * thread pointer, which is the value of pthread_self(). The list may change meanwhile, because another thread may hold
+ * the GIL. So the values read are only compared, and every read may fail. Include after mappings.h and
+ * <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_PYTHON_THREADS_H
 #define GPUPROF_PYTHON_THREADS_H
 
 #include "mappings.h"
 
-#define MAX_PYTHON_THREADS 512 /* new ones come first in the list */
+#define MAX_PYTHON_THREADS 512 /* the newest threads come first in the list */
 
 struct thread_search {
   __u64 state;
@@ -35,7 +33,7 @@ static long look_at_thread(__u32 index, struct thread_search* search) {
   return 0;
 }
 
-/* Its PyThreadState; 0: it has none, or none that can be found. */
+/* Returns the address of the thread's PyThreadState; 0: not found. */
 static __always_inline __u64 find_thread(const struct gpuprof_bpf_process* process) {
   const struct gpuprof_python_threads* threads = &process->python_threads;
   __u64 interpreter = 0;

@@ -1,13 +1,11 @@
-/*
- * The Python frames of a thread, CPython 3.9 to 3.14, and what the recorder needs to name them.
- */
+/* Walks the Python frames of a thread (CPython 3.9 to 3.14), and sends the code objects that name them. */
 #ifndef GPUPROF_PYTHON_WALK_H
 #define GPUPROF_PYTHON_WALK_H
 
 #include "walk.h"
 
-/* Code objects that the recorder has, by a hash of what must be the same for the id to be right. An object that falls
- * out gets a new id at its next use, which does no harm. */
+/* Code objects that the recorder has received, by a hash of their identity. An evicted object gets a new id at its next
+ * use, which is harmless. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 131072);
@@ -17,8 +15,8 @@ struct {
 
 __u64 last_code_id = 0;
 
-#define BOUNDARY_NOT_KNOWN 1  /* the next native frame in eval_begin .. eval_end */
-#define BOUNDARY_NONE (~0ull) /* no native frame: the last ones, as the chain of frames could not be followed */
+#define BOUNDARY_NOT_KNOWN 1  /* the next native frame in [eval_begin, eval_end) */
+#define BOUNDARY_NONE (~0ull) /* no native frame: these come last, because the chain of frames is broken */
 #define OWNED_BY_GENERATOR 1
 #define VERSION_3_13 0x030d0000
 
@@ -33,7 +31,6 @@ struct text {
   __u8 cut;
 };
 
-/* Where a str object has its characters. */
 static __always_inline void find_text(const struct gpuprof_python_layout* python, __u64 object, struct text* text) {
   __u64 length = 0;
   __u32 state = 0;
@@ -48,7 +45,7 @@ static __always_inline void find_text(const struct gpuprof_python_layout* python
   __u32 bits = state >> (python->text_kind_shift & 31);
   __u32 kind = bits & 7;
   if (!(bits & 8) || (kind != 1 && kind != 2 && kind != 4)) {
-    return; /* no compact string: no name is one */
+    return; /* not a compact string, so not a name */
   }
   __u64 most = GPUPROF_BPF_CODE_TEXT / kind;
   text->cut = length > most;
@@ -77,7 +74,7 @@ static long send_piece(__u32 index, struct lines_context* context) {
   lines->offset = offset;
   lines->count = count;
   if (read_user(lines->bytes, count, context->from + offset) != 0) {
-    __builtin_memset(lines->bytes, 0, 16); /* its size has been announced: what is there is sent */
+    __builtin_memset(lines->bytes, 0, 16); /* the size has been announced, so the piece must be sent */
   }
   if (bpf_ringbuf_output(&events, lines, __builtin_offsetof(struct gpuprof_bpf_lines, bytes) + count,
                          BPF_RB_NO_WAKEUP) != 0) {
@@ -87,9 +84,9 @@ static long send_piece(__u32 index, struct lines_context* context) {
   return 0;
 }
 
-/* Sends the code object of which slot->object holds the start. 0: no id, it could not be sent. */
+/* Sends the code object whose beginning is in slot->object. Returns its id; 0: not sent. */
 static __noinline __u32 send_code(struct slot* slot, __u64 name, __u64 file, __u64 line_table) {
-  if (!slot) { /* for the verifier */
+  if (!slot) { /* needed by the verifier */
     return 0;
   }
   const struct gpuprof_python_layout* python = &slot->process.python;
@@ -135,7 +132,7 @@ static __noinline __u32 send_code(struct slot* slot, __u64 name, __u64 file, __u
     return 0;
   }
   struct lines_context context = {slot, line_table + python->bytes_data, line_bytes, 0};
-  slot->lines.type = GPUPROF_BPF_LINES; /* in the place of what has been sent */
+  slot->lines.type = GPUPROF_BPF_LINES; /* overwrites the code event, which has been sent */
   slot->lines.pid = slot->walk.pid;
   slot->lines.id = id;
   slot->lines.pad = 0;
@@ -143,10 +140,9 @@ static __noinline __u32 send_code(struct slot* slot, __u64 name, __u64 file, __u
   return context.failed ? 0 : id;
 }
 
-/*
- * What tells a code object from another one that had its address before. From 3.12 on each has a number of its own;
- * else its parts, and how its line table begins, as code that is compiled again and again (eval) reuses all memory.
- */
+/* Hashes what distinguishes a code object from an earlier one at its address. From 3.12 on each has a version number.
+ * Otherwise the hash covers its fields and the start of its line table, because repeatedly compiled code (eval) reuses
+ * all memory. */
 static __always_inline __u64 code_identity(struct slot* slot, __u64 code) {
   const struct gpuprof_python_layout* python = &slot->process.python;
   __u64 hash = mix(mix(code, slot->walk.pid), slot->process.image);
@@ -170,7 +166,7 @@ static __always_inline __u64 code_identity(struct slot* slot, __u64 code) {
 #define CODE_IS_NONE (-1) /* not a code object */
 #define CODE_IS_BAD (-2)
 
-/* The id of a code object, which is sent if the recorder may not have it; or CODE_IS_*. */
+/* Returns the id of a code object, or CODE_IS_*. Sends the object unless it is in `codes`. */
 static __always_inline long code_id(struct slot* slot, __u64 code) {
   const struct gpuprof_python_layout* python = &slot->process.python;
   __u32 bytes = slot->process.code_bytes;
@@ -197,7 +193,7 @@ static __always_inline long code_id(struct slot* slot, __u64 code) {
   return id;
 }
 
-/* Reads the frame at walk->frame, with what lies below it: callers are there. */
+/* Reads the frame at walk->frame and memory below it, where its callers are. */
 static __always_inline long load_frames(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 frame = walk->frame;
@@ -206,7 +202,7 @@ static __always_inline long load_frames(struct slot* slot) {
     return 0;
   }
   __u64 end = frame + bytes;
-  __u64 begin = frame & ~(__u64)(PAGE_BYTES - 1); /* what is below may not be there */
+  __u64 begin = frame & ~(__u64)(PAGE_BYTES - 1); /* the page below may not be mapped */
   if (end - begin > WINDOW_BYTES) {
     begin = end - WINDOW_BYTES;
   }
@@ -219,7 +215,7 @@ static __always_inline long load_frames(struct slot* slot) {
   return 0;
 }
 
-/* A field of the frame that load_frames() has read. */
+/* Returns a field of the frame that load_frames() has read. */
 static __always_inline __u64 frame_word(struct slot* slot, __u32 offset) {
   __u64 at = slot->walk.frame - slot->walk.frames_begin + offset;
   return at <= WINDOW_BYTES - 8 ? *(__u64*)(slot->frames + at) : 0;
@@ -230,7 +226,7 @@ static __always_inline __u8 frame_byte(struct slot* slot, __u32 offset) {
   return at <= WINDOW_BYTES - 1 ? slot->frames[at] : 0;
 }
 
-/* Byte offset of the frame's instruction. -1: the frame has not begun, so it is in no function yet. */
+/* Returns the byte offset of the frame's instruction. -1: the frame has not started, so it is ignored. */
 static __always_inline long instruction_offset(struct slot* slot, __u64 code) {
   const struct gpuprof_python_layout* python = &slot->process.python;
   __u64 instruction = frame_word(slot, python->frame_instruction);
@@ -246,14 +242,14 @@ static __always_inline long instruction_offset(struct slot* slot, __u64 code) {
   return offset < 0 || offset > 0x7fffffff ? 0xffffffffll : offset;
 }
 
-/* The run is whole: `boundary` says where its native frame is. */
+/* Ends a run of Python frames. `boundary` is the address that identifies its native frame. */
 static __always_inline void end_run(struct slot* slot, __u64 boundary) {
   struct walk* walk = &slot->walk;
   walk->boundary = boundary ? boundary : BOUNDARY_NOT_KNOWN;
   walk->mode = WALK_NATIVE;
 }
 
-/* The evaluation loop's C frame holds the CFrame (3.10, 3.11), which links to that of the next outer loop. */
+/* The evaluation loop's C frame contains the CFrame (3.10, 3.11), which links to that of the next outer loop. */
 static __always_inline void end_run_at_cframe(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 cframe = walk->cframe;
@@ -267,7 +263,7 @@ static __always_inline void end_run_at_cframe(struct slot* slot) {
   walk->cframe = previous;
 }
 
-/* No further Python frame: the ones that wait belong to the next native frame that can be theirs. */
+/* The chain of Python frames has ended. The pending ones belong to the next native frame that can run them. */
 static __always_inline long end_python(struct slot* slot, __u32 flags) {
   struct walk* walk = &slot->walk;
   walk->frame = 0;
@@ -279,7 +275,6 @@ static __always_inline long end_python(struct slot* slot, __u32 flags) {
   return 0;
 }
 
-/* One Python frame. */
 static __always_inline long step_python(struct slot* slot) {
   struct walk* walk = &slot->walk;
   const struct gpuprof_python_layout* python = &slot->process.python;
@@ -323,7 +318,7 @@ static __always_inline long step_python(struct slot* slot) {
   return 0;
 }
 
-/* Finds the innermost frame of the thread whose PyThreadState is at `thread`. */
+/* Finds the innermost Python frame of the thread. `thread`: address of its PyThreadState. */
 static __always_inline void begin_python(struct slot* slot, __u64 thread) {
   struct walk* walk = &slot->walk;
   const struct gpuprof_python_layout* python = &slot->process.python;

@@ -1,4 +1,4 @@
-/* The registers of x86-64 at a probe. Another processor is another file like this; included through vmlinux_min.h. */
+/* The registers at a probe on x86-64. Another processor needs a similar file. Included by vmlinux_min.h. */
 #ifndef GPUPROF_REGISTERS_X86_64_H
 #define GPUPROF_REGISTERS_X86_64_H
 
@@ -12,10 +12,10 @@ struct pt_regs {
 #define GPUPROF_INSTRUCTION_POINTER(ctx) ((ctx)->ip)
 #define GPUPROF_FRAME_POINTER(ctx) ((ctx)->bp)
 #define GPUPROF_STACK_POINTER(ctx) ((ctx)->sp)
-/* At a function's first instruction; `top` is the word on top of the stack. */
+/* At a function's first instruction. `top`: the word on top of the stack. */
 #define GPUPROF_RETURN_ADDRESS(ctx, top) (top)
 
-/* Where the thread-local storage of a thread is: what its register fs was set to. */
+/* The base of a thread's thread-local storage, from register fs. */
 struct thread_struct {
   unsigned long fsbase;
 } __attribute__((preserve_access_index));

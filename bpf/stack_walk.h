@@ -1,7 +1,5 @@
-/*
- * The user stack of the current thread, whole: native frames by unwind tables, Python frames between them. One loop,
- * one frame a turn. Include after launch_events.h.
- */
+/* Walks the complete user stack of the current thread: native frames by unwind tables, with the Python frames between
+ * them. One loop handles one frame per iteration. Include after launch_events.h. */
 #ifndef GPUPROF_STACK_WALK_H
 #define GPUPROF_STACK_WALK_H
 
@@ -16,7 +14,7 @@ static long add_run_word(__u32 index, struct slot_context* context) {
   return add_word(slot, slot->run[index]);
 }
 
-/* Puts the Python frames that wait into the stack and goes on reading those of the next run. */
+/* Adds the pending Python frames to the stack, then continues with the next run. */
 static __always_inline long add_run(struct slot* slot) {
   struct walk* walk = &slot->walk;
   struct slot_context context = {slot};
@@ -27,7 +25,7 @@ static __always_inline long add_run(struct slot* slot) {
   return 0;
 }
 
-/* Whether the Python frames that wait are run by this native frame. */
+/* Whether this native frame runs the pending Python frames. */
 static __always_inline int runs_python(const struct slot* slot, __u64 cfa) {
   const struct walk* walk = &slot->walk;
   const struct gpuprof_python_layout* python = &slot->process.python;
@@ -38,13 +36,13 @@ static __always_inline int runs_python(const struct slot* slot, __u64 cfa) {
   return walk->boundary && inside >= python->eval_begin && inside < python->eval_end;
 }
 
-/* Whether the native frame of the Python frames that wait was not among those passed on this stack: they then go with
- * the next ones. */
+/* Whether the walk passed the address of the pending Python frames' native frame without finding it. The pending frames
+ * then join the next run. */
 static __always_inline int missed_python(const struct walk* walk) {
   return walk->boundary > BOUNDARY_NOT_KNOWN && walk->boundary < walk->sp && walk->boundary >= walk->stack_begin;
 }
 
-/* Nothing native is left: Python frames that found no native frame come last. */
+/* Ends the native frames. Python frames without a native frame come last. */
 static __always_inline long end_native(struct slot* slot, long result) {
   struct walk* walk = &slot->walk;
   if (walk->boundary || result == STEP_ASTRAY) {
@@ -54,7 +52,7 @@ static __always_inline long end_native(struct slot* slot, long result) {
   return !walk->boundary;
 }
 
-/* A native frame of known CFA, with the Python frames that it runs before it. */
+/* Adds a native frame, preceded by the Python frames that it runs. */
 static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule, int guessed) {
   __u64 cfa = cfa_of(slot, rule);
   if (runs_python(slot, cfa)) {
@@ -66,12 +64,11 @@ static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule,
   }
   long result = cfa ? step_to_caller(slot, rule, cfa) : STEP_ASTRAY;
   if (guessed && result == STEP_WHOLE) {
-    result = STEP_ASTRAY; /* it may have been no frame pointer */
+    result = STEP_ASTRAY; /* fp may not have been a frame pointer */
   }
   return result == STEP_ON ? 0 : end_native(slot, result);
 }
 
-/* One native frame. */
 static __always_inline long step_native(struct slot* slot) {
   struct walk* walk = &slot->walk;
   if (walk->native_ended) {
@@ -98,7 +95,7 @@ static __always_inline long step_native(struct slot* slot) {
     __u32 is_code = 1;
     rule = guess_rule(slot, !walk->exact, &is_code);
     if (!is_code) {
-      return end_native(slot, STEP_ASTRAY); /* it is the step before that went wrong */
+      return end_native(slot, STEP_ASTRAY); /* the previous step went wrong */
     }
   }
   if (GPUPROF_UNWIND_RULE_KIND(rule) != GPUPROF_UNWIND_END && GPUPROF_UNWIND_RULE_KIND(rule) != GPUPROF_UNWIND_SIGNAL) {
@@ -116,15 +113,15 @@ static long step(__u32 index, struct slot_context* context) {
   return slot->walk.mode == WALK_PYTHON ? step_python(slot) : step_native(slot);
 }
 
-/* Whose stack is walked, and where from. */
+/* Identifies the thread to walk, and the start. */
 struct walk_from {
   __u32 pid;
   __u32 at_entry; /* 1: the registers are those at a function's first instruction */
-  __u64 owner;    /* what tells its stacks from those of others that have, or had, this pid */
-  __u64 thread;   /* its PyThreadState; 0: none is known */
+  __u64 owner;    /* distinguishes its stacks from those of other processes with the same pid */
+  __u64 thread;   /* its PyThreadState; 0: unknown */
 };
 
-/* `process`: null where the recorder has not told of it. */
+/* `process`: null if the recorder has not registered it. */
 static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, const struct walk_from* from,
                                        const struct gpuprof_bpf_process* process) {
   struct walk* walk = &slot->walk;
@@ -140,7 +137,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
   walk->pc = GPUPROF_INSTRUCTION_POINTER(ctx);
   walk->sp = GPUPROF_STACK_POINTER(ctx);
   walk->fp = GPUPROF_FRAME_POINTER(ctx);
-  /* A process id comes again, and so does an address when something else is mapped there. */
+  /* The image is part of the id, because pids and addresses are reused. */
   walk->id = mix(mix(0x6770757072666cull, from->owner), slot->process.image);
   walk->stack_begin = walk->sp;
   walk->exact = 1;
@@ -149,7 +146,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
   slot->stack.count = 0;
   slot->stack.kernel = 0;
   slot->stack.pad = 0;
-  /* Without tables frame pointers may lead past frames, or to a wrong end. */
+  /* Without tables, frame pointers may skip frames or end too early. */
   slot->stack.flags = slot->process.number ? 0 : GPUPROF_STACK_TRUNCATED;
   begin_mappings(slot);
   walk->outdated = process && is_outdated(from->pid, &slot->process);
@@ -163,7 +160,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
   walk->id |= !walk->id; /* never 0 */
 }
 
-/* The id of the current user stack; sends its frames if the recorder may not have them. 0: that was not possible. */
+/* Returns the id of the current user stack; 0: failed. Sends its frames unless they are in known_stacks. */
 static __always_inline __u64 stack_id(struct slot* slot, __u32 pid) {
   __u64 id = slot->walk.id;
   if (slot->walk.unsent) {
@@ -175,7 +172,7 @@ static __always_inline __u64 stack_id(struct slot* slot, __u32 pid) {
   }
   __u32 count = slot->stack.count;
   __u32 kernel = slot->stack.kernel;
-  if (count > WORDS || kernel > GPUPROF_BPF_KERNEL_FRAMES) { /* for the verifier */
+  if (count > WORDS || kernel > GPUPROF_BPF_KERNEL_FRAMES) { /* needed by the verifier */
     return 0;
   }
   slot->stack.type = GPUPROF_BPF_STACK;

@@ -1,15 +1,15 @@
 /*
- * CPU stacks of GPU launches, whole: native frames by unwind tables, Python frames between them.
+ * Captures complete CPU stacks of GPU launches: native frames by unwind tables, with the Python frames between them.
  *
  * on_launch_probe runs at gpuprof_launch_probe(correlation, source, range, python) in an injection library, on the
- * launching thread: the stack carries its correlation id, nothing is matched by time. Graph nodes and calls that wait
- * or allocate come the same way, with a bit of their own in the correlation id. on_launch_function runs at a launch
- * function (cudaLaunchKernel, clEnqueueNDRangeKernel, ...) of a process without our library: counts only.
+ * launching thread. The stack carries the launch's correlation id, so nothing is matched by time. Graph nodes, and
+ * calls that wait or allocate, use bits of the correlation id. on_launch_function runs at a launch function
+ * (cudaLaunchKernel, clEnqueueNDRangeKernel, ...) of a process without injection library, and counts launches.
  *
- * A stack is sent once; a launch then costs one 48-byte event. The consumer polls (no wake-ups). Loaded as sleepable
- * where the kernel can do that.
+ * A stack is sent once. After that, a launch costs one 48-byte event. The consumer polls (no wake-ups). The programs
+ * are loaded as sleepable if the kernel supports that.
  */
-/* The helpers' header uses the types and does not include them: this order. */
+/* The order matters: the helpers' header uses these types without including them. */
 /* clang-format off */
 #include "vmlinux_min.h"
 #include <bpf/bpf_helpers.h>
@@ -21,7 +21,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* `process`: null where the recorder has not told of it. */
+/* `process`: null if the recorder has not registered it. */
 static __always_inline void on_launch(struct pt_regs* ctx, const struct launch* launch,
                                       const struct gpuprof_bpf_process* process, __u64 thread) {
   __u32 pid = launch->ids >> 32;
@@ -43,14 +43,14 @@ SEC("uprobe")
 int on_launch_probe(struct pt_regs* ctx) {
   struct launch launch;
   __u32 source = (__u32)GPUPROF_ARG2(ctx);
-  /* Source 0 means on_launch_function. */
+  /* Source 0 is reserved for on_launch_function. */
   if (source == 0 || !begin_launch(&launch, source, GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx))) {
     return 0;
   }
   __u32 pid = launch.ids >> 32;
   const struct gpuprof_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  /* The probe is in every process that maps our library. Those that are not recorded are left alone: they could make a
-   * walk sleep for as long as they like. */
+  /* The probe is in every process that maps the library. Processes that are not recorded are ignored, because they
+   * could make a walk sleep arbitrarily long. */
   if (process) {
     on_launch(ctx, &launch, process, GPUPROF_ARG4(ctx));
   }

@@ -1,19 +1,19 @@
-/* Who is at it: the calling thread, and whether its work is wanted. Include after <bpf/bpf_core_read.h>. */
+/* Identifies the calling thread, and whether its process is recorded. Include after <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_SUBMITTER_H
 #define GPUPROF_SUBMITTER_H
 
 #include "launch_events.h"
 
-#define MAX_GENERATIONS 32 /* from a recorded process up to config.root */
+#define MAX_GENERATIONS 32 /* limit on the steps from a process up to config.root */
 #define MAX_PID_LEVELS 8
 
 struct submitter {
-  __u64 image; /* another one for each program that has run under this pid */
+  __u64 image; /* differs for each program that runs under this pid */
   __u32 pid;
   __u32 tid;
 };
 
-/* The process's number as the recorder's pid namespace has it; 0: it is not in there. */
+/* Returns the process id in the recorder's pid namespace; 0: it is not in that namespace. */
 static __always_inline int pid_of(struct task_struct* task) {
   if (!config.pidns_inode) {
     return BPF_CORE_READ(task, tgid);
@@ -30,7 +30,7 @@ static __always_inline int pid_of(struct task_struct* task) {
   return 0;
 }
 
-/* Asked here and not by the recorder later on: by then the process may be gone, and nobody knows whose it was. */
+/* Checked here because the recorder may ask too late: an ended process has no known ancestors. */
 static __always_inline int descends_from_root(struct task_struct* task) {
   for (int i = 0; i < MAX_GENERATIONS; ++i) {
     if ((__u32)pid_of(task) == config.root) {
@@ -47,7 +47,7 @@ static __always_inline int descends_from_root(struct task_struct* task) {
 enum submitter_kind {
   SUBMITTER_RECORDED,
   SUBMITTER_OTHER, /* a process that is not recorded */
-  SUBMITTER_KERNEL /* a thread of the kernel, on somebody's behalf */
+  SUBMITTER_KERNEL /* a kernel thread that works for some process */
 };
 
 static __always_inline enum submitter_kind find_submitter(struct submitter* submitter) {

@@ -1,5 +1,5 @@
-/* The few kernel types that our programs name. Written by hand, so that a build needs no BTF of any kernel;
- * layouts that may differ between kernels are relocated when loaded (preserve_access_index). */
+/* The kernel types that the programs use. Written by hand, so that a build needs no kernel's BTF. Layouts that may
+ * differ between kernels are relocated at load (preserve_access_index). */
 #ifndef GPUPROF_VMLINUX_MIN_H
 #define GPUPROF_VMLINUX_MIN_H
 

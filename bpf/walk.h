@@ -1,43 +1,41 @@
-/*
- * The state of a walk, and how it reads the memory of the process. Include after launch_events.h.
- */
+/* Holds the state of a walk, and reads the memory of the process. Include after launch_events.h. */
 #ifndef GPUPROF_WALK_H
 #define GPUPROF_WALK_H
 
 #define WORDS GPUPROF_STACK_MAX_WORDS
 #define WINDOW_BYTES (WINDOW_WORDS * 8)
-#define OBJECT_BYTES 256 /* of the start of a Python object, at most */
+#define OBJECT_BYTES 256 /* limit on the bytes read of a Python object */
 
 enum walk_mode {
   WALK_NATIVE = 0,
   WALK_PYTHON = 1, /* reads the frames of one activation of the evaluation loop */
 };
 
-/* What a bpf_loop callback changes lies in memory and not in registers: the verifier looks at it once. */
+/* In memory, not in registers, so that the verifier checks the callbacks of bpf_loop once for all values. */
 struct walk {
   __u64 pc;
   __u64 sp;
   __u64 fp;
-  __u64 stack_begin;  /* sp when the walk came onto this stack */
+  __u64 stack_begin;  /* sp where the walk entered this stack */
   __u64 id;           /* hash of the words so far */
-  __u64 window_begin; /* what slot->window holds: [begin, end) */
+  __u64 window_begin; /* contents of slot->window: [begin, end) */
   __u64 window_end;
-  __u64 frames_begin; /* the same of slot->frames */
+  __u64 frames_begin; /* contents of slot->frames: [begin, end) */
   __u64 frames_end;
   __u64 frame;        /* the next Python frame; 0: none */
-  __u64 cframe;       /* the CFrame of the evaluation loop that runs it; 0: not known */
-  __u64 boundary;     /* of the run that waits for its native frame; 0: none waits */
-  __u32 run;          /* words of that run */
+  __u64 cframe;       /* the CFrame of the evaluation loop that runs it; 0: unknown */
+  __u64 boundary;     /* identifies the native frame of the pending run; 0: no run is pending */
+  __u32 run;          /* words of the pending run */
   __u32 mode;         /* enum walk_mode */
-  __u32 exact;        /* 1: pc is no return address */
+  __u32 exact;        /* 1: pc is not a return address */
   __u32 native_ended; /* 1: only Python frames are left */
-  __u32 switches;     /* from one stack to another so far */
+  __u32 switches;     /* stack switches so far */
   __u32 at_entry;     /* 1: pc is the first instruction of its function */
   __u32 pid;
   __u32 unsent;    /* 1: a code object could not be sent */
-  __u32 outdated;  /* 1: the process has unloaded something since its mappings were read: each is looked at */
-  __u32 astray;    /* 1: at pc is another file than the one whose names it would get */
-  __u32 surprised; /* 1: the recorder should look again at what is mapped */
+  __u32 outdated;  /* 1: mappings were read before the last unload, so each one is checked */
+  __u32 astray;    /* 1: the file at pc is not the one in the mappings */
+  __u32 surprised; /* 1: the recorder should read the mappings again */
   __u32 pad;
 };
 
@@ -46,12 +44,12 @@ struct slot {
   __u32 pad;
   struct walk walk;
   struct gpuprof_bpf_process process;
-  __u64 window[WINDOW_WORDS]; /* of the stack */
-  __u8 frames[WINDOW_BYTES];  /* Python frames lie one behind the other, inner ones above */
+  __u64 window[WINDOW_WORDS]; /* part of the stack */
+  __u8 frames[WINDOW_BYTES];  /* Python frames are contiguous; callees have higher addresses */
   __u8 object[OBJECT_BYTES];  /* a Python code object */
-  __u64 run[WORDS];           /* Python frames, until the native frame that they belong to is found */
+  __u64 run[WORDS];           /* pending Python frames, until their native frame is found */
   struct gpuprof_bpf_stack stack;
-  __u64 words[WORDS + GPUPROF_BPF_KERNEL_FRAMES]; /* of `stack` */
+  __u64 words[WORDS + GPUPROF_BPF_KERNEL_FRAMES]; /* follow `stack` in the event */
   union {
     struct gpuprof_bpf_code code;
     struct gpuprof_bpf_lines lines;
@@ -69,7 +67,7 @@ struct slot_context {
   struct slot* slot;
 };
 
-/* 0, or what the helper says. Memory that is paged out is waited for where that is allowed. */
+/* Returns 0 or the helper's error. Waits for paged-out memory if the program is sleepable. */
 static __always_inline long read_user(void* to, __u32 bytes, __u64 from) {
   long error = bpf_probe_read_user(to, bytes, (void*)from);
   if (error != 0 && config.sleepable) {
@@ -78,8 +76,7 @@ static __always_inline long read_user(void* to, __u32 bytes, __u64 from) {
   return error;
 }
 
-/* Moves the window so that it begins at `at`, a multiple of 8, and ends with its page, which may be the stack's last.
- */
+/* Loads a window from `at` (a multiple of 8), at most to the page's end, because the stack may end there. */
 static __always_inline long load_window(struct slot* slot, __u64 at) {
   __u64 bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
   if (bytes > WINDOW_BYTES) {
@@ -93,8 +90,8 @@ static __always_inline long load_window(struct slot* slot, __u64 at) {
   return 0;
 }
 
-/* A word of the stack, where words are aligned. Of a frame the return address, its highest word, is read first: the
- * window begins lower. */
+/* Reads an aligned word of the stack. A frame's return address, its highest word, is read first, so the window begins
+ * at sp if possible. */
 static __always_inline long read_stack(struct slot* slot, __u64 at, __u64* word) {
   struct walk* walk = &slot->walk;
   if (at & 7) {
@@ -110,14 +107,14 @@ static __always_inline long read_stack(struct slot* slot, __u64 at, __u64* word)
     }
   }
   __u64 index = (at - walk->window_begin) / 8;
-  if (index >= WINDOW_WORDS) { /* cannot be; for the verifier */
+  if (index >= WINDOW_WORDS) { /* never true; needed by the verifier */
     return -1;
   }
   *word = slot->window[index];
   return 0;
 }
 
-/* 1: the stack is full. */
+/* Returns 1 if the stack is full. */
 static __always_inline long add_word(struct slot* slot, __u64 word) {
   __u32 count = slot->stack.count;
   if (count >= config.max_words || count >= WORDS) {

@@ -1,16 +1,16 @@
-/* What xe is asked for that leads to batches: VM binds, where objects are mapped, batches themselves. Include after
+/* Follows the ioctls of xe that lead to batches: VM binds, mappings of objects, and the batches. Include after
  * batch_buffers.h. */
 #ifndef GPUPROF_XE_BATCHES_H
 #define GPUPROF_XE_BATCHES_H
 
-#define MAX_BINDS 64 /* of one call */
+#define MAX_BINDS 64 /* per call */
 
-/* As in the kernel's interface, which does not change. */
+/* Layouts of the kernel's stable interface. */
 struct xe_bind_op {
   __u64 extensions;
   __u32 object;
   __u32 caching;
-  __u64 offset; /* in the object, or what of user space is bound */
+  __u64 offset; /* in the object, or an address in the process */
   __u64 range;
   __u64 address;
   __u32 op;
@@ -23,7 +23,7 @@ struct xe_bind {
   __u32 exec_queue;
   __u32 pad;
   __u32 count;
-  struct xe_bind_op bind; /* where there are several: its first 8 bytes are their address */
+  struct xe_bind_op bind; /* if count > 1, its first 8 bytes point to the operations */
 };
 struct xe_mmap_offset {
   __u64 extensions;
@@ -43,8 +43,8 @@ struct xe_vm_destroy {
   __u32 vm;
 };
 enum { XE_BIND_MAP = 0, XE_BIND_UNMAP = 1, XE_BIND_USER = 2, XE_BIND_UNMAP_ALL = 3 };
-#define XE_BIND_NULL (1 << 2)   /* nothing, that can be read */
-#define XE_BIND_MIRROR (1 << 5) /* the process's own addresses */
+#define XE_BIND_NULL (1 << 2)   /* reads of the range succeed, without memory behind it */
+#define XE_BIND_MIRROR (1 << 5) /* GPU addresses equal the process's addresses */
 
 static __always_inline void on_bind(__u64 file, __u32 vm, const struct xe_bind_op* op) {
   struct binding binding = {};
@@ -66,7 +66,7 @@ static __always_inline void on_bind(__u64 file, __u32 vm, const struct xe_bind_o
   } else if (op->op == XE_BIND_MAP && op->flags & XE_BIND_MIRROR) {
     binding.to = 0;
   } else if (op->op != XE_BIND_USER) {
-    return; /* nothing moves */
+    return; /* no change of bindings */
   }
   bind_range(file, vm, op->address, op->range, &binding);
 }
@@ -92,7 +92,7 @@ static long bind_one(__u32 index, struct binds_context* context) {
   return 0;
 }
 
-/* (struct drm_device*, struct drm_xe_vm_bind*, struct drm_file*) */
+/* Arguments: (struct drm_device*, struct drm_xe_vm_bind*, struct drm_file*) */
 SEC("fexit")
 int on_xe_bind(__u64* ctx) {
   struct xe_bind bind;
@@ -105,7 +105,7 @@ int on_xe_bind(__u64* ctx) {
   } else {
     struct binds_context context = {file, bind.bind.extensions, bind.vm, bind.count};
     bpf_loop(MAX_BINDS, bind_one, &context, 0);
-    if (bind.count > MAX_BINDS) { /* better nothing than what was there before */
+    if (bind.count > MAX_BINDS) { /* an unknown VM is better than an outdated one */
       count_job(GPUPROF_DRM_LOST_BINDINGS);
       forget_vm(file, bind.vm);
     }
@@ -113,8 +113,8 @@ int on_xe_bind(__u64* ctx) {
   return 0;
 }
 
-/* Before the driver frees its number, which it may give to another thread's VM before it returns. */
-/* (struct drm_device*, struct drm_xe_vm_destroy*, struct drm_file*) */
+/* Runs before the driver frees the id: another thread's VM may get it before the call returns. */
+/* Arguments: (struct drm_device*, struct drm_xe_vm_destroy*, struct drm_file*) */
 SEC("fentry")
 int on_xe_vm_destroyed(__u64* ctx) {
   struct xe_vm_destroy gone;
@@ -124,7 +124,7 @@ int on_xe_vm_destroyed(__u64* ctx) {
   return 0;
 }
 
-/* The same; a VM that is in use stays, without what was known of it. */
+/* The same arguments. A busy VM is not destroyed, but its bindings have been dropped here. */
 SEC("fexit")
 int on_xe_vm_kept(__u64* ctx) {
   if ((int)ctx[3] == -EBUSY && is_recorded()) {
@@ -133,7 +133,7 @@ int on_xe_vm_kept(__u64* ctx) {
   return 0;
 }
 
-/* (struct drm_device*, struct drm_file*) */
+/* Arguments: (struct drm_device*, struct drm_file*) */
 SEC("fentry")
 int on_xe_closed(__u64* ctx) {
   __u64 file = number_of(ctx[1]);
@@ -142,7 +142,7 @@ int on_xe_closed(__u64* ctx) {
   return 0;
 }
 
-/* (struct drm_device*, struct drm_xe_gem_mmap_offset*, struct drm_file*) */
+/* Arguments: (struct drm_device*, struct drm_xe_gem_mmap_offset*, struct drm_file*) */
 SEC("fexit")
 int on_xe_mmap_offset(__u64* ctx) {
   struct xe_mmap_offset found;
@@ -152,18 +152,19 @@ int on_xe_mmap_offset(__u64* ctx) {
   return 0;
 }
 
-/* As take_batch(). */
+/* See take_batch(). */
 static __always_inline __u64 take_xe_batch(__u64 file, __u32 vm, __u32 queue, const void* exec) {
   struct xe_exec asked;
   if (!is_recorded() || bpf_probe_read_kernel(&asked, sizeof(asked), exec) != 0 || asked.batches != 1) {
-    return 0; /* an engine of several that work at once gets as many batches, at addresses that it is given */
+    return 0; /* with several batches per call, parallel engines run them at addresses given by a list */
   }
   look_at_deferred(file);
   struct handed handed = {.file = file, .address = asked.address, .vm = vm, .queue = queue};
   return take_batch(&handed);
 }
 
-/* (struct drm_device*, struct drm_xe_wait_user_fence*, struct drm_file*): who waits for a batch has written it. */
+/* A thread that waits for a batch has written it. Arguments: (struct drm_device*, struct drm_xe_wait_user_fence*,
+ * struct drm_file*) */
 SEC("fentry")
 int on_xe_wait(__u64* ctx) {
   if (is_recorded()) {

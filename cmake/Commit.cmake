@@ -1,8 +1,8 @@
-# Writes OUTPUT, a C++ source with the commit of the tree SOURCE: empty where SOURCE is no git checkout (a tarball), with
-# ", dirty" where files differ from it. OUTPUT is touched only when that changes.
+# Writes OUTPUT, a C++ source with the git commit of the tree SOURCE, and ", dirty" if files differ from it. The
+# commit is empty if SOURCE is not a git checkout (a tarball). Rewrites OUTPUT only if it changes.
 set(commit "")
 find_program(git git)
-# A tarball that lies in somebody's checkout has not its commit.
+# A tarball unpacked inside another checkout must not get that checkout's commit.
 if(git AND EXISTS ${SOURCE}/.git)
   execute_process(COMMAND ${git} -C ${SOURCE} rev-parse --short=12 HEAD
                   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -1,5 +1,5 @@
-# cmake -DGPUPROF=FILE -DOUTPUT=FOLDER -P Documentation.cmake: what gpuprof tells of its commands and options, as files
-# below FOLDER/share, where man and the shells look for it.
+# cmake -DGPUPROF=FILE -DOUTPUT=FOLDER -P Documentation.cmake: writes the manual pages and shell completions that
+# gpuprof prints into FOLDER/share, where man and the shells expect them.
 function(write_output file)
   execute_process(COMMAND ${GPUPROF} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)
   if(NOT status EQUAL 0)

@@ -1,4 +1,4 @@
-# Makes of the installed files those of a Debian package, as its policy asks; cpack runs it before it packs.
+# Changes the installed files as Debian's policy for packages requires. cpack runs this before it packs.
 if(NOT CPACK_GENERATOR STREQUAL DEB)
   return()
 endif()
@@ -16,7 +16,7 @@ foreach(page ${pages})
   compress(${page})
 endforeach()
 
-# Debian's zsh looks there.
+# Debian's zsh searches this folder.
 file(RENAME ${share}/zsh/site-functions ${share}/zsh/vendor-completions)
 
 file(READ ${share}/doc/gpuprof/LICENSE license)

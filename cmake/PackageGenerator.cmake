@@ -1,4 +1,4 @@
-# What differs between the kinds of packages; cpack reads it before each of them.
+# Settings for each kind of package. cpack reads this file before it makes each one.
 if(CPACK_GENERATOR STREQUAL DEB)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 endif()

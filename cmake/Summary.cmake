@@ -1,4 +1,4 @@
-# What this build has and what it leaves out, in plain words.
+# Prints what this build contains and what it leaves out.
 set(_gpuprof_summary "")
 if(TARGET gpuprof_inject_opencl)
   string(APPEND _gpuprof_summary "\n    opencl   yes")
@@ -11,7 +11,7 @@ else()
   string(APPEND _gpuprof_summary "\n    level_zero LEFT OUT: no level_zero/ze_api.h (package libze-dev)")
 endif()
 if(TARGET gpuprof_cupti_abi_check)
-  string(APPEND _gpuprof_summary "\n    cupti    yes, held against the headers in ${GPUPROF_CUDA_INCLUDE}")
+  string(APPEND _gpuprof_summary "\n    cupti    yes, checked against the headers in ${GPUPROF_CUDA_INCLUDE}")
 else()
   string(APPEND _gpuprof_summary "\n    cupti    yes")
 endif()

@@ -1,4 +1,4 @@
-// gpuprof <command> ...: finds the command, lets it parse its options and run, prints its error.
+// gpuprof <command> ...: finds the command, parses its options, runs it and prints its error.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -22,20 +22,20 @@ using gpuprof::Error;
 using gpuprof::cmd::Entry;
 
 int fail(const Error& error) {
-  if (!error.message.empty()) {  // nothing to say: the reader of our output has gone
+  if (!error.message.empty()) {  // empty: the reader of gpuprof's output has exited
     gpuprof::log::error(error);
   }
   return error.exit_code;
 }
 
-// What was asked for, and a failure where it cannot be written.
+// Prints the requested text. Returns a failure if it cannot be written.
 int print(const std::string& text) {
   const gpuprof::FileLimitAsError limit;
   const gpuprof::Status written = gpuprof::write_all(STDOUT_FILENO, text, "standard output");
   return written ? 0 : fail(written.error());
 }
 
-// `arguments` begins with the command's name, as a program's does.
+// `arguments` begins with the command's name, like argv.
 int run(const Entry& entry, const std::vector<const char*>& arguments) {
   const std::string name = std::string("gpuprof ") + entry.name;
   CLI::App app(entry.summary, name);
@@ -49,7 +49,7 @@ int run(const Entry& entry, const std::vector<const char*>& arguments) {
                                   ? CLI::AppFormatMode::All
                                   : CLI::AppFormatMode::Normal));  // --help, --help-all
   } catch (const CLI::ParseError& error) {
-    // The value of an option that does not exist looks like an argument of its own: the option is the cause to name.
+    // The value of an unknown option looks like a positional argument, so report the option instead.
     const auto extras = app.get_prefix_command() ? std::vector<std::string>() : app.remaining();
     const bool unknown_option = std::any_of(extras.begin(), extras.end(), [](const auto& e) { return e[0] == '-'; });
     std::string message = unknown_option ? CLI::ExtrasError(extras).what() : error.what();
@@ -72,7 +72,7 @@ int unknown(std::string_view first) {
                gpuprof::kExitUsage});
 }
 
-// `arguments` are those after the program's name.
+// `arguments`: those after the program's name.
 int dispatch(std::vector<const char*> arguments) {
   const auto is_level = [](std::string_view text) {
     return text == "-q" || text == "--quiet" || text == "-v" || text == "--verbose";
@@ -82,7 +82,7 @@ int dispatch(std::vector<const char*> arguments) {
     std::fputs((gpuprof::cmd::help_text() + "\n").c_str(), stderr);
     return fail({"no command given", "begin with: gpuprof record -- COMMAND", gpuprof::kExitUsage});
   }
-  std::rotate(arguments.begin(), name, name + 1);  // the command's name comes first, and what was before it second
+  std::rotate(arguments.begin(), name, name + 1);  // moves the command's name before the options that preceded it
   const std::string_view first = arguments.front();
   if (first == "--version" || first == "-V" || first == "version") {
     const std::string commit(gpuprof::commit());
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   gpuprof::hold_standard_streams();
   try {
     return dispatch({argv + std::min(argc, 1), argv + argc});
-  } catch (const std::exception& error) {  // out of memory, most likely; nothing of ours throws
+  } catch (const std::exception& error) {  // probably out of memory; gpuprof's own code does not throw
     return fail({error.what(), ""});
   }
 }

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Fails where this work tree causes more GPU time than the commit that it is based on.
+# Fails if this work tree causes more GPU time than its base commit.
 #
 #   perf-gate.sh BASE BUILD COMMAND [ARGUMENTS...]
 #   perf-gate.sh origin/main 'make -s' ./app --steps 100
 #
-# BUILD makes the program, and COMMAND runs it, each in a work tree of the one commit and of the other. Both are recorded
-# in turns on this machine, so that what drifts falls on both. Exit status: 0 pass, 1 regression, 125 cannot tell, which
-# is no pass: raise RUNS or make a run longer. 125 is also a commit that is not there or cannot be built: `git bisect run`
-# skips it. RUNS (8): of each side; GPUPROF: the program; CHECK_OPTIONS: more of them.
+# BUILD builds the program and COMMAND runs it, in a work tree of each commit. The runs alternate on this machine, so that
+# drift affects both commits. Exit status: 0 pass, 1 regression, 125 inconclusive, which is not a pass: raise RUNS, or make
+# the runs longer. It is also 125 if a commit is missing or cannot be built, so that `git bisect run` skips the commit.
+# Environment: RUNS (runs per commit, default: 8), GPUPROF (the gpuprof program), CHECK_OPTIONS (more options of check).
 set -eu
 
 cannot() {
@@ -15,7 +15,7 @@ cannot() {
   exit 125
 }
 
-# In the background, as a shell takes a signal only between commands in front, and they may take long.
+# Runs a command in the background: a shell handles signals only after a foreground command ends, which may take long.
 child=''
 run() {
   "$@" &
@@ -65,7 +65,7 @@ run git -C "$here" worktree add --quiet --detach "$work/base" "$old_commit" || c
 run in_folder "$work/base" sh -c "$build" || cannot "$base cannot be built"
 run in_folder "$here" sh -c "$build" || cannot "this work tree cannot be built"
 
-# shellcheck disable=SC2016 # expanded by the shell that it is for
+# shellcheck disable=SC2016 # the inner shell expands it
 there='cd "$0" && exec "$@"'
 # shellcheck disable=SC2086 # options are words
 run "$gpuprof" check --runs "${RUNS:-8}" --old-commit "$old_commit" --commit "$new_commit" -o "$here/gpuprof-check" \

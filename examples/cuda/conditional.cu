@@ -1,5 +1,5 @@
-// Graphs with conditional nodes (WHILE, IF, SWITCH) with a known answer. Kernels in the bodies of such nodes come from
-// CUPTI without the launch that they belong to.
+// Graphs with conditional nodes (WHILE, IF, SWITCH) and a known number of kernels. CUPTI reports kernels in the
+// bodies of such nodes without the launch to which they belong.
 //
 //   example_cuda_conditional [--rounds N]
 #include "conditional.h"
@@ -9,7 +9,7 @@ __global__ void before(int* left) {
   atomicAdd(left, 0);
 }
 
-// Runs until nothing is left.
+// Runs until `left` is 0.
 __global__ void looped(cudaGraphConditionalHandle handle, int* left) {
   *left -= 1;
   cudaGraphSetConditional(handle, *left > 0 ? 1 : 0);
@@ -48,7 +48,7 @@ cudaGraphNode_t add_kernel(cudaGraph_t graph, void* kernel, void** arguments) {
   return node;
 }
 
-// A conditional node with `size` bodies, which it returns; after `first`, if there is one.
+// Adds a conditional node after `first` (may be null), and returns its `size` bodies.
 cudaGraph_t* add_condition(cudaGraph_t graph, cudaGraphConditionalNodeType type, unsigned size, unsigned value,
                            const cudaGraphNode_t* first, cudaGraphConditionalHandle* handle) {
   check(cudaGraphConditionalHandleCreate(handle, graph, value, cudaGraphCondAssignDefault),
@@ -110,7 +110,7 @@ void launch_loops(const Work& work, const int* trips) {
 
 __attribute__((noinline)) void loop_few(const Work& work) {
   launch_loops(work, work.few);
-  asm volatile("");  // this function's frame is to be on the stack
+  asm volatile("");  // keeps this function's frame on the stack
 }
 
 __attribute__((noinline)) void loop_many(const Work& work) {

@@ -1,29 +1,29 @@
-// What conditional.cu, and the same program on the tests' mock driver, print: how often which kernel runs, and from
-// where.
+// Prints how often each kernel runs, and from which call site, for conditional.cu and for the same program on the
+// mock driver of the tests.
 #pragma once
 
 #include "expect.h"
 
 namespace conditional {
 
-// A loop's body runs so often, by the site that launches its graph.
+// How often the body of a loop runs, by the site that launches its graph.
 constexpr int kFewTrips = 3;
 constexpr int kManyTrips = 5;
 
-// Each site launches its graphs `rounds` times. loop_few and loop_many launch the same two graphs in turn, without
-// waiting: one is a loop alone, the other has a kernel before the loop.
+// Each site launches its graphs `rounds` times. loop_few and loop_many alternately launch the same two graphs,
+// without waiting: one graph is only a loop, the other has a kernel before its loop.
 inline void expect_all(long rounds) {
   const long few = rounds * 2 * kFewTrips;
   const long many = rounds * 2 * kManyTrips;
   expect("kernel.looped", few + many);
   expect("kernel.before", 2 * rounds);
   expect("op.copy_htod", 4 * rounds);
-  expect("site.loop_few", few + rounds + 2 * rounds);  // with the kernel before the loop, and a copy for each launch
+  expect("site.loop_few", few + rounds + 2 * rounds);  // plus the kernel before the loop, and a copy for each launch
   expect("site.loop_many", many + rounds + 2 * rounds);
-  expect("kernel.chosen", 2 * rounds);  // by an IF, launched from two sites that wait for it
+  expect("kernel.chosen", 2 * rounds);  // in an IF, launched from two sites that wait for it
   expect("site.choose_here", rounds);
   expect("site.choose_there", rounds);
-  expect("kernel.second_case", rounds);  // by a SWITCH
+  expect("kernel.second_case", rounds);  // in a SWITCH
   expect("kernel.first_case", 0);
   expect("site.switch_to_second", rounds);
   expect("launches", 4 * rounds + 4 * rounds + 2 * rounds + rounds);  // graphs and copies, then graphs

@@ -1,4 +1,4 @@
-// Kernels that launch kernels: CUPTI has records of the parents only, whose time is that of their children as well.
+// Kernels that launch kernels. CUPTI reports only the parents; their time includes that of their children.
 //
 //   example_cuda_device_launches [--launches N]
 #include "expect.h"

@@ -1,4 +1,4 @@
-// Lines "expect KEY=VALUE" on stdout: what a profile of the program must say. test/runtime/matrix reads them.
+// Prints lines "expect KEY=VALUE": what a profile of the program must contain. test/runtime/matrix reads them.
 #pragma once
 
 #include <cstdio>

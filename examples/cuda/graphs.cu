@@ -1,7 +1,7 @@
-// CUDA graphs with a known answer. capture_nodes() captures N kernels on the main thread, add_nodes() adds K kernels
-// and a fill by hand; a clone of the graph is instantiated twice, and replay_first() and replay_second() launch the two
-// M times each from another thread. Then the first is updated with a graph that capture_again() captured, and
-// replay_updated() launches it M times. A child graph comes along with --child 1.
+// CUDA graphs with a known result. capture_nodes() captures N kernels on the main thread. add_nodes() adds K kernels
+// and a fill by hand. A clone of the graph is instantiated twice. replay_first() and replay_second() launch these M
+// times each from another thread. Then the first one is updated with a graph from capture_again(), and
+// replay_updated() launches it M times. --child 1 adds a child graph.
 //
 //   example_cuda_graphs [--nodes N] [--added K] [--replays M] [--child 0|1] [--wait-ms T]
 //
@@ -44,7 +44,7 @@ __attribute__((noinline)) cudaGraph_t capture_nodes(cudaStream_t stream, float* 
   return graph;
 }
 
-// The same graph with another kernel: cudaGraphExecUpdate wants the same shape.
+// Captures the same graph with another kernel. cudaGraphExecUpdate requires the same shape.
 __attribute__((noinline)) cudaGraph_t capture_again(cudaStream_t stream, float* data, long nodes) {
   cudaGraph_t graph = nullptr;
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");

@@ -1,11 +1,11 @@
-// What a launch costs: launches an empty kernel in a loop and prints the nanoseconds per launch, the median of the
-// batches. Native against recorded, this is the price of the profiler.
+// Measures the cost of a launch: launches an empty kernel in a loop and prints the nanoseconds per launch (median of
+// the batches). The difference between a native and a recorded run is the profiler's overhead.
 //
 //   bench_cuda_launch_loop [--launches N] [--batches N] [--warmup N] [--depth N] [--leaves N] [--each]
 //
-// --launches are those of each batch. --depth launches from so many frames deep, without frame pointers, and --leaves
-// from so many functions in turn (at most 16): for what stacks cost. With --each it prints every batch when it is done,
-// with the time of CLOCK_MONOTONIC: for what changes while it runs.
+// --launches: launches per batch. To measure stacks, --depth launches from this many nested functions without frame
+// pointers, and --leaves from this many functions alternately (at most 16). --each prints each batch when it ends,
+// with its CLOCK_MONOTONIC time, to see changes during the run.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -21,7 +21,7 @@ __global__ void tiny(float* data) {
 
 namespace {
 
-// Launches between two waits: a fraction of the driver's queue, so that the launching thread never waits in between.
+// Launches between two waits: a fraction of the driver's queue, so that the launching thread is never blocked.
 constexpr long kBeforeWait = 500;
 
 constexpr size_t kMostLeaves = 16;
@@ -33,7 +33,7 @@ __attribute__((noinline)) void launch_tiny(float* data) {
 template <size_t Number>
 __attribute__((noinline)) void launch_from(float* data) {
   launch_tiny(data);
-  asm volatile("" ::"i"(Number) : "memory");  // a function for each, and no tail call
+  asm volatile("" ::"i"(Number) : "memory");  // makes a separate function for each Number, without a tail call
 }
 
 using Leaf = void (*)(float*);
@@ -66,7 +66,7 @@ __attribute__((noinline)) void launch_batch(const Batch& batch) {
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
-// Frames as most code has them, whatever this file is compiled with.
+// Omits frame pointers, as in most programs, whatever the compiler options are.
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("omit-frame-pointer")))
 #endif

@@ -1,5 +1,5 @@
-// Modules that come and go while their kernels' records are still on the way, eager and in graphs; each kernel has a
-// name of its own, so a profile can be held against what was launched.
+// Loads and unloads modules while records of their kernels are still pending, with and without graphs. Each kernel
+// has its own name, so a profile can be compared with what was launched.
 //
 //   example_cuda_modules [--rounds N]
 #include "modules.h"
@@ -7,7 +7,7 @@
 
 namespace {
 
-// A module that the driver compiles: a kernel that counts to 200.
+// PTX of a kernel that counts to 200. The driver compiles it.
 std::string ptx_of(const std::string& name) {
   return ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry " + name +
          "() {\n"

@@ -1,5 +1,5 @@
-// Modules that come and go, with a known answer: 25 kernels with names of their own, each in a module that is loaded,
-// launched from and unloaded, over and over. For modules.cu, and for the same program on the tests' mock driver.
+// Loads and unloads modules, with a known result: 25 kernels with different names. Each is in a module that is
+// loaded, used and unloaded, repeatedly. For modules.cu, and for the same program on the mock driver of the tests.
 #pragma once
 
 #include <cuda.h>
@@ -29,7 +29,7 @@ inline std::string name_of(long number) {
   return name;
 }
 
-// One kernel, loaded as a module or as a library.
+// A kernel, loaded as a module or as a library.
 class Loaded {
  public:
   Loaded(const std::string& image, const std::string& name, bool as_library) {
@@ -71,7 +71,7 @@ inline CUDA_KERNEL_NODE_PARAMS node_of(CUfunction function) {
 
 __attribute__((noinline)) inline void launch_eager(CUfunction function, CUstream stream) {
   CHURN_CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr));
-  asm volatile("");  // this function's frame is to be on the stack
+  asm volatile("");  // keeps this function's frame on the stack
 }
 
 __attribute__((noinline)) inline CUgraph capture_kernel(CUfunction function, CUstream stream) {
@@ -87,7 +87,7 @@ __attribute__((noinline)) inline void replay(CUgraphExec exec, CUstream stream) 
   asm volatile("");
 }
 
-// What the program has done.
+// Counts what the program did.
 struct Count {
   std::map<std::string, long> kernels;
   long captured = 0;
@@ -100,7 +100,7 @@ inline void eager(const std::string& name, const Loaded& kernel, CUstream stream
   ++count.kernels[name];
 }
 
-// Captured, and replayed twice.
+// Captures the kernel, and replays it twice.
 inline void captured(const std::string& name, const Loaded& kernel, CUstream stream, Count& count) {
   CUgraph graph = capture_kernel(kernel.function, stream);
   CUgraphExec exec = nullptr;
@@ -115,7 +115,7 @@ inline void captured(const std::string& name, const Loaded& kernel, CUstream str
   count.kernels[name] += 2;
 }
 
-// Added by hand; its executable node then runs another kernel (by its parameters), and that of another graph.
+// Adds the node by hand. Its executable node then runs another kernel (by its parameters), then one of another graph.
 inline void updated(const std::string& name, const Loaded& kernel, const std::string& other_name, const Loaded& other,
                     CUstream stream, Count& count) {
   CUgraph graph = nullptr;
@@ -148,7 +148,7 @@ inline void updated(const std::string& name, const Loaded& kernel, const std::st
   count.kernels[other_name] += 2;
 }
 
-// `image_of`: the image of a module with one kernel of that name.
+// `image_of` returns the image of a module with one kernel of the given name.
 template <typename ImageOf>
 void run(long rounds, CUstream stream, const ImageOf& image_of) {
   Count count;

@@ -1,13 +1,13 @@
-// The twin of examples/opencl/ranks.cpp on GPUs, with NCCL: a process a GPU, each told its rank by RANK and WORLD_SIZE
-// as torchrun does. A step is transport(), smooth() and all_reduce(), which is ncclAllReduce on the same stream. With
-// --slow-rank, that rank needs --factor percent of the others' work in smooth(), from the step --slow-from on, and
-// prints when that was (CLOCK_MONOTONIC, ns).
+// The CUDA counterpart of examples/opencl/ranks.cpp, with NCCL. Each GPU has a process, which gets its rank from RANK
+// and WORLD_SIZE, as with torchrun. A step is transport(), smooth() and all_reduce(), which calls ncclAllReduce on
+// the same stream. The rank --slow-rank needs --factor percent of the others' work in smooth(), from step --slow-from
+// on. It prints when that began (CLOCK_MONOTONIC, ns).
 //
 //   example_cuda_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
 //                      [--nccl FILE] [--timeout SECONDS]
 //
-// NCCL is loaded when it runs: --nccl names libnccl.so.2, else the loader looks for it (LD_LIBRARY_PATH). PyTorch
-// brings one in site-packages/nvidia/nccl/lib.
+// The program loads NCCL at run time: --nccl names libnccl.so.2, else the loader searches for it (LD_LIBRARY_PATH).
+// PyTorch has a copy in site-packages/nvidia/nccl/lib.
 #include "ranks_job.h"
 #include "ranks_nccl.h"
 #include "setup.h"
@@ -51,14 +51,14 @@ __attribute__((noinline)) void smooth(const Rank& rank, int work) {
   check(cudaGetLastError(), "launch of relax");
 }
 
-// The kernel of NCCL waits on the GPU for those of the other ranks.
+// NCCL's kernel waits on the GPU for the kernels of the other ranks.
 __attribute__((noinline)) void all_reduce(const Rank& rank) {
   rank.nccl.check(
       rank.nccl.all_reduce(rank.reduced, rank.reduced, kReduced, kNcclFloat, kNcclSum, rank.comm, rank.stream),
       "ncclAllReduce");
 }
 
-// As a training loop that prints its loss does: the CPU is never more than a step ahead.
+// Like a training loop that prints its loss: the CPU is at most one step ahead.
 __attribute__((noinline)) void end_step(const Rank& rank) {
   check(cudaStreamSynchronize(rank.stream), "cudaStreamSynchronize");
 }
@@ -113,7 +113,7 @@ int be_rank(const Arguments& arguments, long number, long ranks) {
   }
   Rank rank;
   open_rank(rank, arguments, number, ranks);
-  for (int i = 0; i < 5; ++i) {  // the first collectives set up connections, kernels are loaded
+  for (int i = 0; i < 5; ++i) {  // the first collectives set up connections and load kernels
     transport(rank, 1);
     smooth(rank, 1);
     all_reduce(rank);
@@ -142,6 +142,6 @@ int main(int argc, char** argv) {
   if (rank == nullptr) {
     return launch_ranks(argv, arguments.positive("--ranks", 2), seconds);
   }
-  alarm(static_cast<unsigned>(seconds));  // whatever it then waits for: the peer that it waits for may be gone
+  alarm(static_cast<unsigned>(seconds));  // limits all waits: the other rank may have died
   return be_rank(arguments, std::strtol(rank, nullptr, 10), arguments.positive("--ranks", 2));
 }

@@ -1,5 +1,5 @@
-// A job of processes on this machine: starts the ranks, hands them a few bytes of rank 0, ends them all with the first
-// that fails. Nothing of CUDA: the process that starts the ranks uses no GPU.
+// A job of processes on this machine: starts the ranks, sends them a few bytes of rank 0, and ends all of them when
+// one fails. Does not use CUDA: the process that starts the ranks uses no GPU.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,11 +20,11 @@
 #include <vector>
 
 constexpr int kUsage = 2;
-constexpr int kNotHere = 77;  // no NCCL, or too few GPUs: for tests to skip
+constexpr int kNotHere = 77;  // NCCL is missing, or there are too few GPUs: tests skip
 constexpr long kMostWork = 2'000'000'000;
 constexpr long kMostRanks = 64;
 constexpr int kSharedFd = 57;  // survives the exec of a rank
-// Beside RANK: a job that is started below another launcher, which sets RANK, must start its own ranks all the same.
+// Separate from RANK, which another launcher may already set: this job must still start its own ranks.
 constexpr const char* kRankOfJob = "EXAMPLE_CUDA_RANK";
 
 struct Shared {
@@ -84,7 +84,7 @@ inline Shared* map_shared() {
     std::perror("mmap");
     std::exit(1);
   }
-  return static_cast<Shared*>(memory);  // zeros
+  return static_cast<Shared*>(memory);  // filled with zeros
 }
 
 inline void publish(Shared& shared, const char* bytes, size_t size) {
@@ -92,7 +92,7 @@ inline void publish(Shared& shared, const char* bytes, size_t size) {
   shared.published.store(1, std::memory_order_release);
 }
 
-// Waits for it. The alarm of the rank ends a wait for one that has died.
+// Waits for the bytes. If their sender has died, the alarm of the rank ends the wait.
 inline void receive(const Shared& shared, char* bytes, size_t size) {
   while (shared.published.load(std::memory_order_acquire) == 0) {
     usleep(1000);
@@ -113,19 +113,19 @@ inline pid_t start_rank(char** argv, long number, long ranks) {
   setenv("RANK", std::to_string(number).c_str(), 1);
   setenv("WORLD_SIZE", std::to_string(ranks).c_str(), 1);
   setenv(kRankOfJob, std::to_string(number).c_str(), 1);
-  // All ranks are on this machine, which may have no network; and what multicast does to a shared host is not worth it.
+  // All ranks are on this machine, which may have no network. NVLink multicast can disturb other users of the host.
   setenv("NCCL_SOCKET_IFNAME", "lo", 0);
   setenv("NCCL_NVLS_ENABLE", "0", 0);
   execv("/proc/self/exe", argv);
   _exit(127);
 }
 
-// Of one that failed, in the way of a shell.
+// Returns the exit code of a process as a shell reports it.
 inline int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// The first exit code that is not 0. Ranks that are left when one failed, or after `seconds`, are killed.
+// Returns the first exit code that is not 0. Kills the remaining ranks if one fails, or after `seconds`.
 inline int launch_ranks(char** argv, long ranks, long seconds) {
   if (ranks > kMostRanks) {
     std::fprintf(stderr, "--ranks: at most %ld\n", kMostRanks);
@@ -177,7 +177,7 @@ inline int launch_ranks(char** argv, long ranks, long seconds) {
     }
     const auto known = std::find(left.begin(), left.end(), child);
     if (known == left.end()) {
-      continue;  // no rank
+      continue;  // not a rank
     }
     left.erase(known);
     if (status != 0 && !killed) {

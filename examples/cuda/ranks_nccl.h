@@ -1,5 +1,5 @@
-// What of NCCL's C API the ranks use, by its documented signatures and values: the library is loaded when the job runs,
-// so that the program is built and started without it.
+// The part of NCCL's C API that the ranks use, with its documented signatures and values. The library is loaded at
+// run time, so the program is built and started without it.
 #pragma once
 
 #include <cuda_runtime.h>

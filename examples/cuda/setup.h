@@ -1,4 +1,4 @@
-// What the CUDA examples share: checked calls and number options.
+// Code shared by the CUDA examples: checked calls and options with numbers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@ inline void check(cudaError_t status, const char* what) {
   }
 }
 
-// The number behind an option like --launches; exits on anything but a positive number.
+// Returns the number after an option like --launches. Exits if it is not a positive number.
 inline long option(int argc, char** argv, const std::string& name, long otherwise) {
   long value = otherwise;
   for (int i = 1; i + 1 < argc; ++i) {

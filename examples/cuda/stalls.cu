@@ -1,5 +1,5 @@
-// Kernels that are slow for one known reason each, so that a profile with samples (gpuprof record --pc-sampling) can be
-// held against what it must say:
+// Kernels that are each slow for one known reason, to check a profile with samples (gpuprof record --pc-sampling)
+// against known results:
 //
 //   chase    a chain of loads from memory                     long_scoreboard
 //   meet     one warp works, all others wait for it           barrier
@@ -18,16 +18,16 @@
 
 namespace {
 
-constexpr int kBlocks = 264;  // two for each multiprocessor of an H100
+constexpr int kBlocks = 264;  // two per multiprocessor of an H100
 constexpr int kThreads = 256;
-constexpr unsigned kNodes = 1u << 26;  // 256 MiB: more than any cache holds
+constexpr unsigned kNodes = 1u << 26;  // 256 MiB: larger than any cache
 
 }  // namespace
 
 __global__ void chase(const unsigned* next, unsigned* out, int steps) {
   unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * 977u % kNodes;
   for (int i = 0; i < steps; ++i) {
-    at = next[at];  // the line that is waited for
+    at = next[at];  // waits for this load
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = at;
 }
@@ -70,7 +70,7 @@ __global__ void collide(float* out, int steps) {
   unsigned at = threadIdx.x % 32;
   float sum = 0;
   for (int i = 0; i < steps; ++i) {
-    const float value = table[at * 32];  // all threads of a warp in one bank
+    const float value = table[at * 32];  // all threads of a warp access one bank
     sum += value;
     at = (at + static_cast<unsigned>(value) + 1) % 32;
   }
@@ -81,11 +81,11 @@ __global__ void stray(float* out, int steps) {
   float x = threadIdx.x;
   for (int i = 0; i < steps; ++i) {
     if ((threadIdx.x + i) % 2 == 0) {
-      x = sqrtf(x) * 0.999f + 1.0f;  // the way of the even ones
+      x = sqrtf(x) * 0.999f + 1.0f;  // path of the even threads
       x = sqrtf(x + 3.0f) * 0.999f + 1.0f;
       x = sqrtf(x + 5.0f) * 0.999f + 1.0f;
     } else {
-      x = __expf(-x) * 0.5f + 1.0f;  // the way of the odd ones
+      x = __expf(-x) * 0.5f + 1.0f;  // path of the odd threads
       x = __expf(-x - 1.0f) * 0.5f + 1.0f;
       x = __expf(-x - 2.0f) * 0.5f + 1.0f;
     }
@@ -96,7 +96,7 @@ __global__ void stray(float* out, int steps) {
 
 __global__ void stride(unsigned* numbers) {
   const unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * 8u;
-  numbers[at] += 1;  // the line that strides
+  numbers[at] += 1;  // the strided access
 }
 
 __device__ __forceinline__ float work(float x, int steps) {
@@ -133,7 +133,7 @@ Memory allocate() {
   Memory memory;
   std::vector<unsigned> next(kNodes);
   for (unsigned i = 0; i < kNodes; ++i) {
-    next[i] = (i * 1664525u + 1013904223u) % kNodes;  // one round through all of them
+    next[i] = (i * 1664525u + 1013904223u) % kNodes;  // one cycle through all elements
   }
   const size_t threads = size_t{kBlocks} * kThreads;
   check(cudaMalloc(&memory.next, kNodes * sizeof(unsigned)), "cudaMalloc");
@@ -154,7 +154,7 @@ void __attribute__((noinline)) short_path(const Memory& memory) {
   shared<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 20000);
 }
 
-// Milliseconds each: the microseconds in which a kernel starts and ends, and hardly samples anything, do not matter.
+// Each kernel takes milliseconds, so the microseconds at its start and end, with few samples, do not matter.
 void __attribute__((noinline)) pair(const Memory& memory) {
   heavy<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 500000);
   light<<<kBlocks, kThreads, 0, memory.stream>>>(memory.floats, 500000);

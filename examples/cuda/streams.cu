@@ -1,10 +1,10 @@
-// Streams, devices and everything that is not a kernel, with a known answer: S streams on each of D devices get K
-// kernels each, a thread a device; copies in each direction, fills, allocations and frees of known sizes, the blocking
-// calls, managed memory, and NVTX ranges of every kind with a known number of kernels inside.
+// Streams, devices and all work that is not a kernel, with a known result. S streams on each of D devices get K
+// kernels each, with one thread per device. Also copies in each direction, fills, allocations and frees of known
+// sizes, blocking calls, managed memory, and NVTX ranges of every kind with a known number of kernels inside.
 //
 //   example_cuda_streams [--streams S] [--kernels K] [--devices D] [--spin NS] [--loops L]
 //
-// A kernel runs for about NS nanoseconds of the device's clock; L repeats all of it.
+// A kernel runs for about NS nanoseconds of the device's clock. The program repeats everything L times.
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
@@ -94,7 +94,7 @@ __attribute__((noinline)) void wait_in_each_way(cudaStream_t stream) {
   check(cudaEventDestroy(event), "cudaEventDestroy");
 }
 
-// The CPU writes, the GPU adds, the CPU reads: pages move at each step where the hardware can.
+// The CPU writes, the GPU adds, the CPU reads: each step migrates pages if the hardware can.
 __attribute__((noinline)) float use_managed_memory() {
   constexpr int kCount = 1 << 20;
   float* data = nullptr;
@@ -125,8 +125,8 @@ nvtxEventAttributes_t attributes_of(nvtxStringHandle_t name) {
   return attributes;
 }
 
-// One kernel in "step", two in "step;inner", three between start and end of "span", four in the domain's "assemble",
-// whose name is a registered string.
+// Runs one kernel in "step", two in "step;inner", three between start and end of "span", and four in the domain's
+// "assemble", whose name is a registered string.
 __attribute__((noinline)) void work_in_ranges(float* data, nvtxDomainHandle_t domain, nvtxStringHandle_t name) {
   const nvtxEventAttributes_t attributes = attributes_of(name);
   for (int i = 0; i < kRanges; ++i) {
@@ -176,7 +176,7 @@ void work_on(int device, PerDevice& mine, const Shape& shape) {
 
 enum class Peers { none, direct, staged };
 
-// Two devices that can not reach each other's memory copy through the host: the driver makes two copies of one.
+// Devices that can not access each other's memory copy through the host: the driver splits each copy into two.
 Peers enable_peers(const Shape& shape) {
   if (shape.devices < 2) {
     return Peers::none;

@@ -1,11 +1,11 @@
-// Three call sites and two kernels, the CUDA twin of examples/opencl/three_sites.cpp. `heavy` does four times the work
-// of `light`: assemble() and postprocess() launch `light`, solve() launches `heavy` as often as each of them, and two
-// thirds of the kernel time belong to solve(). A copy each way and a fill come with every hundredth turn.
+// Three call sites and two kernels, the CUDA counterpart of examples/opencl/three_sites.cpp. `heavy` does four times
+// the work of `light`. assemble() and postprocess() launch `light`, solve() launches `heavy` as often as each of them.
+// So two thirds of the kernel time belong to solve(). Every hundredth iteration also makes a copy each way and a fill.
 //
 //   example_cuda [--launches N] [--steps N]
 #include "setup.h"
 
-// Each step needs the result of the one before, so that no compiler shortens a run.
+// Each step depends on the previous one, so that no compiler can shorten the loop.
 __device__ float run(float value, int steps) {
   for (int i = 0; i < steps; ++i) {
     value = value * 0.999f + sqrtf(value + 1.0f);
@@ -17,7 +17,7 @@ __global__ void light(float* data, int steps) {
   data[threadIdx.x] = run(static_cast<float>(threadIdx.x), steps);
 }
 
-// One run of four times the length: independent runs would overlap on a GPU.
+// One run of four times the length, because independent runs would overlap on a GPU.
 __global__ void heavy(float* data, int steps) {
   data[threadIdx.x] = run(static_cast<float>(threadIdx.x), 4 * steps);
 }
@@ -54,7 +54,7 @@ __attribute__((noinline)) void transfer(float* data, float* host) {
 int main(int argc, char** argv) {
   const long launches = option(argc, argv, "--launches", 500);
   const int steps = static_cast<int>(option(argc, argv, "--steps", 2000));
-  float* host = nullptr;  // page-locked: a copy of other memory may be made in several pieces
+  float* host = nullptr;  // page-locked, because a copy of other memory may be split
   float* data = nullptr;
   check(cudaMallocHost(&host, kBytes), "cudaMallocHost");
   check(cudaMalloc(&data, kBytes), "cudaMalloc");

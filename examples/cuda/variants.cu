@@ -1,4 +1,4 @@
-// Every way to launch a kernel, each in a function of its own that does so L times.
+// Launches a kernel in every possible way. Each way has its own function, which launches L times.
 //
 //   example_cuda_variants [--launches L]
 #include "expect.h"
@@ -82,7 +82,7 @@ __attribute__((noinline)) void launch_driver_cooperative(CUfunction function, fl
   }
 }
 
-// A launch that the driver refuses: seen, failed, and no work.
+// A launch that the driver rejects: it is counted as failed, and has no GPU work.
 __attribute__((noinline)) void launch_refused(float* data, long launches) {
   for (long i = 0; i < launches; ++i) {
     tiny<<<1, 4096>>>(data);

@@ -1,4 +1,4 @@
-// The per-thread default stream's half of variants.cu is an object of its own: nvcc chooses by compiler flag.
+// The launches of variants.cu on the per-thread default stream, in their own object because nvcc selects it by a flag.
 #pragma once
 
 void launch_all_per_thread(float* data, long launches);

@@ -1,5 +1,5 @@
-// One launch of each kind, included by two objects that nvcc compiles with different default streams. The driver's
-// functions come from cudaGetDriverEntryPointByVersion, as libraries get them, so nothing is linked against libcuda.
+// One launch of each kind. Two objects include this file, and nvcc compiles them with different default streams. The
+// driver's functions come from cudaGetDriverEntryPointByVersion, as in libraries, so nothing links against libcuda.
 #pragma once
 
 #include <cooperative_groups.h>

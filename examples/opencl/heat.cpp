@@ -1,5 +1,5 @@
-// The slow program of docs/tutorial.md: heat that spreads over a plate until it hardly changes any more. Most of its
-// GPU time goes to the question of whether it has, which one work-item answers after each step.
+// The slow program of docs/tutorial.md: heat spreads over a plate until the plate hardly changes. Most of its GPU
+// time is the check for that, which a single work-item computes after each step.
 //
 //   example_heat [--steps N] [--check-every N]
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace {
 
 constexpr size_t kSide = 512;
-constexpr float kEnough = 1e-6F;  // change of a step, summed over the plate
+constexpr float kEnough = 1e-6F;  // change in a step, summed over the plate
 
 constexpr const char* kSource = R"(
 kernel void spread(global const float* now, global float* next) {

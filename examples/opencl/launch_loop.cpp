@@ -1,5 +1,5 @@
-// What a launch costs: enqueues an empty kernel in a loop and prints the nanoseconds per launch, the work of the
-// device included. Native against recorded, this is the price of the profiler.
+// Measures the cost of a launch: enqueues an empty kernel in a loop and prints the nanoseconds per launch, including
+// the device's work. The difference between a native and a recorded run is the profiler's overhead.
 //
 //   bench_opencl_launch_loop [--launches N]
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Commands between two clFinish: enough to hide its cost, few enough for any driver's queue.
+// Commands between two clFinish: enough to hide its cost, but few enough for any driver's queue.
 constexpr long kBatch = 500;
 
 void launch_batch(const Session& session, cl_kernel kernel, long launches) {

@@ -1,8 +1,8 @@
-// A parallel job to try `gpuprof ranks` with: processes that compute and meet after every step. Each is a rank, told by
-// the variable RANK, as torchrun does. The meeting is a wait of the CPU within all_reduce(). With --slow-rank, that
-// rank needs --factor percent of the others' work in smooth(), from the step --slow-from on, and prints when that was
-// (CLOCK_MONOTONIC, ns). Each prints what its steps took by its own clock, without the meeting: what a profile is held
-// against, as the processors of a machine that others use as well are not equally fast.
+// A parallel job for `gpuprof ranks`: processes compute, and wait for each other after every step. Each is a rank,
+// set by the variable RANK, as with torchrun. all_reduce() waits on the CPU. The rank --slow-rank needs --factor
+// percent of the others' work in smooth(), from step --slow-from on. It prints when that began (CLOCK_MONOTONIC, ns).
+// Each rank prints its own step times without the waits, to compare with a profile: on a machine with other users,
+// processors are not equally fast.
 //
 //   example_opencl_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
 #include <fcntl.h>
@@ -69,7 +69,7 @@ void smooth(const Rank& rank, cl_int work) {
   run(rank, rank.relax, work);
 }
 
-// All ranks go on when the last one has come.
+// All ranks continue when the last one arrives.
 void all_reduce(const Rank& rank) {
   cl_int status = CL_SUCCESS;
   cl_event met = clCreateUserEvent(rank.session.context, &status);
@@ -98,8 +98,8 @@ long number_or(int argc, char** argv, const std::string& name, long otherwise) {
   return otherwise;
 }
 
-// Each rank computes on processors of its own where there are two at least for each: ranks that share a core are slow
-// for that reason alone, and which ones do is chance.
+// Gives each rank its own processors if there are at least two per rank. Ranks that share a core are slower only for
+// that reason, and which ones is random.
 void keep_to_own_processors(long number, long ranks) {
   cpu_set_t all;
   if (sched_getaffinity(0, sizeof all, &all) != 0) {
@@ -126,10 +126,10 @@ void keep_to_own_processors(long number, long ranks) {
 
 struct Step {
   uint64_t end_ns = 0;
-  uint64_t own_ns = 0;  // without the meeting
+  uint64_t own_ns = 0;  // without the wait in all_reduce()
 };
 
-// For each twentieth of the job, when it ended and what a step of it took (median).
+// Prints when each twentieth of the job ended, and the median time of its steps.
 void print_own_times(long number, std::vector<Step> steps) {
   constexpr size_t kParts = 20;
   std::string line = "rank " + std::to_string(number) + " needs, end of part:ns a step:";
@@ -205,13 +205,13 @@ int launch(int argc, char** argv) {
   pthread_barrierattr_init(&shared);
   pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
   pthread_barrier_init(&static_cast<Shared*>(memory)->meeting, &shared, static_cast<unsigned>(ranks));
-  setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);  // a device is a thread: ranks shall not share theirs
+  setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);  // a thread per device, so that ranks do not share threads
   setenv("POCL_CPU_MAX_CU_COUNT", "1", 0);
   std::vector<pid_t> children;
   for (long i = 0; i < ranks; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would end a rank that waits for the others
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // otherwise nothing would end a rank that waits for the others
       setenv("RANK", std::to_string(i).c_str(), 1);
       execv("/proc/self/exe", argv);
       _exit(127);
@@ -221,7 +221,7 @@ int launch(int argc, char** argv) {
   int failed = 0;
   for (size_t left = children.size(); left > 0; --left) {  // in the order in which they end
     int status = 0;
-    // One that has gone would keep the others waiting for ever.
+    // A rank that has ended would keep the others waiting forever.
     const pid_t gone = waitpid(-1, &status, 0);
     std::replace(children.begin(), children.end(), gone, 0);
     if (gone < 0 || status != 0) {

@@ -1,4 +1,4 @@
-// What both OpenCL examples need before they can launch anything: a device, a context, a queue and a program.
+// What the OpenCL examples need before their first launch: a device, a context, a queue and a program.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -23,7 +23,7 @@ struct Session {
   cl_program program = nullptr;
 };
 
-// The first device of the first platform that has one.
+// Returns the first device of the first platform that has one.
 inline cl_device_id first_device() {
   cl_uint count = 0;
   if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) {
@@ -69,7 +69,7 @@ inline void close_session(const Session& session) {
   check(clReleaseContext(session.context), "clReleaseContext");
 }
 
-// The number behind an option like --launches; exits on anything but a positive number.
+// Returns the number after an option like --launches. Exits if it is not a positive number.
 inline long option(int argc, char** argv, const std::string& name, long otherwise) {
   long value = otherwise;
   for (int i = 1; i < argc; ++i) {

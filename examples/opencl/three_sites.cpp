@@ -1,18 +1,18 @@
 // Three call sites and two kernels. `heavy` does four times the work of `light`, so the profile of this program is
-// known beforehand: assemble() and postprocess() launch `light`, solve() launches `heavy` as often as each of them,
-// and two thirds of the GPU time belong to solve().
+// known in advance. assemble() and postprocess() launch `light`; solve() launches `heavy` as often as each of them.
+// So two thirds of the GPU time belong to solve().
 //
 //   example_opencl [--launches N] [--steps N] [--slow-site assemble|solve|postprocess] [--percent N]
 //
-// --slow-site plants a regression to find: what that function launches does N percent (150) of its usual work.
+// --slow-site plants a regression: launches of that function do N percent (default: 150) of their usual work.
 #include <string>
 
 #include "setup.h"
 
 namespace {
 
-// Each step needs the result of the one before, so that no compiler shortens a run; `heavy` makes four runs that do
-// not depend on each other, as the work-items of `light` do not.
+// Each step depends on the previous one, so that no compiler can shorten the loop. `heavy` makes four independent
+// runs, just as the work-items of `light` are independent.
 constexpr const char* kSource = R"(
 float run(float value, int steps) {
   for (int i = 0; i < steps; ++i) {
@@ -32,8 +32,8 @@ kernel void heavy(global float* data, int steps) {
 }
 )";
 
-// One work-group, so that a CPU device uses one core and the times do not depend on how many are free. Kernels take
-// 0.1 and 0.4 ms on a CPU: much longer than a launch, much shorter than the time slice of a busy machine.
+// One work-group, so that a CPU device uses one core, and times do not depend on the number of free cores. On a CPU
+// the kernels take 0.1 and 0.4 ms: much longer than a launch, and much shorter than a time slice.
 constexpr size_t kWorkItems = 64;
 
 [[gnu::noinline]] void assemble(const Session& session, cl_kernel light) {
@@ -55,12 +55,12 @@ void set_data(cl_kernel kernel, cl_mem data) {
   check(clSetKernelArg(kernel, 0, sizeof(void*), &data), "clSetKernelArg");
 }
 
-// Of the next launch.
+// Sets the steps of the next launch.
 void set_steps(cl_kernel kernel, cl_int steps) {
   check(clSetKernelArg(kernel, 1, sizeof(steps), &steps), "clSetKernelArg");
 }
 
-// The steps of a launch from each function.
+// Steps per launch, by launching function.
 struct Steps {
   cl_int assemble = 0;
   cl_int solve = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A kernel of CuPy's, compiled at run time with line information: gpuprof record --stalls -- python3 cupy_kernel.py"""
+"""A CuPy kernel, compiled at run time with line information: gpuprof record --stalls -- python3 cupy_kernel.py"""
 
 import cupy
 

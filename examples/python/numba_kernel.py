@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A kernel of Numba's: gpuprof record --stalls -- python3 numba_kernel.py"""
+"""A Numba kernel: gpuprof record --stalls -- python3 numba_kernel.py"""
 
 import numpy
 
 if not hasattr(numpy, "row_stack"):
-    numpy.row_stack = numpy.vstack  # NumPy 2.5 has it no more, and older Numbas ask for it
+    numpy.row_stack = numpy.vstack  # removed in NumPy 2.5, but older Numbas need it
 
 from numba import cuda  # pylint: disable=wrong-import-position
 

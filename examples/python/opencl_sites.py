@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Three Python functions that launch OpenCL kernels: the Python twin of examples/opencl/three_sites.cpp.
+"""Three Python functions that launch OpenCL kernels: the Python counterpart of examples/opencl/three_sites.cpp.
 
     opencl_sites.py [--launches N] [--steps N]
 """

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""Ways in which processes come to be and end, each with a known amount of GPU work: N fills through the CUDA driver.
+"""Starts and ends processes in many ways, each with a known amount of GPU work: N fills through the CUDA driver.
 
     process_tree.py WAY [--fills N] [--pause-ms N]
 
   work          N fills here
   fork-first    forks before CUDA is used; parent and child make N fills each
-  fork-after    forks after N fills; the child, in which CUDA can not be used, tries and ends; then N more
+  fork-after    forks after N fills; the child, which can not use CUDA, tries it and ends; then N more fills
   spawn         two workers of multiprocessing (spawn), N each, and N here
   subprocess    a child by vfork and exec, one by posix_spawn, one by fork and exec, N each, and N here
   nested        bash in bash in bash, the innermost with two children at once, N each
-  orphan        N fills, and a child that makes N when this process has ended
-  exec          N fills, then it executes itself as `work`
-  hard-exit, abort, segfault, hang-up   N fills, then _exit(7), or that signal to itself
-  close-all     closes the sockets and memory files that it did not open, between two times N fills
+  orphan        N fills, and a child that makes N after this process has ended
+  exec          N fills, then executes itself as `work`
+  hard-exit, abort, segfault, hang-up   N fills, then _exit(7), or sends itself that signal
+  close-all     N fills, closes the sockets and memory files that it did not open, N fills
   threads       N fills from each of four threads
   endless       N fills, over and over; with --log FILE a line "<CLOCK_MONOTONIC ns> <fills so far>" after each time,
                 in FILE.<pid>
   endless-child the same in this process and in a child
 
-Prints lines "expect KEY=VALUE": what a profile of it must say. Needs nothing but libcuda.so.1.
+Prints lines "expect KEY=VALUE": what its profile must contain. Needs only libcuda.so.1.
 """
 import argparse
 import ctypes
@@ -126,7 +126,7 @@ def spawn(fills):
 
 
 def subprocesses(fills):
-    subprocess.run(command(fills), check=True)  # vfork and exec, where Python has it
+    subprocess.run(command(fills), check=True)  # vfork and exec, if Python supports it
     work(fills)
     wait_for(os.posix_spawn(sys.executable, command(fills), os.environ))
     wait_for(fork(lambda: os.execv(sys.executable, command(fills))))
@@ -177,7 +177,7 @@ def is_foreign(fd):
 
 def close_all(fills):
     cuda = work(fills)
-    # A profiler's, that is: without its devices and pipes the driver itself would fail.
+    # Only a profiler's: without the driver's devices and pipes, the driver itself would fail.
     for fd in map(int, os.listdir("/proc/self/fd")):
         if fd > 2 and is_foreign(fd):
             os.close(fd)
@@ -207,7 +207,7 @@ def endless(fills, log):
     while True:
         cuda.fill(fills)
         done += fills
-        os.write(log, f"{time.monotonic_ns()} {done}\n".encode())  # at once: the next moment may be the last
+        os.write(log, f"{time.monotonic_ns()} {done}\n".encode())  # unbuffered, because the process may be killed at any time
         time.sleep(0.002)
 
 

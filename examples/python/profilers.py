@@ -1,4 +1,4 @@
-"""Other profilers around the timed steps of an example, to compare costs with: --under NAME."""
+"""Runs the timed steps of an example under another profiler, to compare the overhead: --under NAME."""
 import contextlib
 import os
 import tempfile
@@ -9,7 +9,7 @@ NAMES = ("none", "proton", "proton-pcsampling", "torch-profiler")
 @contextlib.contextmanager
 def proton(folder):
     """Triton's Proton with the Python stack of every launch."""
-    from triton import profiler  # pylint: disable=import-outside-toplevel  # only where it is asked for
+    from triton import profiler  # pylint: disable=import-outside-toplevel  # only if requested
     profiler.start(os.path.join(folder, "proton"), context="python")
     try:
         yield
@@ -19,7 +19,7 @@ def proton(folder):
 
 @contextlib.contextmanager
 def proton_pcsampling(folder):
-    """Triton's Proton sampling inside of kernels."""
+    """Triton's Proton with samples inside kernels."""
     from triton import profiler  # pylint: disable=import-outside-toplevel
     profiler.start(os.path.join(folder, "proton"), backend="cupti", mode="pcsampling")
     try:
@@ -40,7 +40,7 @@ def torch_profiler(folder):
 
 @contextlib.contextmanager
 def under(name):
-    """The named one around what is done inside."""
+    """Context manager: runs the named profiler around its block."""
     if name == "none":
         yield
         return

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""A training step that is bound by its launches: a small transformer in PyTorch, hundreds of short kernels a step.
+"""A training step limited by launches: a small PyTorch transformer with hundreds of short kernels per step.
 
     torch_step.py [--steps N] [--warmup N] [--layers N] [--device cuda] [--json] [--torch-profiler] [--graph] [--nvtx]
                   [--under proton|torch-profiler] [--extra-elements N]
 
-Prints the median milliseconds per step: native against recorded, this is the price of a profiler. With
---torch-profiler the steps run once more under torch.profiler, and its GPU time per kernel is printed to compare with.
---graph captures one step as a CUDA graph and replays it; --nvtx puts each step into a range "step", and what it is
-made of into ranges "forward", "backward" and "optimizer" inside (while it is captured, for a graph). --under times the
-steps while another profiler takes their stacks. --extra-elements adds one kernel to each step, the sine of so many
-numbers: its time is in proportion to N, so that another N is a kernel that became slower by a known share.
+Prints the median milliseconds per step; native and recorded runs differ by a profiler's overhead. --torch-profiler
+runs the steps again under torch.profiler and prints its GPU time per kernel, for comparison. --graph captures one step
+as a CUDA graph and replays it. --nvtx puts each step into a range "step", with inner ranges "forward", "backward" and
+"optimizer" (for a graph, during the capture). --under times the steps while another profiler takes their stacks.
+--extra-elements adds a kernel to each step, which computes N sines. Its time is proportional to N, so a larger N stands
+for a kernel that became slower by a known factor.
 """
 import argparse
 import contextlib
@@ -78,13 +78,13 @@ class Training:
 
 
 class CapturedTraining(Training):
-    """The same step, captured once and launched as one CUDA graph."""
+    """The step, captured once and launched as one CUDA graph."""
 
     BEFORE = 3  # steps without a graph
 
     def __init__(self, layers, device, nvtx, extra):
         super().__init__(layers, device, nvtx, capturable=True, extra=extra)
-        # Libraries allocate and choose their kernels in the first steps, which must not be captured.
+        # In the first steps, libraries allocate memory and choose kernels. A capture must not contain this.
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -108,7 +108,7 @@ def synchronize(device):
 
 
 def timed_steps(training, device, steps):
-    """Milliseconds of each step, its GPU work included."""
+    """Returns the milliseconds of each step, including its GPU work."""
     times = []
     for _ in range(steps):
         begin = time.perf_counter()
@@ -124,7 +124,7 @@ def device_time_us(event):
 
 
 def profiled_steps(training, device, steps):
-    """What torch.profiler makes of the same steps: {kernel: {count, ns}}, and milliseconds of each step."""
+    """Runs the steps under torch.profiler: {kernel: {count, ns}}, and milliseconds of each step."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     if device == "cuda":
         activities.append(torch.profiler.ProfilerActivity.CUDA)
@@ -133,7 +133,7 @@ def profiled_steps(training, device, steps):
     kernels = {}
     for event in profiler.key_averages():
         on_device = event.device_type == torch.autograd.DeviceType.CUDA
-        # Step and annotation ranges are shown on the device as well, and would count their kernels twice.
+        # Step and annotation ranges also appear as device events, and would count their kernels twice.
         if on_device and not getattr(event, "is_user_annotation", False):
             kernels[event.key] = {"count": event.count, "ns": round(1000 * device_time_us(event))}
     return kernels, times

@@ -4,9 +4,9 @@
     transformers_step.py [--generate] [--steps N] [--warmup N] [--layers N] [--device cuda] [--json]
                          [--under proton|torch-profiler]
 
-Prints the median milliseconds per step, or per token with --generate: both are bound by their launches, from stacks
-that are deeper than those of plain PyTorch. Nothing is downloaded. Exits 77, with the reason, where a module is
-missing.
+Prints the median milliseconds per step, or per token with --generate. Both are limited by launches, with deeper
+stacks than plain PyTorch. Downloads nothing. If a module is missing, prints the reason and exits with status 77
+("skipped").
 """
 import argparse
 import json
@@ -14,7 +14,7 @@ import statistics
 import sys
 import time
 
-NOT_HERE = 77  # what test runners read as "skipped"
+NOT_HERE = 77  # test runners report it as "skipped"
 
 try:
     import torch
@@ -56,7 +56,7 @@ class Training:
 
 
 class Generation:
-    """One token after the other, each from all before it."""
+    """Generates tokens one by one, each from all previous ones."""
 
     unit = "token"
 
@@ -76,7 +76,7 @@ class Generation:
 
 
 def timed(work, device, steps):
-    """Milliseconds of each step, its GPU work included."""
+    """Returns the milliseconds of each step, including its GPU work."""
     times = []
     for _ in range(steps):
         begin = time.perf_counter()

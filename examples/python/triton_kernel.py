@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A Triton kernel that a profile with samples (gpuprof record --pc-sampling) leads back to the lines below."""
+"""A Triton kernel whose samples (gpuprof record --pc-sampling) refer to the source lines below."""
 
 import argparse
 

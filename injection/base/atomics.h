@@ -1,4 +1,4 @@
-// Atomic access to plain integers, which the wire structs are made of, and a lock of one such integer.
+// Atomic access to the plain integers of the wire structs, and a lock in one such integer.
 #pragma once
 
 #include <sched.h>
@@ -28,7 +28,7 @@ void store_release(T* target, T value) {
   __atomic_store_n(target, value, __ATOMIC_RELEASE);
 }
 
-// Returns the value before.
+// Returns the previous value.
 template <typename T>
 T add_relaxed(T* target, T value) {
   return __atomic_fetch_add(target, value, __ATOMIC_RELAXED);
@@ -46,11 +46,11 @@ inline void cpu_pause() {
 #endif
 }
 
-// How long try_lock_bounded() waits. A time, not a number of yields: on a busy machine each can cost a time slice.
+// Limit of try_lock_bounded(). A time, not a number of yields: on a busy machine each yield can cost a time slice.
 constexpr int64_t kLockWaitNs = 20000000;
 
-// Spins, then yields; false when the lock could not be had in kLockWaitNs. Never blocks for good, as its holder may
-// have been killed, or be interrupted by the signal handler that we run in.
+// Spins, then yields. Returns false after kLockWaitNs. Must not block forever: the holder may have been killed, or the
+// caller may be a signal handler that interrupted the holder.
 inline bool try_lock_bounded(uint32_t* lock) {
   constexpr int kSpins = 200;
   for (int i = 0; i < kSpins; ++i) {
@@ -72,8 +72,7 @@ inline bool try_lock_bounded(uint32_t* lock) {
   return false;
 }
 
-// The same for a second, or `tries` times kLockWaitNs: where what is not done without the lock is lost, and its holder
-// may be without a CPU for long.
+// Waits for the lock for 1 s (`tries` times kLockWaitNs): for callers that would lose data without it.
 inline bool try_lock_patiently(uint32_t* lock, int tries = 50) {
   for (int i = 0; i < tries; ++i) {
     if (try_lock_bounded(lock)) {

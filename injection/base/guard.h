@@ -1,4 +1,4 @@
-// Keeps what our own code causes in the vendors' libraries from coming back to us as if the target had done it.
+// Marks the library's own calls into vendor libraries, so that their callbacks are not taken for the target's.
 #pragma once
 
 #include "base/keep_errno.h"
@@ -6,7 +6,7 @@
 
 namespace gpuprof::injection {
 
-// Our own code is running on this thread: callbacks caused by it must be ignored. Leaves errno as it was.
+// Marks the current thread as running injection code. Callbacks on it must then do nothing. Preserves errno.
 class Guard {
  public:
   Guard() : thread_(thread_state()), entered_(thread_.in_guard == 0) { thread_.in_guard = 1; }
@@ -17,7 +17,7 @@ class Guard {
   }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
-  [[nodiscard]] bool entered() const { return entered_; }  // false: already inside, do nothing
+  [[nodiscard]] bool entered() const { return entered_; }  // false: the thread is already inside a Guard; do nothing
 
  private:
   KeepErrno keep_errno_;

@@ -1,4 +1,3 @@
-// What we know of a vendor's handles.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +5,13 @@
 
 namespace gpuprof::injection {
 
-// A table by handle of nodes, each with a `handle` and a `next`. Nodes come from malloc or calloc. The caller locks.
+// Hash table from vendor handles to nodes with `handle` and `next`, allocated by malloc or calloc. The caller locks.
 template <typename Node, uint32_t kBuckets = 1024>
 class HandleTable {
  public:
   Node* find(const void* handle) { return *link_to(handle); }
 
-  // Of a handle that is not there. Null: no memory.
+  // Adds a zeroed node for a handle that is not in the table. Returns null if memory is exhausted.
   Node* add(const void* handle) {
     auto* node = static_cast<Node*>(calloc(1, sizeof(Node)));
     if (node != nullptr) {
@@ -22,14 +21,14 @@ class HandleTable {
     return node;
   }
 
-  // The table's from here on. Its handle is not there.
+  // Adds a node, which the table then owns. Its handle must not be in the table.
   void put(Node* node) {
     Node** bucket = &buckets_[bucket_of(node->handle)];
     node->next = *bucket;
     *bucket = node;
   }
 
-  // Out of the table, and the caller's to free; null: not there.
+  // Removes a node, which the caller then owns and frees. Returns null if the handle is unknown.
   Node* take(const void* handle) {
     Node** link = link_to(handle);
     Node* node = *link;
@@ -39,7 +38,7 @@ class HandleTable {
     return node;
   }
 
-  // Out of the table, and the caller's to free: any one of which `wanted(node)` is true; null: there is none.
+  // Removes one node for which `wanted(node)` is true; the caller owns it. Returns null if no node matches.
   template <typename Wanted>
   Node* take_any(Wanted wanted) {
     for (Node*& bucket : buckets_) {
@@ -53,7 +52,7 @@ class HandleTable {
     return nullptr;
   }
 
-  // In a forked child. What it held stays: a thread of the parent may have been in the middle of a change.
+  // Empties the table in a forked child. Leaks the nodes: a thread of the parent may have been changing them.
   void forget() {
     for (Node*& bucket : buckets_) {
       if (bucket != nullptr) {
@@ -62,7 +61,7 @@ class HandleTable {
     }
   }
 
-  // For a lock of a part of the table.
+  // Returns a handle's bucket, for locks that protect a part of the table.
   static uint32_t bucket_of(const void* handle) {
     const auto address = reinterpret_cast<uintptr_t>(handle);
     return (address >> 4 ^ address >> 12 ^ address >> 20) % kBuckets;

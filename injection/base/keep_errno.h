@@ -1,5 +1,5 @@
-// The target's errno is none of our business: a program may look at it after a call that we hook, a signal handler or a
-// fork handler of ours may run between its call and its look.
+// Preserves the target's errno: a program may read errno after a call that the injection library hooks. Signal handlers
+// and fork handlers of the library may run between that call and the read.
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,5 @@
-// Texts that are kept for ever, and a hash of them. Memory comes from mmap and is never given back: readers do not
-// lock, and the target's malloc is left alone.
+// Storage for texts that are never freed, and a hash of texts. Memory comes from mmap, not from the target's malloc. It
+// cannot be freed because readers do not lock.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,13 +12,13 @@
 
 namespace gpuprof::injection {
 
-// Zeros; null where there is no more memory.
+// Maps zeroed memory. Returns null if memory is exhausted.
 inline void* map_memory(size_t bytes) {
   void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return address == MAP_FAILED ? nullptr : address;
 }
 
-// Eight bytes a step, as this runs at every launch. Equal hashes are told apart by the text.
+// Hashes eight bytes per step, because this runs at every launch. Callers compare the texts of equal hashes.
 inline uint64_t hash_text(uint64_t seed, const char* text, size_t length) {
   uint64_t hash = gpuprof_mix_hash(seed, length);
   while (length > 0) {
@@ -32,14 +32,14 @@ inline uint64_t hash_text(uint64_t seed, const char* text, size_t length) {
   return hash;
 }
 
-// Its lock is the owner's. No text may be longer than a chunk.
+// Appends texts to chunks of mapped memory. The owner must lock. No text may be longer than a chunk.
 template <size_t kMaxBytes, size_t kChunkBytes>
 struct KeptTexts {
   char* chunk = nullptr;
   size_t chunk_left = 0;
   size_t bytes = 0;
 
-  // Null: there is no more room.
+  // Copies a text. Returns null if the byte limit is reached or memory is exhausted.
   char* keep(const char* text, size_t length) {
     if (bytes + length > kMaxBytes) {
       return nullptr;
@@ -60,10 +60,9 @@ struct KeptTexts {
     return kept;
   }
 
-  // Without the lock: as of a moment ago.
+  // Returns the bytes in use. Needs no lock; the value may be slightly old.
   [[nodiscard]] size_t bytes_kept() const { return __atomic_load_n(&bytes, __ATOMIC_RELAXED); }
 
-  // The one that was kept last.
   void drop_last(size_t length) {
     chunk -= length;
     chunk_left += length;

@@ -1,4 +1,3 @@
-// A table that the process has one of.
 #pragma once
 
 #include <sys/mman.h>
@@ -9,9 +8,9 @@
 
 namespace gpuprof::injection {
 
-// The table that `*place` leads to, made when it is first asked for: `count` zeros, which cost no memory until they are
-// written. Who asks at the same time gets the same one. Null where there is no more memory. It is never given back,
-// since readers do not lock.
+// Returns the table at `*place`. The first call maps `count` zeroed elements, which use no memory until they are
+// written. Concurrent callers get the same table. Null: no memory. The table is never unmapped, because readers do not
+// lock.
 template <typename T>
 T* map_once(T** place, size_t count = 1) {
   T* there = load_acquire(place);

@@ -5,7 +5,7 @@
 
 namespace gpuprof::injection {
 
-// CLOCK_MONOTONIC now, ns.
+// Returns CLOCK_MONOTONIC in ns.
 inline uint64_t now_ns() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -14,9 +14,9 @@
 namespace gpuprof::injection {
 namespace {
 
-uint32_t vm_read_refused = 0;  // by a seccomp filter, or by a kernel that is older than the call
+uint32_t vm_read_refused = 0;  // process_vm_readv is blocked by a seccomp filter, or the kernel does not have it
 
-// Opened anew each time: a descriptor that is kept could be closed, or inherited, by the target.
+// Opens the file for each read: the target could close or inherit a descriptor that stays open.
 bool read_by_file(const void* from, void* to, size_t bytes) {
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC));
   if (fd < 0) {
@@ -29,8 +29,8 @@ bool read_by_file(const void* from, void* to, size_t bytes) {
 
 }  // namespace
 
-// System calls as such: the functions of libc are cancellation points. The process is asked for each time: the memory
-// of another one, such as the parent after a fork that we do not know of, would look much the same.
+// Uses raw system calls because the libc functions are cancellation points. Calls getpid each time: after a fork that
+// the library did not notice, a stored pid would be the parent's, whose memory looks almost the same.
 bool safe_read(const void* from, void* to, size_t bytes) {
   const KeepErrno keep_errno;
   if (load_relaxed(&vm_read_refused) == 0) {

@@ -1,5 +1,5 @@
-// What we keep per thread. Plain data in the general TLS model: the faster initial-exec model could
-// make the load of the library fail in a process that has used up its static TLS.
+// Per-thread state of the injection library: plain data in the general TLS model. The faster initial-exec model could
+// make loading the library fail in a process whose static TLS is used up.
 #pragma once
 
 #include <cstdint>
@@ -8,36 +8,36 @@ namespace gpuprof::injection {
 
 struct ThreadState {
   uint32_t ring_plus_one;  // 0: no ring chosen yet
-  uint32_t tid;            // 0: not asked for yet
-  uint32_t launches;       // on this thread; decides which launches are timed
-  uint32_t in_guard;       // Guard is held
-  uint32_t in_write;       // inside the ring or name code: the segment must stay mapped
-  uint32_t random;         // state of the generator that chooses launches; 0: not seeded yet
-  uint64_t last_launch;    // the launch that was counted last, plus one; 0: none, or the last one was left out
-  char name[16];           // for LAUNCH records, refreshed now and then
-  uint64_t stack_low;      // this thread's own stack, see thread_stack.h
-  uint64_t stack_high;     // 0: not known
+  uint32_t tid;            // 0: not read yet
+  uint32_t launches;       // launches on this thread; determines which of them are timed
+  uint32_t in_guard;       // 1: a Guard is active
+  uint32_t in_write;       // nesting depth of writes to rings or names: the segment must stay mapped
+  uint32_t random;         // state of the generator that chooses launches; 0: not seeded
+  uint64_t last_launch;  // correlation id of the last counted launch, plus one; 0: none, or the last launch was ignored
+  char name[16];         // for LAUNCH records, refreshed every 1024 launches
+  uint64_t stack_low;    // bounds of this thread's own stack, see thread_stack.h
+  uint64_t stack_high;   // 0: unknown
   uint32_t stack_looks;
   uint32_t stack_pause;
-  uint32_t holds_module_scans;  // while it forks
+  uint32_t holds_module_scans;  // this thread has suspended module scans for a fork
   uint32_t in_module_scan;
 };
 
-// constinit keeps the compiler from a guard at each access.
+// constinit avoids a check at each access.
 inline constinit thread_local ThreadState current_thread = {};
 
 inline ThreadState& thread_state() {
   return current_thread;
 }
 
-// Its id and its name, anew.
+// Reads the thread's id and name again.
 void read_thread(ThreadState& thread);
 
-// Of this thread, as the target's pid namespace has it.
+// Returns the calling thread's id in the target's pid namespace.
 [[nodiscard]] uint32_t thread_id();
 
-// In the child of a fork: what is known of the parent's thread does not hold here. A signal handler may fork in the
-// middle of what we do; that goes on.
+// Resets the state in a forked child. Keeps the state of operations in progress: a signal handler may fork in the
+// middle of them.
 void reset_thread(ThreadState& thread);
 
 }  // namespace gpuprof::injection

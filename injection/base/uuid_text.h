@@ -1,4 +1,3 @@
-// A device's UUID as tools write it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 namespace gpuprof::injection {
 
 struct UuidText {
-  // `prefix`: at most 4 characters.
+  // `prefix` has at most 4 characters.
   UuidText(const char* prefix, const void* uuid) {
     const auto* bytes = static_cast<const uint8_t*>(uuid);
     char* to = text + snprintf(text, 5, "%s", prefix);

@@ -31,7 +31,7 @@ namespace {
 constexpr uint64_t kNoLaunch = UINT64_MAX;
 
 constinit thread_local OpenCall open_call = {};
-constinit thread_local uint64_t last_launch = kNoLaunch;  // its correlation id
+constinit thread_local uint64_t last_launch = kNoLaunch;  // correlation id
 
 uint64_t host_correlation(uint32_t correlation) {
   return GPUPROF_CORRELATION_HOST | correlation;
@@ -54,7 +54,7 @@ void begin_launch(const CUpti_CallbackData& data) {
 
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
-  // A driver call inside of a runtime call comes with the same id: it is one launch.
+  // A driver call inside a runtime call has the same id: both are one launch.
   if (kind == CallKind::other || ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
       (open_call.open && open_call.correlation == data.correlationId) ||
       (is_launch(kind) && data.correlationId == last_launch)) {
@@ -69,14 +69,14 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
     return;
   }
   if (open_call.open && open_call.counted != 0) {
-    end_counted_launch(open_call.counted);  // its end was not told of
+    end_counted_launch(open_call.counted);  // CUPTI did not report its end
   }
   open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
-    emit_devices();  // before the first GPU work, which may come within a millisecond
+    emit_devices();  // before the first GPU work, which may arrive within a millisecond
   }
-  if (counting()) {  // nothing else is recorded
+  if (counting()) {  // counting excludes all other recording
     open_call.open = is_launch(kind);
     if (open_call.open) {
       open_call.counted = begin_counted_launch(data.context);
@@ -127,7 +127,7 @@ void end_launch(const CUpti_CallbackData& data) {
 void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   if (!open_call.open || open_call.correlation != data.correlationId || open_call.id != id ||
       open_call.domain != domain) {
-    return;  // one that was not of interest at its beginning
+    return;  // a call that was ignored at its beginning
   }
   open_call.open = false;
   if (open_call.counted != 0) {
@@ -143,7 +143,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   }
   const bool launched = is_launch(open_call.kind);
   if (launched && open_call.start_ns == 0 && !failed(data)) {
-    return;  // nearly all
+    return;  // the usual case
   }
   const Guard guard;
   if (!guard.entered()) {
@@ -155,14 +155,14 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     end_sync(data);
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
-    enable_unified_memory();  // now rather than at the service thread's next turn: the first pages move soon
+    enable_unified_memory();  // not in the service thread's next tick, because the first pages move soon
   }
 }
 
 }  // namespace
 
 void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (in_fork()) {  // CUDA can not be used here
+  if (in_fork()) {  // CUDA cannot be used in a forked child
     return;
   }
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
@@ -170,7 +170,7 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
     return;
   }
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) {
-    return;  // `data` is another struct
+    return;  // `data` is a different struct
   }
   const auto* call_data = static_cast<const CUpti_CallbackData*>(data);
   const bool entering = call_data->callbackSite == CUPTI_API_ENTER;

@@ -13,7 +13,7 @@ struct Beginning {
   CallKind kind;
 };
 
-// Calls that are no launches. The first one that fits counts.
+// Calls that are not launches. The first match counts.
 constexpr Beginning kBeginnings[] = {{"ModuleUnload", CallKind::unloads_code},
                                      {"LibraryUnload", CallKind::drops_code},
                                      {"CtxDestroy", CallKind::drops_code},
@@ -73,7 +73,7 @@ CallKind* kinds_of(CUpti_CallbackDomain domain) {
 
 CallKind kind_of_name(const char* name) {
   while (*name == '_') {
-    ++name;  // since CUDA 13 <<<>>> is __cudaLaunchKernel
+    ++name;  // <<<>>> calls __cudaLaunchKernel since CUDA 13
   }
   if (strncmp(name, "cuda", 4) == 0) {
     name += 4;

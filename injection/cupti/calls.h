@@ -1,5 +1,4 @@
-// Which of the driver's and the runtime's functions are of interest, and what each of them does. By their names: the
-// callback ids differ from version to version.
+// Classifies the driver's and runtime's functions by name: callback ids differ between CUPTI versions.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +7,26 @@
 
 namespace gpuprof::injection::cupti {
 
-// Above the highest callback id of any CUPTI so far; it grows by some twenty a release.
+// Larger than every callback id of CUPTI so far. The highest id grows by about 20 per release.
 constexpr CUpti_CallbackId kMaxCallbackId = 2000;
 
 enum class CallKind : uint8_t {
   other,
-  launch,           // puts one piece of work on a GPU: a copy, a fill, or ...
-  launches_kernel,  // ... a kernel
-  several,          // puts any number of pieces there, all with its correlation id
-  launches_graph,   // the same, of an executable graph
-  sync,             // waits for the GPU: for an event, ...
-  sync_stream,      // ... for a stream, or ...
-  sync_all,         // ... for all of a context's
-  memory,           // allocates or frees
-  unloads_code,     // of one context
-  drops_code,       // ends contexts, with their code
-  begins_capture,   // of a stream's work as a graph
+  launch,           // puts one copy or fill on a GPU
+  launches_kernel,  // puts one kernel on a GPU
+  several,          // puts any number of work items on a GPU, all with the call's correlation id
+  launches_graph,   // launches an executable graph: any number of work items with the call's correlation id
+  sync,             // waits for an event
+  sync_stream,      // waits for a stream
+  sync_all,         // waits for all streams of a context
+  memory,           // allocates or frees memory
+  unloads_code,     // unloads code of one context
+  drops_code,       // destroys contexts and their code
+  begins_capture,   // begins to capture a stream's work as a graph
   ends_capture,
-  copies_graph,     // makes a graph of a graph: its nodes are copies
-  updates_graph,    // gives an executable graph's nodes what another graph's nodes run
-  makes_condition,  // for a conditional node
+  copies_graph,     // makes a graph from a graph: its nodes are copies
+  updates_graph,    // gives nodes of an executable graph the work of another graph's nodes
+  makes_condition,  // creates a condition for a conditional node
   adds_kernel_node,
   adds_node,
   sets_kernel_node,  // of a graph
@@ -45,13 +44,13 @@ constexpr bool is_sync(CallKind kind) {
   return kind == CallKind::sync || kind == CallKind::sync_stream || kind == CallKind::sync_all;
 }
 
-// Of a name as cuptiGetCallbackName gives it, in either domain: "cuLaunchKernel_ptsz", "cudaMemcpyAsync_v3020".
+// Classifies a name from cuptiGetCallbackName, of either domain: "cuLaunchKernel_ptsz", "cudaMemcpyAsync_v3020".
 CallKind kind_of_name(const char* name);
 
-// Of a callback id; `other` until learn_calls() has looked at it.
+// Returns the kind of a callback id. Returns `other` before learn_calls() has run.
 CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
-// Asks CUPTI for the names of all functions of the domain. Returns how many are of interest.
+// Asks CUPTI for the names of all functions of the domain. Returns how many are recorded.
 size_t learn_calls(CUpti_CallbackDomain domain);
 
 }  // namespace gpuprof::injection::cupti

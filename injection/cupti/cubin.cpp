@@ -7,7 +7,7 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// Each function of a cubin has sections named after it. This one is the device runtime's.
+// A cubin has sections named after each of its functions. This function belongs to the device runtime.
 constexpr char kDeviceLaunch[] = "__cudaCDP2LaunchDevice";
 
 }  // namespace

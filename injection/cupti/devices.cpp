@@ -16,21 +16,20 @@ namespace {
 
 constexpr int kMaxDevices = 64;
 
-// Looked up once, when the library is brought in: dlopen in a launch could wait for a lock that the target's own
-// loading of a library holds.
+// The driver's functions, looked up when the library is loaded: dlopen in a launch could wait for a lock of the target.
 struct Driver {
   decltype(&cuDriverGetVersion) get_version;
   decltype(&cuDeviceGetCount) get_count;
   decltype(&cuDeviceGet) get;
   decltype(&cuDeviceGetName) get_name;
   decltype(&cuDeviceGetUuid_v2) get_uuid;
-  decltype(&cuFuncGetName) function_name;  // null before CUDA 12.3, as the next one
+  decltype(&cuFuncGetName) function_name;  // null before CUDA 12.3, like kernel_name
   decltype(&cuKernelGetName) kernel_name;
 };
 Driver driver;
 
 void find_driver() {
-  // NOLOAD: only the driver that is there. Its count is given back, as the target keeps it loaded anyway.
+  // NOLOAD: use only a loaded driver. The target keeps it loaded.
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) {
     return;
@@ -42,7 +41,7 @@ void find_driver() {
   find("cuDeviceGetCount", &driver.get_count);
   find("cuDeviceGet", &driver.get);
   find("cuDeviceGetName", &driver.get_name);
-  find("cuDeviceGetUuid_v2", &driver.get_uuid);  // tells apart the instances of a GPU that is shared by MIG
+  find("cuDeviceGetUuid_v2", &driver.get_uuid);  // distinguishes MIG instances of a GPU
   if (driver.get_uuid == nullptr) {
     find("cuDeviceGetUuid", &driver.get_uuid);
   }
@@ -64,7 +63,7 @@ const char* function_name(CUfunction function) {
   if (driver.function_name != nullptr && driver.function_name(&name, function) == CUDA_SUCCESS) {
     return name;
   }
-  // Of a library (cuLibraryLoad*): the launch functions take either.
+  // A kernel of a library (cuLibraryLoad*): launch functions accept both.
   if (driver.kernel_name != nullptr &&
       driver.kernel_name(&name, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS) {
     return name;

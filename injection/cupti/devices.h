@@ -1,19 +1,18 @@
-// Names and uuids of the GPUs, asked of the driver that the target has loaded.
+// Reads names and UUIDs of GPUs from the driver that the target has loaded.
 #pragma once
 
 #include "cupti/api/cupti_api.h"
 
 namespace gpuprof::injection::cupti {
 
-// Looks the driver up, for emit_devices() as well. cuDriverGetVersion; 0 when the driver can not be asked. Works before
-// cuInit has returned.
+// Looks up the driver's functions. Returns cuDriverGetVersion, or 0 without a driver. Works before cuInit returns.
 int driver_version();
 
-// Of a kernel or of a library's kernel; null where the driver does not know it, or can not be asked (before CUDA 12.3).
+// Returns the name of a CUfunction or CUkernel. Null: unknown, or the driver lacks the function (before CUDA 12.3).
 const char* function_name(CUfunction function);
 
-// Emits a DEVICE record for every GPU that the process sees, once a connection. Only when cuInit is done, and at the
-// beginning of a call: in CUPTI's other callbacks the driver may hold locks that it asks for again.
+// Emits a DEVICE record for every GPU visible to the process, once per connection. Call it only after cuInit and at the
+// beginning of a call: in other CUPTI callbacks the driver may hold locks that these functions need.
 void emit_devices();
 
 }  // namespace gpuprof::injection::cupti

@@ -1,4 +1,4 @@
-// The two ways into a process.
+// Entry points of the library in a started and in a running process.
 #include <dlfcn.h>
 
 #include <cerrno>
@@ -10,17 +10,17 @@
 #include "runtime/recording.h"
 #include "wire/wire.h"
 
-// Called by libcuda inside the target's first cuInit.
+// Called by libcuda in the target's first cuInit.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection(void);
 
-// For `record -p`: the recorder makes a thread of the target call it. As injection::attach().
+// For `record -p`: a thread of the target calls it for the recorder. See injection::attach().
 extern "C" __attribute__((visibility("default"))) int gpuprof_attach(const char* socket, const char* token,
                                                                      unsigned user);
 
 namespace gpuprof::injection::cupti {
 namespace {
 
-// The library that the user had in CUDA_INJECTION64_PATH comes first, as if we were not there.
+// First loads the library from the user's CUDA_INJECTION64_PATH, as libcuda would have done.
 void call_next_injection() {
   const char* path = secure_getenv(GPUPROF_ENV_NEXT_CUDA_INJECTION);
   if (path == nullptr || path[0] == '\0') {
@@ -28,7 +28,7 @@ void call_next_injection() {
   }
   void* library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
-    return;  // libcuda would have gone on without it as well
+    return;  // libcuda would have continued without it too
   }
   const auto next = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
   if (next != nullptr && next != InitializeInjection) {

@@ -12,7 +12,7 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// In the order in which they are called: code is kept before parts look at it, and a name is in doubt after them.
+// In call order: code is stored before other parts read it; names become unreliable only after all other parts ran.
 constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
 
 template <typename... Parameters, typename... Arguments>
@@ -79,7 +79,7 @@ void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, O
       tell_graph_node(id, data, call);
       break;
     default:
-      break;  // `data` describes something else
+      break;  // `data` is a different struct
   }
 }
 

@@ -17,30 +17,30 @@ namespace {
 constexpr CUpti_CallbackIdResource kCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING};
-// Of cuGraphExecUpdate: the first names the node whose parameters are taken, the second the one that gets them. Of
-// cuGraphExec*SetParams: the second alone.
+// For cuGraphExecUpdate, the first reports the node that parameters are taken from, the second the node that gets them.
+// For cuGraphExec*SetParams, only the second is reported.
 constexpr CUpti_CallbackIdResource kUpdateCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
                                                          CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS};
 
-constinit thread_local uint64_t updating_from = 0;  // id of the node that the thread's update takes parameters from
+constinit thread_local uint64_t updating_from = 0;  // node that the thread's update takes parameters from
 
-// The last call of the thread that waited, and for what.
+// The last waiting call of the thread.
 struct Wait {
-  uint32_t correlation;  // 0: there was none
+  uint32_t correlation;  // 0: no such call
   CUcontext context;
-  bool all;  // of the context's streams
+  bool all;  // it waited for all streams of the context
   CUstream stream;
-  bool per_thread;  // what a null stream is
+  bool per_thread;  // a null stream means the per-thread default stream
 };
 
 constinit thread_local Wait last_wait = {};
 
-// The variants of functions for programs whose null stream is each thread's own.
+// Returns whether this is the variant of a function for programs with a per-thread default stream.
 bool is_per_thread(const CUpti_CallbackData& data) {
   return strstr(data.functionName, "_pt") != nullptr;
 }
 
-// 0: not known.
+// Returns a node's id. 0: unknown.
 uint64_t node_id(CUgraphNode node) {
   uint64_t id = 0;
   const auto graph_node_id = session().api.graph_node_id;
@@ -78,11 +78,11 @@ void node_set(uint64_t node, const OpenCall& call) {
   graph_node(record);
 }
 
-// The function of a node's parameters. The pointer to them is null, or whatever else a program passes to CUDA.
+// Returns the function in a node's parameters. `params` is null or whatever the program passed to CUDA.
 CUfunction kernel_of(CallKind kind, const char* function, const void* params) {
   const bool first_version = strstr(function, "_v2") == nullptr;
   const CUgraphNodeParams* node = nullptr;
-  const CUDA_KERNEL_NODE_PARAMS_v2* kernel = nullptr;  // begins as the first version does
+  const CUDA_KERNEL_NODE_PARAMS_v2* kernel = nullptr;  // begins like the first version
   switch (kind) {
     case CallKind::adds_kernel_node:
       kernel = static_cast<const cuGraphAddKernelNode_v2_params*>(params)->nodeParams;
@@ -128,8 +128,8 @@ void on_graph_node(CUpti_CallbackIdResource event, const CUpti_GraphData& graph,
     node_set(node, *call);
     return;
   }
-  // A copied graph's nodes are told of as created first and then as cloned. On the way a node may also be told of as
-  // destroyed (seen for memcpy nodes) that runs at each launch afterwards.
+  // CUPTI reports nodes of a copied graph as created, then as cloned. In between it may report a node as destroyed
+  // (seen for memcpy nodes) that still runs at each launch.
   const bool copying = call->open && call->kind == CallKind::copies_graph;
   if (copying && event != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
     return;
@@ -157,7 +157,7 @@ void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call) {
   } else if (call->domain == CUPTI_CB_DOMAIN_DRIVER_API && data.functionParams != nullptr) {
     call->name = name_of_function(kernel_of(call->kind, data.functionName, data.functionParams));
     if (call->kind == CallKind::sets_kernel_node || call->kind == CallKind::sets_node) {
-      // CUPTI tells of executable graphs' nodes only. Both functions' first parameter is the node.
+      // CUPTI reports this only for nodes of executable graphs. The first parameter of both functions is the node.
       const uint64_t node = node_id(*static_cast<const CUgraphNode*>(data.functionParams));
       if (node != 0) {
         node_set(node, *call);

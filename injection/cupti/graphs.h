@@ -1,4 +1,4 @@
-// Nodes of CUDA graphs: when one comes to be, the stack is that of who captured or added it. And launches of graphs.
+// Handles CUDA graphs: nodes with the stack of the code that captured or added them, and launches of graphs.
 #pragma once
 
 #include "cupti/api/cupti_api.h"
@@ -8,33 +8,31 @@
 
 namespace gpuprof::injection::cupti {
 
-// The call of interest that a thread is in.
+// The recorded call that a thread is in.
 struct OpenCall {
   bool open;
   CallKind kind;
   CUpti_CallbackDomain domain;
   CUpti_CallbackId id;
   uint32_t correlation;
-  bool captured;      // a launch that turned out to become a node of a graph
-  uint32_t counted;   // of a launch while what instructions do is counted: end_counted_launch()
-  uint64_t start_ns;  // 0: not asked for
-  ExactRange range;   // that was opened for it to be sampled
-  uint32_t name;      // id of the name of the kernel that it launches, or makes a node run; 0: none, or not known
+  bool captured;      // a launch that became a graph node
+  uint32_t counted;   // handle for end_counted_launch() while instructions are counted; 0: not counted
+  uint64_t start_ns;  // 0: not measured
+  ExactRange range;   // range opened to sample this launch
+  uint32_t name;      // id of the name of the kernel that it launches or sets in a node; 0: not a kernel, or unknown
 };
 
-// The beginning of a call that is about graphs, and no launch.
+// Handles the start of a graph call that is not a launch.
 void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call);
 
-// After launch(): CUPTI does not say of all work of a graph which launch it belongs to (see
-// GPUPROF_RECORD_GRAPH_LAUNCH).
+// Reports a GRAPH_LAUNCH after launch(): CUPTI does not report the launch of some work of a graph.
 void tell_graph_launch(const CUpti_CallbackData& data);
 
-// A waiting call has ended: the stream, or the device, was idle then.
+// Notes the end of a waiting call: the stream or the device was idle then.
 void note_wait(const CUpti_CallbackData& data, CallKind kind);
 
 extern const EventHandlers kGraphNodes;
 
-// Switches its events.
 void enable_graph_nodes(bool on);
 
 }  // namespace gpuprof::injection::cupti

@@ -15,12 +15,12 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// By which the GPU's times may be off.
+// Possible error of GPU times.
 constexpr uint64_t kClockSlackNs = 1'000'000;
 
 struct NameDoubts {
-  uint32_t lock;         // held while a record's name is read, and while an unloading is noted
-  uint64_t unloaded_ns;  // atomic; when the last unloading of a module began
+  uint32_t lock;         // held while a record's name is read and while an unload is noted
+  uint64_t unloaded_ns;  // atomic; time of the last unload's beginning
   uint32_t nodes_doubted;
   uint32_t device_launches_told;
 };
@@ -35,7 +35,7 @@ void module_loaded(const CUpti_ModuleResourceData& module) {
   }
 }
 
-// Also while CUPTI is being left: it hands over its last records then.
+// Notes the unload of a module, also while CUPTI detaches: it delivers its last records then.
 void note_unloading(CUcontext /*context*/) {
   const bool locked = try_lock_bounded(&doubts.lock);
   store_release(&doubts.unloaded_ns, now_ns());

@@ -1,7 +1,6 @@
-// The names of kernels. A kernel's activity record points to a name that belongs to its module, and goes with it: by
-// the time that CUPTI hands the record over, another name may stand there. So the name is taken at the launch, or when
-// a graph's node is made, and the record's pointer is followed only where nothing has been unloaded since the kernel
-// ran.
+// Reads names of kernels. An activity record points to a name in its module's memory, which may be reused before CUPTI
+// delivers the record. So the name is read at the launch or when a graph node is created. The record's pointer is used
+// only if no module was unloaded since the kernel ran.
 #pragma once
 
 #include "cupti/activity/records.h"
@@ -10,13 +9,12 @@
 
 namespace gpuprof::injection::cupti {
 
-// Name ids; 0: none, or not known.
+// Return name ids; 0: no name, or unknown.
 uint32_t name_of_launch(const CUpti_CallbackData& data);
 uint32_t name_of_function(CUfunction function);
 uint32_t name_of_record(const KernelRecord& record);
 
-// Nodes of executable graphs have been changed, and this CUPTI does not say which: what is known of nodes no longer
-// serves as a name.
+// Nodes of executable graphs have changed, and this CUPTI does not report which. Stored node names are no longer used.
 void doubt_node_names();
 
 extern const EventHandlers kKernelNames;

@@ -1,6 +1,6 @@
-// InitializeInjectionNvtx2: called by the NVTX code inside the target (its headers bring it into every library that
-// uses them, each with a table of its own), at its first NVTX call. That may be long before CUDA is used: ranges are
-// then kept, and a connection is made by CUDA only.
+// Called by NVTX code in the target at its first NVTX call. NVTX headers put that code, with its own function table,
+// into every library that uses them. CUDA may be used much later: only CUDA makes a connection, and ranges are stored
+// until then.
 #include <cstddef>
 #include <cstring>
 #include <cwchar>
@@ -10,7 +10,7 @@
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table);
-// The same for what came to NVTX later, a module at a time.
+// Does the same for later NVTX extensions, one module at a time.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     gpuprof::injection::cupti::nvtxExtModuleInfo_t* module);
 
@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxText = 4096;
 constexpr char kUnnamed[] = "[unnamed range]";
 
-// A wide text as UTF-8, cut where it is too long.
+// Converts a wide text to UTF-8, cut if it is too long.
 class Narrow {
  public:
   explicit Narrow(const wchar_t* text) {
@@ -55,7 +55,7 @@ class Narrow {
   size_t length_ = 0;
 };
 
-// Handles are our ids in a pointer's clothes: whatever a program passes for one is checked where it is used.
+// Handles are library ids cast to pointers. Functions that use a handle validate it, since programs may pass any value.
 template <typename Handle>
 Handle to_handle(uint32_t id) {
   return reinterpret_cast<Handle>(static_cast<uintptr_t>(id));  // NOLINT(performance-no-int-to-ptr)
@@ -94,7 +94,6 @@ RangeLabel label(uint32_t domain, const nvtxEventAttributes_t* event) {
   }
 }
 
-// Of a text, a wide text or attributes.
 template <typename Text>
 int push(Text text) {
   return push_range(kDefaultDomain, label(kDefaultDomain, text));
@@ -138,8 +137,8 @@ nvtxDomainHandle_t create_w(const wchar_t* name) {
   return to_handle<nvtxDomainHandle_t>(narrow.length() == 0 ? kDefaultDomain
                                                             : range_domain(narrow.data(), narrow.length()));
 }
-// With payloads a range's name is in data of a layout of the program's own, which we do not read. NCCL ends ranges by
-// pop_payload() that it has begun with a name.
+// With payloads, a range's name is in data of a program-defined layout, which is not read. NCCL ends ranges by
+// pop_payload() that it began with a name.
 int push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
   return push_range(to_id(domain), label(to_id(domain), ""));
 }
@@ -155,7 +154,7 @@ void end_payload(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id, const nvtxPayl
 
 void destroy(nvtxDomainHandle_t /*domain*/) {}  // its name may be in a profile that is being written
 
-// One table of function pointers of the library that calls us, with what we know about its length.
+// A function table of the calling library.
 class Table {
  public:
   Table(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) {

@@ -26,7 +26,7 @@ struct Kind {
   CUpti_ActivityKind kind;
   bool required;
 };
-// Beside them, GRAPH_TRACE on request, and the counters of unified memory (host_records.h).
+// Always enabled. GRAPH_TRACE is added on request, and unified memory counters by host_records.h.
 constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
                            {CUPTI_ACTIVITY_KIND_MEMCPY, true},
                            {CUPTI_ACTIVITY_KIND_MEMCPY2, true},
@@ -35,16 +35,16 @@ constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
 
 enum Finalize : uint32_t {
   kNotWanted = 0,
-  kWanted = 1,  // callbacks have no effect any more
-  kArmed = 2,   // the next end of a call does it
+  kWanted = 1,  // callbacks have no effect
+  kArmed = 2,   // the next end of a call detaches CUPTI
   kRunning = 3,
   kDone = 4
 };
 
 CUpti_SubscriberHandle subscriber = nullptr;
-// CUPTI takes some two seconds to leave: that is for the thread that has asked for it, which makes a call of its own.
+// true on the thread that requested the detach, which makes a driver call for it: CUPTI needs about 2 s to detach.
 constinit thread_local bool may_finalize = false;
-uint32_t all_may_finalize = 0;  // atomic; where that call was not told to us
+uint32_t all_may_finalize = 0;  // atomic; 1: CUPTI did not report that call, so any thread may detach
 
 uint64_t timestamp() {
   return now_ns();
@@ -58,9 +58,9 @@ void enable_calls(CUpti_CallbackDomain domain, bool on) {
   }
 }
 
-// GPUPROF_CUPTI_DOMAINS=driver|runtime|both. A runtime call comes through the driver, under the same id, so the
-// driver's callbacks see every launch, with two callbacks fewer for each: the default. `runtime` misses programs that
-// use the driver API directly. `none` is for measuring what CUPTI's activity records alone cost: no callback, no stack.
+// Parses GPUPROF_CUPTI_DOMAINS=driver|runtime|both. A runtime call passes through the driver with the same id, so the
+// driver's callbacks see every launch, with two callbacks fewer per launch: the default. `runtime` misses programs that
+// use the driver API directly. `none` measures the cost of CUPTI's activity records alone: no callbacks, no stacks.
 struct Domains {
   bool driver = true;
   bool runtime = false;
@@ -90,14 +90,14 @@ void enable_all_calls(bool on) {
   }
 }
 
-// False: this CUPTI has no launch that we know.
+// Learns the functions of the chosen domains. Returns false if this CUPTI has no known launch function.
 bool learn_all_calls() {
   const Domains chosen = domains();
   size_t known = 0;
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    note_work();  // nothing else will say so, and what was not launched is not flushed
+    note_work();  // there are no launch callbacks to do it, and flushes need noted work
     return true;
   }
   return known > 0;
@@ -115,7 +115,7 @@ void give_up(const char* what, CUptiResult result) {
   disable(reason);
 }
 
-// Records on our clock where CUPTI allows it: only before the first kind is enabled.
+// Makes CUPTI use CLOCK_MONOTONIC if it allows this: only possible before the first kind is enabled.
 void choose_clock() {
   Session& s = session();
   s.convert_clock = s.api.register_timestamp == nullptr || s.api.register_timestamp(timestamp) != CUPTI_SUCCESS;
@@ -125,7 +125,7 @@ void choose_clock() {
   meta("cupti.timestamps", s.convert_clock ? "offset" : "callback");
 }
 
-// Only before CUDA's own start does CUPTI promise to listen; asked later, it may refuse.
+// Requests latency timestamps. CUPTI guarantees support only if asked before CUDA starts; later it may refuse.
 void choose_latency() {
   const Api& api = session().api;
   if (!wants(GPUPROF_OPTION_LATENCY)) {
@@ -138,7 +138,7 @@ void choose_latency() {
 CUptiResult enable_kinds() {
   const Api& api = session().api;
   if (wants(GPUPROF_OPTION_COUNTS)) {
-    return CUPTI_SUCCESS;  // beside records of work, CUPTI counts nothing
+    return CUPTI_SUCCESS;  // CUPTI counts nothing while it records work
   }
   for (const Kind& kind : kKinds) {
     const CUptiResult result = api.enable(kind.kind);
@@ -162,7 +162,7 @@ void disable_kinds() {
   }
 }
 
-// Once and for all: switched on after graphs have been launched without it, it crashes in their next launch.
+// Chosen once: enabling GRAPH_TRACE after graphs were launched without it crashes in their next launch.
 CUptiResult choose_graphs() {
   Session& s = session();
   s.whole_graphs = wants(GPUPROF_OPTION_WHOLE_GRAPHS) && !wants(GPUPROF_OPTION_ATTACHED);
@@ -170,20 +170,20 @@ CUptiResult choose_graphs() {
   return s.whole_graphs ? s.api.enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) : CUPTI_SUCCESS;
 }
 
-// Everything that needs the subscription. The text says what failed; null when all is well.
+// Does everything that needs the subscription. Returns what failed, or null.
 const char* configure(CUptiResult* result) {
   choose_clock();
   choose_latency();
   *result = session().api.register_buffers(on_buffer_requested, on_buffer_completed);
   if (*result != CUPTI_SUCCESS) {
-    return "CUPTI takes no activity buffers";
+    return "CUPTI rejects the activity buffers";
   }
   *result = choose_graphs();
   if (*result == CUPTI_SUCCESS) {
     *result = enable_kinds();
   }
   if (*result != CUPTI_SUCCESS) {
-    return "CUPTI can not record GPU activity";
+    return "CUPTI cannot record GPU activity";
   }
   if (!learn_all_calls()) {
     *result = CUPTI_ERROR_INVALID_OPERATION;
@@ -194,7 +194,7 @@ const char* configure(CUptiResult* result) {
   return nullptr;
 }
 
-// So that the next call that ends is a near one: any of the driver's will do.
+// Enables all driver callbacks, so that a call ends soon: any driver call can detach CUPTI.
 void enable_every_call() {
   for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
     const char* name = nullptr;
@@ -216,7 +216,7 @@ bool subscribe() {
   store_relaxed(&session().ending, 0U);
   store_relaxed(&session().unified_asked, 0U);
   store_relaxed(&session().unified_memory, false);
-  // Conditions that were made before we came are not told of.
+  // CUPTI does not report conditions created before the recording.
   store_relaxed(&session().conditions, wants(GPUPROF_OPTION_ATTACHED) ? 1U : 0U);
   CUptiResult result = api.subscribe(&subscriber, on_callback, nullptr);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
@@ -237,7 +237,7 @@ bool subscribe() {
     return false;
   }
   if (!active()) {
-    set_recording(false);  // the recorder starts paused
+    set_recording(false);  // the recorder started paused
   }
   return true;
 }
@@ -255,7 +255,7 @@ void set_recording(bool on) {
   } else {
     enable_all_calls(false);
     disable_kinds();
-    // What is done to graphs meanwhile is not told of.
+    // CUPTI does not report changes of graphs while recording is off.
     store_relaxed(&session().conditions, 1U);
     doubt_node_names();
   }

@@ -1,36 +1,33 @@
-// Our place as CUPTI's one subscriber: callbacks and activity kinds.
+// Subscribes to CUPTI, which allows one subscriber: callbacks and activity kinds.
 #pragma once
 
 #include "cupti/api/cupti_abi.h"
 
 namespace gpuprof::injection::cupti {
 
-// Subscribes and starts recording. False: profiling was switched off, with the reason told. Inside cuInit, or from a
-// thread of ours in a process that has long been running; also again after finalized().
+// Subscribes and starts recording. False: profiling was disabled with a reason. Called inside cuInit, or from a library
+// thread of a running process; also again after finalized().
 bool subscribe();
 
-// Switches CUPTI's callback for an event of contexts, modules or graph nodes: event_handlers.h. False: CUPTI does not
-// have it.
+// Enables CUPTI's callback for a resource event (event_handlers.h). Returns false if CUPTI does not have it.
 bool enable_resource(CUpti_CallbackIdResource event, bool on);
 
-// Switches the activity kinds and callbacks; what is not recorded costs the target nothing. From one thread.
+// Enables or disables activity kinds and callbacks; when off, the target pays no overhead. Call from one thread only.
 void set_recording(bool on);
 
-// CUPTI is to leave the process: nothing is recorded any more, and what it holds is handed over (this may take as long
-// as a flush). The next call into the driver that ends on the same thread then has CUPTI detach, once, as CUPTI wants
-// it: inside that call's callback. From one thread, the one that calls set_recording().
+// Begins to detach CUPTI: stops recording and flushes, which may take long. CUPTI detaches in the callback at the end
+// of a driver call, as it requires: this thread's next one. Call it only from the thread that calls set_recording().
 void request_finalize();
 
-// Any thread's next call will do. The program's thread is then held up while CUPTI leaves.
+// Lets the next driver call of any thread detach CUPTI, which delays that thread of the program.
 void let_all_finalize();
 
-// Between request_finalize() and the end.
+// True from request_finalize() until CUPTI is detached.
 [[nodiscard]] bool finalizing();
 
-// CUPTI is gone.
 [[nodiscard]] bool finalized();
 
-// To be called at the end of a call while finalizing(); does nothing but the first time.
+// Detaches CUPTI at the first call. Call it at the end of driver calls while finalizing().
 void finalize_here();
 
 }  // namespace gpuprof::injection::cupti

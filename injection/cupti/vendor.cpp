@@ -30,7 +30,7 @@ namespace {
 
 constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
 
-// Loaded before there is a connection: the recorder reads what is mapped then.
+// Loaded before the connection is made, because the recorder then reads the process's mappings.
 const Library& the_library() {
   static const Library library = find_cupti(driver_version());
   return library;
@@ -57,15 +57,16 @@ bool load_cupti() {
   meta("cupti.path", library.path);
   if (told && version < kOldestVersion) {
     char reason[200];
-    snprintf(reason, sizeof(reason), "%.120s is CUPTI %u, whose records are others: CUDA 12 or later is needed",
-             library.path, version);
+    snprintf(reason, sizeof(reason),
+             "%.120s is CUPTI %u, whose record format is not supported: CUDA 12 or later is needed", library.path,
+             version);
     disable(reason);
     return false;
   }
   return true;
 }
 
-// A tool of the user's for NVTX stays where it is (src/backend/cupti), and sees the ranges in our place.
+// Reports a user's NVTX tool. gpuprof leaves it in place (src/backend/cupti), so the tool gets the ranges.
 void tell_nvtx() {
   const char* tool = secure_getenv("NVTX_INJECTION64_PATH");
   if (tool != nullptr && tool[0] != '\0' && strstr(tool, "libgpuprof_cupti.so") == nullptr) {
@@ -73,7 +74,7 @@ void tell_nvtx() {
   }
 }
 
-// Only one can subscribe to CUPTI. PyTorch's own profiler says so in its log only, and shows no CUDA rows.
+// Reports torch.profiler, which only logs that it cannot subscribe to CUPTI, and then shows no CUDA rows.
 void tell_torch() {
   void* torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
   if (torch != nullptr) {
@@ -92,12 +93,12 @@ bool begin(bool attached) {
   }
   tell_torch();
   if (attached) {
-    meta("nvtx.missing", "attached: a program looks for a tool for NVTX at its first range only");
+    meta("nvtx.missing", "attached: a program loads an NVTX tool only at its first range");
   }
   return true;
 }
 
-// The last one is forced, and also brings unfinished records, without an end.
+// Flushes CUPTI. The last flush is forced: it also delivers unfinished records, without an end time.
 void flush(bool last) {
   if (last) {
     store_relaxed(&the_session.ending, 1U);
@@ -106,7 +107,7 @@ void flush(bool last) {
     measure_clock_offset();
   }
   the_session.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
-  count_dropped();  // also when everything was dropped, and no buffer came back
+  count_dropped();  // also if everything was dropped and no buffer was returned
   if (last) {
     end_handlers(true);
   } else {
@@ -134,8 +135,8 @@ bool wait_for_finalize() {
   return finalized();
 }
 
-// CUPTI leaves at the end of some call of the driver's, in the callback for it. A call of our own is as good as one of
-// the target's, which may come never, and which would be held up for some two seconds.
+// Detaches CUPTI, which works only in the callback at the end of a driver call. Makes a driver call itself: the target
+// may never make one, and its call would be delayed by about 2 s.
 void detach() {
   request_finalize();
   report_totals();
@@ -143,7 +144,7 @@ void detach() {
   if (!finalized()) {
     let_all_finalize();
     if (!wait_for_finalize()) {
-      meta("cupti.retracted", "CUPTI leaves the process at its next call of the driver");
+      meta("cupti.retracted", "CUPTI detaches at the process's next driver call");
     }
   }
   free_spare_buffers();

@@ -1,4 +1,3 @@
-// CUPTI as one of the vendors' interfaces.
 #pragma once
 
 #include "runtime/vendor.h"

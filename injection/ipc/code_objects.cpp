@@ -41,13 +41,13 @@ bool write_whole(int file, const void* bytes, size_t size) {
   return true;
 }
 
-// To write beyond the limit would end the target with a SIGXFSZ.
+// Checks RLIMIT_FSIZE: a write beyond that limit would kill the target with SIGXFSZ.
 bool may_write(size_t size) {
   rlimit limit = {};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && size <= limit.rlim_cur;
 }
 
-// The code in a file that nobody can change any more; -1: it may not be that large, no descriptor or no memory left.
+// Returns a sealed file with the code. -1: over the file size limit, or out of descriptors or memory.
 int make_file(const Code& code) {
   if (!may_write(code.size)) {
     return -1;
@@ -63,7 +63,7 @@ int make_file(const Code& code) {
   return file;
 }
 
-// 0: none came.
+// Returns the recorder's answer; 0: no valid answer.
 uint32_t answer_to(int connection, const gpuprof_code_offer& offer) {
   gpuprof_code_answer answer = {};
   if (send(connection, &offer, sizeof(offer), MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof(offer)) ||
@@ -101,7 +101,7 @@ bool send_code(int connection, const Code& code) {
 }
 
 bool hand_over_uninterrupted(const Address& address, uint32_t source, const Code& code) {
-  gpuprof_code_offer offer;  // before we connect: a hash takes its time
+  gpuprof_code_offer offer;  // made before connecting, because hashing takes time
   const int connection = make_offer(address.token, source, code, &offer) ? open_connection(address) : -1;
   if (connection < 0) {
     return false;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr time_t kTimeoutSeconds = GPUPROF_HANDSHAKE_WAIT_NS / 1000000000;
 
-// A decimal number that is a user; else kNobody.
+// Parses a decimal user id, else returns kNobody.
 int64_t user_of(const char* text) {
   constexpr int64_t kNoUser = UINT32_MAX;  // (uid_t)-1
   int64_t user = 0;
@@ -51,7 +51,7 @@ bool open_socket(int* result) {
   return true;
 }
 
-// Abstract name: a NUL byte, then the name without a terminator.
+// Connects to an abstract name: the address is a NUL byte followed by the name without terminator.
 bool connect_to(int fd, const char* name) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -73,9 +73,9 @@ bool connect_to(int fd, const char* name) {
   return true;
 }
 
-// The name that our recorder had is free once it has gone, and then anybody may listen there. In a user namespace its
-// user may have another number: whoever has ours could look into us anyway. Not where that is the number of everybody
-// whom the namespace does not know.
+// Checks the peer's user, since anybody may listen at a dead recorder's name. In a user namespace the recorder may have
+// another number, so the target's own user is accepted too: it can inspect the target anyway. The overflow id is not
+// accepted: it stands for all unmapped users.
 bool is_recorder(int fd, int64_t user) {
   constexpr uid_t kUnknown = 65534;
   ucred peer = {};
@@ -115,7 +115,7 @@ bool send_handshake(int fd, const gpuprof_hello& hello) {
   return sent == static_cast<ssize_t>(sizeof(hello));
 }
 
-// The answer and the memfd that comes with it; -1 on anything else.
+// Receives the answer and its memfd. Returns -1 on any error.
 int receive_answer(int fd, gpuprof_welcome* welcome) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec part = {welcome, sizeof(*welcome)};
@@ -123,7 +123,7 @@ int receive_answer(int fd, gpuprof_welcome* welcome) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // with its padding, a second descriptor would fit
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // without the padding, which would hold a second descriptor
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t received = 0;
   do {
@@ -148,7 +148,7 @@ int receive_answer(int fd, gpuprof_welcome* welcome) {
   return memory;
 }
 
-// A file that can be cut short under our mapping could end the target with a SIGBUS.
+// Checks the seals: if the mapped file could shrink, an access would kill the target with SIGBUS.
 bool is_sealed(int memory) {
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   struct stat info = {};
@@ -211,8 +211,7 @@ Address address_of_environment() {
 }
 
 bool connect_recorder(const Introduction& who, const Address& address, Connection* connection) {
-  // All calls here are cancellation points: a thread of the target that is cancelled in one would leave a descriptor
-  // behind and the connection half made.
+  // All calls here are cancellation points: a cancelled thread of the target would leak a descriptor.
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   const bool connected = connect_uninterrupted(who, address, connection);

@@ -10,31 +10,30 @@ struct Connection {
   uint32_t source = 0;
 };
 
-// Where the recorder listens, and what proves that it knows of us. Null: not given.
+// Where the recorder listens, and the token that identifies the recording. Null: not given.
 struct Address {
   static constexpr int64_t kNobody = -1;
   const char* socket = nullptr;
   const char* token = nullptr;
-  int64_t user = kNobody;  // whom the recorder runs as: nothing is said to anybody else
+  int64_t user = kNobody;  // user that the recorder runs as; the target talks to no other user
 };
 
-// A connection to the recorder, nothing said yet; each send and receive on it waits for GPUPROF_HANDSHAKE_WAIT_NS
-// at most. -1: no address given, nobody listens there, or somebody else. The caller has thread cancellation switched
-// off.
+// Connects, but sends nothing. Each later send and receive waits at most GPUPROF_HANDSHAKE_WAIT_NS. Returns -1 if no
+// address is given or the recorder's user does not listen there. The caller must have disabled thread cancellation.
 int open_connection(const Address& address);
 
-// As GPUPROF_SOCKET, GPUPROF_TOKEN and GPUPROF_UID say.
+// Reads GPUPROF_SOCKET, GPUPROF_TOKEN and GPUPROF_UID.
 Address address_of_environment();
 
-// What the recorder is told of us.
+// What the handshake reports about this process.
 struct Introduction {
   const char* backend;
-  gpuprof_python_layout python;  // version 0: no interpreter has been found
+  gpuprof_python_layout python;  // version 0: no interpreter found
 };
 
-// Connects, makes the handshake, and maps the segment. Each step takes GPUPROF_HANDSHAKE_WAIT_NS at most. Leaves no
-// file descriptor open. False: no address given, somebody else listens there, or the recorder did not answer as it
-// should.
+// Connects, makes the handshake, and maps the segment. Each step waits at most GPUPROF_HANDSHAKE_WAIT_NS. Leaves no
+// file descriptor open. Returns false without an address, or if the recorder's user does not listen there or gives no
+// valid answer.
 bool connect_recorder(const Introduction& who, const Address& address, Connection* connection);
 
 }  // namespace gpuprof::injection

@@ -11,7 +11,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// Bounds on what a target with endless new kernel names can make us keep.
+// Limits for targets that create kernel names endlessly.
 constexpr uint32_t kMaxNames = 1U << 17;
 constexpr size_t kMaxTextBytes = 64U << 20;
 constexpr size_t kChunkBytes = 256U << 10;
@@ -25,9 +25,9 @@ struct Entry {
 };
 
 struct Table {
-  uint32_t capacity;  // a power of two, more than the entries in it
+  uint32_t capacity;  // power of two, larger than the number of entries
   uint32_t used;
-  Entry* entries;  // behind the table, in the same mapping
+  Entry* entries;  // after the table, in the same mapping
 };
 
 struct Names {
@@ -39,8 +39,8 @@ struct Names {
 Names names;
 
 struct Found {
-  Entry* entry;  // of the text, or the free one where it would go
-  uint32_t id;   // as it was when the entry was looked at: a free entry may be taken by another text right after
+  Entry* entry;  // entry of the text, or the free entry where it would be added
+  uint32_t id;   // value when it was read: another text may take a free entry right after
 };
 
 Found find(Table* table, uint64_t hash, const char* text, size_t length) {
@@ -53,8 +53,8 @@ Found find(Table* table, uint64_t hash, const char* text, size_t length) {
   }
 }
 
-// Call with the lock held. A table that is half full is copied to one of twice the size; readers may go on with the
-// old one, and come here when they do not find a text in it.
+// Returns a table with free entries; copies a half-full one to one of twice the size. Readers may keep using the old
+// table, and come here if it lacks a text. Needs the lock.
 Table* table_with_room() {
   Table* old = names.table;
   if (old != nullptr && old->used * 2 < old->capacity) {
@@ -91,7 +91,7 @@ bool emit_name(gpuprof_segment* segment, uint32_t id, const char* text, size_t l
 
 enum class Added { yes, no_memory, not_emitted };
 
-// Call with the lock held. The name goes out before its id can be used; where it can not, the id is not given away.
+// Emits the name before its id can be used; if that fails, the id is not given out. Needs the lock.
 Added add(gpuprof_segment* segment, uint64_t hash, const char* text, size_t length, uint32_t* id) {
   Table* table = table_with_room();
   if (table == nullptr) {
@@ -159,7 +159,7 @@ size_t cut_length(const char* text, size_t length) {
   }
   size_t cut = GPUPROF_WIRE_MAX_TEXT - kDots;
   for (int i = 0; i < 3 && cut > 0 && (static_cast<uint8_t>(text[cut]) & 0xC0U) == 0x80U; ++i) {
-    --cut;  // inside a character; three steps at most, as the text may not be UTF-8 at all
+    --cut;  // inside a character; at most three steps, since the text may not be UTF-8
   }
   return cut;
 }
@@ -182,8 +182,7 @@ uint32_t intern(gpuprof_segment* segment, const char* text, size_t length) {
 }
 
 void reset_names() {
-  // Nothing is kept: a thread of the parent may have been in the middle of a change, and clearing tables that the
-  // parent shares would copy their pages. What is left behind is memory that both had already.
+  // Leaks the tables: a thread of the parent may have been changing them, and clearing would copy the shared pages.
   names = Names();
 }
 

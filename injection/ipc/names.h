@@ -1,17 +1,17 @@
-// Texts to ids, each text once per source.
+// Interns texts: gives each text one id per source.
 #pragma once
 
 #include "wire/wire.h"
 
 namespace gpuprof::injection {
 
-// The id of a text; 0 where it could not be given one (counted). Emits the NAME record at the first use.
+// Returns a text's id, and emits a NAME record at its first use. Ids are per source. 0: failure (counted).
 uint32_t intern(gpuprof_segment* segment, const char* text, size_t length);
 
-// How many bytes of `text` cross: all, or as many whole UTF-8 characters as leave room for the "...".
+// Returns how many bytes of `text` are sent: all, or as many complete UTF-8 characters as fit before the "...".
 size_t cut_length(const char* text, size_t length);
 
-// All texts are new again, for a new source. Only while no other thread can be in intern().
+// Forgets all texts, for a new source. No other thread may be in intern().
 void reset_names();
 
 }  // namespace gpuprof::injection

@@ -1,5 +1,5 @@
-// What this process is to the recorder. One struct, as the vendors' callbacks come without a context of ours.
-// runtime/lifecycle.cpp owns it and alone changes it; everybody else asks with open_segment().
+// The state of this process's connection. Global, because vendor callbacks carry no context of the library. Only
+// runtime/lifecycle.cpp changes it; others use open_segment().
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@ enum Phase : uint32_t {
   kConnecting = 1,
   kOn = 2,
   kOff = 3,
-  kForked = 4,  // in a child whose parent was on: connect at the first launch
+  kForked = 4,  // in a child of a connected parent: connect at the first launch
 };
 
 struct ProcessState {
   uint32_t phase;   // atomic, enum Phase
-  uint32_t source;  // what the recorder calls this process
+  uint32_t source;  // the recorder's id of this process
   gpuprof_segment* segment;
-  // One in a page that a forked child gets as zeros, also when the fork system call was made without fork handlers.
+  // Points to a 1 in a page that a forked child sees as zero, even if the fork system call ran no fork handlers.
   const uint32_t* alive;
   void (*fork_callback)();
-  bool fork_handler;  // is installed
+  bool fork_handler;  // the fork handler is installed
   char backend[16];
-  // Where to connect to; empty: as the environment says.
+  // Address to connect to; empty: use the environment.
   char socket[108];
   char token[33];
   uint32_t user;
 };
 
-inline constexpr uint32_t always_alive = 1;  // where no such page can be had
+inline constexpr uint32_t always_alive = 1;  // used if that page is not available
 inline constinit ProcessState process_state = {kNotStarted, 0, nullptr, &always_alive, nullptr, false, {}, {}, {}, 0};
 
-// Null unless connected and not switched off. What is mapped in a child of fork belongs to its parent.
+// Returns null unless connected and enabled, and in a forked child: the segment belongs to the parent.
 inline gpuprof_segment* open_segment() {
   const ProcessState& state = process_state;
   return load_acquire(&state.phase) == kOn && load_relaxed(state.alive) != 0 ? state.segment : nullptr;

@@ -9,24 +9,24 @@
 namespace gpuprof::injection {
 namespace {
 
-// For space in the ring: naps that together take at least as long as two polls of the recorder.
+// Sleeps for free space. Together they last at least two poll intervals of the recorder.
 constexpr int kWaits = 100;
 constexpr long kWaitNs = 500000;
 static_assert(kWaits * kWaitNs > 2 * int64_t{GPUPROF_POLL_NS});
-constexpr int kLockWaits = 5;  // of kLockWaitNs each, after the first
+constexpr int kLockWaits = 5;  // further waits of kLockWaitNs each
 
 uint32_t next_ring = 0;
 
-// The tail at which a wait for space was given up, plus one: while the recorder has not moved on, nobody waits again.
+// Tail at which a wait for free space was given up, plus one. Nobody waits again until the tail moves.
 uint64_t stuck_tail[GPUPROF_RING_COUNT];
 
 struct Place {
   uint8_t* data;
   uint64_t head;
-  uint32_t pad;  // bytes to skip before the record, so that it does not wrap
+  uint32_t pad;  // bytes to skip before the record, so that the record does not wrap
 };
 
-// Call with the lock held. A tail from a recorder gone mad leaves no space rather than a wild write.
+// Finds free space. An invalid tail yields no space instead of a wild write. Needs the lock.
 bool find_place(gpuprof_segment* segment, uint32_t index, uint32_t bytes, Place* place) {
   const gpuprof_ring& ring = segment->rings[index];
   const uint64_t head = load_relaxed(&ring.head);
@@ -65,7 +65,7 @@ bool recorder_alive(const gpuprof_segment* segment) {
   return heartbeat >= now || now - heartbeat < GPUPROF_RECORDER_ALIVE_NS;
 }
 
-// One nap; false when there is no point in waiting (any more).
+// Sleeps once. Returns false if waiting is pointless.
 bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
   const uint64_t tail = load_relaxed(&segment->rings[index].tail);
   if (naps >= kWaits) {
@@ -76,20 +76,20 @@ bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
     return false;
   }
   const timespec nap = {0, kWaitNs};
-  nanosleep(&nap, nullptr);  // an early return by a signal only makes the wait shorter
+  nanosleep(&nap, nullptr);  // a signal only shortens the wait
   return true;
 }
 
-// Only missing GPU work is told as such.
+// Counts a lost record, unless its caller does: as lost GPU work, or else as a lost detail.
 void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
   switch (type) {
     case GPUPROF_RECORD_GPU_OP:
       add_relaxed(&ring.lost[why], uint64_t{1});
       break;
-    case GPUPROF_RECORD_LAUNCH:  // whoever makes these counts the launch
+    case GPUPROF_RECORD_LAUNCH:  // the function that emits these counts the launch
     case GPUPROF_RECORD_STACK:
     case GPUPROF_RECORD_MODULE:
-    case GPUPROF_RECORD_PYTHON:  // told again later
+    case GPUPROF_RECORD_PYTHON:  // sent again later
     case GPUPROF_RECORD_MAPPINGS:
       break;
     default:
@@ -108,7 +108,7 @@ gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread) {
 
 namespace {
 
-// `stay`: in the thread's ring, also when that is full and another is not.
+// Writes a record. `stay`: use only the thread's ring, even if it is full.
 bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text, size_t text_bytes,
            bool may_wait, bool stay) {
   ThreadState& thread = thread_state();
@@ -118,7 +118,7 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
   ++thread.in_write;
   gpuprof_loss loss = GPUPROF_LOSS_RING_FULL;
   bool written = false;
-  uint32_t full = 0;  // rings in a row
+  uint32_t full = 0;  // consecutive full rings
   for (int naps = 0;;) {
     const uint32_t index = thread.ring_plus_one - 1;
     gpuprof_ring& ring = segment->rings[index];
@@ -140,7 +140,7 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
       break;
     }
     if (!stay && ++full < GPUPROF_RING_COUNT) {
-      thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;  // a burst of one thread may fill them all
+      thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;  // one thread's burst may fill all rings
     } else if (!wait_for_space(segment, index, naps++)) {
       break;
     }

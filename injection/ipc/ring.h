@@ -1,4 +1,4 @@
-// Writing records into the segment.
+// Writes records into the rings of the segment.
 #pragma once
 
 #include "base/thread_state.h"
@@ -7,29 +7,28 @@
 
 namespace gpuprof::injection {
 
-// The ring of the calling thread.
+// Returns the calling thread's ring.
 gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread);
 
-// Writes one record: `head` (whose header this fills in but for `type`), then `text`, then zeros up to a multiple of
-// eight. False: it did not fit or the ring was busy. That has been counted, but for LAUNCH records and what belongs to
-// stacks: their launch is counted, once, by who tells of it. Waits for the ring's lock for about kLockWaitNs at most.
-// Where `may_wait`, it tries the lock some times more, and waits for space while the recorder is alive: see ring.cpp.
+// Writes one record: `head` (fills in its header except `type`), `text`, and zeros up to a multiple of 8 bytes. Returns
+// false if the record does not fit or the ring is busy, and counts the loss. Losses of LAUNCH and stack-related records
+// are counted by the caller that reports the launch. Waits about kLockWaitNs for the lock. `may_wait`: waits longer,
+// and for free space.
 bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
                   size_t text_bytes, bool may_wait);
 
-// The same, into the ring of this number and no other: for records that are to be read in the order of their writing,
-// whoever writes them.
+// Writes only into the ring with this number: for records of several threads that must be read in order.
 bool write_record_to(gpuprof_segment* segment, uint32_t ring, gpuprof_record* head, size_t head_bytes, const char* text,
                      size_t text_bytes, bool may_wait);
 
-// A record without a text, whose type is filled in. Nothing where there is no connection.
+// Writes a record without text, whose type is filled in. Returns false if there is no connection.
 template <typename Record>
 bool emit_record(Record& record, bool may_wait = false) {
   gpuprof_segment* segment = open_segment();
   return segment != nullptr && write_record(segment, &record.header, sizeof(record), nullptr, 0, may_wait);
 }
 
-// Forgets what has been learnt about a segment that is no longer used.
+// Forgets which rings of the old segment were stuck.
 void reset_rings();
 
 }  // namespace gpuprof::injection

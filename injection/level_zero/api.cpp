@@ -28,7 +28,7 @@ void* find_function(const char* name) {
     return nullptr;
   }
   void* function = dlsym(loader, name);
-  dlclose(loader);  // the target holds it
+  dlclose(loader);  // the target keeps it loaded
   return function;
 }
 

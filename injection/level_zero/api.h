@@ -1,5 +1,5 @@
-// The Level Zero headers, and the functions of the loader that we call. Inside a callback of the tracing layer they are
-// not traced; on a thread of ours the target's own tracers see them.
+// Binds the loader's functions. Calls inside a tracing callback are not traced. Calls on a library thread are visible
+// to the target's own tracers.
 #pragma once
 
 #include <level_zero/layers/zel_tracing_api.h>
@@ -9,7 +9,7 @@
 
 namespace gpuprof::injection::level_zero {
 
-// All of them are in every loader of Level Zero 1.2 or later.
+// Every loader of Level Zero 1.2 or later has these functions.
 #define GPUPROF_ZE_FUNCTIONS(function)                                                                                \
   function(zeCommandListAppendBarrier) function(zeCommandListAppendEventReset)                                        \
       function(zeCommandListAppendQueryKernelTimestamps) function(zeCommandListAppendSignalEvent)                     \
@@ -32,13 +32,12 @@ struct Api {
 
 extern Api api;  // NOLINT(bugprone-dynamic-static-initializers): zeros until bind()
 
-// The loader that is in the process, which may have been opened for one library alone; null: none.
+// Returns the process's loader, even if it was opened privately. Null: not loaded.
 void* find_loader();
-// A function of it; null: it has none of that name.
+// Returns a function of the loader; null if the loader lacks it.
 void* find_function(const char* name);
 
-// The name of a function that the loader lacks; null: all are there. Keeps the loader in the process from here on, as a
-// thread of ours calls it.
+// Returns the name of a function that the loader lacks, or null. Keeps the loader loaded: a library thread calls it.
 const char* bind();
 
 }  // namespace gpuprof::injection::level_zero

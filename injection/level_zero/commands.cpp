@@ -22,17 +22,16 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// Of an append call, from its prologue to its epilogue.
 struct Append {
   Pending* pending;
-  ze_event_handle_t theirs;  // that the target gave and ours stands in for; null: none
-  bool ours;                 // an event of ours is given to the driver
+  ze_event_handle_t theirs;  // event of the target that a library event replaces; null: none
+  bool ours;                 // the driver got a library event
   bool immediate;
-  bool known;  // the list is
-  bool timed;  // its cost on this thread is measured
+  bool known;  // the list is known
+  bool timed;  // the cost of this call is measured
 };
 
-// A child of a fork has the drivers' memory, but not their threads or their devices.
+// Returns whether to record. A forked child has copies of the driver's memory, but not its threads or devices.
 bool wanted() {
   if (in_fork()) {
     if (active()) {
@@ -43,7 +42,7 @@ bool wanted() {
   return active();
 }
 
-// What the driver says of the name's length is not relied on.
+// Returns the name id of a kernel. Does not trust the name length reported by the driver.
 uint32_t kernel_name(ze_kernel_handle_t kernel) {
   constexpr size_t kLongest = 65536;
   char name[512];
@@ -77,7 +76,7 @@ struct Memory {
   ze_device_handle_t device = nullptr;
 };
 
-// Memory that the driver did not allocate is the host's.
+// Classifies an address. Memory that the driver did not allocate is host memory.
 Memory memory_at(ze_context_handle_t context, const void* address) {
   ze_memory_allocation_properties_t properties = {};
   properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
@@ -107,8 +106,8 @@ gpuprof_op direction(ze_context_handle_t context, const void* to, const void* fr
   return target.place == Place::host && source.place == Place::host ? GPUPROF_OP_COPY_HTOH : GPUPROF_OP_COPY;
 }
 
-// Decides which event has the command's time. The target's own is left alone where it has times, and where we have not
-// seen it being made: it may have them, too.
+// Chooses the event with the command's time. Leaves the target's event in place if it has timestamps, or may have them
+// because its creation was not seen.
 void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   Work& work = append->pending->work;
   TargetEvent* theirs = *signal == nullptr ? nullptr : find_or_learn_event(*signal);
@@ -131,11 +130,11 @@ void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   }
 }
 
-// A stand-in of ours signals no one that the target waits for: a barrier does, when all before it has finished. Waiting
-// for ours alone would end later commands' right to overlap just as well, and would keep us from using it again.
+// Signals the target's event, which a library event replaces: a barrier signals it after all earlier commands. Waiting
+// for the library event alone would prevent overlap of later commands too, and delay the event's reuse.
 void signal_theirs(ze_command_list_handle_t list, ze_event_handle_t theirs) {
   if (api.zeCommandListAppendBarrier(list, theirs, 0, nullptr) != ZE_RESULT_SUCCESS) {
-    api.zeCommandListAppendSignalEvent(list, theirs);  // or the target would wait for ever
+    api.zeCommandListAppendSignalEvent(list, theirs);  // otherwise the target would wait forever
   }
 }
 
@@ -146,7 +145,7 @@ void emit_node(const Work& work) {
   graph_node(node);
 }
 
-// The command is on its way, or in its list.
+// Stores a command that was appended or is running.
 void keep(ze_command_list_handle_t handle, Append* append) {
   Pending* pending = append->pending;
   append->pending = nullptr;
@@ -155,7 +154,7 @@ void keep(ze_command_list_handle_t handle, Append* append) {
   }
   const Locked locked;
   if (!locked.held()) {
-    return;  // and `pending` stays: an event of the target's may lead to it
+    return;  // leaks `pending`: an event of the target may refer to it
   }
   List* list = lists.find(handle);
   const bool timed = pending->work.own != nullptr || pending->work.users != nullptr || pending->settled;
@@ -183,13 +182,13 @@ void drop(Append* append) {
   }
 }
 
-// False: not a list that we know.
+// Fills in the device, stream and event. Returns false if the list is unknown.
 bool prepare(const Command& command, Append* append) {
   Pending* pending = append->pending;
   const Locked locked;
   const List* list = locked.held() ? find_or_learn_list(command.list) : nullptr;
   if (list == nullptr) {
-    append->immediate = true;  // as a launch, whose time is not known
+    append->immediate = true;  // treat it as a launch without a known time
     return false;
   }
   append->immediate = list->immediate;
@@ -270,7 +269,7 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
   const uint64_t entered = append->timed ? now_ns() : 0;
   const uint64_t correlation = append->pending->correlation;
   if (append->theirs != nullptr) {
-    *signal = append->theirs;  // other tracers see what the target gave
+    *signal = append->theirs;  // other tracers must see the target's argument
   } else if (append->ours) {
     *signal = nullptr;
   }
@@ -310,12 +309,12 @@ void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** c
     }
   }
   if (commands == 0) {
-    return;  // nothing that we would tell of
+    return;  // nothing to report
   }
   note_work();
   const uint64_t correlation = next_correlation();
   launch(correlation, commands > 1);
-  *call = reinterpret_cast<void*>(correlation);  // NOLINT(performance-no-int-to-ptr): a place for eight bytes
+  *call = reinterpret_cast<void*>(correlation);  // NOLINT(performance-no-int-to-ptr): the slot stores 8 bytes
 }
 
 void end_execution(const Execution& execution, ze_result_t result, void** call) {
@@ -335,9 +334,9 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
   for (uint32_t i = 0; i < execution.count; ++i) {
     List* list = locked.held() ? lists.find(execution.lists[i]) : nullptr;
     if (list != nullptr && list->older) {
-      lost(GPUPROF_LOSS_NO_TIMING, 1);  // at least: what else is in it is not known
+      lost(GPUPROF_LOSS_NO_TIMING, 1);  // at least one: its earlier commands are unknown
     }
-    // What is handed over twice at once has its events' times of the second turn.
+    // If the call executes a list twice, the events hold only the times of the second execution.
     const bool again = std::find(execution.lists + i + 1, execution.lists + execution.count, execution.lists[i]) !=
                        execution.lists + execution.count;
     if (list != nullptr && known && !again) {

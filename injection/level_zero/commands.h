@@ -1,4 +1,4 @@
-// A command that the target appends to a list, from before the driver's call to after it.
+// Handles a command that the target appends to a list, before and after the driver's call.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,21 @@ namespace gpuprof::injection::level_zero {
 
 struct Command {
   ze_command_list_handle_t list;
-  ze_event_handle_t* signal;  // the call's own argument, which may be replaced for the time of the call
+  ze_event_handle_t* signal;  // the call's argument, replaced during the call if needed
   gpuprof_op op;
   uint64_t bytes = 0;
   ze_kernel_handle_t kernel = nullptr;
-  // Of a copy, where `op` is GPUPROF_OP_COPY: they say the direction. Null: not memory
+  // For GPUPROF_OP_COPY: addresses that determine the direction. Null: not memory
   const void* to = nullptr;
   const void* from = nullptr;
 };
 
-// In the prologue. `call` is what the tracing layer keeps for the epilogue of this call.
+// Called in the prologue. `call` is the tracing layer's slot that the epilogue of the same call gets.
 void begin_command(Command command, void** call);
 
-// In the epilogue.
 void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_result_t result, void** call);
 
-// The same of a call that executes lists on a queue, or on an immediate list.
+// Do the same for a call that executes lists on a queue or an immediate list.
 void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** call);
 struct Execution {
   void* target;

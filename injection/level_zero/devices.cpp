@@ -13,17 +13,17 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-constexpr uint32_t kMaxHandles = 16;             // of drivers, or of devices of one
+constexpr uint32_t kMaxHandles = 16;             // drivers, or devices of a driver
 constexpr uint64_t kMeasureAgainNs = 500000000;  // the clocks drift by some microseconds meanwhile
 
 struct Device {
   ze_device_handle_t handle;
-  ze_driver_handle_t driver;  // null: none that we know lists it
-  uint32_t whole_and_one;     // the number of the device that it is a part of, and one; 0: it is none
-  uint32_t announced_to;      // source id
-  // Of the clock:
+  ze_driver_handle_t driver;  // null: no known driver lists it
+  uint32_t whole_and_one;     // number of the parent device plus 1; 0: not a sub-device
+  uint32_t announced_to;      // id of the source that announced it
+  // Fields of the clock:
   uint32_t lock;
-  bool asked;  // for its rate
+  bool asked;  // the clock's rate is known
   uint64_t measured_ns;
   Clock clock;
 };
@@ -86,7 +86,8 @@ void list_devices() {
   }
 }
 
-// The unit of the timer's resolution depends on what is asked for: drivers before 1.2 know nanoseconds only.
+// Reads properties. The structure type determines the unit of timerResolution: drivers before 1.2 know only
+// nanoseconds.
 bool get_properties(const Device& device, ze_device_properties_t* properties) {
   ze_api_version_t version = ZE_API_VERSION_1_0;
   const bool newer =
@@ -111,7 +112,7 @@ void ask_clock(Device& device) {
   device.clock.mask = mask_of_bits(properties.timestampValidBits) & mask_of_bits(properties.kernelTimestampValidBits);
 }
 
-// The device's time, and ours in the middle of the call that reads it: of three, that of the shortest call.
+// Reads device time, and host time in the middle of the call. Uses the shortest of three calls.
 bool measure(Device& device) {
   uint64_t shortest = UINT64_MAX;
   for (int i = 0; i < 3; ++i) {
@@ -132,7 +133,7 @@ bool measure(Device& device) {
   return true;
 }
 
-// As of a moment ago. Without it the work's times are lost.
+// Returns the clock, measured recently. On failure the work's times are lost.
 bool read_clock(Device& device, Clock* clock) {
   if (!try_lock_patiently(&device.lock)) {
     return false;
@@ -149,7 +150,7 @@ bool read_clock(Device& device, Clock* clock) {
   return known;
 }
 
-// Two recordings are compared only where this is the same.
+// Reports the driver version: comparisons of recordings require equal versions.
 void announce_driver(ze_driver_handle_t driver) {
   ze_driver_properties_t properties = {};
   properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
@@ -246,10 +247,10 @@ bool host_times(uint32_t index, const ze_kernel_timestamp_data_t& times, HostTim
   }
   const uint64_t start = times.kernelStart & clock.mask;
   if (start == clock.mask && (times.kernelEnd & clock.mask) == clock.mask) {
-    return false;  // as drivers leave them in an event that nothing has signaled
+    return false;  // drivers leave this value in events that were not signaled
   }
   const uint64_t cycles = cycles_between(clock, start, times.kernelEnd & clock.mask);
-  // Longer than half of the counter's range: it ends before it begins.
+  // More than half of the counter's range: the end is before the start.
   if (cycles > clock.mask / 2) {
     return false;
   }

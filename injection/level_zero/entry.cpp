@@ -1,8 +1,7 @@
-// How Level Zero calls us: the library is preloaded, so its functions come before those of the same name elsewhere. A
-// program that never initializes Level Zero runs none of this code.
-//
-// A program that is linked with the loader calls zeInit() or zeInitDrivers() here. One that asks dlsym() of a handle
-// for them calls the loader's own; but the loader asks for its table of them by name, and so asks us.
+// Hooks Level Zero's initialization: the preloaded library's functions override those of the same name. A program that
+// never initializes Level Zero runs none of this code. A program linked with the loader calls zeInit() or
+// zeInitDrivers() here. One that uses dlsym() on a loader handle gets the loader's own. But the loader looks up its
+// function table by name, and finds the function here.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -21,13 +20,12 @@ using InitFunction = ze_result_t(ZE_APICALL*)(ze_init_flags_t);
 using InitDriversFunction = ze_result_t(ZE_APICALL*)(uint32_t*, ze_driver_handle_t*, void*);
 using TableFunction = ze_result_t(ZE_APICALL*)(ze_api_version_t, void**);
 
-// What was in the loader's table.
 InitFunction table_init = nullptr;
 InitDriversFunction table_init_drivers = nullptr;
 
 ze_result_t begin_if(ze_result_t result) {
   if (result == ZE_RESULT_SUCCESS) {
-    begin_recording(level_zero::vendor());  // the first time
+    begin_recording(level_zero::vendor());  // does nothing after the first time
   }
   return result;
 }
@@ -54,7 +52,7 @@ void replace(void** entry, Function* kept, Function ours) {
   }
 }
 
-// The function of that name in the library that `caller` is in: what it would have called without us.
+// Returns the function in the caller's own library: the one it would have called without preloading.
 TableFunction own_function(const void* caller, const char* name, bool* is_loader) {
   Dl_info info = {};
   if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) {
@@ -66,7 +64,7 @@ TableFunction own_function(const void* caller, const char* name, bool* is_loader
   }
   *is_loader = strstr(info.dli_fname, "libze_loader.so") != nullptr;
   const auto function = reinterpret_cast<TableFunction>(dlsym(library, name));
-  dlclose(library);  // the caller is in it
+  dlclose(library);  // the caller's library stays loaded
   return function;
 }
 
@@ -74,8 +72,7 @@ TableFunction own_function(const void* caller, const char* name, bool* is_loader
 
 #pragma GCC visibility push(default)
 
-// zeInitDrivers, of Level Zero 1.10: by another name here, as newer headers declare it with a type that older ones
-// lack.
+// zeInitDrivers of Level Zero 1.10, under another C++ name: newer headers declare it with a type that older ones lack.
 extern "C" ze_result_t ZE_APICALL gpuprof_init_drivers(uint32_t* count, ze_driver_handle_t* drivers,
                                                        void* description) __asm__("zeInitDrivers");
 
@@ -88,7 +85,7 @@ extern "C" ze_result_t ZE_APICALL gpuprof_init_drivers(uint32_t* count, ze_drive
   return initialize<InitDriversFunction>("zeInitDrivers", count, drivers, description);
 }
 
-// For `record -p`: the recorder makes a thread of the target call it. As injection::attach().
+// For `record -p`: a thread of the target calls it for the recorder. See injection::attach().
 extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned user);
 
 extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned user) {
@@ -96,7 +93,7 @@ extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned us
   return attach(level_zero::vendor(), socket, token, user);
 }
 
-// The table is of pointers: zeInit, and from 1.10 on zeInitDrivers.
+// The table contains pointers: zeInit, and zeInitDrivers from 1.10 on.
 extern "C" ze_result_t ZE_APICALL zeGetGlobalProcAddrTable(ze_api_version_t version, void** table) {
   bool is_loader = false;
   const TableFunction target = own_function(__builtin_return_address(0), "zeGetGlobalProcAddrTable", &is_loader);

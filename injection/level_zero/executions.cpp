@@ -13,9 +13,9 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kFewestWorks = 16;
-constexpr uint64_t kMostRunning = 4096;  // executions that have not been read; each has a list of ours
+constexpr uint64_t kMostRunning = 4096;  // unread executions; each occupies a readout list
 
-// Under Locked.
+// Protected by Locked.
 Readout* first = nullptr;
 Readout** last_link = &first;
 uint64_t running_count = 0;
@@ -49,7 +49,7 @@ Readout* take_idle(Recorded* recorded, uint32_t ordinal) {
   return nullptr;
 }
 
-// The host reads the event, and resets it for the next execution.
+// Reads an event on the host, and resets it for the next execution.
 bool read_event(const Work& work, ze_kernel_timestamp_result_t* times) {
   const ze_event_handle_t event = event_of(work);
   const bool read = event != nullptr && api.zeEventQueryStatus(event) == ZE_RESULT_SUCCESS &&
@@ -60,7 +60,7 @@ bool read_event(const Work& work, ze_kernel_timestamp_result_t* times) {
   return read;
 }
 
-// What an execution has to tell, copied: the list, its events and its context may go at any time.
+// A copy of an execution's results: the list, its events and its context may be destroyed at any time.
 struct Report {
   struct Command {
     Work work;
@@ -78,7 +78,7 @@ bool is_spoiled(const Readout& readout, const Work& work) {
   return readout.overtaken || (work.users != nullptr && (readout.all_spoiled || readout.spoiled == work.users));
 }
 
-// False: no memory.
+// Reads all times. Returns false if memory is exhausted.
 bool read_all(const Readout& readout, Report* report) {
   const Recorded& recorded = *readout.recorded;
   report->commands = static_cast<Report::Command*>(malloc(recorded.count * sizeof(Report::Command)));
@@ -103,7 +103,7 @@ bool read_all(const Readout& readout, Report* report) {
       ++queried;
     } else {
       command.read =
-          valid && read_event(command.work, &command.times);  // of one that was overtaken it stays for the next
+          valid && read_event(command.work, &command.times);  // of an overtaken execution, the time belongs to the next
     }
   }
   return true;
@@ -120,7 +120,7 @@ void tell_all(const Report& report, bool may_wait) {
   }
 }
 
-// Its list may be executed again with it, or has gone meanwhile.
+// Makes the readout reusable, or frees everything if the list was dropped meanwhile.
 void put_away(Readout* readout, bool failed) {
   Recorded* recorded = readout->recorded;
   --recorded->running;
@@ -134,7 +134,7 @@ void put_away(Readout* readout, bool failed) {
   }
 }
 
-// False: nothing runs any more.
+// Checks the oldest execution. Returns false if none is running.
 bool look_at_next(bool may_wait) {
   Report report = {};
   {
@@ -174,7 +174,7 @@ bool uses(const Readout& readout, ze_event_handle_t event) {
   return false;
 }
 
-// Whether ours is still to run after an execution that the target takes for finished.
+// Returns whether a readout still runs after an execution that the target considers finished.
 bool still_runs(const void* target, ze_event_handle_t event) {
   const Locked locked;
   if (locked.held()) {
@@ -309,7 +309,7 @@ void after_execution(const Target& target, List* list, uint64_t correlation) {
   }
   if (!submit(readout, target)) {
     lost(GPUPROF_LOSS_NO_TIMING, recorded->count);
-    recorded->untimed = true;  // nobody resets the events for the next one
+    recorded->untimed = true;  // nothing resets the events for the next execution
     readout->next = recorded->idle;
     recorded->idle = readout;
     return;
@@ -338,7 +338,7 @@ void tell_executions(bool may_wait) {
 
 void make_room_for_execution() {
   constexpr uint64_t kMany = 64;
-  constexpr uint64_t kLooks = 2;  // more than one, or they would only stay as many
+  constexpr uint64_t kLooks = 2;  // more than one, or the backlog would not shrink
   if (load_relaxed(&running_count) > kMany) {
     look_at(kLooks, false);
   }
@@ -354,7 +354,7 @@ void give_up_executions() {
   }
 }
 
-// What a device may still write to is left to the driver.
+// Drops executions of a destroyed context. Leaves memory that a device may still write to the driver.
 void drop_executions(ze_context_handle_t context) {
   for (uint64_t left = running_count; left != 0; --left) {
     Readout* readout = pop();

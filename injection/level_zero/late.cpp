@@ -5,7 +5,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// Of Level Zero 1.9, and so not in the headers that we build with. Null where the loader has none.
+// Functions of Level Zero 1.9, which the headers of the build do not declare. Null if the loader lacks them.
 struct Getters {
   ze_result_t(ZE_APICALL* list_is_immediate)(ze_command_list_handle_t, ze_bool_t*);
   ze_result_t(ZE_APICALL* list_context)(ze_command_list_handle_t, ze_context_handle_t*);
@@ -24,7 +24,6 @@ void find(const char* name, Function* function) {
   *function = reinterpret_cast<Function>(find_function(name));
 }
 
-// The call has answered.
 template <typename Handle, typename Value>
 bool ask(ze_result_t(ZE_APICALL* getter)(Handle, Value*), Handle handle, Value* value) {
   return getter != nullptr && getter(handle, value) == ZE_RESULT_SUCCESS;

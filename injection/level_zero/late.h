@@ -1,13 +1,12 @@
-// Lists, queues and events that the target had made before we came (record -p): what they are, by what newer loaders
-// can say of a handle. All calls hold Locked. Where we are not late, or the loader does not say, a handle that is not
-// known stays so.
+// Learns what lists, queues and events the target created before the recording (record -p), by queries of newer
+// loaders. All functions need Locked. Otherwise, and without such queries, unknown handles stay unknown.
 #pragma once
 
 #include "level_zero/objects.h"
 
 namespace gpuprof::injection::level_zero {
 
-// From here on unknown handles are asked for.
+// Enables queries for unknown handles.
 void come_late();
 
 List* find_or_learn_list(ze_command_list_handle_t handle);

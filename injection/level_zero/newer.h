@@ -1,5 +1,5 @@
-// Parameters of calls that are newer than the headers we build with (1.8.12 of Debian 12), as the tracing layer of
-// later loaders hands them over: a pointer to each argument, in the order of the function's. Of Level Zero 1.17.
+// Parameters of functions newer than the build's headers (1.8.12 of Debian 12), as the tracing layer of loaders passes
+// them: one pointer per argument, in order. From Level Zero 1.17.
 #pragma once
 
 #include "level_zero/api.h"

@@ -16,7 +16,7 @@ uint32_t given_up = 0;
 uint64_t last_stream = 0;
 
 bool lock_or_give_up() {
-  constexpr int kTries = 100;  // two seconds: on a busy machine its holder may be without a CPU for long
+  constexpr int kTries = 100;  // 2 s: on a busy machine the lock's holder may be descheduled for long
   for (int i = 0; i < kTries; ++i) {
     if (load_relaxed(&given_up) != 0) {
       return false;
@@ -26,7 +26,7 @@ bool lock_or_give_up() {
     }
   }
   store_relaxed(&given_up, 1U);
-  disable("what Level Zero does was not followed any more: a thread of the program kept another from it for 2 s");
+  disable("recording of Level Zero stopped: a thread of the program held a lock of gpuprof for 2 s");
   return false;
 }
 

@@ -1,4 +1,4 @@
-// What we know of the target's handles. One lock for all of it: see Locked.
+// Tracks the target's handles. One lock protects everything: see Locked.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,8 @@
 
 namespace gpuprof::injection::level_zero {
 
-// The lock of all tables, events and outstanding work. Held for calls of the driver that do not wait. A thread that
-// cannot have it in bounded time goes on without us; and as we would miss what becomes of a handle then, nothing is
-// recorded or looked at from there on: no thread has the lock any more.
+// The lock of all handle tables, events and outstanding work. Driver calls under it must not wait. If a thread cannot
+// get it within a limit, it would miss changes of handles: recording then ends, and no thread gets the lock any more.
 class Locked {
  public:
   explicit Locked(bool wanted = true);
@@ -27,7 +26,7 @@ class Locked {
   bool held_;
 };
 
-// In a callback that changes a table: Locked, but for calls of our own that come back to us.
+// Locked for callbacks that change a table. Does not lock in callbacks of the library's own calls.
 class LockedCallback {
  public:
   LockedCallback() : locked_(guard_.entered()) {}
@@ -38,8 +37,8 @@ class LockedCallback {
   Locked locked_;
 };
 
-// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, of later versions. Such times are not the device's: events of such pools
-// stay unknown, too, and are left alone.
+// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Its times are not device times: such events stay
+// unknown.
 constexpr uint32_t kMappedTimestamps = 1U << 3U;
 
 struct EventPool {
@@ -51,19 +50,18 @@ struct EventPool {
 
 struct Pending;
 
-// An event of the target's.
 struct TargetEvent {
   const void* handle;
   TargetEvent* next;
   const void* pool;
   bool timed;
-  Pending* pending;  // the command of ours to tell that signals it and has not been read; null: none
+  Pending* pending;  // unread command that signals it; null: none
 };
 
 struct Queue {
   const void* handle;
   Queue* next;
-  uint64_t number;  // the stream of the profile
+  uint64_t number;  // stream id in the profile
   uint32_t ordinal;
 };
 
@@ -77,8 +75,8 @@ struct List {
   uint64_t number;
   uint32_t ordinal;
   bool immediate;
-  bool older;          // than our being here: what it was filled with is not known, until its next reset
-  Recorded* recorded;  // executions.h; null: nothing in it yet
+  bool older;          // created before the recording: its commands are unknown until its next reset
+  Recorded* recorded;  // see executions.h; null: no commands yet
 };
 
 // NOLINTBEGIN(bugprone-dynamic-static-initializers): they are constinit
@@ -88,16 +86,16 @@ extern HandleTable<Queue> queues;
 extern HandleTable<List> lists;
 // NOLINTEND(bugprone-dynamic-static-initializers)
 
-// Of queues and immediate lists: 1, 2, ...
+// Numbers queues and immediate lists: 1, 2, ...
 uint64_t next_stream();
 
-// One command of the target's, whose time is wanted.
+// A command of the target whose time is measured.
 struct OwnEvent;
 struct Work {
-  uint64_t node;  // of a list that is executed later; else 0
+  uint64_t node;  // graph node id, if the list is executed later; else 0
   uint64_t bytes;
-  OwnEvent* own;            // that it signals; null: the target's, or none
-  ze_event_handle_t users;  // an event of the target's with timestamps, which is left to it
+  OwnEvent* own;            // library event that it signals; null: an event of the target, or none
+  ze_event_handle_t users;  // event of the target with timestamps, left unchanged
   uint32_t name;
   gpuprof_op op;
 };

@@ -13,7 +13,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// Under Locked. In the order of the launches, but for what was looked at and had not finished.
+// Protected by Locked. In launch order, except for commands that were checked and had not finished.
 Pending* first = nullptr;
 Pending** last_link = &first;
 uint64_t pending_count = 0;
@@ -62,7 +62,6 @@ void release_users(const Pending* pending) {
   }
 }
 
-// Its event is read, and free for others.
 void release_event(Pending* pending, bool failed) {
   if (failed) {
     abandon(pending->work.own);
@@ -75,7 +74,7 @@ void release_event(Pending* pending, bool failed) {
   pending->settled = true;
 }
 
-// False: nobody waits any more.
+// Checks the oldest command. Returns false if none is pending.
 bool look_at_next(bool may_wait) {
   Pending* pending = nullptr;
   Outcome outcome = Outcome::failed;
@@ -138,8 +137,8 @@ void tell_finished(uint32_t most, bool may_wait) {
 }
 
 void make_room() {
-  constexpr uint64_t kMany = 4096;  // what the service thread finds after 200 ms of 20 000 launches a second
-  constexpr uint32_t kLooks = 2;    // more than one, or they would only stay as many
+  constexpr uint64_t kMany = 4096;  // a 200 ms interval of the service thread at 20 000 launches/s
+  constexpr uint32_t kLooks = 2;    // more than one, or the backlog would not shrink
   if (load_relaxed(&pending_count) > kMany) {
     tell_finished(kLooks, false);
   }

@@ -1,4 +1,4 @@
-// Work of the target's that has been handed to a device: read once it has finished.
+// Tracks commands that the target has submitted, and reads their times once they have finished.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,34 @@ struct Pending {
   uint64_t correlation;
   uint64_t stream;
   uint32_t device;
-  bool appended;  // the target's call has come back, and it is ours
-  bool settled;   // its event is not to be looked at any more
-  bool read;      // before it was appended: these are its times
+  bool appended;  // the target's call has returned, and the table owns the command
+  bool settled;   // its event must not be read any more
+  bool read;      // its times were read before it was appended
   ze_kernel_timestamp_result_t times;
 };
 
-// From here on ours; `pending` comes from calloc. Holds Locked.
+// Takes ownership of `pending` (from calloc). Needs Locked.
 void add_outstanding(Pending* pending);
 
-// Whether one more can be followed: on a device that hangs they would be without end.
+// Returns whether one more command can be tracked. The limit matters if a device hangs.
 bool room_for_outstanding();
 
-// Tells of up to `most` commands that have finished. Where `may_wait`, a full ring is waited for.
+// Reports up to `most` finished commands. With `may_wait`, waits for free space in the ring.
 void tell_finished(uint32_t most, bool may_wait);
 
-// At each launch: tells of some of the oldest where there are many, so that events of ours do not pile up between two
-// looks of the service thread.
+// Reports some of the oldest at each launch if there are many: library events must not pile up between two polls.
 void make_room();
 
-// The target is about to use its event for something else, or has just been told that it is signaled: now or never.
-// That may be on another thread, and before the call that appends the command has come back. Holds Locked.
+// Reads the command's time now or never: the target is about to reuse its event, or has seen it signaled. Another
+// thread may still be in the call that appends the command. Needs Locked.
 void settle(TargetEvent* event);
 
-// The target destroys the context: what has not finished is lost. Holds Locked.
+// Drops unfinished commands of a context that the target destroys. Needs Locked.
 void settle_context(ze_context_handle_t context);
 
-// At the end of the process: gives what is still running 0.2 s, and as long as some of it finishes, but one second at
-// most; the rest is counted.
+// Waits at the end of the process: 0.2 s, longer while commands finish, at most 1 s. Counts the rest as lost.
 void wait_for_outstanding();
 
-// A finished command, from its times.
 void tell(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,
           const ze_kernel_timestamp_result_t& times, bool may_wait);
 

@@ -24,7 +24,7 @@ struct OwnContext {
   OwnEvent* unused;
   uint32_t made;
   uint32_t abandoned;
-  bool refused;  // the driver makes no more
+  bool refused;  // the driver creates no more events
 };
 
 namespace {
@@ -55,7 +55,7 @@ bool make_event(OwnPool* pool, uint32_t index) {
   return api.zeEventCreate(pool->handle, &description, &pool->events[index].handle) == ZE_RESULT_SUCCESS;
 }
 
-// For all devices of the context.
+// Creates an event pool for all devices of the context.
 OwnPool* make_pool(ze_context_handle_t context) {
   auto* pool = static_cast<OwnPool*>(calloc(1, sizeof(OwnPool)));
   if (pool == nullptr) {
@@ -109,7 +109,7 @@ OwnEvent* take_event(ze_context_handle_t handle) {
 }
 
 void give_back(OwnEvent* event) {
-  // One that cannot be reset would be taken for finished at once.
+  // An event that cannot be reset would look finished at once.
   if (event == nullptr || api.zeEventHostReset(event->handle) != ZE_RESULT_SUCCESS) {
     abandon(event);
     return;

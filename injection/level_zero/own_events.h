@@ -1,4 +1,5 @@
-// Events of ours, which the host reads: each has the time of one command. All calls hold Locked.
+// Library events: created by the injection library and read by the host, each for the time of one command. All
+// functions need Locked.
 #pragma once
 
 #include "level_zero/api.h"
@@ -12,26 +13,25 @@ struct OwnEvent {
   OwnEvent* next;
   OwnContext* context;
   ze_context_handle_t context_handle;
-  bool left;  // to the driver
+  bool left;  // the driver owns it now
 };
 
-// One that is not signaled; null: no memory, or the driver refuses.
+// Returns an event that is not signaled. Null: no memory, or the driver refuses.
 OwnEvent* take_event(ze_context_handle_t context);
 
-// It is not used by any device any more. Null is nothing.
+// Returns an event that no device uses. Accepts null.
 void give_back(OwnEvent* event);
 
-// It cannot be read or reset, and is not used again. After many of them, the context has no more events. Null is
-// nothing.
+// Drops an event that cannot be read or reset. After many, the context gets no more events. Accepts null.
 void abandon(OwnEvent* event);
 
-// A device may still signal it, and its context goes: it is left to the driver. Null is nothing.
+// Leaves an event to the driver: a device may signal it while its context is destroyed. Accepts null.
 void leave(OwnEvent* event);
 
-// The target destroys the context: what is ours in it goes first.
+// Destroys the library events of a context that the target destroys.
 void destroy_events(ze_context_handle_t context);
 
-// Destroys those of contexts in which none is used. False: some are used, or may be.
+// Destroys events of contexts that use none. Returns false if some are or may be in use.
 bool destroy_unused_events();
 
 void forget_events();

@@ -1,5 +1,4 @@
-// What reads the times of a list that was executed: a list of ours, which runs behind it on the same queue. All calls
-// hold Locked.
+// Reads the times of an executed list with a readout list after it on the same queue. All functions need Locked.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +8,22 @@
 
 namespace gpuprof::injection::level_zero {
 
-// A list of ours, and what it has read.
 struct Readout {
-  Readout* next;  // among those that run, or the idle ones of `recorded`
+  Readout* next;  // next running readout, or next idle one of `recorded`
   Recorded* recorded;
   ze_command_list_handle_t list;
-  ze_kernel_timestamp_result_t* times;  // null: the host reads the events itself
+  ze_kernel_timestamp_result_t* times;  // null: the host reads the events
   OwnEvent* done;
-  const void* target;  // of the execution
+  const void* target;  // queue or list of the execution
   uint64_t correlation;
   uint64_t stream;
   uint32_t ordinal;
   bool overtaken;             // the list was executed again before the host had read the events
-  ze_event_handle_t spoiled;  // an event of the target's, which it has reset before it was read
-  bool all_spoiled;           // more than one
+  ze_event_handle_t spoiled;  // an event that the target reset before it was read
+  bool all_spoiled;           // more than one event was reset
 };
 
-// The commands of a list from one reset to the next.
+// The commands of a list between two resets.
 struct Recorded {
   ze_context_handle_t context;
   ze_device_handle_t device_handle;
@@ -33,24 +31,24 @@ struct Recorded {
   Work* works;
   uint32_t count;
   uint32_t room;
-  uint32_t with_users;  // works that signal an event of the target's
-  uint32_t running;     // readouts
-  bool abandoned;       // the list has been reset or destroyed
-  bool cannot_query;    // the device does not copy times itself: one for copies only
-  bool untimed;         // from now on: others signal its events, too, or the device has failed
+  uint32_t with_users;  // works that signal an event of the target
+  uint32_t running;     // number of running readouts
+  bool abandoned;       // the list was reset or destroyed
+  bool cannot_query;    // the device cannot copy times itself: a copy-only engine
+  bool untimed;         // no longer timed: other lists signal its events too, or the device failed
   Readout* idle;
 };
 
-// The event that has the command's time; null: none has.
+// Returns the event with the command's time, or null.
 ze_event_handle_t event_of(const Work& work);
 
-// Null: no memory, or the driver refuses.
+// Creates a readout. Returns null without memory, or if the driver refuses.
 Readout* make_readout(Recorded* recorded, uint32_t ordinal);
 
-// Puts it on what the target has just executed its list on.
+// Submits the readout where the target has just executed its list.
 bool submit(Readout* readout, const Target& target);
 
-// With its idle readouts; none runs.
+// Frees the commands and the idle readouts. No readout may be running.
 void free_recorded(Recorded* recorded);
 
 }  // namespace gpuprof::injection::level_zero

@@ -11,9 +11,9 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 zel_tracer_handle_t tracer = nullptr;
-const char* missing = nullptr;  // a required callback that the loader does not have
-char context = 0;               // tracers must have data of their own
-bool layer_is_ours = false;     // we have switched it on
+const char* missing = nullptr;  // name of a required callback that the loader lacks
+char context = 0;               // tracers must have user data
+bool layer_is_ours = false;     // start_tracer() enabled the layer
 bool stopped = false;
 
 using Register = ze_result_t(ZE_APICALL*)(zel_tracer_handle_t, zel_tracer_reg_t, Callback);
@@ -32,7 +32,7 @@ bool add(const Hook& hook) {
   return added;
 }
 
-// What the loader was told when the program initialized it.
+// Returns whether the layer is enabled, by the loader or by the environment at initialization.
 bool is_on() {
   const auto get_state = reinterpret_cast<ze_result_t(ZE_APICALL*)(bool*)>(find_function("zelGetTracingLayerState"));
   bool on = false;
@@ -43,9 +43,9 @@ bool is_on() {
   return variable != nullptr && strcmp(variable, "1") == 0;
 }
 
-// Newer loaders can do so in a program that runs already: one that does without ZE_ENABLE_TRACING_LAYER is seen there.
-// A call that is under way is not traced; later ones are. Only once there is a tracer: a loader that has not loaded the
-// layer would send the program's calls nowhere.
+// Enables the tracing layer in a program started without ZE_ENABLE_TRACING_LAYER; only newer loaders can. Calls in
+// progress are not traced. Needs a tracer: otherwise a loader that has not loaded the layer would lose the program's
+// calls.
 void switch_layer_on() {
   const auto enable = reinterpret_cast<ze_result_t(ZE_APICALL*)()>(find_function("zelEnableTracingLayer"));
   if (enable != nullptr && !is_on()) {
@@ -54,12 +54,11 @@ void switch_layer_on() {
 }
 
 const char* why_no_tracer(bool attached) {
-  return attached
-             ? "the Level Zero loader cannot trace this process: it has not initialized Level Zero yet, or "
-               "libze_tracing_layer.so.1 does not lie beside its libze_loader.so.1"
-             : "the Level Zero loader has no tracing layer: libze_tracing_layer.so.1 must lie beside libze_loader.so.1 "
-               "(both are in the package libze1 or level-zero), and the program must leave ZE_ENABLE_TRACING_LAYER=1 "
-               "as it is";
+  return attached ? "the Level Zero loader cannot trace this process: it has not initialized Level Zero yet, or "
+                    "libze_tracing_layer.so.1 is not in the folder of its libze_loader.so.1"
+                  : "the Level Zero loader has no tracing layer: libze_tracing_layer.so.1 must be in the folder of "
+                    "libze_loader.so.1 (both are in the package libze1 or level-zero), and the program must not "
+                    "change ZE_ENABLE_TRACING_LAYER=1";
 }
 
 bool make_tracer(bool attached) {
@@ -98,11 +97,11 @@ bool start_tracer(bool attached) {
   }
   switch_layer_on();
   if (stopped) {
-    forget_all_objects();  // they may be others by now
+    forget_all_objects();  // they may have been replaced meanwhile
     stopped = false;
   }
   if (api.zelTracerSetEnabled(tracer, 1) != ZE_RESULT_SUCCESS) {
-    disable("the Level Zero loader refuses to switch our tracer on");
+    disable("the Level Zero loader refuses to enable gpuprof's tracer");
     return false;
   }
   return true;

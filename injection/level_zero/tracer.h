@@ -1,4 +1,4 @@
-// Our tracer in the loader's tracing layer: callbacks before and after the calls that we want to know of.
+// Registers a tracer in the loader's tracing layer: callbacks before and after the traced calls.
 #pragma once
 
 #include <cstddef>
@@ -8,27 +8,26 @@
 
 namespace gpuprof::injection::level_zero {
 
-// A callback, whatever the call that it is for: parameters, result, our data, and what is kept from before to after.
+// Common type of all callbacks: parameters, result, user data, and a slot shared by prologue and epilogue.
 using Callback = void(ZE_APICALL*)(void*, ze_result_t, void*, void**);
 
 struct Hook {
-  const char* call;  // without its "ze"
-  Callback before;   // null: none
+  const char* call;  // name without "ze"
+  Callback before;   // may be null
   Callback after;
   bool required;
 };
 
-// A Hook's function for a callback of certain parameters. All callbacks are called alike: their first parameter is a
-// pointer.
+// Casts a callback. The layer calls all callbacks alike: the first parameter is a pointer.
 template <typename Parameters>
 Callback as_callback(void(ZE_APICALL* callback)(Parameters*, ze_result_t, void*, void**)) {
   return reinterpret_cast<Callback>(callback);
 }
 
-// Makes the tracer and switches it on. False, after disable(): the loader does not let us.
+// Creates and enables the tracer. Returns false after disable() if the loader does not support it.
 bool start_tracer(bool attached);
 
-// Attached no more: switches it off, and the layer where we had switched that on.
+// Disables the tracer when detaching, and the tracing layer if start_tracer() enabled it.
 void stop_tracer();
 
 template <size_t Count>
@@ -38,14 +37,14 @@ void add_hooks(bool (*add)(const Hook& hook), const Hook (&hooks)[Count]) {
   }
 }
 
-// The tables of the files that hold the callbacks.
+// Register the callbacks of each file in hooks/ and code/.
 void hook_code(bool (*add)(const Hook& hook));
 void hook_commands(bool (*add)(const Hook& hook));
 void hook_memory(bool (*add)(const Hook& hook));
 void hook_objects(bool (*add)(const Hook& hook));
 void hook_waits(bool (*add)(const Hook& hook));
 
-// What was known of the target's objects, none of which has events of ours.
+// Forgets the target's objects. No library events may be in them.
 void forget_all_objects();
 
 }  // namespace gpuprof::injection::level_zero

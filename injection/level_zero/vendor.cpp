@@ -58,7 +58,7 @@ bool subscribe(bool attached) {
   return start_tracer(attached);
 }
 
-// Where events of ours are in lists of the target's, we go on following what becomes of these.
+// Detaches. While library events are in the target's lists, tracing continues, so that the lists can be tracked.
 void detach() {
   const Guard guard;
   wait_for_outstanding();
@@ -69,7 +69,7 @@ void detach() {
   }
 }
 
-// The parent's devices are not there, nor the thread that would look at what has finished.
+// Resets all state: the parent's devices and its service thread do not exist in a forked child.
 void in_forked_child() {
   forget_objects();
   forget_events();
@@ -80,13 +80,13 @@ void in_forked_child() {
   forget_stalls();
 }
 
-// After the wait for our threads the driver may be gone.
+// Stops sampling calls in time: once the wait for the library's threads ends, the driver may be gone.
 void exiting() {
   stalls_at_exit(now_ns() + kExitWaitNs);
 }
 
 void flush(bool last) {
-  const Guard guard;  // our own calls are traced on this thread
+  const Guard guard;  // the library's calls on this thread are traced too
   tell_finished(UINT32_MAX, true);
   tell_executions(true);
   flush_code();
@@ -98,7 +98,6 @@ void flush(bool last) {
   }
 }
 
-// Nothing is to be switched: callbacks of what is not recorded return at once.
 void set_recording(bool /*on*/) {}
 
 void nothing() {}

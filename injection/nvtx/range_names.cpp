@@ -11,7 +11,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// Bounds on what a program with endless new names can make us keep: 2 MiB of labels, and the texts.
+// Limits for programs that create names endlessly: 2 MiB of labels, and the texts.
 constexpr uint32_t kMaxLabels = 2 * kExactLabels;
 constexpr uint32_t kMaxDomains = 256;
 constexpr size_t kMaxTextBytes = 8U << 20;
@@ -28,8 +28,8 @@ struct Label {
   uint64_t hash;
   RangeText text;
   uint32_t domain;
-  uint32_t wanted;  // atomic; 2 * connection + (whether the name is the wanted one), 0: not looked at
-  uint32_t folded;  // atomic; the label with its numbers folded, 0: not looked at
+  uint32_t wanted;  // atomic; 2 * connection + (1: it is the wanted name); 0: not checked
+  uint32_t folded;  // atomic; label with folded numbers; 0: not looked up
 };
 
 // Slots and labels are read without the lock: they are stored last, with release, and never change.
@@ -38,13 +38,13 @@ struct RangeNames {
   uint32_t label_slots[kLabelSlots];
   Label labels[kMaxLabels];        // by label - 1; the first is kMoreRanges
   uint32_t label_count;            // atomic
-  RangeText domains[kMaxDomains];  // the first is the default one, the last stands for all further ones
+  RangeText domains[kMaxDomains];  // the first is the default domain, the last represents all further ones
   uint32_t domain_count;           // atomic
   KeptTexts<kMaxTextBytes, kChunkBytes> texts;
 };
 constinit RangeNames names = {};
 
-// Null data where there is no more room. Call with the lock held.
+// Returns null data if the storage is full. Needs the lock.
 RangeText keep_text(const char* text, size_t length) {
   return {names.texts.keep(text, length), static_cast<uint32_t>(length)};
 }
@@ -57,7 +57,7 @@ bool same(const RangeText& kept, const char* text, size_t length) {
   return kept.length == length && (length == 0 || memcmp(kept.data, text, length) == 0);
 }
 
-// The label's slot, or the free one where it would go.
+// Returns the label's slot, or the free slot for it.
 uint32_t* find_label(uint64_t hash, uint32_t domain, const char* text, size_t length, RangeLabel* found) {
   for (uint64_t i = hash;; ++i) {
     uint32_t* slot = &names.label_slots[i % kLabelSlots];
@@ -72,7 +72,7 @@ uint32_t* find_label(uint64_t hash, uint32_t domain, const char* text, size_t le
   }
 }
 
-// Call with the lock held.
+// Adds a label unless it is known. Needs the lock.
 RangeLabel add_label(uint64_t hash, uint32_t domain, const char* text, size_t length) {
   RangeLabel known = 0;
   uint32_t* slot = find_label(hash, domain, text, length, &known);
@@ -102,14 +102,14 @@ bool is_alphanumeric(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// A word of hexadecimal digits is one number ("3fa94c1e"); otherwise the digits in a word are ("step12").
+// A word of hexadecimal digits is one number ("3fa94c1e"). In other words, only digits are numbers ("step12").
 bool is_hex_number(const char* word, size_t length) {
   constexpr size_t kShortest = 4;
   return length >= kShortest && std::all_of(word, word + length, is_hex_digit) &&
          std::any_of(word, word + length, is_digit);
 }
 
-// The text with "[N]" for each number. Returns its length; what does not fit is cut.
+// Replaces each number by "[N]". Returns the length; cuts what does not fit.
 size_t fold_numbers(const char* text, size_t length, char* folded, size_t room) {
   constexpr char kNumber[] = {'[', 'N', ']'};
   size_t size = 0;
@@ -154,7 +154,7 @@ bool matches(RangeText text, uint32_t domain, const char* wanted) {
   return same(text, wanted, name) && same(names.domains[domain], at + 1, length - name - 1);
 }
 
-// Whether a name may still be kept as it is; one that is asked for always is.
+// Returns whether a name may still be stored exactly. The name in options()->nvtx_range always may.
 bool stays_exact(uint32_t domain, const char* text, size_t length) {
   if (load_relaxed(&names.label_count) < kExactLabels && names.texts.bytes_kept() < kExactTextBytes) {
     return true;
@@ -164,7 +164,6 @@ bool stays_exact(uint32_t domain, const char* text, size_t length) {
          matches({text, static_cast<uint32_t>(length)}, domain, chosen->nvtx_range);
 }
 
-// The label of a text as it is.
 RangeLabel exact_label(uint32_t domain, const char* text, size_t length) {
   const uint64_t hash = hash_text(domain, text, length);
   RangeLabel label = 0;
@@ -190,7 +189,7 @@ RangeLabel label_of_folded(uint32_t domain, const char* text, size_t length) {
 }  // namespace
 
 void init_range_names() {
-  // The NVTX code of two libraries may come here at once: whoever is later changes nothing, and finds all ready.
+  // Two libraries' NVTX code may call this at once; the second call changes nothing.
   names.labels[kMoreRanges - 1].text = {kMoreRangesText, sizeof(kMoreRangesText) - 1};
   names.domains[kMoreDomains] = {kMoreDomainsText, sizeof(kMoreDomainsText) - 1};
   swap_if(&names.label_count, 0, 1);

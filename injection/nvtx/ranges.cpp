@@ -16,52 +16,50 @@
 namespace gpuprof::injection {
 namespace {
 
-// Bounds on what a program with endless new names can make us keep: 768 KiB of paths a connection. The second half is
-// for those whose last name has its numbers folded.
+// Limits for endless new names: 768 KiB of paths per connection. The second half is for folded names.
 constexpr uint32_t kExactPaths = 16384;
 constexpr uint32_t kMaxPaths = 2 * kExactPaths;
-constexpr uint32_t kMaxOpen = 256;  // start/end ranges at a time
-constexpr uint32_t kMaxDepth = 64;  // pushes of a thread; deeper ones are counted only
+constexpr uint32_t kMaxOpen = 256;  // start/end ranges open at a time
+constexpr uint32_t kMaxDepth = 64;  // pushed ranges of a thread; deeper ones are only counted
 
 constexpr uint32_t kPathSlots = 4 * kMaxPaths;
-constexpr uint32_t kMorePaths = kMaxPaths + 1;  // the id of the path that stands for all further ones
+constexpr uint32_t kMorePaths = kMaxPaths + 1;  // id of the path that represents all further ones
 
 struct Path {
   uint32_t parent;
   RangeLabel label;
 };
 
-// Of one connection. Slots and labels are read without a lock: they are stored last, with release, and never change.
+// Paths of one connection. Slots and labels are read without a lock: stored last, with release, and never changed.
 struct Paths {
-  uint32_t slots[kPathSlots];  // 0: free, else the path's id
+  uint32_t slots[kPathSlots];  // path id; 0: free
   Path paths[kMaxPaths];       // by id - 1
   uint32_t count;              // atomic
-  bool more;                   // kMorePaths has been told
+  bool more;                   // kMorePaths has been sent
 };
 
 struct Open {
   uint64_t id;
-  uint64_t start_ns;  // 0: not taken
+  uint64_t start_ns;  // 0: not measured
   RangeLabel label;
 };
 
-// One a process, as NVTX's functions come without a context of ours. All but `generation` and what is said above is
-// changed with the lock held.
+// Global, as NVTX's functions carry no context. Changes need the lock, except `generation` and marked fields.
 struct Shared {
   uint32_t lock;
-  uint32_t generation;  // atomic; of `open` and `paths`: what a thread remembers is right while this is the same
-  uint32_t connection;  // atomic; how often there was one
+  uint32_t generation;  // atomic; version of `open` and `paths`, for data that threads cache
+  uint32_t connection;  // atomic; number of connections so far
   Paths* paths;         // atomic; null before the first connection
   Open open[kMaxOpen];
   uint32_t open_count;  // atomic
   uint64_t last_open;
-  uint64_t late[kMaxOpen];  // atomic, changed without the lock: ids of ranges of `open` that have ended; 0: free
+  uint64_t late[kMaxOpen];  // atomic, changed without the lock: ids in `open` that have ended; 0: free
   uint32_t any_late;        // atomic
 };
 constinit Shared shared = {};
 
 struct Push {
-  uint64_t start_ns;  // 0: not taken
+  uint64_t start_ns;  // 0: not measured
   RangeLabel label;
   uint32_t domain;
   uint32_t path;
@@ -69,18 +67,18 @@ struct Push {
 
 struct Stack {
   uint32_t depth;
-  uint32_t deeper;      // pushes that found no place
-  uint32_t known;       // entries whose path is known ...
-  uint32_t base;        // ... under the path of the process's ranges ...
-  uint32_t generation;  // ... both of this generation; 0: none
+  uint32_t deeper;      // pushes beyond kMaxDepth
+  uint32_t known;       // number of entries with a known path
+  uint32_t base;        // path of the process's ranges
+  uint32_t generation;  // generation of `known` and `base`; 0: none
   uint32_t tid;
   uint32_t changes;  // pushes and pops so far
   uint32_t wanted_changes;
   uint32_t wanted_generation;
-  bool wanted;  // as of these two
+  bool wanted;  // result for wanted_changes and wanted_generation
   Push entries[kMaxDepth];
 };
-// Nothing to end with the thread. constinit keeps the compiler from a guard at each access.
+// constinit avoids a check at each access.
 constinit thread_local Stack stack = {};
 
 uint32_t* find_path(Paths* paths, uint32_t parent, RangeLabel label, uint32_t* found) {
@@ -106,7 +104,7 @@ bool tell_path(uint32_t id, uint32_t parent, RangeText domain, RangeText name) {
   return record.name_id != 0 && range(record);
 }
 
-// Call with the lock held. 0: it could not be told to the recorder.
+// Adds a path unless it is known. Returns 0 if the record could not be sent. Needs the lock.
 uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
   uint32_t known = 0;
   uint32_t* slot = find_path(paths, parent, label, &known);
@@ -127,7 +125,7 @@ uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
   return id;
 }
 
-// The path one range further in; 0: not to be had now.
+// Returns the path of `label` inside `parent`. 0: not available now.
 uint32_t path_below(uint32_t parent, RangeLabel label) {
   Paths* paths = load_acquire(&shared.paths);
   if (paths == nullptr || parent == kMorePaths) {
@@ -151,7 +149,7 @@ uint32_t path_below(uint32_t parent, RangeLabel label) {
   return found;
 }
 
-// Call with the lock held.
+// Removes an open range. Needs the lock.
 void remove_open(uint64_t id) {
   uint32_t index = 0;
   while (index < shared.open_count && shared.open[index].id != id) {
@@ -163,12 +161,12 @@ void remove_open(uint64_t id) {
   }
 }
 
-// For `open`, which is up to date then. False: not to be had now.
+// Locks and updates `open`. Returns false if the lock is not available.
 bool lock_open() {
   if (!try_lock_bounded(&shared.lock)) {
     return false;
   }
-  // First: whoever adds one meanwhile says so afterwards.
+  // Clear the flag first: a thread that adds an id meanwhile sets it again afterwards.
   if (load_relaxed(&shared.any_late) != 0 && __atomic_exchange_n(&shared.any_late, 0U, __ATOMIC_SEQ_CST) != 0) {
     for (uint64_t& late : shared.late) {
       if (const uint64_t id = __atomic_exchange_n(&late, uint64_t{0}, __ATOMIC_SEQ_CST); id != 0) {
@@ -179,7 +177,7 @@ bool lock_open() {
   return true;
 }
 
-// The next one to hold the lock removes it: launches must not be in a range for ever that has ended.
+// The next holder of the lock removes it, so that launches do not stay in an ended range forever.
 void remove_later(uint64_t id) {
   for (uint64_t& late : shared.late) {
     uint64_t expected = 0;
@@ -191,16 +189,16 @@ void remove_later(uint64_t id) {
   lost(GPUPROF_LOSS_DETAIL, 1);
 }
 
-constexpr uint64_t kAllOpen = 0;  // no range's id
+constexpr uint64_t kAllOpen = 0;  // not the id of a range
 
-// Of the process's ranges in the order of their start, up to `last`.
+// The process's open ranges in order of their start, up to `last`.
 struct OpenRanges {
   RangeLabel labels[kMaxOpen];
   uint32_t count;
-  uint64_t last_start_ns;  // 0: not known, or there is no such range
+  uint64_t last_start_ns;  // 0: unknown, or no such range
 };
 
-// False: not to be had now.
+// Copies the open ranges. Returns false if the lock is not available.
 bool copy_open(uint64_t last, OpenRanges* ranges) {
   ranges->count = 0;
   ranges->last_start_ns = 0;
@@ -222,7 +220,7 @@ bool copy_open(uint64_t last, OpenRanges* ranges) {
   return true;
 }
 
-// False: only `path` of it could be had.
+// Computes the path of `ranges`. Returns false if only an outer part, `*path`, is available.
 bool path_of(const OpenRanges& ranges, uint32_t* path) {
   *path = 0;
   for (uint32_t i = 0; i < ranges.count; ++i) {
@@ -236,12 +234,12 @@ bool path_of(const OpenRanges& ranges, uint32_t* path) {
 }
 
 bool process_path(uint32_t* path) {
-  OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): large; copy_open() sets what it has
+  OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): large; copy_open() sets what it uses
   *path = 0;
   return copy_open(kAllOpen, &ranges) && path_of(ranges, path);
 }
 
-// The thread's path, brought up to date. Where that could not be had it ends further out, which has been counted.
+// Returns the thread's path. If inner parts are not available, returns the outer part; the loss was counted.
 uint32_t update_path(Stack& s) {
   const uint32_t generation = load_acquire(&shared.generation);
   if (load_acquire(&shared.paths) == nullptr) {
@@ -265,7 +263,7 @@ uint32_t update_path(Stack& s) {
   return path;
 }
 
-// False: it could not be found out now.
+// Searches the open ranges for the wanted one. Returns false if this is not possible now.
 bool look_for_wanted(const Stack& s, const char* wanted, bool* found) {
   const uint32_t connection = load_relaxed(&shared.connection);
   *found = false;
@@ -290,7 +288,7 @@ bool spans_wanted() {
   return (control() & kBoth) == kBoth;
 }
 
-// 0 where nobody will ask for it: reading the clock costs more than a push.
+// Returns 0 if no span needs the time: reading the clock costs more than a push.
 uint64_t start_time() {
   return load_relaxed(&shared.connection) == 0 || (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
 }
@@ -349,14 +347,14 @@ int level_of(const Stack& s, uint32_t index) {
 }
 
 void new_generation() {
-  // 0 is what a thread that remembers nothing has.
+  // Skips 0, which means "nothing cached" in a thread.
   if (__atomic_add_fetch(&shared.generation, 1U, __ATOMIC_ACQ_REL) == 0) {
     __atomic_add_fetch(&shared.generation, 1U, __ATOMIC_ACQ_REL);
   }
 }
 
 void after_fork_in_child() {
-  store_release(&shared.lock, 0U);  // whoever held it is the parent's; what it was at is published last, or not at all
+  store_release(&shared.lock, 0U);  // its holder exists only in the parent; data is published last, so it is consistent
   unlock_range_names();
   stack.tid = 0;
 }
@@ -406,7 +404,7 @@ bool in_wanted_range() {
 
 void reset_ranges() {
   const KeepErrno keep_errno;
-  // Nothing is given back: a thread may be reading it. A recording is made anew seldom enough.
+  // Leaks the old paths: a thread may be reading them.
   auto* paths = static_cast<Paths*>(map_memory(sizeof(Paths)));
   const bool locked = try_lock_bounded(&shared.lock);
   store_release(&shared.paths, paths);

@@ -1,11 +1,9 @@
-// Memory that the target allocates for devices, and gives back: memory objects and shared virtual memory.
+// Hooks allocations and frees of device memory: memory objects and shared virtual memory. The driver frees an object
+// when it no longer needs it after the last release, and then calls a destructor callback. The free has the stack of
+// the call that released the user's last reference.
 //
-// A memory object goes away when its last reference has gone and nothing of the driver's needs it any more: the driver
-// tells us by the object's destructor callback. The free has the stack of the call that gave up the user's last
-// reference, whichever thread runs the callback.
-//
-// Sub-buffers, and images that are made of another memory object, allocate nothing. A buffer in the user's own memory
-// (CL_MEM_USE_HOST_PTR) counts: drivers with memory of their own have a copy there, and none says which way it took.
+// Sub-buffers, and images made from other objects, allocate nothing. Buffers in user memory (CL_MEM_USE_HOST_PTR)
+// count: drivers with device memory copy them, and no driver reports whether it does.
 #include <cstdlib>
 
 #include "base/keep_errno.h"
@@ -21,7 +19,7 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
-// UINT32_MAX where the context has several.
+// Returns the context's device. UINT32_MAX: it has several.
 uint32_t device_of(cl_context context) {
   cl_device_id device = nullptr;
   size_t bytes = 0;
@@ -38,7 +36,7 @@ uint64_t bytes_of(cl_mem object) {
   return target.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) == CL_SUCCESS ? bytes : 0;
 }
 
-// `tid`: of the call whose stack it has.
+// `tid`: thread of the call that has the stack.
 void emit_memory(gpuprof_host_op_kind kind, const Memory& memory, const char* function, uint64_t correlation,
                  uint32_t tid) {
   if (memory.device != UINT32_MAX) {
@@ -51,7 +49,7 @@ void emit_here(gpuprof_host_op_kind kind, const Memory& memory, const char* func
   emit_memory(kind, memory, function, stack_of_host_call(), thread_id());
 }
 
-// May run on a thread of the driver's, or inside of the user's last release.
+// May run on a driver thread, or inside the user's last release.
 void CL_CALLBACK on_destroy(cl_mem object, void* /*user*/) {
   const KeepErrno keep_errno;
   Memory* memory = take_memory(object);
@@ -61,7 +59,7 @@ void CL_CALLBACK on_destroy(cl_mem object, void* /*user*/) {
   free(memory);
 }
 
-// It is kept in mind while recording is off, too: it may be freed while recording is on.
+// Also tracks the memory while recording is off: it may be freed while recording is on.
 void allocated(const char* function, const Memory& memory) {
   if (recording()) {
     emit_here(GPUPROF_HOST_ALLOC, memory, function);
@@ -69,7 +67,7 @@ void allocated(const char* function, const Memory& memory) {
   add_memory(memory);
 }
 
-// Returns the object, which is null where the driver refused it.
+// Returns `object`. Null: the driver refused the call.
 cl_mem created(const char* function, cl_mem object, cl_context context) {
   if (object == nullptr) {
     return object;
@@ -81,7 +79,7 @@ cl_mem created(const char* function, cl_mem object, cl_context context) {
   return object;
 }
 
-// An image that is made of another memory object allocates nothing; any other parameter says nothing about that.
+// Images made from another memory object allocate nothing. Other parameters do not matter.
 inline bool allocates(const cl_image_desc* image) {
   return image == nullptr || image->mem_object == nullptr;
 }
@@ -90,7 +88,6 @@ constexpr bool allocates(Parameter /*parameter*/) {
   return true;
 }
 
-// A hook for an entry that creates a memory object.
 template <auto Entry, const char* Function, typename Type>
 struct Create;
 template <auto Entry, const char* Function, typename... Parameters>
@@ -117,7 +114,7 @@ cl_int CL_API_CALL retain_object(cl_mem object) {
   return status;
 }
 
-// Before the call: afterwards the handle may already be another object's.
+// Called before the release: afterwards another object may have the handle.
 void let_go(cl_mem object) {
   const KeepErrno keep_errno;
   const Reference reference = release_memory(object);
@@ -158,7 +155,7 @@ void CL_API_CALL svm_free(cl_context context, void* pointer) {
   target.clSVMFree(context, pointer);
 }
 
-// Those that the layer knows, as a list: afterwards other memory may lie there.
+// Removes the known pointers and returns them as a list. Called before the free, which may reuse the addresses.
 Memory* take_all(cl_uint count, void* const* pointers) {
   Memory* all = nullptr;
   for (cl_uint i = 0; pointers != nullptr && i < count; ++i) {
@@ -187,7 +184,7 @@ void end_svm_free(Memory* all, bool freed) {
   }
 }
 
-// With a function of the user's nothing is freed but what that frees, by clSVMFree.
+// With a user function the call frees nothing itself: the function frees memory by clSVMFree.
 cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void** pointers,
                                     void(CL_CALLBACK* function)(cl_command_queue, cl_uint, void**, void*), void* data,
                                     cl_uint waits, const cl_event* wait_list, cl_event* event) {

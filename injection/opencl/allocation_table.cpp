@@ -9,13 +9,12 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
-constexpr uint32_t kLocks = 256;  // so that threads hardly ever meet
+constexpr uint32_t kLocks = 256;  // many, so that threads rarely contend
 
 constinit HandleTable<Memory, 8192> table;
 uint32_t locks[kLocks];
 
-// The lock of a handle's bucket. When it can not be had its holder is off the CPU, and what this call would have
-// changed is lost.
+// The lock of a handle's bucket. If its holder is descheduled for too long, the change is lost.
 class Locked {
  public:
   explicit Locked(const void* handle)
@@ -61,7 +60,7 @@ void put_back(Memory* memory) {
     free(memory);
     return;
   }
-  free(table.take(memory->handle));  // one with the same handle has gone without our being told
+  free(table.take(memory->handle));  // an object with the same handle was destroyed unreported
   table.put(memory);
 }
 

@@ -1,4 +1,4 @@
-// The memory objects and shared virtual memory that the target holds now: what a free gives back.
+// Tracks the target's memory objects and shared virtual memory, for the sizes of frees.
 #pragma once
 
 #include <cstdint>
@@ -8,35 +8,35 @@
 namespace gpuprof::injection::opencl {
 
 struct Memory {
-  const void* handle;  // cl_mem, or where shared virtual memory begins
+  const void* handle;  // cl_mem, or start of shared virtual memory
   uint64_t bytes;
-  uint64_t released;    // correlation id of the call that gave up the user's last reference; 0: none, or not recorded
-  uint32_t device;      // UINT32_MAX: not of one device
-  uint32_t tid;         // of the call `released`
-  uint32_t references;  // the user's, of a memory object
-  bool tells;           // the driver calls us when the memory object goes away
-  Memory* next;         // the table's
+  uint64_t released;    // correlation id of the call that released the last user reference; 0: none, or not recorded
+  uint32_t device;      // UINT32_MAX: not tied to one device
+  uint32_t tid;         // thread of the call `released`
+  uint32_t references;  // user references of a memory object
+  bool tells;           // the driver calls on_destroy()
+  Memory* next;         // used by the table
 };
 
-// One that was just allocated; a copy is kept. Where that can not be, it is counted.
+// Stores a copy; counts a loss if this fails.
 void add_memory(const Memory& memory);
 
-// Out of the table, and now the caller's to free() or to put back; null: not known.
+// Removes an entry, which the caller frees or puts back. Null: unknown.
 Memory* take_memory(const void* handle);
 void put_back(Memory* memory);
 
 void set_released(const void* handle, uint64_t correlation, uint32_t tid);
 
 enum class Reference {
-  unknown,     // of nothing that was allocated through the layer
-  held,        // the user has others
-  last,        // it was the user's last one, and the driver tells when the object goes away
-  last_silent  // the same, and the driver does not
+  unknown,     // not allocated through the layer
+  held,        // the user has other references
+  last,        // it was the user's last one; the driver will report the destruction
+  last_silent  // it was the user's last one; the driver does not report the destruction
 };
 void retain_memory(const void* handle);
 Reference release_memory(const void* handle);
 
-// In a forked child: what the parent holds is the parent's.
+// Forgets the parent's memory in a forked child.
 void forget_memory();
 
 }  // namespace gpuprof::injection::opencl

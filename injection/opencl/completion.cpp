@@ -15,8 +15,7 @@ namespace {
 
 uint64_t outstanding = 0;
 
-// Set while this thread asks for a callback: the driver may then call us at once, on the user's launching thread,
-// which must not be made to wait.
+// true while this thread requests a callback, which may run at once on the user's launching thread: it must not wait.
 constinit thread_local bool watching = false;
 
 struct Times {
@@ -64,9 +63,9 @@ void emit(const Pending& pending, const Times& times) {
   gpu_op(op, !watching);
 }
 
-// Runs on a thread of the driver, or inside watch(). A negative status is a command that failed: it has no times.
+// Runs on a driver thread, or inside watch(). A negative status: the command failed and has no times.
 void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
-  const KeepErrno keep_errno;  // may run inside a call of the target's
+  const KeepErrno keep_errno;  // may run inside a call of the target
   auto* pending = static_cast<Pending*>(data);
   Times times;
   if (status >= 0 && read_times(event, &times)) {

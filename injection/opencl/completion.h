@@ -1,4 +1,4 @@
-// From a command that has been enqueued to its record, once the driver says that it has completed.
+// Follows an enqueued command until the driver reports its completion, and emits its record.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::injection::opencl {
 
-// A command on its way. Memory of ours until the completion callback has run.
+// A command that was enqueued. Freed by the completion callback.
 struct Pending {
   uint64_t correlation;
   uint64_t bytes;
@@ -16,20 +16,19 @@ struct Pending {
   uint32_t name;
   uint32_t device;
   gpuprof_op op;
-  bool timed;  // its cost on the launching thread is measured
-  // Of the driver's call; only where it is told of or waits:
-  uint64_t start_ns;  // else 0
-  uint64_t wait;      // of stack_of_host_call(); 0: the call does not block
+  bool timed;  // the cost of its launch is measured
+  // Of the driver's call, if it is reported or blocks:
+  uint64_t start_ns;  // 0: not measured
+  uint64_t wait;      // result of stack_of_host_call(); 0: the call does not block
 };
 
-// Asks the driver to call us when `event` completes. Takes over `pending` and one reference to the event.
+// Requests a callback at completion. Takes ownership of `pending` and of one reference to the event.
 void watch(cl_event event, Pending* pending);
 
-// At exit: gives commands that are still running a moment, 0.2 s, and as long as some complete, but one second at most;
-// the rest is counted.
+// Waits at exit: 0.2 s, longer while commands complete, at most 1 s. Counts the rest as lost.
 void wait_for_outstanding();
 
-// In a forked child, where the commands of the parent never complete.
+// Forgets the parent's commands in a forked child, where they never complete.
 void forget_outstanding();
 
 }  // namespace gpuprof::injection::opencl

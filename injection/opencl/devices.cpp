@@ -15,13 +15,13 @@ struct Clock {
   uint32_t lock = 0;
   bool known = false;
   uint64_t window_start = 0;
-  int64_t least = 0;         // in the current window
-  int64_t least_before = 0;  // in the window before
+  int64_t least = 0;         // lowest bound in the current window
+  int64_t least_before = 0;  // lowest bound in the previous window
 };
 
 struct Device {
   cl_device_id handle = nullptr;
-  uint32_t announced_to = 0;  // source id
+  uint32_t announced_to = 0;  // id of the source that announced it
   Clock clock;
 };
 
@@ -39,7 +39,7 @@ uint32_t find_device(cl_device_id handle) {
   return kMaxDevices;
 }
 
-// Two recordings are compared only where this is the same.
+// Reports the driver version: comparisons of recordings require equal versions.
 void announce_driver(cl_device_id handle) {
   char text[256] = "";
   cl_platform_id platform = nullptr;
@@ -83,7 +83,7 @@ void announce_device(uint32_t index) {
   }
   char name[256] = "";
   if (target.clGetDeviceInfo(known.handle, CL_DEVICE_NAME, sizeof(name), name, nullptr) != CL_SUCCESS) {
-    name[0] = '\0';  // no name is better than none of its records
+    name[0] = '\0';  // an unnamed device is better than lost records
   }
   name[sizeof(name) - 1] = '\0';
   device(index, name, nullptr);

@@ -1,4 +1,4 @@
-// Devices by number, and their clocks.
+// Numbers devices and converts their clocks.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace gpuprof::injection::opencl {
 
-constexpr uint32_t kMaxDevices = 64;  // later ones share the last number
+constexpr uint32_t kMaxDevices = 64;  // further devices share the last number
 
-// The number of a device, in the order in which they were first seen.
+// Returns the number of a device, in order of first use.
 uint32_t device_index(cl_device_id device);
 
-// Sends the device's name where the recorder does not have it yet.
+// Sends the device's name unless the recorder has it.
 void announce_device(uint32_t index);
 
-// The device's clock against CLOCK_MONOTONIC: what to add to a time stamp of the device. Each completed command
-// shows an upper bound (it ended before we were told so); the least one of the last seconds is taken, so that the
-// clocks may drift. Durations never depend on it.
+// Returns what to add to a device time for CLOCK_MONOTONIC. Each completed command gives an upper bound, since it ended
+// before its callback. The lowest bound of the last seconds counts, so that the clocks may drift. Durations do not
+// depend on it.
 int64_t clock_offset(uint32_t index, uint64_t device_end_ns, uint64_t now);
 
 }  // namespace gpuprof::injection::opencl

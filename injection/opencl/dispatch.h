@@ -1,4 +1,4 @@
-// The OpenCL headers as the layer needs them, and the functions below the layer.
+// Includes the OpenCL headers for the layer, and holds the functions below the layer.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -13,11 +13,9 @@
 
 namespace gpuprof::injection::opencl {
 
-// What the layer calls: the next layer or the loader's own way to the driver. Entries that the loader does not have
-// are null. Written once, before any hook can run.
+// The next layer's functions or the loader's; null if the loader lacks them. Written once before any hook runs.
 extern cl_icd_dispatch target;  // NOLINT(bugprone-dynamic-static-initializers): zero until then
 
-// Puts a hook into the layer's table where the loader has such an entry at all.
 #define GPUPROF_HOOK(table, entry, hook) \
   do {                                   \
     if ((table).entry != nullptr) {      \
@@ -25,7 +23,7 @@ extern cl_icd_dispatch target;  // NOLINT(bugprone-dynamic-static-initializers):
     }                                    \
   } while (false)
 
-// What a clGet*Info function does with its answer.
+// Answers like clGet*Info functions.
 inline cl_int answer(const void* value, size_t bytes, size_t capacity, void* to, size_t* bytes_ret) {
   if (to != nullptr) {
     if (capacity < bytes) {
@@ -39,7 +37,7 @@ inline cl_int answer(const void* value, size_t bytes, size_t capacity, void* to,
   return CL_SUCCESS;
 }
 
-// Whether a call with this status has waited: others were refused. The second one has, for a command that failed.
+// Returns whether a call with this status waited: others were refused. The second status means a failed command.
 constexpr bool has_waited(cl_int status) {
   return status == CL_SUCCESS || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }

@@ -38,7 +38,7 @@ uint32_t kernel_name(cl_kernel kernel) {
   return id;
 }
 
-// With the user's event we take a reference of our own, and our own event we simply keep.
+// Watches the event. Retains a user's event; the library's event passes its only reference.
 void follow(Pending* pending, cl_event event, bool users_event) {
   if (users_event && target.clRetainEvent(event) != CL_SUCCESS) {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
@@ -48,7 +48,7 @@ void follow(Pending* pending, cl_event event, bool users_event) {
   watch(event, pending);
 }
 
-// A blocking call is a wait as well as a call that launches: both have its time.
+// Reports the call. A blocking call counts both as a wait and as a launching call.
 void tell(const Pending& pending, const char* function, cl_int status) {
   const uint64_t end_ns = now_ns();
   if ((control() & GPUPROF_CONTROL_CALLS) != 0) {
@@ -76,7 +76,7 @@ Pending* begin(cl_command_queue handle, const Command& command) {
   const bool timed = next_launch_timed();
   const uint64_t entered = timed ? now_ns() : 0;
   if (!find_or_add_queue(handle, &queue)) {
-    return nullptr;  // not a queue: the driver will say so
+    return nullptr;  // not a queue: the driver will return an error
   }
   auto* pending = static_cast<Pending*>(malloc(sizeof(Pending)));
   if (pending == nullptr) {

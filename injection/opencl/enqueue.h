@@ -1,4 +1,4 @@
-// A call that puts a command on a queue, from before the driver's call to after it.
+// Handles a call that enqueues a command, before and after the driver's call.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 namespace gpuprof::injection::opencl {
 
 struct Command {
-  const char* function;  // that the user calls
+  const char* function;  // called by the user
   gpuprof_op op;
   uint64_t bytes = 0;
-  bool blocking = false;  // the call returns when the command has completed
+  bool blocking = false;  // the call returns after the command has completed
   cl_kernel kernel = nullptr;
 };
 
-// Before the driver is called: calls the launch probe. Null: do nothing more for this command.
+// Starts a command before the driver's call: calls the launch probe. Null: do not call end() for it.
 Pending* begin(cl_command_queue queue, const Command& command);
 
-// After the driver was called. `event` is null where there is none.
+// Finishes a command after the driver's call. `event` may be null.
 void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event);
 
-// `call` makes the driver's call with the event pointer that it is given, and returns its status.
+// Traces one call. `call` makes the driver's call with the event pointer passed to it, and returns the status.
 template <typename Call>
 cl_int traced(cl_command_queue queue, const Command& command, cl_event* users_event, const Call& call) {
   Pending* pending = begin(queue, command);

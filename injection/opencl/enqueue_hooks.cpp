@@ -1,9 +1,7 @@
-// The commands that put work on a device. Each hook calls the launch probe on the calling thread, then the driver,
-// and asks for a callback on the command's event: the user's, or one of ours where the user wants none.
-//
-// A command that the driver refuses has called the probe, and is counted as failed. Mapping and unmapping count as
-// copies, since on a device with its own memory they are. Markers, barriers and migrations are left out: they are no
-// work.
+// Hooks the commands that put work on a device. Each hook calls the launch probe, then the driver, and requests a
+// callback on the command's event: the user's, or the library's. A command that the driver refuses has called the probe
+// and counts as failed. Mapping and unmapping count as copies, which they are on a device with its own memory. Markers,
+// barriers and migrations are not work.
 #include "opencl/dispatch.h"
 #include "opencl/enqueue.h"
 
@@ -22,7 +20,7 @@ uint64_t image_bytes(cl_mem image, const size_t* region) {
   return volume(region) * element;
 }
 
-// Of an enqueue function's parameters, the event is the only one of its type: the hook puts another in its place.
+// Replaces the event among an enqueue function's parameters. It is the only parameter of its type.
 inline cl_event* replaced(cl_event* /*event*/, cl_event* to) {
   return to;
 }
@@ -39,7 +37,7 @@ cl_event* event_of(First /*first*/, Rest... rest) {
   return event_of(rest...);
 }
 
-// A hook for one of the table's entries. `Describe` makes a Command of the parameters after the queue.
+// A hook for a table entry. `Describe` makes a Command from the parameters after the queue.
 template <auto Entry, typename Describe, typename Function>
 struct Enqueue;
 template <auto Entry, typename Describe, typename... Parameters>
@@ -57,7 +55,7 @@ void hook(cl_icd_dispatch& table, Describe /*describe*/) {
   }
 }
 
-// Maps return the memory, and their status by a pointer after the event.
+// Maps return the memory, and their status through a pointer after the event.
 void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                              size_t bytes, cl_uint waits, const cl_event* wait_list, cl_event* event,
                              cl_int* status_ret) {
@@ -172,7 +170,7 @@ void hook_images(Table& table) {
 
 void hook_commands(cl_icd_dispatch& table) {
   if (table.clSetEventCallback == nullptr) {
-    return;  // OpenCL 1.0: nobody would tell us that a command has completed
+    return;  // OpenCL 1.0: completion is not reported
   }
   hook_kernels(table);
   hook_buffers(table);

@@ -1,5 +1,4 @@
-// Entry points of the layer. Where the recorder can not be reached the loader gets its own table back, and the layer
-// is out of the way.
+// Entry points of the layer. Without a recorder, the loader gets its own table back, and the layer is inactive.
 #include <cstring>
 
 #include "opencl/allocation_table.h"
@@ -16,7 +15,7 @@ namespace {
 
 cl_icd_dispatch layer;
 
-// A layer holds nothing back: what has finished has been sent.
+// Begins a recording. A layer buffers nothing, so flushes are complete at once.
 bool begin(bool /*attached*/) {
   flush_served();
   return true;
@@ -67,7 +66,7 @@ extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, cons
   if (target_dispatch == nullptr || num_entries_ret == nullptr || layer_dispatch_ret == nullptr) {
     return CL_INVALID_VALUE;
   }
-  // Named twice in OPENCL_LAYERS, the second of us would be its own target.
+  // If OPENCL_LAYERS names the layer twice, the second instance would be its own target.
   if (!begin_recording(opencl::kVendor)) {
     *num_entries_ret = num_entries;
     *layer_dispatch_ret = target_dispatch;

@@ -11,12 +11,12 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
-constexpr size_t kMaxProperties = 64;  // entries of a property list, the closing zero included
+constexpr size_t kMaxProperties = 64;  // entries of a property list, including the final zero
 
 struct Node {
   const void* handle;
   Node* next;
-  uint32_t references;  // the user's
+  uint32_t references;  // of the user
   Queue queue;
 };
 
@@ -24,7 +24,7 @@ constinit HandleTable<Node, 256> nodes;
 uint32_t lock = 0;
 uint64_t last_number = 0;
 
-// Goes up when a handle gets another meaning; what a thread remembers of a queue is good for one generation.
+// Increases when a handle may have another meaning. A thread's cached queue is valid for one generation.
 uint64_t generation = 1;
 
 struct Remembered {
@@ -50,7 +50,7 @@ Queue add_queue(cl_command_queue handle, cl_device_id device, Rewrite rewrite) {
   return queue;
 }
 
-// A release is looked up before it is made: afterwards the handle may already be another queue's.
+// Changes the reference count. Called before a release: afterwards another queue may have the handle.
 void change_references(cl_command_queue handle, bool retain) {
   if (!try_lock_bounded(&lock)) {
     return;
@@ -65,8 +65,8 @@ void change_references(cl_command_queue handle, bool retain) {
   unlock(&lock);
 }
 
-// `create` makes the queue with profiling switched on, and `create_plain` as the user wants it: where the first fails,
-// or nothing is to be rewritten.
+// `create` enables profiling. `create_plain` uses the user's properties: if `create` fails, or nothing is to be
+// rewritten.
 template <typename Create, typename CreatePlain>
 cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create create, CreatePlain create_plain) {
   cl_command_queue queue = rewrite == Rewrite::none ? nullptr : create();
@@ -76,7 +76,7 @@ cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create creat
   }
   if (queue != nullptr) {
     add_queue(queue, device, rewrite);
-    scan_modules();  // there is no thread of ours that would
+    scan_modules();  // OpenCL has no service thread that would scan
   }
   return queue;
 }
@@ -91,8 +91,8 @@ cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id devic
       [&] { return create(properties | CL_QUEUE_PROFILING_ENABLE); }, [&] { return create(properties); });
 }
 
-// The user's list with profiling switched on. Rewrite::none: leave it alone (profiling is on already, it is a queue
-// on the device, or the list is longer than any that we know).
+// Copies the user's list with profiling enabled. Rewrite::none: unchanged (profiling is enabled, a device queue, or a
+// list that is too long).
 Rewrite add_profiling(const cl_queue_properties* from, cl_queue_properties (&to)[kMaxProperties + 2]) {
   size_t count = 0;
   size_t properties_at = kMaxProperties;
@@ -169,7 +169,7 @@ cl_int get_array(cl_command_queue queue, Rewrite rewrite, size_t capacity, void*
   return answer(first, bytes, capacity, value, bytes_ret);
 }
 
-// False: not a queue that was made through the layer and is still held by the user.
+// Returns false if the queue was not created through the layer, or if the user has released it.
 bool find_queue(cl_command_queue handle, Queue* queue) {
   const uint64_t now = load_acquire(&generation);
   if (remembered.generation == now && remembered.handle == handle) {
@@ -209,7 +209,7 @@ cl_int CL_API_CALL get_queue_info(cl_command_queue handle, cl_command_queue_info
   return status;
 }
 
-// Times of a queue that the user did not ask to be timed are not there for the user.
+// Hides the times of commands if the user did not request profiling for the queue.
 cl_int CL_API_CALL get_event_profiling_info(cl_event event, cl_profiling_info name, size_t capacity, void* value,
                                             size_t* bytes_ret) {
   cl_command_queue handle = nullptr;

@@ -1,4 +1,4 @@
-// Command queues: each gets a number and is made to time its commands, which the user of the queue must not notice.
+// Numbers command queues and enables profiling on them. Queries by the user must not show the change.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,21 @@
 
 namespace gpuprof::injection::opencl {
 
-// What we changed in the properties that the user gave.
 enum class Rewrite : uint32_t {
-  none,       // the user asked for profiling, or the driver refused it
-  bit,        // the profiling bit was added to the properties
-  prepended,  // a pair with the profiling bit was put before the user's pairs
-  created     // the user gave no list at all
+  none,       // unchanged: the user requested profiling, or the driver refused it
+  bit,        // added the profiling bit to the properties
+  prepended,  // put a pair with the profiling bit before the user's pairs
+  created     // created a list because the user passed none
 };
 
 struct Queue {
-  uint64_t number;  // the stream of the profile; 1, 2, ...
-  uint32_t device;  // index
+  uint64_t number;  // stream id in the profile; 1, 2, ...
+  uint32_t device;  // device number
   Rewrite rewrite;
 };
 
-// Of a queue that gets a command; one that was made by an extension function, and not through the layer, is taken in as
-// it is. False: there is no such queue.
+// Finds a command's queue. Adds queues that were not created through the layer (by an extension function). False: not a
+// queue.
 bool find_or_add_queue(cl_command_queue handle, Queue* queue);
 
 }  // namespace gpuprof::injection::opencl

@@ -1,8 +1,6 @@
-// Calls that wait for the device and put nothing on it. Blocking copies and maps are in enqueue_hooks.cpp: they do
-// both.
-//
-// clFlush does not wait. Of clEnqueueSVMMap only the time that a blocking one waits is told: it is no copy here, as on
-// most devices that have such memory nothing is moved.
+// Hooks calls that wait for the device and enqueue nothing. enqueue_hooks.cpp has blocking copies and maps, which do
+// both. clFlush does not wait. clEnqueueSVMMap counts only as a wait, if it blocks: most devices with such memory copy
+// nothing.
 #include "base/keep_errno.h"
 #include "base/monotonic_clock.h"
 #include "opencl/dispatch.h"

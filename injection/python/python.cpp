@@ -23,10 +23,10 @@ constexpr uint32_t kVersion3_13 = 0x030d0000;
 constexpr uint8_t kOwnedByGenerator = 1;
 constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
-// Functions of the interpreter; none of them takes a lock or needs the GIL.
+// Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
-  void* (*current)();    // the attached thread state: from 3.12 on this thread's, before that of whoever has the GIL
-  void* (*of_thread)();  // the thread state that this thread had last
+  void* (*current)();    // the attached thread state: of this thread (3.12 on), or of the thread with the GIL
+  void* (*of_thread)();  // the last thread state of this thread
   int (*is_initialized)();
   void* (*first_interpreter)();
   void* (*main_interpreter)();
@@ -34,15 +34,15 @@ struct Functions {
 
 enum Found : uint32_t { kNothing = 0, kFollowed = 1, kRefused = 2 };
 
-// One a process, as there is one interpreter. What is beside `found` does not change once that has been set.
+// The process's interpreter. Fields that describe it do not change once `found` is set.
 struct Python {
   uint32_t found = kNothing;
-  uint32_t searching = 0;  // by a thread of the process of this id
-  uint32_t told = 0;       // to the recorder
-  uint32_t proven = 0;     // a walk of a whole stack has found what it should
-  uint64_t doubted = 0;    // a thread whose stack was not as it should be, before one was
-  uint32_t doubts = 0;     // so many times
-  uint64_t loaded = 0;     // libraries loaded so far, when it was last looked for
+  uint32_t searching = 0;  // pid of the process whose thread is searching; 0: none
+  uint32_t told = 0;       // 1: reported to the recorder
+  uint32_t proven = 0;     // 1: a complete walk has found valid frames
+  uint64_t doubted = 0;    // first thread whose stack was invalid, before `proven`
+  uint32_t doubts = 0;     // number of further invalid stacks
+  uint64_t loaded = 0;     // number of loaded libraries at the last search
   const char* refused = nullptr;
   Functions functions = {};
   PythonLayout layout = {};
@@ -63,7 +63,7 @@ int count_loaded(dl_phdr_info* info, size_t /*bytes*/, void* count) {
 
 constexpr size_t kMaxPath = 4096;
 
-// The path of the `skip`-th library that may hold an interpreter.
+// Receives the path of the `skip`-th library that may contain an interpreter.
 struct Candidate {
   uint32_t skip;
   char path[kMaxPath];
@@ -96,27 +96,27 @@ int is_candidate(dl_phdr_info* info, size_t /*bytes*/, void* /*context*/) {
 }
 
 bool has_candidate() {
-  return dl_iterate_phdr(is_candidate, nullptr) != 0;  // waits for no constructor
+  return dl_iterate_phdr(is_candidate, nullptr) != 0;  // does not wait for constructors
 }
 
 bool has_interpreter(Handle library) {
   return dlsym(library, "PyGILState_GetThisThreadState") != nullptr || dlsym(library, "pypy_main_startup") != nullptr;
 }
 
-// The program, its libraries and those loaded for all; else a library that somebody keeps to himself. Where it is a
-// library, it stays loaded: its functions are called at each launch.
+// Searches the program and globally visible libraries, then privately opened ones. Keeps an interpreter's library
+// loaded: launches call its functions.
 bool find_interpreter(Handle* library) {
   *library = RTLD_DEFAULT;
   if (has_interpreter(RTLD_DEFAULT)) {
     Dl_info info = {};
     void* function = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     const bool known = function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr;
-    if (known && strchr(info.dli_fname, '/') != nullptr) {  // without one, the search path would be gone through
+    if (known && strchr(info.dli_fname, '/') != nullptr) {  // without a slash, dlopen would search the library path
       static_cast<void>(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
     }
     return true;
   }
-  static Candidate candidate;  // too big for the stacks of unknown threads; `searching` is held
+  static Candidate candidate;  // too large for the stacks of unknown threads; protected by `searching`
   constexpr uint32_t kMaxCandidates = 16;
   for (uint32_t i = 0; i < kMaxCandidates; ++i) {
     candidate.skip = i;
@@ -134,7 +134,7 @@ bool find_interpreter(Handle* library) {
   return false;
 }
 
-// "3.9.18 (main, ...": as PY_VERSION_HEX of a final release.
+// Parses "3.9.18 (main, ..." into the PY_VERSION_HEX of a final release.
 uint32_t version_of_text(const char* text) {
   char* end = nullptr;
   uint32_t parts[3] = {};
@@ -173,14 +173,14 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
   }
 }
 
-// The type object of code objects proves where an object's type is, and that it is what we take it for.
+// Checks the type object of code objects: proves the offset of an object's type, and that it is the expected type.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
-  const PythonMemory memory(false);  // each step has been proven by the one before
+  const PythonMemory memory(false);  // each step is proven by the previous one
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t type = 0;
   uint64_t name = 0;
   char text[5] = {};
-  constexpr uint32_t kNameBehindSize = 16;  // ob_type, ob_size, tp_name
+  constexpr uint32_t kNameBehindSize = 16;  // offset of tp_name from ob_type: ob_type, ob_size, tp_name
   return memory.read(wire.code_type + wire.code_type_field, &type) &&
          type == reinterpret_cast<uint64_t>(type_of_types) &&
          memory.read(wire.code_type + wire.code_type_field + kNameBehindSize, &name) && memory.read(name, &text) &&
@@ -198,10 +198,10 @@ void find_functions(Handle library, Functions* functions) {
   look_up(library, "PyInterpreterState_Main", &functions->main_interpreter);
 }
 
-// Null, or why the interpreter is not followed.
+// Examines the interpreter. Returns null, or why gpuprof does not support it.
 const char* examine(Handle library, Functions* functions, PythonLayout* layout) {
   if (dlsym(library, "PyGILState_GetThisThreadState") == nullptr) {
-    layout->wire.version = 0x02070000;  // of no CPython that is followed, and not "no Python"
+    layout->wire.version = 0x02070000;  // not a supported CPython version, and not 0 ("no Python")
     return "PyPy";
   }
   const char* refused = layout_of_python(version_of(library), dlsym(library, "_PyRuntime"), layout);
@@ -213,7 +213,7 @@ const char* examine(Handle library, Functions* functions, PythonLayout* layout) 
   layout->wire.code_type = reinterpret_cast<uint64_t>(dlsym(library, "PyCode_Type"));
   if (functions->current == nullptr || functions->of_thread == nullptr || functions->is_initialized == nullptr ||
       functions->first_interpreter == nullptr || functions->main_interpreter == nullptr) {
-    return "it lacks a function of its C interface";
+    return "it lacks a function of the C API";
   }
   if (!is_code_type(*layout, dlsym(library, "PyType_Type"))) {
     return "a build with other structures";
@@ -221,7 +221,7 @@ const char* examine(Handle library, Functions* functions, PythonLayout* layout) 
   return nullptr;
 }
 
-// `searching` is held.
+// Searches for the interpreter. The caller holds `searching`.
 void search() {
   uint64_t loaded = 0;
   dl_iterate_phdr(count_loaded, &loaded);
@@ -230,8 +230,8 @@ void search() {
   }
   const bool first = python_here.loaded == 0;
   python_here.loaded = loaded;
-  // dlsym() waits while any thread is in the constructor of a library that it loads, and that thread may wait for us.
-  // So only what could be an interpreter is looked into once the program itself, and what it began with, has been.
+  // dlsym() waits while any thread is in the constructor of a library, and that thread may wait for this one. So
+  // searches after the first, which covers the initial libraries, only consider libraries named like an interpreter.
   if (!first && !has_candidate()) {
     return;
   }
@@ -243,7 +243,7 @@ void search() {
     }
     store_release(&python_here.found, python_here.refused == nullptr ? uint32_t{kFollowed} : uint32_t{kRefused});
   }
-  dlerror();  // what was looked for in vain is nobody's concern
+  dlerror();  // clears the error of a failed dlsym(), so that the target never sees it
 }
 
 void tell() {
@@ -266,17 +266,17 @@ void tell() {
   }
 }
 
-// Structures that are not where they should be: better none than wrong ones.
+// Structures are not at the expected offsets: no frames are better than wrong ones.
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
-    python_here.refused = "frames are not where its version has them";
+    python_here.refused = "its frames are not at the offsets of its version";
     store_release(&python_here.told, 0U);
     tell();
   }
 }
 
-// One thread may be odd in a way that we do not know of; the layout is wrong where another one looks no better, or
-// where there is no other one.
+// Notes an invalid stack. A single thread may be unusual: the layout is rejected if a second thread looks invalid, or
+// the same thread keeps looking invalid.
 void doubt(uint64_t thread) {
   constexpr uint32_t kManyDoubts = 1000;
   const uint64_t before = load_relaxed(&python_here.doubted);
@@ -293,9 +293,9 @@ bool is_this_thread(const PythonLayout& layout, const PythonMemory& memory, uint
          ident == static_cast<uint64_t>(pthread_self());
 }
 
-// Before 3.12 the current thread state may be another thread's, which may end at any moment. It is looked at in one
-// case only: this thread's own one is another, and there is more than one interpreter, so that the thread may be in
-// one that it did not begin in.
+// Before 3.12, the current thread state may be another thread's, which may end at any moment. It is read only if it
+// differs from this thread's own and there are several interpreters: the thread may run in another one than it started
+// in.
 const void* thread_before_3_12(const Functions& functions, const PythonLayout& layout) {
   void* own = functions.of_thread();
   void* current = functions.current();
@@ -306,7 +306,7 @@ const void* thread_before_3_12(const Functions& functions, const PythonLayout& l
       is_this_thread(layout, PythonMemory(true), reinterpret_cast<uint64_t>(current))) {
     return current;
   }
-  // While the interpreter ends, it frees the states of threads that are still there.
+  // A finalizing interpreter frees the states of threads that still exist.
   return functions.is_initialized() != 0 ? own : nullptr;
 }
 
@@ -318,7 +318,6 @@ const void* thread_from_3_12(const Functions& functions) {
   return functions.is_initialized() != 0 ? functions.of_thread() : nullptr;
 }
 
-// Steps from frame to frame, innermost first.
 template <bool kCareful>
 class FrameWalk {
  public:
@@ -326,7 +325,7 @@ class FrameWalk {
 
   explicit FrameWalk(const PythonLayout& layout) : layout_(layout) {}
 
-  // False: the thread's frames can not be found.
+  // Returns false if the thread's frames cannot be found.
   bool begin(uint64_t thread) {
     const gpuprof_python_layout& wire = layout_.wire;
     if (wire.tstate_cframe != GPUPROF_PYTHON_NONE &&
@@ -341,13 +340,12 @@ class FrameWalk {
 
   enum class Kind : uint8_t {
     python,      // a Python frame
-    incomplete,  // one that has not begun, or one of no Python code
-    shim,        // no frame, but the end of a run
-    bad,         // memory that does not look as it should
+    incomplete,  // a frame that has not started, or a frame without Python code
+    shim,        // not a frame, but the end of a run
+    bad,         // memory with invalid contents
   };
 
-  // What is at hand. Fills in the code object and offset for Kind::python; and the boundary for the end of a run, 0
-  // elsewhere.
+  // Examines the current frame: code and offset for Kind::python; the boundary at the end of a run, else 0.
   Kind look(uint64_t* code, uint32_t* offset, uint64_t* boundary) const {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
@@ -365,7 +363,7 @@ class FrameWalk {
     return read_frame(code, offset);
   }
 
-  // To the frame's caller. False: it can not be found.
+  // Moves to the frame's caller. Returns false if it cannot be found.
   bool step(uint64_t boundary) {
     const gpuprof_python_layout& wire = layout_.wire;
     if (boundary != 0 && wire.cframe_previous != GPUPROF_PYTHON_NONE &&
@@ -376,7 +374,7 @@ class FrameWalk {
   }
 
  private:
-  // Of an object, or null.
+  // Loads a pointer to an object, or a null pointer.
   static bool load_pointer(uint64_t address, uint64_t* to) {
     return Memory::load(address, to) && (Memory::is_object(*to) || *to == 0);
   }
@@ -393,7 +391,7 @@ class FrameWalk {
       return Kind::bad;
     }
     if (type != wire.code_type) {
-      // From 3.13 on, frames of other things than code may be there. They are no Python functions.
+      // From 3.13 on, frames may refer to objects other than code. These are not Python functions.
       return wire.version >= kVersion3_13 ? Kind::incomplete : Kind::bad;
     }
     return wire.instruction_unit != 0 ? read_index(offset) : read_instruction(*code, offset);
@@ -430,21 +428,20 @@ class FrameWalk {
   }
 
   const PythonLayout& layout_;
-  uint64_t frame_ = 0;  // 0, or an object; as is the other
+  uint64_t frame_ = 0;  // 0 or an object; the same holds for cframe_
   uint64_t cframe_ = 0;
 };
 
-// Where not even this can be read (a sandbox), the layout is trusted.
+// Returns whether safe_read() works. If not (a sandbox), the layout is trusted.
 bool can_read_carefully() {
   const uint64_t here = 1;
   uint64_t copy = 0;
   return PythonMemory(true).read(reinterpret_cast<uint64_t>(&here), &copy) && copy == here;
 }
 
-// An interpreter that ends frees the states and frames of threads that do not have the GIL, as one that launches with
-// the GIL released (PyTorch does). It says so before it begins with it: what has been loaded while it did not say so
-// is good, and is looked at within some 10 ns of that. System calls for all loads would cost 100 times as much, and a
-// lock that makes it wait does not exist.
+// Detects finalization, in which the interpreter frees states and frames of threads without the GIL, such as one that
+// launches with the GIL released (PyTorch). It sets a flag first: data loaded while the flag was clear is valid, and is
+// used within about 10 ns. System calls for all loads would cost 100 times as much. No lock makes the interpreter wait.
 class EndWatch {
  public:
   explicit EndWatch(uint64_t thread)
@@ -455,13 +452,13 @@ class EndWatch {
   [[nodiscard]] bool ended() const { return is_initialized_ != nullptr && is_initialized_() == 0; }
 
  private:
-  int (*is_initialized_)();  // null where this thread has the GIL: nobody else ends the interpreter then
+  int (*is_initialized_)();  // null if this thread has the GIL: no other thread can then finalize
 };
 
-// False: memory that does not look as it should, or the interpreter has begun to end.
+// Walks all frames. Returns false if memory has invalid contents, or if the interpreter has begun to finalize.
 template <bool kCareful>
 bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watch, PythonWalk* walk) {
-  const PythonLayout layout = python_here.layout;  // a copy, which no store through a pointer can change
+  const PythonLayout layout = python_here.layout;  // a local copy: stores through pointers cannot change it
   FrameWalk<kCareful> frames(layout);
   if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
     return false;
@@ -469,9 +466,9 @@ bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watc
   using Kind = typename FrameWalk<kCareful>::Kind;
   PythonFrame* const to = walk->frames;
   const uint32_t capacity = walk->capacity;
-  uint64_t steps = uint64_t{capacity} * 4;  // a run of incomplete frames ends with no frame
+  uint64_t steps = uint64_t{capacity} * 4;  // bounds the loop: a run of incomplete frames yields no frame
   uint32_t count = 0;
-  bool in_run = false;  // the last frame in the walk belongs to the run at hand
+  bool in_run = false;  // the last frame in the walk belongs to the current run
   bool good = true;
   for (; good && !frames.at_end(); --steps) {
     uint64_t code = 0;
@@ -576,7 +573,7 @@ void reset_python() {
   reset_code();
   store_relaxed(&python_here.told, 0U);
   if (load_relaxed(&python_here.searching) != static_cast<uint32_t>(getpid())) {
-    store_relaxed(&python_here.searching, 0U);  // by a thread of the parent, which is not here
+    store_relaxed(&python_here.searching, 0U);  // left by a thread of the parent, which does not exist here
   }
 }
 

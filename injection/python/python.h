@@ -1,4 +1,4 @@
-// The Python frames of the calling thread: CPython 3.9 to 3.14, with or without the GIL held.
+// Finds and walks the Python frames of the calling thread: CPython 3.9 to 3.14, with or without the GIL.
 #pragma once
 
 #include <cstdint>
@@ -7,37 +7,38 @@
 
 namespace gpuprof::injection {
 
-// Looks for an interpreter in this process, unless one has been found; cheap when there is none. Not from a launch:
-// it may take the loader's lock. A newly found one is told to the recorder when connected.
+// Searches for an interpreter until one is found; cheap without one. Reports it to a connected recorder. May take the
+// loader's lock, so never call it at a launch.
 void find_python();
 
-// For good: the process ends, and who holds the loader's lock may wait for us.
+// Stops the search forever: at the end of the process, the holder of the loader's lock may wait for this thread.
 void stop_finding_python();
 
-// What has been found; version 0: none. For the handshake.
+// Returns the found layout, for the handshake. Version 0: none found.
 gpuprof_python_layout python_layout();
 
-// This thread's PyThreadState, or null: no Python, or a thread that never ran any.
+// Returns this thread's PyThreadState. Null: no Python, or a thread that never ran Python.
 const void* python_thread();
 
 struct PythonFrame {
-  uint64_t word;      // GPUPROF_WORD_OF_PYTHON
-  uint64_t boundary;  // 0, but for the last (outermost) frame of a run: an address within the C frame of its evaluation
-                      // loop, or 1 where no address is known (pair it with the next frame in eval_begin .. eval_end)
+  uint64_t word;  // GPUPROF_WORD_OF_PYTHON
+  // 0 except in the last (outermost) frame of a run: an address within the C frame of its evaluation loop, or 1 if that
+  // address is unknown (pair it with the next frame in eval_begin .. eval_end).
+  uint64_t boundary;
 };
 
 struct PythonWalk {
   PythonFrame* frames;  // `capacity` of them, innermost first
   uint32_t capacity;
   uint32_t count;
-  uint32_t truncated;  // 1: more frames than fit, or memory that did not look as it should
+  uint32_t truncated;  // 1: more frames than fit, or memory with invalid contents
 };
 
-// `thread`: of python_thread(). `careful`: a signal may have interrupted the interpreter in the middle of a change, so
-// memory is read in a way that can not fault. Emits CODE records for code objects not told yet.
+// Walks the frames of `thread` (from python_thread()); emits CODE records for new code objects. `careful`: a signal may
+// have interrupted a change in the interpreter, so reads must not fault.
 void walk_python(gpuprof_segment* segment, const void* thread, bool careful, PythonWalk* walk);
 
-// A new connection, or a forked child: the recorder knows no code objects yet.
+// Prepares for a new connection or a forked child, whose recorder has received no code objects.
 void reset_python();
 
 }  // namespace gpuprof::injection

@@ -20,7 +20,7 @@ struct Identity {
   uint32_t first_line;
 };
 
-uint32_t last_id = 0;  // of all tables
+uint32_t last_id = 0;  // across all tables
 
 bool identify(const PythonLayout& layout, const PythonMemory& memory, uint64_t code, Identity* identity) {
   const gpuprof_python_layout& wire = layout.wire;
@@ -30,14 +30,14 @@ bool identify(const PythonLayout& layout, const PythonMemory& memory, uint64_t c
          memory.read(code + wire.code_first_line, &identity->first_line);
 }
 
-// Writes `point` at `to`, which has room for four bytes.
+// Writes `point` as UTF-8 to `to`, which must have four bytes.
 size_t put_utf8(uint32_t point, char* to) {
   auto put = [to](size_t index, uint32_t byte) { to[index] = static_cast<char>(byte); };
   constexpr uint32_t kContinued = 0x80;
   constexpr uint32_t kSix = 0x3f;
   constexpr uint32_t kReplacement = 0xfffd;
   if (point >= 0xdc80 && point <= 0xdcff) {
-    put(0, point - 0xdc00);  // a byte of a file name that is no UTF-8: how Python keeps those
+    put(0, point - 0xdc00);  // surrogateescape: a byte of a file name that is not valid UTF-8
     return 1;
   }
   if ((point >= 0xd800 && point <= 0xdfff) || point > 0x10ffff) {
@@ -65,7 +65,7 @@ size_t put_utf8(uint32_t point, char* to) {
   return 4;
 }
 
-// The characters at `from`, `width` bytes each, as UTF-8, as many as fit whole. Returns the bytes written.
+// Converts characters of `width` bytes each to UTF-8, as many as fit completely. Returns the bytes written.
 size_t read_characters(const PythonMemory& memory, uint64_t from, uint64_t length, uint32_t width, char* to) {
   constexpr size_t kBlock = 256;
   constexpr size_t kMaxBytes = 4;  // of a character in UTF-8
@@ -90,7 +90,7 @@ size_t read_characters(const PythonMemory& memory, uint64_t from, uint64_t lengt
   return written;
 }
 
-// A str object as UTF-8. Returns the bytes written, 0 for what can not be read.
+// Reads a str object as UTF-8. Returns the bytes written; 0: not readable.
 size_t read_text(const PythonLayout& layout, const PythonMemory& memory, uint64_t text, char* to) {
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t length = 0;
@@ -146,7 +146,7 @@ bool emit_code(gpuprof_segment* segment, CodeTable& table, const PythonLayout& l
   return written;
 }
 
-// The entry of `key`, or null. A set's entry may change under us: its key is read again after its id.
+// Returns null if unknown. The entry may change meanwhile, so its key is read again after its id.
 CodeEntry* find_entry(CodeSet& set, uint64_t key, uint32_t* id) {
   for (CodeEntry& entry : set.entries) {
     if (load_acquire(&entry.key) == key) {
@@ -163,7 +163,7 @@ uint32_t new_id() {
   return add_relaxed(&last_id, 1U) % kMaxCodeId + 1;
 }
 
-// Null when the sets are being changed by somebody else for too long.
+// Adds an entry. Returns null if another thread holds the lock for too long.
 CodeEntry* add_entry(CodeTable& table, CodeSet& set, uint64_t key, uint32_t* id) {
   if (!try_lock_bounded(&table.sets_lock)) {
     return nullptr;
@@ -193,24 +193,24 @@ uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const Py
   }
   uint32_t id = 0;
   CodeEntry* entry = nullptr;
-  CodeTable* table = map_once(&code_table);  // kept: a reset while we are here gives others a new one
+  CodeTable* table = map_once(&code_table);  // a local copy: a concurrent reset gives other threads a new table
   if (table != nullptr) {
     CodeSet& set = table->sets[key % kCodeSets];
     entry = find_entry(set, key, &id);
     entry = entry != nullptr ? entry : add_entry(*table, set, key, &id);
   }
-  id = entry != nullptr ? id : new_id();  // without a place to keep it, an id is good for one stack
+  id = entry != nullptr ? id : new_id();  // an id that is not in the table is valid for one stack
   if ((id & kCodeTold) == 0 && table != nullptr && emit_code(segment, *table, layout, memory, identity, id) &&
       entry != nullptr) {
     uint32_t expected = id;
-    // Fails where the entry belongs to another code object by now.
+    // Fails if the entry has been reused for another code object.
     static_cast<void>(
         __atomic_compare_exchange_n(&entry->id, &expected, id | kCodeTold, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
   }
   return id & kMaxCodeId;
 }
 
-// The table is left behind, not cleared: a thread of the recording before may be in it, and hold its locks.
+// Leaks the table: a thread of the previous recording may use it and hold its locks.
 void reset_code() {
   store_release(&code_table, static_cast<CodeTable*>(nullptr));
 }

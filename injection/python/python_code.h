@@ -1,4 +1,4 @@
-// Ids of Python code objects, and the CODE records that say what they are.
+// Gives ids to Python code objects, and emits the CODE records that describe them.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace gpuprof::injection {
 
 constexpr uint32_t kCodeWays = 8;
 constexpr uint32_t kCodeSets = 1U << 14U;
-constexpr uint32_t kCodeTold = 1U << 31U;  // beside the id: its CODE record has been written
+constexpr uint32_t kCodeTold = 1U << 31U;  // flag in the id: its CODE record was written
 constexpr uint32_t kMaxCodeId = kCodeTold - 1;
 
-// A cache of sets: what has not been used falls out when its set is full, and gets a new id should it come back. So a
-// program that makes code without end takes bounded memory, and readers need no lock.
+// A cache of sets. A full set evicts an entry; if that code object appears again, it gets a new id. So endless new code
+// uses bounded memory, and readers need no lock.
 struct CodeEntry {
-  uint64_t key;  // a hash of what makes a code object itself; 0: free, or about to change
-  uint32_t id;   // with kCodeTold
+  uint64_t key;  // hash of what identifies the code object; 0: free, or about to change
+  uint32_t id;   // may include kCodeTold
   uint32_t pad;
 };
 
@@ -30,21 +30,21 @@ struct CodeSet {
   CodeEntry entries[kCodeWays];
 };
 
-constexpr size_t kMaxCodeText = 4096;  // of a name in UTF-8
+constexpr size_t kMaxCodeText = 4096;  // bytes of a name or file in UTF-8
 constexpr size_t kMaxCodeLineTable = GPUPROF_WIRE_MAX_TEXT;
 
-// With its locks: a thread that goes on in the table of a former recording holds those of that one.
+// Contains its locks: a thread still in an earlier recording's table uses the locks of that table.
 struct CodeTable {
   CodeSet sets[kCodeSets];
   uint32_t sets_lock;
   uint32_t scratch_lock;
   uint32_t victim;
-  char scratch[kMaxCodeText + kMaxCodeText + kMaxCodeLineTable];  // one record: too big for unknown threads' stacks
+  char scratch[kMaxCodeText + kMaxCodeText + kMaxCodeLineTable];  // one record; too large for a thread's stack
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
-extern CodeTable* code_table;  // once a first id has been given
+extern CodeTable* code_table;  // null before the first id
 
-// Sums of products, which do not wait for one another: this runs for each frame of each launch.
+// Factors of a sum of independent products: this runs for each frame of each launch.
 constexpr uint64_t kHashFactors[] = {GPUPROF_HASH_MULTIPLIER, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
                                      GPUPROF_OTHER_MULTIPLIER, 0xA0761D6478BD642FULL};
 
@@ -55,9 +55,9 @@ inline uint64_t finish_hash(uint64_t sum) {
   return sum ^ sum >> kHalf;
 }
 
-constexpr uint64_t kMaxSize = 1ULL << 40U;  // of the contents of a str or bytes
+constexpr uint64_t kMaxSize = 1ULL << 40U;  // longest contents of a str or bytes
 
-// 1 + 2^kSpread words, evenly spread over the `span` bytes at `from` and the word behind those.
+// Adds 1 + 2^kSpread words, evenly spread over `span` bytes at `from` and the word after them.
 template <bool kCareful, uint32_t kSpread>
 bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
   uint64_t factor = kHashFactors[4];
@@ -72,9 +72,9 @@ bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
   return loaded;
 }
 
-// Adds the `size` bytes at `from` of an object to `sum`: all of up to 8 + 2^kSpread * 8, else as many, at both ends
-// and between. There is no branch that depends on the size: those cost more than the words. Of less than a word, the
-// one that ends with it is taken: its other bytes belong to the head of the same object.
+// Hashes `size` bytes of an object into `sum`: all of up to 8 + 2^kSpread * 8 bytes, else samples at both ends and
+// between. No branch depends on the size, as branches cost more than the words. Of less than a word, the word that ends
+// there is read: its other bytes belong to the object's head.
 template <bool kCareful, uint32_t kSpread>
 bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   constexpr uint64_t kWord = sizeof(uint64_t);
@@ -83,7 +83,7 @@ bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   from -= size < kWord ? kWord - size : 0;
   uint64_t words = size * kHashFactors[1];
   bool loaded = false;
-  if (kCareful && size <= kBlock) {  // one system call, not one a word
+  if (kCareful && size <= kBlock) {  // one system call instead of one per word
     uint64_t block[kCareful ? kBlock / kWord : 1];
     loaded = FrameMemory<true>::any().read(from, block, span + kWord) &&
              add_words<false, kSpread>(reinterpret_cast<uint64_t>(block), span, &words);
@@ -94,8 +94,8 @@ bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   return loaded;
 }
 
-// From 3.11 on tables have about six bytes an instruction: to hash all of each, at each frame of each launch, would
-// take longer than the rest of a walk.
+// Hashes samples. From 3.11 on, tables have about 6 bytes per instruction: a complete hash for each frame of each
+// launch would take longer than the rest of the walk.
 template <bool kCareful>
 bool hash_line_table(const PythonLayout& layout, uint64_t table, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;
@@ -125,9 +125,8 @@ inline uint16_t code_name_field(const gpuprof_python_layout& wire) {
   return wire.code_qualname != GPUPROF_PYTHON_NONE ? wire.code_qualname : wire.code_name;
 }
 
-// Adds to `sum` what tells code objects apart that have no number of their own (before 3.12): all that is shown of
-// them. Code that is compiled again and again may get the same memory for itself and its parts, with other contents.
-// False: not readable.
+// Adds what distinguishes code objects without a version number (before 3.12): everything shown of them. Recompiled
+// code may reuse the same memory with other contents. Returns false if it is not readable.
 template <bool kCareful>
 bool hash_unnumbered_code(const PythonLayout& layout, uint64_t code, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;
@@ -145,7 +144,7 @@ bool hash_unnumbered_code(const PythonLayout& layout, uint64_t code, uint64_t* s
   return true;
 }
 
-// What the code object at `code` is recognized by: its address alone may have been given to another one since.
+// Computes what identifies the code object at `code`. Its address alone may have been reused.
 template <bool kCareful>
 bool key_of_code(const PythonLayout& layout, uint64_t code, uint64_t* key) {
   using Memory = FrameMemory<kCareful>;
@@ -167,8 +166,8 @@ bool key_of_code(const PythonLayout& layout, uint64_t code, uint64_t* key) {
 uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const PythonMemory& memory, uint64_t code,
                   uint64_t key);
 
-// The id of the code object at `code`, an object that some frame of this thread runs. Emits a CODE record unless it
-// has been told. 0: memory that can not be read.
+// Returns the id of the code object at `code`, which a frame of this thread runs. Emits a CODE record unless sent
+// before. 0: memory cannot be read.
 template <bool kCareful>
 uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t code) {
   uint64_t key = 0;
@@ -177,7 +176,7 @@ uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t 
   }
   const CodeTable* table = load_acquire(&code_table);
   if (table != nullptr) {
-    const CodeEntry& entry = table->sets[key % kCodeSets].entries[0];  // which nearly all have to themselves
+    const CodeEntry& entry = table->sets[key % kCodeSets].entries[0];  // nearly every set has one entry in use
     if (load_acquire(&entry.key) == key) {
       const uint32_t id = load_acquire(&entry.id);
       if ((id & kCodeTold) != 0 && load_relaxed(&entry.key) == key) {
@@ -188,7 +187,6 @@ uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t 
   return new_code(segment, layout, FrameMemory<kCareful>::any(), code, key);
 }
 
-// The recorder knows none.
 void reset_code();
 
 }  // namespace gpuprof::injection

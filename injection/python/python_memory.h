@@ -1,4 +1,3 @@
-// Reads the interpreter's structures in this process's memory.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@ namespace gpuprof::injection {
 constexpr uint64_t kMaxAddress = 1ULL << 56U;
 constexpr uint64_t kMinAddress = 4096;
 
-// `careful`: by a system call, where memory may not be what it should; else by loads, where it is this thread's own
-// and only a pointer that can not be one is refused.
+// Reads the interpreter's structures. `careful`: by a system call, as memory may be invalid. Otherwise directly: the
+// memory is this thread's own, and only impossible pointers are rejected.
 class PythonMemory {
  public:
   explicit PythonMemory(bool careful) : careful_(careful) {}
@@ -35,14 +34,14 @@ class PythonMemory {
     return read(address, to, sizeof(T));
   }
 
-  // Of a structure's field that holds a pointer to a structure, or null.
+  // Reads a field that holds a pointer to a structure, or null.
   bool pointer(uint64_t address, uint64_t* to) const { return read(address, to) && *to % 8 == 0; }
 
  private:
   bool careful_;
 };
 
-// The same where it is done for each frame of each launch: `load` is for fields of what is_object() has let through.
+// PythonMemory for each frame of each launch. load() requires addresses that passed is_object().
 template <bool kCareful>
 struct FrameMemory {
   static bool is_object(uint64_t address) {

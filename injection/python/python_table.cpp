@@ -3,16 +3,15 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint32_t kEntry = 0x80;  // set in the first byte of an entry only
+constexpr uint32_t kEntry = 0x80;  // set only in the first byte of an entry
 constexpr uint32_t kNoColumns = 13;
 constexpr uint32_t kNoLine = 15;
 
-// Byte by byte, from memory that is read in blocks.
 class Bytes {
  public:
   Bytes(const PythonMemory& memory, uint64_t from, uint64_t size) : memory_(memory), from_(from), left_(size) {}
 
-  // False at the end, and where memory can not be read.
+  // Returns false at the end, or if memory cannot be read.
   bool peek(uint32_t* byte) {
     if (at_ == have_ && !refill()) {
       return false;
@@ -44,7 +43,7 @@ class Bytes {
   uint8_t block_[512];
 };
 
-// Six bits a byte, lowest first.
+// Reads a number: six bits per byte, lowest bits first.
 uint32_t read_number(Bytes& bytes) {
   constexpr uint32_t kMore = 0x40;
   constexpr uint32_t kMaxShift = 30;
@@ -60,12 +59,12 @@ uint32_t read_number(Bytes& bytes) {
   return number;
 }
 
-// Entries that follow one another on the same line become one, as far as that goes.
+// Merges consecutive entries of the same line if possible.
 class Writer {
  public:
   Writer(char* to, size_t capacity) : to_(to), capacity_(capacity) {}
 
-  // `delta` is as the table has it, with its sign in the lowest bit.
+  // `delta` is encoded as in the table: the sign is the lowest bit.
   void add(uint32_t units, uint32_t delta, bool has_line) {
     if (delta != 0 || has_line != has_line_) {
       flush();
@@ -76,7 +75,7 @@ class Writer {
   }
 
   void flush() {
-    constexpr uint64_t kMaxUnits = 8;  // of an entry
+    constexpr uint64_t kMaxUnits = 8;  // limit of an entry
     while (units_ != 0) {
       const uint64_t units = units_ < kMaxUnits ? units_ : kMaxUnits;
       put(kEntry | (has_line_ ? kNoColumns : kNoLine) << 3U | static_cast<uint32_t>(units - 1));
@@ -88,7 +87,7 @@ class Writer {
     }
   }
 
-  // 0: it did not fit.
+  // Returns 0 if the table did not fit.
   [[nodiscard]] size_t written() const { return used_ <= capacity_ ? used_ : 0; }
 
  private:
@@ -110,7 +109,7 @@ class Writer {
   char* to_;
   size_t capacity_;
   size_t used_ = 0;
-  uint64_t units_ = 0;  // of code, not written yet
+  uint64_t units_ = 0;  // code units not yet written
   uint32_t delta_ = 0;
   bool has_line_ = false;
 };
@@ -118,14 +117,14 @@ class Writer {
 }  // namespace
 
 size_t copy_without_columns(const PythonMemory& memory, uint64_t from, uint64_t size, char* to, size_t capacity) {
-  constexpr uint32_t kOneLine = 10;  // 10 to 12: that many lines less ten on
+  constexpr uint32_t kOneLine = 10;  // kinds 10 to 12: the line advances by kind - 10
   Bytes bytes(memory, from, size);
   Writer writer(to, capacity);
   uint32_t head = 0;
   while (bytes.peek(&head)) {
     bytes.skip();
     if ((head & kEntry) == 0) {
-      continue;  // columns of the entry before
+      continue;  // columns of the previous entry
     }
     const uint32_t kind = head >> 3U & 15U;
     uint32_t delta = 0;

@@ -1,4 +1,3 @@
-// Line tables that are too long for a record.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,8 @@
 
 namespace gpuprof::injection {
 
-// The location table (3.11 on) of `size` bytes at `from` without its columns, which take most of it, in the same
-// format. Returns the bytes written; 0 where it is still too long, or can not be read.
+// Copies a location table (3.11 on) in the same format without columns, its largest part: for tables too long for a
+// record. Returns the bytes written; 0: still too long, or not readable.
 size_t copy_without_columns(const PythonMemory& memory, uint64_t from, uint64_t size, char* to, size_t capacity);
 
 }  // namespace gpuprof::injection

@@ -12,9 +12,9 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint32_t kMaxModules = 1U << 16;  // different ones
+constexpr uint32_t kMaxModules = 1U << 16;  // distinct modules
 constexpr uint32_t kMaxTries = 64;
-constexpr size_t kMaxKeptBytes = size_t{256} << 20;  // on their way; the recorder takes no larger object either
+constexpr size_t kMaxKeptBytes = size_t{256} << 20;  // code waiting to be sent; also the recorder's limit per object
 
 struct Module {
   uint32_t used;
@@ -22,7 +22,7 @@ struct Module {
   uint64_t key;
 };
 
-// A mapping of its own: this, then the code.
+// Precedes the code in a mapping of its own.
 struct KeptCode {
   KeptCode* next;
   Module* module;
@@ -32,14 +32,14 @@ struct KeptCode {
 
 struct KeptCodes {
   uint32_t lock;
-  Module* modules;  // a hash table; the number of a module is its place there, plus one
+  Module* modules;  // hash table; a module's number is its index plus one
   KeptCode* first;
   KeptCode* last;
   size_t kept_bytes;
 };
 constinit KeptCodes code = {};
 
-// With the lock held. Null: there is none, and where `add`, no room for one.
+// Finds a module; `add`: adds a missing one. Returns null if it is missing or the table is full. Needs the lock.
 Module* find(uint64_t key, bool add) {
   Module* modules = map_once(&code.modules, kMaxModules);
   for (uint32_t i = 0; modules != nullptr && i < kMaxTries; ++i) {
@@ -77,7 +77,7 @@ KeptCode* copy_of(gpuprof_code_kind kind, const void* bytes, size_t size) {
   return kept;
 }
 
-// With the lock held. False: it can not be kept, now.
+// Queues a copy of the code. Returns false at the size limit or without memory. Needs the lock.
 bool append(Module* module, gpuprof_code_kind kind, const void* bytes, size_t size) {
   KeptCode* kept = size <= kMaxKeptBytes - code.kept_bytes ? copy_of(kind, bytes, size) : nullptr;
   if (kept == nullptr) {
@@ -112,7 +112,7 @@ void forget_code() {
   }
   if (try_lock_bounded(&code.lock)) {
     if (code.modules != nullptr) {
-      // Zeros again, in the same place.
+      // Zeroes the table without unmapping it.
       madvise(code.modules, kMaxModules * sizeof(Module), MADV_DONTNEED);
     }
     unlock(&code.lock);

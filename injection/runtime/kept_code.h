@@ -1,4 +1,4 @@
-// The code that samples are of: modules as the target loads them, kept until our own thread hands them over.
+// Stores GPU code that samples refer to: callbacks copy modules, and the service thread sends them to the recorder.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace gpuprof::injection {
 
-// Nothing is known of any module: there is a new recorder to tell.
+// Forgets all modules: a new recorder has received none.
 void forget_code();
 
-// In the callback for a module that has been loaded: copies its code, unless that of this key is known. Other code must
-// have another key. No system call that could wait for anybody.
+// Copies a loaded module's code unless its key is known; called in the callback. Different code must have different
+// keys. Makes no blocking system call.
 void keep_code(gpuprof_code_kind kind, uint64_t key, const void* bytes, size_t size);
 
-// Hands over what was kept since the last call. Waits for the recorder: on our own thread only.
+// Sends the code stored since the last call. Waits for the recorder: call it only on a library thread.
 void hand_over_kept_code();
 
-// Our number for the module whose code has this key; 0: the recorder will not have it.
+// Returns the module number of the code with this key. 0: the recorder does not get this code.
 uint64_t module_of_code(uint64_t key);
 
 }  // namespace gpuprof::injection

@@ -18,8 +18,8 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint64_t kMaxTimedNs = 100'000;
-constexpr uint32_t kTimedLaunch = 64;      // one launch in so many has its own cost measured
-constexpr uint32_t kRefreshThread = 1024;  // launches between looks at the thread's name
+constexpr uint32_t kTimedLaunch = 64;      // one launch in this many is timed
+constexpr uint32_t kRefreshThread = 1024;  // launches between two reads of the thread's name
 
 uint64_t last_correlation = 0;
 
@@ -27,7 +27,7 @@ bool is_timed(const ThreadState& thread) {
   return thread.launches % kTimedLaunch == kTimedLaunch - 1;
 }
 
-// Where no BPF program listens at the probe: who launched, when, and from where.
+// Emits a LAUNCH record, if no BPF program is attached to the probe.
 bool emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range, uint64_t stack) {
   gpuprof_launch record = {};
   record.header.type = GPUPROF_RECORD_LAUNCH;
@@ -52,8 +52,7 @@ void tell_stack_source(gpuprof_segment* segment, ThreadState& thread, uint64_t c
   }
 }
 
-// Each launch for itself, by a generator of its thread's own (xorshift): every n-th launch would fall into step with
-// the target's loops, and always hit the same ones.
+// Decides at random (xorshift) whether a launch gets a stack: every n-th launch could match the target's loops.
 bool chosen(const gpuprof_segment* segment, ThreadState& thread) {
   const uint32_t share = load_relaxed(&segment->stack_share);
   if (share >= GPUPROF_ALL_STACKS) {
@@ -79,7 +78,7 @@ void note_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t c
   }
 }
 
-// A launch without work of its own, where it was counted as a launch at all.
+// Counts a launch without GPU work, if launch() counted it.
 void count_if_last(gpuprof_count kind, uint64_t correlation) {
   if (thread_state().last_launch == correlation + 1) {
     count(kind);
@@ -128,7 +127,7 @@ void launch(uint64_t correlation, bool several, uint32_t name) {
     add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
   }
   if (timed) {
-    // Cut, not left out: a launch that really costs that much (a first stack in cold memory) must not look free.
+    // Clamped, not ignored: a launch that really costs this much (first stack in cold memory) must not appear free.
     const uint64_t spent = now_ns() - begin;
     add_relaxed(&ring.overhead_ns, spent < kMaxTimedNs ? spent : kMaxTimedNs);
     add_relaxed(&ring.overhead_samples, uint64_t{1});
@@ -159,7 +158,7 @@ void stack_here(uint64_t correlation) {
     read_thread(thread);
   }
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
-  const bool outside = host && !in_wanted_range();  // a graph may be captured before the range and launched inside
+  const bool outside = host && !in_wanted_range();  // a graph may be captured before the range and launched inside it
   if (host) {
     note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);
   }

@@ -17,8 +17,8 @@ constexpr uint64_t kTakenBit = uint64_t{1} << kFlagBits;
 constexpr uint64_t kHostBit = kTakenBit << 1;
 constexpr uint64_t kIdMask = (uint64_t{1} << (62 - kFlagBits)) - 1;
 
-// The key is the id and the flags; 0: the slot is empty. It is written last and read first and again, so that a value
-// is never taken for that of another launch. Two writers never meet in a slot: their ids would be 2^17 apart.
+// Writers write the key (id and flags; 0: empty) last. Readers read it first and again at the end, so they never mix
+// two launches. Two writers never share a slot: their ids would have to differ by 2^17.
 struct Slot {
   uint64_t key;
   uint64_t thread;  // tid, range
@@ -32,7 +32,7 @@ uint64_t key_of(uint64_t correlation) {
   return (correlation & kIdMask) << (kFlagBits + 2) | (host ? kHostBit : 0) | kTakenBit;
 }
 
-// A launch and a waiting call have ids of their own, and may have the same number: not the same slot.
+// Launches and waiting calls have separate ids, maybe the same number: they use different slots.
 Slot& slot_of(Slot* slots, uint64_t correlation) {
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
   return slots[(correlation + (host ? kSlots / 2 : 0)) % kSlots];
@@ -47,7 +47,7 @@ bool remember_launch(uint64_t correlation, const LaunchNote& note) {
   }
   Slot& slot = slot_of(slots, correlation);
   store_relaxed(&slot.key, uint64_t{0});
-  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // who sees it, sees the slot emptied
+  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // readers of this also see the empty key
   store_release(&slot.name, uint64_t{note.name});
   store_release(&slot.key, key_of(correlation) | note.flags);
   return true;
@@ -86,7 +86,7 @@ bool find_launch(uint64_t correlation, LaunchNote* note) {
 }
 
 void reset_launches() {
-  // Emptied, not unmapped: a fork in a signal handler may have interrupted a change, which then goes on.
+  // Not unmapped: a fork in a signal handler may have interrupted a change, which then continues.
   if (table != nullptr && madvise(table, kSlots * sizeof(Slot), MADV_DONTNEED) != 0) {
     table = nullptr;
   }

@@ -1,6 +1,5 @@
-// What must be known of launches when their GPU work is done: the kernel's name, that they have no stack by choice,
-// that they are not to be recorded, or that more than one piece of work follows. Launches that are not in the table are
-// ordinary ones without a kernel.
+// Stores facts about launches for their GPU work: the kernel's name, and whether the launch has a stack, is ignored, or
+// causes several work items. A launch without a note is an ordinary one without a kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +7,8 @@
 namespace gpuprof::injection {
 
 enum LaunchFlags : uint32_t {
-  kLaunchUnsampled = 1,  // has no stack, by gpuprof_segment.stack_share
-  kLaunchOutside = 2,    // was made outside of options.nvtx_range
+  kLaunchUnsampled = 1,  // not chosen for a stack (gpuprof_segment.stack_share)
+  kLaunchOutside = 2,    // outside of options.nvtx_range
   kLaunchSeveral = 4     // causes more than one GPU_OP
 };
 
@@ -17,20 +16,20 @@ struct LaunchNote {
   uint32_t flags;  // LaunchFlags
   uint32_t tid;
   uint32_t range;
-  uint32_t name;  // id of the kernel's; 0: no kernel, or not known
+  uint32_t name;  // id of the kernel's name; 0: not a kernel, or unknown
 };
 
-// Without locks, from any thread. The table is a ring by correlation id, made at the first use: a note may be
-// forgotten when ids have gone on by 2^17. False: no memory for the table.
+// Stores a note. Callable from any thread without a lock. The table is a ring indexed by correlation id: a note may be
+// overwritten once ids have advanced by 2^17. Returns false without memory.
 bool remember_launch(uint64_t correlation, const LaunchNote& note);
 
-// For a launch without a note: ids come round again.
+// Removes an old note from the slot of a launch without one.
 void forget_launch(uint64_t correlation);
 
-// False: nothing is known of it.
+// Returns false if the launch has no note.
 bool find_launch(uint64_t correlation, LaunchNote* note);
 
-// Starts anew, for a new source. Only while no other thread can be in one of the functions above.
+// Clears the table for a new source. No other thread may be in the functions above.
 void reset_launches();
 
 }  // namespace gpuprof::injection

@@ -22,7 +22,7 @@ namespace {
 
 ProcessState& state = process_state;
 
-// Whether the recorder is there, as this thread has last seen it.
+// A thread's last result of recorder_silent().
 struct RecorderCheck {
   uint32_t calls;
   bool silent;
@@ -43,7 +43,7 @@ void keep_address(const Address& address) {
   kept_address.user = address.user;
 }
 
-// Failing that (an old kernel), children of a bare fork system call are not noticed.
+// Maps the page that shows forks to children. On old kernels (no MADV_WIPEONFORK), bare fork system calls go unnoticed.
 void mark_process() {
   const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,17 +68,17 @@ void after_fork_in_child() {
   state.alive = &always_alive;
   if (phase == kOn || phase == kConnecting) {
     if (state.segment != nullptr && thread.in_write == 0) {
-      munmap(state.segment, GPUPROF_SEGMENT_BYTES);  // it belongs to the parent
+      munmap(state.segment, GPUPROF_SEGMENT_BYTES);  // the segment belongs to the parent
     }
     state.segment = nullptr;
     store_relaxed(&state.phase, uint32_t{kForked});
   }
   if (state.fork_callback != nullptr) {
-    state.fork_callback();  // whatever the phase: a library's exit handler must know that this is a child
+    state.fork_callback();  // in every phase: a library's exit handler must know that this is a child
   }
 }
 
-// From `phase` to on or off; for the one thread that gets here first.
+// Changes the phase from `phase` to on or off. Only the first thread to call it connects.
 bool connect_from(uint32_t phase) {
   if (!swap_if(&state.phase, phase, kConnecting)) {
     return false;
@@ -102,7 +102,6 @@ bool connect_from(uint32_t phase) {
   return true;
 }
 
-// `phase` is the one to start from.
 bool start_as(const char* backend, uint32_t phase) {
   if (load_acquire(&state.phase) != phase || strlen(backend) >= sizeof(state.backend)) {
     return load_acquire(&state.phase) == kOn;
@@ -114,8 +113,7 @@ bool start_as(const char* backend, uint32_t phase) {
   return connect_from(phase);
 }
 
-// The recorder reads from us while we are still there: a stack's mappings, which end with the process, are known two
-// heartbeats from now at the latest.
+// Waits until the recorder has read what ends with the process: stacks' mappings, within two heartbeats.
 void wait_for_recorder(const gpuprof_segment* segment) {
   constexpr int kHeartbeats = 2;
   constexpr uint64_t kMaxWaitNs = 5 * GPUPROF_POLL_NS;
@@ -131,7 +129,7 @@ void wait_for_recorder(const gpuprof_segment* segment) {
   }
 }
 
-// By a BPF program, or by us: in both cases the recorder needs our mappings to explain them.
+// Returns whether stacks were taken, by BPF or in the process: the recorder then needs the process's mappings.
 bool has_stacks(const gpuprof_segment* segment) {
   uint64_t launches = 0;
   for (const gpuprof_ring& ring : segment->rings) {
@@ -148,7 +146,7 @@ bool start(const char* backend) {
 }
 
 bool start_attached(const char* backend, const char* socket, const char* token, uint32_t user) {
-  const uint32_t phase = load_acquire(&state.phase);  // off: an earlier recording of the process has ended
+  const uint32_t phase = load_acquire(&state.phase);  // kOff: an earlier recording of the process has ended
   if ((phase != kNotStarted && phase != kOff) || strlen(socket) >= sizeof(state.socket) ||
       strlen(token) >= sizeof(state.token)) {
     return false;
@@ -161,8 +159,8 @@ bool start_attached(const char* backend, const char* socket, const char* token, 
 
 bool active() {
   if (load_relaxed(state.alive) == 0) {
-    after_fork_in_child();  // of a fork that ran no fork handlers
-    return false;           // the library's callback may have decided to do nothing here
+    after_fork_in_child();  // after a fork that ran no fork handlers
+    return false;           // the vendor's fork callback may have disabled recording here
   }
   const uint32_t phase = load_acquire(&state.phase);
   if (phase == kForked) {
@@ -241,12 +239,11 @@ void finish() {
   }
 }
 
-// Not unmapped: a thread may be in the middle of a write. It goes on in memory that is nobody's.
+// Not unmapped: a thread may be in the middle of a write, which then goes to private memory.
 void leave_segment() {
   gpuprof_segment* segment = state.segment;
   if (segment != nullptr && load_acquire(&state.phase) == kOff) {
     constexpr int kInPlace = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
-    // Where there is no memory, the segment stays.
     static_cast<void>(mmap(segment, GPUPROF_SEGMENT_BYTES, PROT_READ | PROT_WRITE, kInPlace, -1, 0));
   }
 }

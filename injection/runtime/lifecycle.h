@@ -1,4 +1,4 @@
-// The connection of this process with the recorder, from its start over forks to its end.
+// Manages the connection of this process with the recorder: start, forks, end.
 #pragma once
 
 #include <cstdint>
@@ -7,43 +7,42 @@
 
 namespace gpuprof::injection {
 
-// Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN, GPUPROF_UID) and maps the segment. False: profiling stays
-// off. Installs the fork handler: in a forked child the connection is made anew at the first launch there.
+// Connects to the recorder (GPUPROF_SOCKET, GPUPROF_TOKEN, GPUPROF_UID) and maps the segment. Forked children connect
+// again at their first launch. Returns false if profiling stays off.
 bool start(const char* backend);
 
-// The same in a process that runs already (record -p): the recorder's address comes as arguments, for the environment
-// of such a process does not have it.
+// Connects from a running process (record -p): its environment does not contain the recorder's address.
 bool start_attached(const char* backend, const char* socket, const char* token, uint32_t user);
 
-// Whether to record now: connected, enabled by the recorder, and not switched off by disable().
+// Returns whether to record now: connected, enabled by the recorder, and not disabled by disable().
 [[nodiscard]] bool active();
 
 [[nodiscard]] uint32_t source();
 
-// Where the recorder of this connection listens: for what goes beside the rings.
+// Returns the recorder's address, for data that is sent outside the rings.
 [[nodiscard]] Address recorder_address();
 
-// Switches profiling off in this process for good. The reason is written into the profile.
+// Disables profiling in this process forever. The recorder writes the reason into the profile.
 void disable(const char* reason);
 
-// The recorder has had no heartbeat for GPUPROF_RECORDER_GONE_NS: it was killed, or stopped. Nobody reads what would be
-// recorded, so a library stops causing costs, and asks again now and then.
+// Returns whether the last heartbeat is older than GPUPROF_RECORDER_GONE_NS: the recorder was killed or stopped. The
+// vendor library then stops recording and checks again periodically.
 [[nodiscard]] bool recorder_silent();
 
-// active(), and the recorder is not silent: for interfaces without a service thread. Asks once in 64 calls of a thread.
+// Returns active() && !recorder_silent(): for interfaces without a service thread. Checks once in 64 calls per thread.
 [[nodiscard]] bool recording();
 
-// The recorder asks for a flush (GPUPROF_CONTROL_FLUSH) and it has not been served.
+// Returns true from a flush request (GPUPROF_CONTROL_FLUSH) until flush_served().
 [[nodiscard]] bool flush_requested();
 void flush_served();
 
-// At the orderly end of the process. May wait a few heartbeats for the recorder to read what ends with the process.
+// Closes the connection at the normal end of the process. May wait some heartbeats for the recorder to read from it.
 void finish();
 
-// After finish() or disable(), in a process that goes on: gives the shared memory back.
+// Frees the shared memory after finish() or disable() in a process that continues.
 void leave_segment();
 
-// Called in the child after fork(), once state has been reset; null for none.
+// Sets a function that runs in the child after fork(), once the state was reset. Null: no function.
 void on_fork_child(void (*callback)());
 
 }  // namespace gpuprof::injection

@@ -14,9 +14,9 @@ namespace gpuprof::injection {
 namespace {
 
 uint32_t scanning = 0;      // a lock
-uint64_t loads_before = 0;  // of libraries, as of the last scan
+uint64_t loads_before = 0;  // library loads as of the last scan
 
-// A recorder that reads our mappings itself should do so soon.
+// Asks the recorder to read the mappings again if libraries were loaded.
 void tell_loads() {
   const uint64_t loads = count_loads();
   gpuprof_mappings record = {};
@@ -42,14 +42,14 @@ void scan_modules() {
   unlock(&scanning);
 }
 
-// Not for ever: fork() may be called by a constructor, under the lock that a scan waits for. But long enough for a scan
-// that has lost its processor to another program.
+// Waits at most 0.5 s: a constructor may call fork() under the lock that the scan waits for. Long enough for a scan
+// whose thread was descheduled.
 void hold_off_module_scans() {
   constexpr int kNaps = 500;
   const timespec nap = {0, 1000000};
   ThreadState& thread = thread_state();
   if (thread.in_module_scan != 0) {
-    return;  // in a signal handler that has interrupted it
+    return;  // a signal handler has interrupted a scan on this thread
   }
   thread.holds_module_scans = try_lock_bounded(&scanning) ? 1 : 0;
   for (int i = 0; i < kNaps && thread.holds_module_scans == 0; ++i) {

@@ -1,12 +1,12 @@
-// What has come into the process since the last look: an interpreter, libraries.
+// Finds what was loaded into the process since the last scan: a Python interpreter, libraries.
 #pragma once
 
 namespace gpuprof::injection {
 
-// Off the launch path, now and then: takes the loader's lock.
+// Scans. Takes the loader's lock, so it must not run at a launch.
 void scan_modules();
 
-// Around fork(), in the thread that calls it: its child could not give back the loader's lock.
+// Suspend and resume scans around fork(), in the forking thread: a child could not release the loader's lock.
 void hold_off_module_scans();
 void allow_module_scans();
 void reset_module_scans();  // in the child

@@ -12,11 +12,10 @@
 namespace gpuprof::injection {
 namespace {
 
-// From what is below to what uses it, and the scan last: it finds the interpreter that the handshake tells of. A child
-// connects at a launch, where there is no scan, and knows what its parent knew.
-//
-// Nothing is in this table that must not wait for a connection. The child's side of fork() itself is in lifecycle.cpp;
-// ranges are kept in processes that never connect, and look after their lock themselves (nvtx/ranges.cpp).
+// Ordered from the lowest layer to its users. scan_modules comes last: it finds the interpreter that the handshake
+// reports. A child connects at a launch, where it must not scan, and inherits what its parent knew. lifecycle.cpp
+// handles the child's side of fork(). nvtx/ranges.cpp resets its own lock, because it also works in processes that
+// never connect.
 constexpr Part kParts[] = {
     {reset_rings, reset_rings},   {reset_names, reset_names},   {reset_launches, reset_launches},
     {reset_ranges, reset_ranges}, {reset_python, reset_python}, {forget_stacks, reset_stacks},

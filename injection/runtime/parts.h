@@ -1,15 +1,14 @@
-// What the parts of the library forget when there is a new recorder to be told everything. All parts are in one table,
-// in the order in which they are called.
+// Resets all parts of the library for a new recorder, which has received nothing yet.
 #pragma once
 
 namespace gpuprof::injection {
 
 struct Part {
-  void (*new_connection)();    // before one in a process that may have had one; its threads go on meanwhile
-  void (*child_connection)();  // before the first one of a forked child: threads of the parent's are not there
+  void (*new_connection)();    // called before a new connection; other threads of the process keep running
+  void (*child_connection)();  // called before a forked child first connects; only the forking thread exists
 };
 
-// Calls all parts. On a launching thread where `child`.
+// Calls all resets. `child`: in a forked child, on a launching thread.
 void reset_parts(bool child);
 
 }  // namespace gpuprof::injection

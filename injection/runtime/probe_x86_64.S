@@ -1,6 +1,6 @@
-// The launch probe: a function that does nothing and starts with a nop of the size that the kernel can turn into a
-// call: five bytes, which must not cross a page. gpuprof_launch_probe_here is the same address under a name that another
-// library can not replace.
+// The launch probe: an empty function. Its first instruction is a 5-byte nop, which the kernel can replace by a call;
+// it must not cross a page. gpuprof_launch_probe_here is the same address under a name that other libraries cannot
+// interpose.
     .text
     .balign 64
     .global gpuprof_launch_probe

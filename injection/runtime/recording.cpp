@@ -17,13 +17,12 @@
 namespace gpuprof::injection {
 namespace {
 
-// Of the one recording.
 struct Recording {
-  uint32_t taken;  // atomic; there is one
+  uint32_t taken;  // atomic; 1: a recording exists
   bool exit_handled;
   const Vendor* vendor;
-  pid_t pid;  // that subscribed: clone() and the fork system call run no fork handlers
-  // Where it was attached from.
+  pid_t pid;  // of the subscribed process: clone() and the fork system call run no fork handlers
+  // Address of the recorder, if attached.
   char socket[108];
   char token[33];
   uint32_t user;
@@ -43,7 +42,7 @@ void leave() {
 }
 
 void at_exit() {
-  // The wait is a cancellation point, and a thread that unwinds out of exit() ends the program with an abort.
+  // Waiting is a cancellation point, and a thread that unwinds out of exit() aborts the program.
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   const Vendor& vendor = *current.vendor;
@@ -73,7 +72,7 @@ bool subscribe(const Vendor& vendor, bool attached) {
   if (!vendor.subscribe(attached)) {
     return false;
   }
-  // After the vendor's library has been loaded, so that this runs before its own end.
+  // Registered after the vendor's library is loaded, so that it runs before that library's own handler.
   if (!current.exit_handled) {
     current.exit_handled = true;
     atexit(at_exit);
@@ -88,7 +87,7 @@ void* run_attached(void* /*unused*/) {
     const Guard guard;
     subscribed = start_attached(vendor.name, current.socket, current.token, current.user) && subscribe(vendor, true);
   }
-  // Not before: the vendor's library makes threads of its own, which take over the name.
+  // Only now: threads of the vendor's library would inherit the name.
   prctl(PR_SET_NAME, kServiceThreadName);
   if (subscribed) {
     serve_until_retracted(vendor);

@@ -1,4 +1,4 @@
-// One recording of a process, for all vendors: how it begins in the two ways into a process, and how it ends.
+// One recording of a process, for all vendors: how it begins (start or attach) and how it ends.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace gpuprof::injection {
 
 inline constinit uint32_t forked = 0;  // atomic
 
-// Whether this process was forked by one that had begun a recording.
+// Returns whether this process was forked by a process with a recording.
 [[nodiscard]] inline bool in_fork() {
   return load_relaxed(&forked) != 0;
 }
 
-// For the vendor's call into us in a process that the recorder started. False: there is a recording, or it could not be
-// made; profiling is off then. `vendor` must last.
+// Begins a recording in a process that the recorder started. Returns false if a recording exists or none could be made;
+// profiling is then off. `vendor` must have static lifetime.
 bool begin_recording(const Vendor& vendor);
 
-// For `record -p`: starts a thread of ours that connects to the recorder, which runs as `user`, has the vendor
-// subscribe, and stays until the recorder takes us out again or is gone. Returns at once: 0, or an errno (EBUSY: this
-// process is being recorded; ECHILD: in_fork()). Only where the vendor has a Flush.
+// Attaches to a running process (`record -p`): starts a thread that connects to the recorder (running as `user`),
+// subscribes the vendor, and runs until the recorder detaches or is gone. Returns at once: 0, EBUSY (a recording
+// exists) or ECHILD (in_fork()). The vendor must have a Flush.
 int attach(const Vendor& vendor, const char* socket, const char* token, unsigned user);
 
 }  // namespace gpuprof::injection

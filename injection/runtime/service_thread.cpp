@@ -20,9 +20,9 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kTickNs = 100 * kMillisecond;          // how often the recorder's control bits are read, at least
-constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // long kernels end without a launch of anything else
-constexpr uint32_t kSilentTicks = 3;  // after a stop of both, the target may run some time before the recorder does
+constexpr uint64_t kTickNs = 100 * kMillisecond;          // longest interval between two reads of the control bits
+constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // long kernels may end without a further launch
+constexpr uint32_t kSilentTicks = 3;  // if both were stopped, the target may resume some time before the recorder
 constexpr size_t kStackBytes = 1U << 20;
 
 enum class Stage { running, ending, ended };
@@ -30,16 +30,16 @@ enum class Stage { running, ending, ended };
 struct ServiceThread {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed;
-  bool made = false;  // the condition variable
+  bool made = false;  // the condition variable is initialized
   Stage stage = Stage::ended;
-  // Of the thread alone:
+  // Used only by the service thread:
   const Vendor* vendor = nullptr;
-  uint64_t pace_ns = 200 * kMillisecond;  // by measurement: docs/benchmarks.md
+  uint64_t pace_ns = 200 * kMillisecond;  // flush interval; default measured in docs/benchmarks.md
   uint64_t last_flush_ns = 0;
-  bool worked = false;  // something was launched, ever
+  bool worked = false;  // something was launched at some time
   bool recording = false;
-  uint32_t silent_ticks = 0;  // in a row in which the recorder gave no sign of life
-  uint64_t left_ns = 0;       // when we stopped for that; 0: we did not
+  uint32_t silent_ticks = 0;  // consecutive ticks without a heartbeat of the recorder
+  uint64_t left_ns = 0;       // when recording stopped because the recorder was silent; 0: it did not
 };
 ServiceThread service;
 
@@ -48,7 +48,7 @@ timespec to_timespec(uint64_t ns) {
   return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
 }
 
-// Waits until `stage` is reached or `deadline` has come; false for the latter. Call with the mutex held.
+// Waits until `stage` is reached. Returns false at `deadline`. Call with the mutex held.
 bool wait_for(Stage stage, uint64_t deadline) {
   const timespec until = to_timespec(deadline);
   while (service.stage < stage && now_ns() < deadline) {
@@ -73,13 +73,14 @@ void flush(bool last = false) {
   service.last_flush_ns = now_ns();
 }
 
-// "cupti.key"
+// Formats a key such as "cupti.version".
 struct MetaKey {
   explicit MetaKey(const char* key) { snprintf(text, sizeof(text), "%s.%s", service.vendor->name, key); }
   char text[64];
 };
 
-// A recorder that was killed can not pause us. One that comes back (it was stopped) is told how long we were away.
+// Returns whether the recorder is gone: if killed, it cannot pause the target. If it was only stopped, it gets the time
+// that was not recorded.
 bool recorder_left() {
   service.silent_ticks = recorder_silent() ? service.silent_ticks + 1 : 0;
   const bool left = service.silent_ticks >= kSilentTicks;
@@ -92,7 +93,7 @@ bool recorder_left() {
   return service.left_ns != 0;
 }
 
-// The recorder can pause us; a paused target pays for nothing, nor does one whose recorder is gone.
+// Starts or stops recording: a target that is paused, or whose recorder is gone, pays no overhead.
 void follow_recorder() {
   const bool wanted = !recorder_left() && active();
   if (wanted == service.recording) {
@@ -113,7 +114,7 @@ void tick() {
   }
   follow_recorder();
   if (service.left_ns != 0) {
-    return;  // nobody would read it
+    return;  // nobody would read the records
   }
   scan_modules();
   const uint64_t since = now_ns() - service.last_flush_ns;
@@ -123,16 +124,16 @@ void tick() {
   } else if (service.worked && (since >= kIdleFlushNs || (worked && since >= service.pace_ns))) {
     flush();
   } else if (worked) {
-    note_work();  // too early for this one: at the next tick
+    note_work();  // too early; flush at the next tick
   }
 }
 
-// Complete records first; a forced flush also brings the unfinished ones, without an end.
+// Flushes complete records first. The forced flush after it also delivers unfinished records, without an end time.
 void flush_rest() {
   stop_finding_python();
   tick();
   if (!service.worked || recorder_silent()) {
-    return;  // nothing was launched, or nobody would read it
+    return;  // nothing was launched, or nobody would read the records
   }
   flush();
   flush(true);
@@ -143,7 +144,7 @@ uint64_t tick_ns() {
   return service.pace_ns < kTickNs ? service.pace_ns : kTickNs;
 }
 
-// True: the process ends. False: `wanted` no longer holds.
+// Flushes periodically while `wanted` is true. Returns true if the process ends, false if `wanted` became false.
 bool flush_while(bool (*wanted)()) {
   while (wanted()) {
     pthread_mutex_lock(&service.mutex);
@@ -193,7 +194,7 @@ void prepare(const Vendor& vendor) {
   reach(Stage::running);
 }
 
-// An attached process is left when the recorder says so or is gone, and when recording was switched off for good.
+// Returns whether to leave an attached process: recording was disabled, or the recorder requests it or is gone.
 bool retract_wanted() {
   return options() == nullptr || (control() & GPUPROF_CONTROL_RETRACT) != 0 || service.left_ns != 0;
 }
@@ -216,7 +217,7 @@ bool start_thread(void* (*run)(void*)) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the target's signals are for the target's threads
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the target's own threads must handle the target's signals
   pthread_t thread = {};
   const bool made = pthread_create(&thread, &attributes, run, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

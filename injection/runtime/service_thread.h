@@ -1,5 +1,5 @@
-// The service thread: a thread of ours in the target. It has the vendor's library hand over its records in time, and
-// does what the recorder's control bits say. The end of the process waits for it, within bounds.
+// The service thread: a library thread in the target that makes the vendor's library deliver records in time, and obeys
+// the recorder's control bits. The end of the process waits for it, with a limit.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,29 @@
 
 namespace gpuprof::injection {
 
-constexpr char kServiceThreadName[] = "gpuprof-flush";  // as the target's users see it
-constexpr uint64_t kExitWaitNs = 2000000000;            // how long finish_service_thread() waits at most
+constexpr char kServiceThreadName[] = "gpuprof-flush";  // visible to users of the target
+constexpr uint64_t kExitWaitNs = 2000000000;            // longest wait in finish_service_thread()
 
-// Set by launches and other calls that have the vendor's library record something; read and cleared by the service
-// thread.
+// 1: there is something to record. Set by launches and other calls, read and cleared by the service thread.
 inline constinit uint32_t work_noted = 0;
 
 inline void note_work() {
-  if (load_relaxed(&work_noted) == 0) {  // hardly ever: the line stays in the caches of all threads
+  if (load_relaxed(&work_noted) == 0) {  // rarely stores, so the cache line stays shared by all threads
     store_relaxed(&work_noted, 1U);
   }
 }
 
-// The pace is 200 ms where the vendor's variable does not say otherwise. False: no thread could be made.
+// Starts the thread. It flushes every 200 ms unless the vendor's variable sets another interval. False: no thread.
 bool start_service_thread(const Vendor& vendor);
 
-// The service thread's work in the calling thread, for an attached process: until the recorder has us leave it, or is
-// gone (GPUPROF_RECORDER_GONE_NS). By the return, the vendor has been told to leave and the connection is closed.
+// Serves an attached process in the calling thread until the recorder detaches or is gone (GPUPROF_RECORDER_GONE_NS).
+// On return, the vendor is detached and the connection closed.
 void serve_until_retracted(const Vendor& vendor);
 
-// A detached thread that takes none of the target's signals.
+// Starts a detached thread that blocks all signals.
 bool start_thread(void* (*run)(void*));
 
-// Gets everything out that the vendor's library still holds. Waits for it for no more than about two seconds.
+// Flushes all records of the vendor's library. Waits at most about 2 s.
 void finish_service_thread();
 
 }  // namespace gpuprof::injection

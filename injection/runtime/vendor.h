@@ -1,33 +1,33 @@
-// What a vendor's library gives to what all of them share: a new one is this struct, an entry point that calls
-// begin_recording() (recording.h), and the vendor's callbacks, which call launch.h, work.h and ipc/emit.h.
+// A vendor's library as the shared runtime uses it. A new vendor needs this struct, an entry point that calls
+// begin_recording() (recording.h), and callbacks that call launch.h, work.h and ipc/emit.h.
 #pragma once
 
 namespace gpuprof::injection {
 
 struct Vendor {
-  const char* name;  // in the handshake, and before the keys of what all vendors tell
+  const char* name;  // backend name in the handshake; prefix of the META keys of the shared runtime
 
-  // Before the connection is made, so that the recorder sees what this has loaded. Not where we are attached.
+  // Loads libraries before the connection, so that the recorder sees them. Not called when attaching.
   void (*load)();
-  // Connected: have the vendor's interface tell us of work. False: it can not, and disable() has been called.
+  // Subscribes to the interface once connected. Returns false after disable().
   bool (*subscribe)(bool attached);
-  // In the child of a fork, inside fork(). Null: nothing is to be done.
+  // Runs in a forked child, inside fork(). May be null.
   void (*forked)();
-  // The process ends. May wait, within bounds. Null: nothing is to be done.
+  // Runs when the process ends. May wait, with a limit. May be null.
   void (*exiting)();
-  // The interface can be used in the child of a fork, where recording goes on.
+  // true: recording continues in a forked child.
   bool goes_on_in_children;
 
-  // Of an interface that holds records back: service_thread.h has a thread for it. Null in all others.
+  // Functions of an interface that buffers records; service_thread.h runs a thread for it. Null for other interfaces.
   struct Flush {
-    const char* library;        // as messages call it
-    const char* pace_variable;  // of the environment: milliseconds; null: none
-    // A call into the vendor's library: hands over what it holds. `last`: also what is unfinished.
+    const char* library;        // name of the vendor's library in messages
+    const char* pace_variable;  // environment variable with the flush interval in milliseconds; may be null
+    // Makes the vendor's library deliver what it holds. `last`: also unfinished records.
     void (*flush)(bool last);
-    void (*first_work)();            // the process has begun to use a GPU
-    void (*set_recording)(bool on);  // what is not recorded costs the target nothing
-    void (*totals)();                // tells what has been handed over
-    void (*detach)();                // attached: nothing of the vendor's stays in the process
+    void (*first_work)();            // called when the process first uses a GPU
+    void (*set_recording)(bool on);  // when off, recording must cost the target nothing
+    void (*totals)();                // reports the number of delivered records
+    void (*detach)();                // attached only: removes everything of the vendor's from the process
   };
   const Flush* flush;
 };

@@ -9,7 +9,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// False: outside of the range that is recorded. Nothing is known of work that comes without its launch.
+// Finds a launch's note. False: the launch is outside of the recorded range. Work without its launch's id passes.
 bool note_of(uint64_t correlation, LaunchNote* note) {
   return (correlation & GPUPROF_CORRELATION_EXEC) != 0 || !find_launch(correlation, note) ||
          (note->flags & kLaunchOutside) == 0;

@@ -15,7 +15,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// As in <dlfcn.h> of glibc 2.35 and later, for machines where one vector of tables belongs to a file.
+// struct dl_find_object of glibc 2.35 and later, on architectures without dlfo_eh_dbase and dlfo_eh_count.
 struct FoundObject {
   unsigned long long flags;
   void* map_start;
@@ -29,17 +29,16 @@ using FindObject = int (*)(void*, FoundObject*);
 FindObject find_object = nullptr;
 uint32_t list_only = 0;
 
-// Where there is no such function: a table of what was loaded at the last module scan. `version` is odd while it is
-// written; a reader that sees it change starts again. Each access is an acquire or a release, so that none passes those
-// to it.
+// Used without _dl_find_object: the modules of the last module scan. `version` is odd during a write; readers that see
+// it change retry. All accesses are acquires or releases, so none is reordered with `version`.
 constexpr uint32_t kMaxListed = 4096;
 struct List {
   uint32_t version;
   uint32_t lock;
   uint32_t count;
-  uint64_t adds;  // of the loader: files loaded and unloaded since the process began
+  uint64_t adds;  // the loader's count of files loaded and unloaded since the process started
   uint64_t subs;
-  Module modules[kMaxListed];  // by address
+  Module modules[kMaxListed];  // sorted by address
 };
 List* list = nullptr;
 
@@ -49,7 +48,7 @@ struct Collected {
   bool changed;
 };
 
-// A module of the table may have gone; one that the loader has just named is there.
+// Reads module memory. A module of the list may be unmapped; one that the loader has just reported is mapped.
 bool read_module(uint64_t from, void* to, size_t bytes) {
   if (find_object == nullptr) {
     return safe_read(reinterpret_cast<const void*>(from), to, bytes);
@@ -58,7 +57,7 @@ bool read_module(uint64_t from, void* to, size_t bytes) {
   return true;
 }
 
-// 0: the module has gone.
+// Returns 0 if the module was unloaded.
 uint64_t hash_marks(const ModuleParts& parts) {
   uint64_t hash = 1;
   for (const uint64_t mark : parts.marks) {
@@ -114,7 +113,7 @@ void copy_module(const Module& from, Module* to) {
   *to = {load_acquire(&from.begin), load_acquire(&from.end), load_acquire(&from.header), load_acquire(&from.identity)};
 }
 
-// False: no module there. `*steady` is false when the table changed meanwhile.
+// Returns false if no module contains `pc`. Sets `*steady` to false if the table changed meanwhile.
 bool find_listed(const List& table, uint64_t pc, Module* module, bool* steady) {
   const uint32_t version = load_acquire(&table.version);
   uint32_t low = 0;
@@ -150,11 +149,11 @@ void write_list(List* to, const List& from, uint32_t count) {
   store_release(&to->version, version + 2);
 }
 
-// Two tables in one mapping: what readers see, and one to collect in.
+// The mapping holds two tables: one that readers see, and one to collect into.
 void refresh_list() {
   List* seen = map_once(&list, 2);
   if (seen == nullptr || !swap_if(&seen->lock, 0, 1)) {
-    return;  // no memory, or another thread is at it
+    return;  // no memory, or another thread is refreshing
   }
   List* scratch = seen + 1;
   Collected collected = {scratch, 0, seen->version == 0};
@@ -167,7 +166,7 @@ void refresh_list() {
   unlock(&seen->lock);
 }
 
-// Where 16 bytes of the build id are; 0: the notes hold none.
+// Returns the address of 16 bytes of the build id; 0: none.
 uint64_t find_build_id(uint64_t notes, uint64_t bytes) {
   constexpr uint32_t kOwner = 'G' | 'N' << 8 | 'U' << 16;
   struct {
@@ -189,7 +188,7 @@ uint64_t find_build_id(uint64_t notes, uint64_t bytes) {
   return 0;
 }
 
-// The last entries of the table in .eh_frame_hdr, where it is as linkers write it.
+// Finds the last entries of the .eh_frame_hdr table, if it has the usual linker format.
 uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
   struct {
     uint8_t version, pointer, count, table;
@@ -209,8 +208,8 @@ uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
   return module.header + sizeof(header) + (uint64_t{header.entries} - 2) * kEntryBytes;
 }
 
-// The program headers, one at a time: this may run on a small stack. They lie in the first page of all but strange
-// files, of which nothing but .eh_frame_hdr is looked at.
+// Reads program headers one at a time (stacks may be small). They lie in the first page of normal files. For other
+// files the walk uses only .eh_frame_hdr.
 class Segments {
  public:
   explicit Segments(const Module& module) : at_(module.begin) {
@@ -242,7 +241,7 @@ class Segments {
   bool ok_ = false;
 };
 
-// What is added to the addresses in the file; the first segment to be loaded begins the module.
+// Finds the offset from file to memory addresses. The first PT_LOAD segment is at the start of the module.
 bool find_bias(const Module& module, uint64_t* bias) {
   Elf64_Phdr segment;
   for (Segments segments(module); segments.next(&segment);) {
@@ -254,7 +253,7 @@ bool find_bias(const Module& module, uint64_t* bias) {
   return false;
 }
 
-// A text that may not be there: by pages, as its length is not known. 0: it cannot be read, or is too long.
+// Reads a text that may be unmapped, page by page, as its length is unknown. 0: not readable, or too long.
 uint32_t read_text(const char* from, char* to, uint32_t capacity) {
   uint32_t length = 0;
   while (length < capacity) {
@@ -321,7 +320,7 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
     }
   }
   record->path_bytes = record->end == 0 ? 0 : read_text(name, path, GPUPROF_WIRE_MAX_PATH);
-  return memchr(path, '/', record->path_bytes) != nullptr;  // not the program, which has no name, nor the vdso
+  return memchr(path, '/', record->path_bytes) != nullptr;  // false for the program, which has no name, and the vdso
 }
 
 uint64_t count_loads() {
@@ -337,7 +336,7 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   uint64_t bias = 0;
   Segments segments(module);
   if (find_bias(module, &bias)) {
-    parts->marks[0] = module.begin + offsetof(Elf64_Ehdr, e_phoff);  // and the place of the section headers
+    parts->marks[0] = module.begin + offsetof(Elf64_Ehdr, e_phoff);  // includes the offset of the section headers
     Elf64_Phdr segment;
     while (segments.next(&segment)) {
       const uint64_t begin = bias + segment.p_vaddr;
@@ -353,7 +352,7 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   return segments.ok();
 }
 
-// The modules of the table have theirs in `identity`: their memory may be gone since.
+// Modules of the list have their `identity`, because their memory may have been unmapped.
 uint64_t fingerprint_of(const ModuleParts& parts) {
   return find_object == nullptr ? 1 : hash_marks(parts);
 }
@@ -369,7 +368,7 @@ bool find_module(uint64_t pc, Module* module) {
     return true;
   }
   const List* table = load_acquire(&list);
-  constexpr int kTries = 1000;  // the writer may be what our signal handler interrupted
+  constexpr int kTries = 1000;  // a signal handler may have interrupted the writer
   for (int i = 0; table != nullptr && i < kTries; ++i) {
     bool steady = false;
     const bool found = find_listed(*table, pc, module, &steady);
@@ -385,7 +384,7 @@ void refresh_modules() {
   if (load_relaxed(&list_only) == 0 && find_object == nullptr) {
     find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
     store_relaxed(&list_only, find_object == nullptr ? 1U : 0U);
-    dlerror();  // what was looked for in vain is nobody's concern
+    dlerror();  // clears the error of a failed dlsym(), so that the target never sees it
   }
   if (find_object == nullptr) {
     refresh_list();

@@ -1,4 +1,4 @@
-// Which loaded file an address lies in, for code that may run at any moment: without the loader's lock.
+// Finds the loaded file that contains an address, without the loader's lock, so it is callable at any moment.
 #pragma once
 
 #include <cstdint>
@@ -11,44 +11,44 @@ namespace gpuprof::injection {
 struct Module {
   uint64_t begin;  // mapped addresses, [begin, end)
   uint64_t end;
-  uint64_t header;    // of its .eh_frame_hdr
-  uint64_t identity;  // differs for most files that come to the same place one after the other
+  uint64_t header;    // address of its .eh_frame_hdr
+  uint64_t identity;  // differs for most files that are loaded to the same address in succession
 };
 
-// False: in none that has a .eh_frame_hdr. From any thread and signal handler.
+// Returns false if no file with .eh_frame_hdr contains `pc`. Callable from any thread and signal handler.
 bool find_module(uint64_t pc, Module* module);
 
-// What is looked at in a module.
+// Parts of a module that are read.
 struct ModuleParts {
   unwind::Bytes tables;  // the segment that holds its unwind tables
-  uint64_t marks[4];     // addresses of 16 bytes each that differ from file to file; 0: none
+  uint64_t marks[4];     // addresses of 16 bytes each that differ between files; 0: unused
 };
 constexpr size_t kMarkBytes = 16;
 
-// False: the module has gone meanwhile.
+// Returns false if the module was unloaded.
 bool find_parts(const Module& module, ModuleParts* parts);
 
-// A hash of the marks, by which a file is told from another one that is loaded to the same place later. 0: gone.
+// Returns a hash of the marks, which differs for files loaded at the same address later. 0: unloaded.
 uint64_t fingerprint_of(const ModuleParts& parts);
 
-// What tells the file apart from all others that may come to the same place.
+// Returns a value that distinguishes the file from all others that may be loaded at the same address.
 uint64_t content_of(const Module& module, uint64_t fingerprint);
 
-// What the recorder needs to know of a module that is on the calling thread's stack: fills in all but the header and
-// the number. `path` has room for GPUPROF_WIRE_MAX_PATH bytes. False: the loader does not say which file it is.
+// Fills in a MODULE record (not header and number) for a module on this thread's stack. `path`: GPUPROF_WIRE_MAX_PATH
+// bytes. Returns false if the loader does not name the file.
 bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_module* record, char* path);
 
-// How often files have been loaded and unloaded so far. Takes the loader's lock.
+// Counts library loads and unloads so far. Takes the loader's lock.
 uint64_t count_loads();
 
-// Off the launch path: where libc has no _dl_find_object (before 2.35), find_module() knows what was there at the last
-// call of this.
+// Without _dl_find_object (glibc before 2.35), find_module() finds only modules known at the last call of this. Never
+// call it at a launch.
 void refresh_modules();
 
-// A forked child: another thread may have been in the middle of a change.
+// Resets the list in a forked child: another thread of the parent may have been changing it.
 void reset_modules();
 
-// As if there were no such function: for tests.
+// Disables the use of _dl_find_object, for tests.
 void use_module_list();
 
 }  // namespace gpuprof::injection

@@ -9,17 +9,17 @@
 namespace gpuprof::injection {
 namespace {
 
-constexpr uint32_t kMaxSwitches = 16;               // from one stack to another in one walk
-constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // of a frame on a stack whose end is not known
+constexpr uint32_t kMaxSwitches = 16;               // stack switches per walk
+constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest frame on a stack with unknown bounds
 constexpr uint32_t kDeadEnds = 256;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
-// Addresses at which a walk ended early though no rule came from the cache: another try would be wasted.
+// Addresses at which a walk ended early without the rule cache: a second try would be wasted.
 uint64_t dead_ends[kDeadEnds];
 
 enum class Step : uint8_t { on, whole, astray };
 
-// Not seen by sanitizers: the words between other functions' variables are theirs to watch, and ours to read.
+// Not instrumented by sanitizers: the walk must read words that belong to other functions' redzones.
 __attribute__((no_sanitize("address", "thread", "undefined"))) inline uint64_t word_at(uint64_t address) {
   return *reinterpret_cast<const volatile uint64_t*>(address);
 }
@@ -34,7 +34,7 @@ struct Registers {
   uint64_t fp;
 };
 
-// One walk. `at` is what the rule is looked up for: a return address may be the first byte of another function.
+// One walk. Rules are looked up at `at`: pc - 1 for a return address, which may be the first byte of the next function.
 class Walker {
  public:
   Walker(NativeWalk* walk, const Registers& start, bool cached)
@@ -68,15 +68,15 @@ class Walker {
   NativeWalk& walk_;
   WalkMemory& memory_;
   Registers regs_;
-  StackRange own_ = {0, 0};  // of the thread's own stack, what is in use: below that anything may lie, or nothing
+  StackRange own_ = {0, 0};  // used part of the thread's own stack; memory below it may be unmapped
   bool cached_;
-  bool by_frame_pointer_ = false;  // pc was found by a frame pointer that may have been something else
-  bool return_address_ = true;     // pc is one; not after a signal frame
+  bool by_frame_pointer_ = false;  // pc was found by a frame pointer, which may have been another value
+  bool return_address_ = true;     // pc is a return address; false after a signal frame
   uint32_t switches_ = 0;
-  uint32_t last_from_ = 0;  // in the last walk: frames before it are not looked at any more
+  uint32_t last_from_ = 0;  // frames of the last walk before this index are no longer compared
 };
 
-// On the thread's own stack directly, else through a window that a system call fills.
+// Reads the thread's own stack directly, and other memory through a window that a system call fills.
 bool Walker::read(uint64_t address, uint64_t* value) {
   if (address % sizeof(uint64_t) != 0) {
     return false;
@@ -131,7 +131,7 @@ bool Walker::find_caller_fp(uint64_t rule, uint64_t cfa, uint64_t* fp) {
   }
 }
 
-// From another stack onto the thread's own one, whose part in use begins here.
+// Notes the return from another stack to the thread's own one, whose used part begins at sp.
 void Walker::enter_stack() {
   uint64_t word = 0;
   if (own_.high == 0 && within(walk_.own, regs_.sp) && read(regs_.sp & ~uint64_t{7}, &word)) {
@@ -139,8 +139,8 @@ void Walker::enter_stack() {
   }
 }
 
-// To the caller, whose sp is `cfa`. Stacks grow towards it, but for functions that run their callees on another stack,
-// which keep the way back in fp.
+// Goes to the caller, whose sp is `cfa`. It lies at a higher address, except after functions that run their callee on
+// another stack and restore their own through fp.
 Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
   uint64_t pc = 0;
   const bool own = within(own_, regs_.sp);
@@ -158,7 +158,7 @@ Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
   return pc == 0 ? Step::whole : Step::on;
 }
 
-// The kernel has put all registers of what was interrupted onto the stack of the handler.
+// The kernel pushed all registers of the interrupted function onto the handler's stack.
 Step Walker::step_signal(uint64_t* cfa) {
   Registers interrupted = {};
   if (!read(regs_.sp + GPUPROF_SIGNAL_PC, &interrupted.pc) || !read(regs_.sp + GPUPROF_SIGNAL_SP, &interrupted.sp) ||
@@ -174,8 +174,8 @@ Step Walker::step_signal(uint64_t* cfa) {
   return interrupted.pc == 0 ? Step::whole : Step::on;
 }
 
-// Code made at run time, mostly: it may keep the chain of frame pointers, or have something else in that register. So a
-// zero is no sign that the stack ends.
+// Steps by frame pointer. Code without a rule is mostly JIT-compiled, and may use that register for other values: a
+// zero does not mean the end of the stack.
 Step Walker::step_without_rule(uint64_t rule, uint64_t* cfa) {
   const uint64_t fp = regs_.fp;
   const bool first = walk_.count == 0;
@@ -192,7 +192,7 @@ Step Walker::step_without_rule(uint64_t rule, uint64_t* cfa) {
   return result == Step::whole ? Step::astray : result;
 }
 
-// Any step. `*cfa` is where the frame ends; what it was before where that is not known.
+// Takes one step. `*cfa` becomes the end of the frame; it stays unchanged if the end is unknown.
 Step Walker::step(uint64_t rule, uint64_t* cfa) {
   const uint32_t kind = GPUPROF_UNWIND_RULE_KIND(rule);
   uint64_t fp = 0;
@@ -213,8 +213,8 @@ Step Walker::step(uint64_t rule, uint64_t* cfa) {
   return go_to(end, fp, kind != GPUPROF_UNWIND_SP && kind != GPUPROF_UNWIND_PLT);
 }
 
-// Whether the last walk, from its frame `from` on, would come out the same now. Only modules of frames that are on the
-// stack are looked at: others may be going away just now. For that, the words are compared first.
+// Returns whether the last walk, from its frame `from` on, would give the same result now. Compares words first: only
+// modules with frames on the stack are safe to check, others may be unloaded right now.
 bool Walker::still_holds(const KeptStack& last, uint32_t from) {
   uint64_t changed = 0;
   for (uint32_t i = from; i + 1 < last.count; ++i) {
@@ -226,7 +226,7 @@ bool Walker::still_holds(const KeptStack& last, uint32_t from) {
     changed |= word_at(pc_slot) ^ caller.pc;
     changed |= word_at(saved ? fp_slot : pc_slot) ^ (saved ? caller.fp : caller.pc);
   }
-  uint32_t before = 0;  // of no module
+  uint32_t before = 0;  // index of no module
   for (uint32_t i = from; changed == 0 && i < last.count && last.frames[i].pc != 0; ++i) {
     const auto module = static_cast<uint32_t>(last.frames[i].place >> kAddressBits);
     if (module != before && !is_seen(module) && !still_there(memory_, module, last.frames[i].pc - 1)) {
@@ -237,11 +237,10 @@ bool Walker::still_holds(const KeptStack& last, uint32_t from) {
   return changed == 0;
 }
 
-// Takes over the frames of the last walk from `from` on.
 void Walker::take_over(const KeptStack& last, uint32_t from) {
   KeptStack& kept = memory_.current();
   NativeFrame* const frames = walk_.frames;
-  const bool zero = last.frames[last.count - 1].pc == 0;  // stands for no frame
+  const bool zero = last.frames[last.count - 1].pc == 0;  // the last entry is a zero pc, not a frame
   const uint32_t wanted = last.count - (zero ? 1 : 0) - from;
   const uint32_t begin = walk_.count;
   const uint32_t taken = wanted < walk_.capacity - begin ? wanted : walk_.capacity - begin;
@@ -249,7 +248,7 @@ void Walker::take_over(const KeptStack& last, uint32_t from) {
     const KeptFrame frame = last.frames[from + i];
     kept.frames[begin + i] = frame;
     frames[begin + i].word = frame.pc;
-    frames[begin + i].cfa = last.frames[from + i + 1].sp;  // of the last frame of all: not known, and put right below
+    frames[begin + i].cfa = last.frames[from + i + 1].sp;  // unknown for the outermost frame; corrected below
   }
   walk_.count = begin + taken;
   if (taken != wanted) {
@@ -265,15 +264,15 @@ void Walker::take_over(const KeptStack& last, uint32_t from) {
   regs_.pc = 0;
 }
 
-// Most frames: return addresses whose rule is in the cache, CFA by sp or fp, on the thread's own stack. Stops before
-// the first frame that is none of them, and with pc = 0 where all are done. All state is in local variables: what is
-// stored at one frame and loaded again at the next would take longer than the rest.
+// Fast path: return addresses with a cached rule and a CFA by sp or fp, on the thread's own stack. Stops before any
+// other frame, or with pc = 0 at the end. All state is in local variables: storing it per frame would take longer than
+// the rest.
 void Walker::run_plain() {
   const StackRange own = own_;
   const uint32_t capacity = walk_.capacity;
   const KeptStack& last = memory_.last();
   KeptStack& kept = memory_.current();
-  uint32_t same = last_from_;  // the frame of the last walk that may be equal
+  uint32_t same = last_from_;  // frame of the last walk to compare next
   uint32_t count = walk_.count;
   Registers regs = regs_;
   while (count < capacity && regs.pc != 0) {
@@ -322,8 +321,8 @@ void Walker::run_plain() {
   regs_ = regs;
 }
 
-// After a frame pointer that was none, pc may lie anywhere, such as in a library that another thread is just unloading:
-// nothing but the code before it is looked at, and that with care.
+// After a wrong frame pointer, pc may point anywhere, even into a library that is being unloaded. This reads only the
+// code before pc, with safe_read().
 bool Walker::is_garbage(uint64_t at) {
   if (!by_frame_pointer_) {
     return false;
@@ -333,7 +332,6 @@ bool Walker::is_garbage(uint64_t at) {
   return !known && !may_return_to(regs_.pc);
 }
 
-// Any frame.
 Step Walker::run_one() {
   NativeFrame& frame = walk_.frames[walk_.count];
   const uint64_t pc = regs_.pc;
@@ -348,13 +346,13 @@ Step Walker::run_one() {
   const Step result = step(rule, &frame.cfa);
   const bool no_code = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE && rule != kNoRuleAfterCall && !exact;
   if (result == Step::astray && no_code && walk_.count > 0) {
-    return result;  // it is the step before that went wrong
+    return result;  // the previous step was wrong
   }
   frame.word = (pc & GPUPROF_WORD_ADDRESS) | (exact ? GPUPROF_WORD_EXACT : 0);
   ++walk_.count;
   KeptStack& kept = memory_.current();
   if (result == Step::on) {
-    kept.first = walk_.count;  // what was read for this frame is not kept
+    kept.first = walk_.count;  // the words read for this frame are not stored
   } else if (const CachedRule cached = load_rule(at);
              GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END && !exact && cached.is_of(at)) {
     kept_frame.place = uint64_t{cached.module()} << kAddressBits;
@@ -364,7 +362,7 @@ Step Walker::run_one() {
   return result;
 }
 
-// Each walk has a number, so that what was found out in an earlier one is not taken for true.
+// Starts a walk with a new number, so that checks of earlier walks do not count.
 void Walker::begin() {
   if (++memory_.walks == 0) {
     __builtin_memset(memory_.seen_in, 0, sizeof(memory_.seen_in));
@@ -414,8 +412,7 @@ void walk_from(NativeWalk* walk, const Registers& start) {
 
 }  // namespace
 
-// Compiled with a frame pointer, as all of injection/ is: it points to the caller's one, and that to the return
-// address.
+// All of injection/ is compiled with frame pointers: this one points to the caller's, next to the return address.
 __attribute__((noinline)) void walk_native(NativeWalk* walk) {
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const uint64_t cfa = frame + GPUPROF_CFA_OF_FRAME_POINTER;

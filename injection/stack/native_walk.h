@@ -1,5 +1,4 @@
-// The native frames of the calling thread by .eh_frame, and by frame pointers where there is none (compiled at run
-// time).
+// Walks the native frames of the calling thread by .eh_frame, and by frame pointers in code without it (JIT).
 #pragma once
 
 #include <cstdint>
@@ -10,57 +9,58 @@
 namespace gpuprof::injection {
 
 struct NativeFrame {
-  uint64_t word;  // address, with GPUPROF_WORD_EXACT where it is no return address but should be
-  uint64_t cfa;   // where its stack frame ends: it reaches from the cfa of the frame before up to here
+  uint64_t word;  // address, with GPUPROF_WORD_EXACT if a signal interrupted the function (not a return address)
+  uint64_t cfa;   // end of its stack frame, which begins at the cfa of the previous (inner) frame
 };
 
-// A frame as a walk came by: everything that it goes on from, and what it read.
+// A frame of an earlier walk: the registers from which the walk continued, and what it read.
 struct KeptFrame {
   uint64_t pc;
   uint64_t sp;
   uint64_t fp;
-  uint64_t place;  // where the caller's fp lies (0: still in its register), and above its bits the module of the rule
+  uint64_t place;  // low bits: stack address of the saved caller's fp (0: still in the register); high bits: module of
+                   // the rule
 };
 
-// A stack as it was at the last walk. From `first` on its frames were on the thread's own stack and followed from sp
-// and fp alone: a later walk that comes to one of them with equal pc, sp and fp would go on as this one did while the
-// words that were read, return addresses and fps, are what they were, and the modules are.
+// The last stack. Its frames from `first` on are on the thread's own stack and depend only on sp and fp. If a later
+// walk reaches one of them with equal pc, sp and fp, the rest is the same, if the words it read (return addresses,
+// saved fps) and the modules are.
 struct KeptStack {
   uint32_t first;
-  uint32_t count;  // 0: cannot be used again
+  uint32_t count;  // 0: cannot be reused
   KeptFrame frames[GPUPROF_STACK_MAX_WORDS + 1];
 };
 
-// What one walk at a time needs beside its frames, too much for the caller's stack. All zero at first.
+// Memory of one walk at a time, too large for the caller's stack. Initially zero.
 struct WalkMemory {
   static constexpr uint32_t kMaxModules = 4096;
   static constexpr uint64_t kWindowBytes = 4096;
 
-  uint64_t window_begin;          // what was read last from a stack that is not the thread's own
-  char window[kWindowBytes];      //
-  uint32_t walks;                 // made with this memory
-  uint32_t seen_in[kMaxModules];  // the walk in which a module was last found to be what it was
-  KeptStack kept[2];              // of the last walk and of this one
+  uint64_t window_begin;      // start address of `window`: memory last read from a stack that is not the thread's own
+  char window[kWindowBytes];  //
+  uint32_t walks;             // walks made with this memory
+  uint32_t seen_in[kMaxModules];  // per module, number of the walk that last verified it
+  KeptStack kept[2];              // of the last and the current walk
 
   KeptStack& current() { return kept[walks % 2]; }
   KeptStack& last() { return kept[(walks + 1) % 2]; }
 };
 
 struct NativeWalk {
-  NativeFrame* frames;  // `capacity` of them, GPUPROF_STACK_MAX_WORDS at most; innermost first
+  NativeFrame* frames;  // `capacity` of them, at most GPUPROF_STACK_MAX_WORDS; innermost first
   uint32_t capacity;
   uint32_t count;
   WalkMemory* memory;
   StackRange own;      // see own_stack()
   uint64_t sp;         // at the innermost frame
-  uint32_t truncated;  // 1: did not reach the frame in which the thread began
-  uint32_t in_signal;  // 1: a signal handler is on the stack, so whatever it interrupted may be half done
+  uint32_t truncated;  // 1: the walk did not reach the thread's outermost frame
+  uint32_t in_signal;  // 1: a signal handler is on the stack, so it may have interrupted a change of data
 };
 
-// Begins at the caller of this function. Fills in all but the frames, their capacity, the memory and `own`.
+// Walks from the caller of this function. Fills in all but `frames`, `capacity`, `memory` and `own`.
 void walk_native(NativeWalk* walk);
 
-// A forked child: another thread may have been in the middle of a change.
+// Resets module data in a forked child: another thread of the parent may have been changing it.
 void reset_native_walk();
 
 }  // namespace gpuprof::injection

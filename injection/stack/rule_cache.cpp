@@ -9,18 +9,18 @@ namespace gpuprof::injection {
 
 namespace {
 
-// A module that rules were found in. Never changes once it is there; one that comes again is found again.
+// A module in which rules were found. Never changes; a module that is loaded again is found again.
 struct Known {
   Module module;
   ModuleParts parts;
   uint64_t fingerprint;
 };
-Known known[WalkMemory::kMaxModules];  // the first one is none
-uint32_t known_count = 0;              // without the first one
+Known known[WalkMemory::kMaxModules];  // index 0 is unused
+uint32_t known_count = 0;              // not counting index 0
 uint32_t known_lock = 0;
-uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was there before, or is now
+uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was at its addresses before, or is now
 
-// By the address where it begins; the newest one.
+// Hash table of module indices by start address; the newest module counts.
 constexpr uint32_t kBuckets = 4 * WalkMemory::kMaxModules;
 uint16_t by_begin[kBuckets];
 
@@ -32,7 +32,7 @@ uint32_t first_bucket(const Module& module) {
   return static_cast<uint32_t>((module.begin >> 12U) * GPUPROF_HASH_MULTIPLIER >> 32U) % kBuckets;
 }
 
-// 0: not known. A full table ends the search as well: it has four times as many buckets as modules.
+// Returns the module's index; 0: unknown. Ends in a full table too; it has four times as many buckets as modules.
 uint32_t search(const Module& module, uint64_t fingerprint, uint32_t* free_bucket) {
   uint32_t bucket = first_bucket(module);
   for (uint32_t i = 0; i < kBuckets; ++i, bucket = (bucket + 1) % kBuckets) {
@@ -48,7 +48,7 @@ uint32_t search(const Module& module, uint64_t fingerprint, uint32_t* free_bucke
   return 0;
 }
 
-// One file that comes again to where it was is no other one.
+// Marks modules with overlapping addresses, unless it is the same file at the same addresses.
 void note_replaced(uint32_t index) {
   const Known& fresh = known[index];
   for (uint32_t i = 1; i < index; ++i) {
@@ -64,7 +64,7 @@ void note_replaced(uint32_t index) {
   }
 }
 
-// Its index; 0 where there is no more room, or another thread is adding one right now: not cached this time.
+// Returns the module's index; 0: the table is full, or another thread is adding one (not cached this time).
 uint32_t learn(const Module& module, const ModuleParts& parts, uint64_t fingerprint) {
   uint32_t bucket = 0;
   if (const uint32_t index = search(module, fingerprint, &bucket); index != 0) {
@@ -84,7 +84,7 @@ uint32_t learn(const Module& module, const ModuleParts& parts, uint64_t fingerpr
   return index;
 }
 
-// The newer of two stays in the first place.
+// Caches a rule. The newer entry of a set comes first.
 void remember(uint64_t at, uint32_t module, uint64_t rule) {
   RuleSet& set = rule_set(at);
   const CachedRule older = load_entry(set.entries[0]);
@@ -96,14 +96,13 @@ void remember(uint64_t at, uint32_t module, uint64_t rule) {
   store_release(&set.entries[0].rule, rule);
 }
 
-// Whether a call instruction ends at `pc`.
 bool follows_call(uint64_t pc) {
   uint8_t code[GPUPROF_CODE_BEFORE];
   return safe_read(reinterpret_cast<const void*>(pc - sizeof(code)), code, sizeof(code)) &&
          gpuprof_ends_with_call(code) != 0;
 }
 
-// What a signal handler returns to, where it comes without CFI.
+// For signal return code without CFI.
 bool is_signal_return(uint64_t pc) {
   uint8_t code[GPUPROF_SIGNAL_RETURN_BYTES];
   return safe_read(reinterpret_cast<const void*>(pc), code, sizeof(code)) && gpuprof_is_signal_return(code) != 0;
@@ -119,7 +118,7 @@ uint64_t rule_without_cfi(uint64_t at, bool return_address) {
   return follows_call(at + 1) ? kNoRuleAfterCall : uint64_t{GPUPROF_UNWIND_NONE};
 }
 
-// What does not follow a call, but starts a function, is what a new stack was given to return to: its beginning.
+// Returns the rule of a function start that no call precedes: the outermost frame, return target of a new stack.
 uint64_t rule_at_start(uint64_t rule) {
   const bool start = rule == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
   return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;
@@ -189,7 +188,7 @@ ModuleOfAddress module_of_address(WalkMemory& memory, uint64_t at) {
     }
     const uint64_t fingerprint = fingerprint_of(parts);
     index = fingerprint == 0 ? 0 : learn(module, parts, fingerprint);
-    if (index == 0) {  // no room for it: it may well be in another one's place
+    if (index == 0) {  // the table is full: the module may have replaced another one
       return {0, content_of(module, fingerprint)};
     }
   }

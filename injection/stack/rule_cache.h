@@ -1,4 +1,4 @@
-// The rule of wire/stack.h for an address of this process, remembered once it has been found.
+// Caches unwind rules (wire/stack.h) by address.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace gpuprof::injection {
 
-// Beside the rules of wire/stack.h: GPUPROF_UNWIND_NONE, and what stands before the address is a call.
+// Extends wire/stack.h: no rule, and a call instruction precedes the address.
 constexpr uint64_t kNoRuleAfterCall = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_NONE, 1, 0, 0);
 
-// One entry of a table without locks: a torn one fits no address. The bits of `key ^ rule` above an address say which
-// of the known modules it is in, 0 for none.
+// An entry of a lock-free cache. A torn entry matches no address. The upper bits of `key ^ rule` are the index of the
+// known module;
 constexpr uint32_t kAddressBits = 48;
 struct CachedRule {
   uint64_t key;
@@ -26,7 +26,7 @@ struct CachedRule {
   }
 };
 
-// Two entries for an address: with one, two frames of a stack that need the same one would never stay.
+// Two per address: otherwise two frames of a stack with the same hash would always evict each other.
 struct alignas(32) RuleSet {
   CachedRule entries[2];
 };
@@ -38,26 +38,26 @@ inline RuleSet& rule_set(uint64_t at) {
 }
 
 inline CachedRule load_entry(const CachedRule& entry) {
-  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // whose module must be known by then
+  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // makes the entry's module visible
 }
 
-// What is in the table for `at`, or something that is_of() another address.
+// Returns the entry for `at`, or an entry for which is_of(at) is false.
 inline CachedRule load_rule(uint64_t at) {
   const RuleSet& set = rule_set(at);
   const CachedRule first = load_entry(set.entries[0]);
   return first.is_of(at) ? first : load_entry(set.entries[1]);
 }
 
-// Whether the code at `pc`, which may not be there, looks like what a function returns to.
+// Returns whether the code at `pc`, which may be unmapped, looks like a return target.
 bool may_return_to(uint64_t pc);
 
-// Whether what `module` was when its rules were found is still there; notes it in `memory`.
+// Returns whether the file of `module` is still mapped as when its rules were found. Notes success in `memory`.
 bool still_there(WalkMemory& memory, uint32_t module, uint64_t at);
 
-// Looks in the module, and notes the result. `may_follow_call`: `at` is the byte before a return address.
+// Searches the module and caches the rule. `may_follow_call`: `at` is the byte before a return address.
 uint64_t find_rule(WalkMemory& memory, uint64_t at, bool may_follow_call);
 
-// `at`: an address inside of the instruction. GPUPROF_UNWIND_NONE where nothing is known.
+// Returns the rule for `at`, an address inside an instruction. Returns GPUPROF_UNWIND_NONE if there is no rule.
 inline uint64_t rule_at(WalkMemory& memory, uint64_t at, bool return_address) {
   const CachedRule cached = load_rule(at);
   if (cached.is_of(at) &&
@@ -67,18 +67,16 @@ inline uint64_t rule_at(WalkMemory& memory, uint64_t at, bool return_address) {
   return find_rule(memory, at, return_address);
 }
 
-// Whether some file has come to addresses where another one was, or partly so: addresses alone do not say any more what
-// they are addresses of.
+// 1: a file replaced another at some addresses, so addresses alone no longer identify code.
 inline constinit uint32_t modules_replaced = 0;
 
-// The module of an address on the stack that was walked last with `memory`.
+// The module of an address on the stack last walked with `memory`.
 struct ModuleOfAddress {
-  uint32_t index;     // 0: not known
-  uint64_t contents;  // not 0: of one that has taken another one's place, or whose place was taken later
+  uint32_t index;     // 0: unknown
+  uint64_t contents;  // nonzero if another file was mapped at its addresses before or after it: identifies its contents
 };
 ModuleOfAddress module_of_address(WalkMemory& memory, uint64_t at);
 
-// See describe_module().
 bool describe_known_module(uint32_t index, gpuprof_module* record, char* path);
 
 void reset_rule_cache();

@@ -1,4 +1,4 @@
-// Native and Python frames of one thread into the words of wire/stack.h.
+// Merges native and Python frames of a thread into the words of wire/stack.h.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct MergeInput {
 };
 
 struct MergeResult {
-  uint32_t count;  // of words
-  bool complete;   // false: words did not fit, or Python frames belong to no native frame
+  uint32_t count;  // number of words
+  bool complete;   // false: words did not fit, or Python frames without a native frame are left
 };
 
 class StackMerge {
@@ -29,10 +29,10 @@ class StackMerge {
   StackMerge(const MergeInput& input, uint64_t* words, uint32_t capacity)
       : in_(input), words_(words), capacity_(capacity) {}
 
-  // A run of Python frames stands before its native frame. One whose native frame is not found goes with the next run,
-  // and to the end after the last one: its order among Python frames is always right.
+  // Writes Python frames before the native frame of their run. If that is not found, they join the next run, or the end
+  // of the stack. The order of Python frames is always right.
   MergeResult merge() {
-    uint32_t run = 0;  // first Python frame that has not been written
+    uint32_t run = 0;  // first Python frame that is not written yet
     uint32_t native = 0;
     for (uint32_t last = 0; last < in_.python_count; ++last) {
       const uint64_t boundary = in_.python[last].boundary;
@@ -56,7 +56,7 @@ class StackMerge {
   }
 
  private:
-  static constexpr uint32_t kMaxFailedSearches = 16;  // each of them looks at all frames
+  static constexpr uint32_t kMaxFailedSearches = 16;  // each of them scans all frames
 
   [[nodiscard]] uint64_t begin_of(uint32_t frame) const { return frame == 0 ? in_.sp : in_.native[frame - 1].cfa; }
 
@@ -66,7 +66,7 @@ class StackMerge {
     return inside >= in_.eval_begin && inside < in_.eval_end;
   }
 
-  // native_count: none.
+  // Returns native_count if no native frame contains the boundary.
   uint32_t find_owner(uint32_t from, uint64_t boundary) {
     const bool known = boundary > 1;
     if (known && failed_ < kMaxFailedSearches) {

@@ -19,35 +19,35 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint32_t kSlots = 64;
-constexpr uint32_t kWays = 8;  // of a cache line
+constexpr uint32_t kWays = 8;  // entries in a cache line
 constexpr uint32_t kSetsLog2 = 14;
 
-// What one walk needs. Threads are spread over the slots, so that most find their own one free and warm.
+// Memory of one walk. Threads are spread over the slots, so that most find their own one free and cached.
 struct alignas(4096) Slot {
-  uint32_t busy;   // the id of the thread that walks; 0: free
-  uint32_t epoch;  // of the memory, when the walk began
+  uint32_t busy;   // id of the walking thread; 0: free
+  uint32_t epoch;  // value of Memory::epoch when the walk began
   uint32_t victim;
-  uint64_t sp;  // in the frame of the walk
+  uint64_t sp;  // sp in the frame of the walk
   WalkMemory memory;
   NativeFrame native[GPUPROF_STACK_MAX_WORDS];
   PythonFrame python[GPUPROF_STACK_MAX_WORDS];
   uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];
 };
 
-// In one mapping, which costs nothing where it has not been used. Ids of the stacks that the recorder has: where there
-// is no room for another one, an older one is forgotten and sent again later.
+// One mapping; unused parts cost nothing. `sent`: ids of stacks that the recorder has. In a full set a new id replaces
+// an older one, whose stack may be sent again.
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  uint32_t told[WalkMemory::kMaxModules];  // the rings in which a module has been described, by bit, below the epoch
-  uint32_t epoch;                          // counts connections: a walk that began before this one says nothing of it
+  uint32_t told[WalkMemory::kMaxModules];  // per module: a bit per ring in which it was described, below the epoch
+  uint32_t epoch;                          // number of connections: entries of another epoch do not count
 };
 constexpr uint32_t kNothingToTell = 1U << GPUPROF_RING_COUNT;
 constexpr uint32_t kEpochShift = 16;
 static_assert(kNothingToTell < 1U << kEpochShift && offsetof(Memory, sent) % 4096 == 0);
 Memory* memory = nullptr;
 
-// Whether a walk never came to its end: its thread has, or has left its frame by a jump out of a signal handler.
+// Returns whether a walk never ends: its thread has exited, or left it by a jump out of a signal handler.
 bool is_abandoned(const Slot& slot, uint32_t holder, const ThreadState& thread, uint64_t sp) {
   const KeepErrno keep_errno;
   if (holder == thread.tid) {
@@ -57,7 +57,7 @@ bool is_abandoned(const Slot& slot, uint32_t holder, const ThreadState& thread, 
   return syscall(SYS_tkill, holder, 0) != 0 && errno == ESRCH;
 }
 
-// A thread that is in a walk already, and was interrupted by a signal handler that launches, gets another slot.
+// Claims a slot. A thread that is interrupted in a walk by a signal handler that launches gets a second slot.
 Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
   Slot* claimed = nullptr;
   for (uint32_t i = 0; all != nullptr && claimed == nullptr && i < kSlots; ++i) {
@@ -77,7 +77,7 @@ Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
   return claimed;
 }
 
-// Two words a step, and two chains of them, as a step takes longer than its words.
+// Hashes two words per step in two independent chains, because the latency of a step exceeds its throughput.
 uint64_t hash_words(const uint64_t* words, uint32_t count, uint64_t seed) {
   constexpr uint64_t kA = GPUPROF_HASH_MULTIPLIER;
   constexpr uint64_t kB = 0xD1B54A32D192ED03ULL;
@@ -128,7 +128,7 @@ void note_told(Memory& all, const Slot& slot, uint32_t index, uint32_t bit) {
   } while (!swap_if(&all.told[index], before, in_epoch(before, slot.epoch) | bit));
 }
 
-// The recorder may look at our mappings too late: it is told what lies where, in the ring that the stack goes to.
+// Describes a module in the stack's ring, because the recorder may read the process's mappings too late.
 bool tell_module(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t index) {
   const uint32_t ring = 1U << (thread_state().ring_plus_one - 1);
   if ((told_of(all, slot, index) & (ring | kNothingToTell)) != 0) {
@@ -137,7 +137,7 @@ bool tell_module(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t ind
   alignas(gpuprof_module) uint8_t head[sizeof(gpuprof_module)] = {};
   auto* record = reinterpret_cast<gpuprof_module*>(head);
   static_assert(sizeof(slot.memory.window) >= GPUPROF_WIRE_MAX_PATH);
-  char* path = slot.memory.window;  // free between walks
+  char* path = slot.memory.window;  // unused between walks
   uint32_t done = kNothingToTell;
   if (describe_known_module(index, record, path)) {
     record->header.type = GPUPROF_RECORD_MODULE;
@@ -151,13 +151,13 @@ bool tell_module(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t ind
   return true;
 }
 
-// What the address of a frame is looked up by.
+// Returns the address by which a frame's module and rule are looked up.
 uint64_t inside_of(const NativeFrame& frame) {
   const uint64_t address = frame.word & GPUPROF_WORD_ADDRESS;
   return (frame.word & GPUPROF_WORD_EXACT) != 0 ? address : address - 1;
 }
 
-// The numbers of the modules of a stack that the recorder knows from us, each once; false: it could not be told.
+// Collects a stack's module numbers and describes the modules. Returns false if this failed.
 bool tell_modules(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, uint64_t* numbers,
                   uint32_t* count) {
   uint32_t last = 0;
@@ -181,7 +181,7 @@ bool tell_modules(gpuprof_segment* segment, Memory& all, Slot& slot, const Nativ
   return true;
 }
 
-// Not 0 where the addresses of a stack could be another one's: of a file that was at their place, or came to it.
+// Nonzero if files at some addresses were replaced: then equal addresses may be another stack.
 uint64_t hash_replaced(WalkMemory& walked, const NativeWalk& native) {
   constexpr uint64_t kC = 0xA0761D6478BD642FULL;
   uint64_t hash = 0;
@@ -197,7 +197,6 @@ struct Taken {
   uint32_t flags;
 };
 
-// The thread's frames as words into the slot.
 Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& native, Slot& slot) {
   PythonWalk frames = {slot.python, GPUPROF_STACK_MAX_WORDS, 0, 0};
   uint32_t flags = native.truncated != 0 ? GPUPROF_STACK_TRUNCATED : 0;
@@ -236,7 +235,7 @@ bool send_stack(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
                       (size_t{taken.count} + modules) * sizeof(uint64_t), false);
 }
 
-// Ids of one source differ from those of another one, such as its parent's.
+// Returns the stack's id, and sends the stack if needed. Ids differ between sources, such as parent and child.
 uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, const Taken& taken,
                 bool* sent) {
   uint64_t seed = uint64_t{segment->source_id} << 32U | taken.flags;
@@ -259,7 +258,7 @@ uint64_t intern(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeW
 }  // namespace
 
 uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python) {
-  Memory* all = map_once(&memory);  // kept: a fork in a signal handler that interrupts us resets it
+  Memory* all = map_once(&memory);  // a local copy: a fork in a signal handler resets `memory`
   const auto sp = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   Slot* slot = claim_slot(all, thread, sp);
   bool sent = false;
@@ -279,16 +278,16 @@ uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* p
   return sent ? id : 0;
 }
 
-// The slots stay: walks of the connection before may not have come to their end.
+// Keeps the slots: walks of the previous connection may not have finished.
 void forget_stacks() {
   if (Memory* all = load_acquire(&memory); all != nullptr) {
     store_release(&all->epoch, (all->epoch + 1) % (1U << kEpochShift));
     madvise(all->sent, sizeof(all->sent),
-            MADV_DONTNEED);  // if it fails, old ids are in the way of new ones for a while
+            MADV_DONTNEED);  // on failure, old ids occupy entries for a while
   }
 }
 
-// The memory is left behind, not cleared: a walk of a thread that is interrupted by what brought us here may go on.
+// Leaks the memory: this may run in a signal handler that interrupted a walk, which then continues.
 void reset_stacks() {
   store_release(&memory, static_cast<Memory*>(nullptr));
 }

@@ -1,5 +1,5 @@
-// Takes the stack of the calling thread, native and Python frames together, and interns it (GPUPROF_OPTION_STACKS).
-// Reads this process's own memory only, and never what may not be there. Safe in signal handlers, on any stack.
+// Takes and interns the calling thread's stack, native and Python frames (GPUPROF_OPTION_STACKS). Reads only this
+// process's memory, and never faults. Safe in signal handlers and on any stack.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace gpuprof::injection {
 
-// The id of this thread's stack; a STACK record goes to the recorder before its first use. 0: it could not be taken
-// or handed over, which the caller counts. `python`: this thread's PyThreadState; null for none.
+// Returns the stack's id; sends a STACK record before its first use. 0: not taken or not sent; the caller counts the
+// loss. `python`: this thread's PyThreadState, or null.
 uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* python);
 
-// A new connection: the recorder knows no stacks yet.
+// Prepares for a new connection, whose recorder has received no stacks.
 void forget_stacks();
 
-// The same in a forked child, where walks of the parent's other threads will never end.
+// Does the same in a forked child, where unfinished walks of the parent's other threads never end.
 void reset_stacks();
 
 }  // namespace gpuprof::injection

@@ -24,7 +24,7 @@ struct Mapping {
   bool writable;
 };
 
-// Reads lines of /proc/self/maps from a small buffer: "begin-end rwxp ...".
+// Reads lines of /proc/self/maps through a small buffer: "begin-end rwxp ...".
 class MapsReader {
  public:
   MapsReader(char* buffer, size_t bytes) : buffer_(buffer), bytes_(bytes) {
@@ -38,7 +38,7 @@ class MapsReader {
   MapsReader(const MapsReader&) = delete;
   MapsReader& operator=(const MapsReader&) = delete;
 
-  // False: no more.
+  // Returns false at the end.
   bool next(Mapping* mapping) {
     char read = 0;
     char write = 0;
@@ -92,19 +92,19 @@ class MapsReader {
   int fd_;
 };
 
-// The main thread's stack ends where the loader says. Another thread's one ends in its control block, which for the
-// main thread may lie anywhere, such as in one mapping with the stack of a coroutine.
+// The main thread's stack ends where the loader says; its control block may lie anywhere, even with a coroutine's
+// stack. Other threads' stacks end at their control block.
 StackRange range_in(const Mapping& mapping, bool guarded, uint64_t sp) {
   const auto control_block = reinterpret_cast<uint64_t>(pthread_self());
   const bool is_main = syscall(SYS_gettid) == syscall(SYS_getpid);
   uint64_t high = 0;
   if (main_stack_end > sp && main_stack_end <= mapping.end) {
     high = main_stack_end;
-    guarded = true;  // the kernel lets a growing stack touch nothing
+    guarded = true;  // the kernel keeps a gap below a growing stack
   } else if (!is_main && control_block > sp && control_block < mapping.end) {
     high = control_block;
   }
-  // Without a guard page other memory may come before the stack, and go away.
+  // Without a guard page, other memory may precede the stack and may be unmapped.
   const uint64_t low = guarded ? mapping.begin : sp & ~(kPage - 1);
   return high == 0 ? StackRange{0, 0} : StackRange{low, high & ~uint64_t{7}};
 }
@@ -124,7 +124,7 @@ StackRange look(uint64_t sp, char* buffer, size_t bytes) {
   return {0, 0};
 }
 
-// A signal handler in between finds the range empty.
+// A signal handler between the stores sees an empty range.
 void set_range(ThreadState& thread, const StackRange& range) {
   thread.stack_high = 0;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -135,8 +135,8 @@ void set_range(ThreadState& thread, const StackRange& range) {
 
 }  // namespace
 
-// Where `sp` is on a stack that has grown since, or on another one, looks again after twice as many launches as the
-// last time.
+// Reads the maps again if `sp` is outside of the known range (a grown or another stack), each time after twice as many
+// launches.
 StackRange own_stack(ThreadState& thread, uint64_t sp, char* buffer, size_t bytes) {
   if (!within({thread.stack_low, thread.stack_high}, sp)) {
     if (thread.stack_pause > 0) {

@@ -1,4 +1,4 @@
-// Where the calling thread's own stack lies: memory that is there as long as the thread, and so may be read directly.
+// Finds the bounds of the thread's own stack, which is mapped as long as the thread lives and can be read directly.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::injection {
 
-// [low, high); empty where nothing is known.
+// [low, high); empty if unknown.
 struct StackRange {
   uint64_t low;
   uint64_t high;
@@ -18,11 +18,11 @@ inline bool within(const StackRange& range, uint64_t address) {
   return address >= range.low && address < range.high;
 }
 
-// `sp`: of the caller; it may lie on another stack (of a fiber, a signal handler, ...). Now and then reads
-// /proc/self/maps, into `buffer` of `bytes`.
+// Returns the bounds. `sp`: the caller's; it may lie on another stack (fiber, signal handler). Sometimes reads
+// /proc/self/maps into `buffer` of `bytes`.
 StackRange own_stack(ThreadState& thread, uint64_t sp, char* buffer, size_t bytes);
 
-// Once in a process, off the launch path: where the stack of the main thread ends.
+// Finds where the main thread's stack ends. Called once per process, not at a launch.
 void find_main_stack();
 
 }  // namespace gpuprof::injection

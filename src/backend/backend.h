@@ -1,5 +1,4 @@
-// What a source of GPU events is to the recorder. A backend is one folder here, at most one in injection/, and one
-// line in registry.cpp.
+// The interface of a way to see GPU work: one folder here, at most one in injection/, and one line in registry.cpp.
 #pragma once
 
 #include <sys/types.h>
@@ -20,61 +19,57 @@ struct bpf_object;
 
 namespace gpuprof::backend {
 
-// An environment variable of gpuprof's own that a backend, or its library in targets, reads.
+// A gpuprof environment variable that a backend, or its injection library in targets, reads.
 struct Variable {
   const char* name;
-  // What is wrong with a value; nullopt: nothing. Null for a variable that gpuprof sets in targets, and users do not.
+  // Returns what is wrong with a value, or nullopt. Null for a variable that gpuprof itself sets in targets.
   std::optional<Error> (*check)(const std::string& value) = nullptr;
 };
 
 struct Descriptor {
-  const char* name;     // as in --backend and in the profile
+  const char* name;     // name in --backend and in the profile
   const char* summary;  // one line for doctor and --help
   std::span<const Variable> variables = {};
-  // How the names of the vendor's own variables begin, which choose a device, for example: a target gets them also
-  // where it runs as another user (--user).
+  // Prefixes of the vendor's own environment variables. A target gets these even if it runs as another user (--user).
   std::span<const std::string_view> vendor_variables = {};
 };
 
-// Whether the backend can work on this machine.
 struct Availability {
   bool available = false;
   std::string detail;   // what was found, or what is missing
   std::string hint;     // how to get it; empty when available
-  bool unseen = false;  // programs may use it all the same, and nothing is seen of that
+  bool unseen = false;  // programs may still use the interface, but gpuprof would see nothing of it
 };
 
-// The environment of the child to be started. A backend adds what brings its injection library in.
+// The environment of the child to be started. A backend adds the variables that load its injection library.
 struct LaunchEnv {
-  std::vector<std::pair<std::string, std::string>> variables;  // as the target will see them, changes included
-  std::string library_dir;                                     // where injection libraries have been unpacked to
-  bool samples = false;                                        // inside of kernels are wanted
+  std::vector<std::pair<std::string, std::string>> variables;  // as the target will see them, including changes
+  std::string library_dir;                                     // folder with the unpacked injection libraries
+  bool samples = false;                                        // whether samples inside kernels are wanted
 
   [[nodiscard]] const std::string* get(std::string_view name) const;
   void set(std::string_view name, std::string value);
 };
 
-// A function that puts work on a GPU; a uprobe there counts launches in a process that has no library of ours.
+// A function that puts work on a GPU. A uprobe on it counts launches in a process without the injection library.
 struct LaunchFunction {
-  std::string_view library;  // how the file name of the library that holds it begins: "libOpenCL.so"
+  std::string_view library;  // prefix of the library's file name: "libOpenCL.so"
   std::string_view symbol;
-  bool in_program = false;  // look in the program itself, too (a statically linked library)
-  // Leads to another function of the list, which counts the launch where it can be probed: this one is probed only in
-  // a process that has none of those.
+  bool in_program = false;  // also search the program itself (a statically linked library)
+  // Calls another function of the list, which counts the launch. Probed only if none of those others can be probed.
   bool outer = false;
 };
 
-// What a source in the recorder's own process is given. All of it lives longer than the source runs.
+// What a local backend (a source in the recorder's own process) gets. All of it outlives the source.
 struct Recording {
   EventSink& sink;
   SourceIds& ids;
-  pid_t root = 0;  // the work of this process and of its descendants is told to the sink, and nobody else's
+  pid_t root = 0;  // only the work of this process and its descendants goes to the sink
   const SamplingOptions& sampling;
 };
 
-// The SM clock of a device while it worked.
 struct DeviceClock {
-  std::string uuid;  // as of EventSink::on_device
+  std::string uuid;  // the uuid of EventSink::on_device
   uint64_t samples = 0;
   double mean_mhz = 0;
   double min_mhz = 0;
@@ -91,58 +86,56 @@ class Backend {
   [[nodiscard]] virtual const Descriptor& descriptor() const = 0;
   [[nodiscard]] virtual Availability probe() const = 0;
 
-  // The injection library that is embedded in gpuprof for this backend; empty name if there is none.
+  // The injection library of this backend, embedded in gpuprof. Without one, the name is empty.
   struct Library {
     std::string_view file_name;  // "libgpuprof_opencl.so"
     std::span<const unsigned char> bytes;
   };
   [[nodiscard]] virtual Library library() const { return {}; }
 
-  // How the files begin that are on a stack only because we are recording: the innermost frames in them are left out.
+  // File name prefixes of libraries that recording puts on stacks. Their innermost frames are left out.
   [[nodiscard]] virtual std::span<const std::string_view> instrument_libraries() const { return {}; }
 
-  // It works only where it is asked for by name (record --backend): it sees the work that others see, too, and both
-  // together would count that twice.
+  // True if only --backend NAME selects the backend: it sees work that others see too, which would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
-  // The backend whose library, in the same processes, knows the code that this one's samples are of; empty: none does.
+  // The backend whose injection library, in the same processes, knows the code that this backend samples; or empty.
   [[nodiscard]] virtual std::string_view code_from() const { return {}; }
 
-  // It is there for others' samples alone: its library hands over code, and tells of nothing else.
+  // Restricts the backend to code for the samples of others: its injection library sends GPU code and nothing else.
   void set_code_only() { code_only_ = true; }
   [[nodiscard]] bool is_code_only() const { return code_only_; }
 
   virtual Status prepare(LaunchEnv& env) = 0;
 
-  // How the file begins that a running process must have mapped for library() to be of use when it is brought in there
-  // (record -p); empty: the library can not come late.
+  // Prefix of the file name of a library that a running process must have mapped, so that library() is useful after
+  // attaching (record -p). Empty: the library can not be loaded late.
   [[nodiscard]] virtual std::string_view attaches_to() const { return {}; }
 
-  // A function that this file must have for that; empty: none.
+  // A function that this mapped library must have, or empty.
   [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
 
-  // What record -p probes. No launch may pass through two of them.
+  // The functions that record -p probes. No launch may pass through two of them.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
 
-  // Samples the clocks of devices from here on, until they are taken. Neither call waits for a device.
+  // Starts to sample the clocks of devices, until take_clocks(). Neither call waits for a device.
   virtual void watch_clocks() {}
   virtual std::vector<DeviceClock> take_clocks() { return {}; }
 
-  // The events of a library in a target come through the session's channel. A backend that reads a device or the kernel
-  // itself, in the recorder's own process, says so here and overrides what follows. All of it is called on the drain
-  // thread; the sink trusts what such a source says, but for ids: those that it does not know are passed over.
+  // True for a backend that reads a device or the kernel in the recorder's own process, and overrides the functions
+  // below. (Events of injection libraries come through the session's channel instead.) The recorder calls them on its
+  // drain thread. The sink trusts the events of such a source, but ignores events with unknown ids.
   [[nodiscard]] virtual bool is_local() const { return false; }
-  // Before the target runs. After an error there are no other calls, and no recording.
+  // Called before the target runs. After an error there are no other calls, and no recording.
   virtual Status start(const Recording& /*recording*/) { return {}; }
-  // Recording is off until this says otherwise: then launches are not told. Their GPU work may be, if they are not
-  // over.
+  // Switches recording (off at first). While off, the source reports no launches, only GPU work of earlier ones.
   virtual void set_recording(bool /*on*/) {}
-  // Hands over what has come, and never blocks. How many events that were: after none, the next call may take longer.
+  // Sends new events to the sink and returns their number. Never blocks. After 0, the next call may come later.
   virtual size_t drain() { return 0; }
-  // From start() to stop(): the programs of a source that walk stacks by tables (bpf/stack_walk.h). The recorder fills
-  // in their maps for the processes that the source tells. Null: there are none.
+  // The BPF programs of a source that walk stacks by tables (bpf/stack_walk.h), from start() to stop(). The recorder
+  // fills their maps for the processes that the source reports. Null: no such programs.
   [[nodiscard]] virtual bpf_object* walking_programs() const { return nullptr; }
-  // The last call: what is still held is handed over. A source that has ended earlier has nothing to do.
+  // The last call: sends all remaining events. If the source has ended earlier, it does nothing.
   virtual void stop() {}
 
  private:
@@ -151,12 +144,11 @@ class Backend {
 
 using Backends = std::vector<std::unique_ptr<Backend>>;
 
-// All backends that this build has, in the order in which they are probed and shown.
+// Returns all backends of this build, in the order in which they are probed and shown.
 Backends make_all();
 
-// Those of `all` that a recording is to use: the named ones, or without names all but those that must be named. With
-// `samples` also, for their code only, those that know the code of the others' samples. The error says which names
-// there are.
+// Returns the backends in `names`, or without names all except the only_by_name() ones. With `samples` it adds, for
+// code only, the backends that know the code of the others' samples. The error lists the valid names.
 Result<Backends> choose(Backends all, const std::vector<std::string>& names, bool samples = false);
 
 }  // namespace gpuprof::backend

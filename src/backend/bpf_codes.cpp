@@ -8,7 +8,7 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kEllipsis = "...";
-constexpr size_t kMaxUnfinished = 4096;  // each thread sends one at a time
+constexpr size_t kMaxUnfinished = 4096;  // each thread sends one code object at a time
 
 uint32_t character_at(const uint8_t* at, unsigned kind) {
   uint32_t value = 0;
@@ -18,7 +18,7 @@ uint32_t character_at(const uint8_t* at, unsigned kind) {
 
 void append_utf8(std::string& text, uint32_t character) {
   if (character >= 0xDC80 && character <= 0xDCFF) {
-    text += static_cast<char>(character - 0xDC00);  // how Python keeps a byte of a file name that is no UTF-8
+    text += static_cast<char>(character - 0xDC00);  // Python's surrogateescape: a file name byte that is not UTF-8
     return;
   }
   if (character > 0x10FFFF || (character >= 0xD800 && character <= 0xDFFF)) {
@@ -59,7 +59,7 @@ std::string decode_python_text(std::span<const uint8_t> characters, unsigned kin
   if (kind != 1 && kind != 2 && kind != 4) {
     return text;
   }
-  size_t whole = 0;  // bytes up to which "..." would still fit
+  size_t whole = 0;  // number of bytes after which "..." still fits
   for (size_t at = 0; at + kind <= characters.size(); at += kind) {
     const size_t before = text.size();
     append_utf8(text, character_at(characters.data() + at, kind));
@@ -99,7 +99,7 @@ void BpfCodes::on_code(std::span<const std::byte> event, const Take& take) {
     if (unfinished_.size() >= kMaxUnfinished) {
       unfinished_.erase(std::min_element(unfinished_.begin(), unfinished_.end(), [](const auto& a, const auto& b) {
         return a.second.number < b.second.number;
-      }));  // the oldest: the ring had no place for its pieces, and they do not come
+      }));  // the oldest: the ring was full, so its other pieces were lost
     }
     code.lines.reserve(code.line_bytes);
     code.number = ++last_number_;
@@ -119,7 +119,7 @@ void BpfCodes::on_lines(std::span<const std::byte> event, const Take& take) {
   }
   Code& code = found->second;
   if (head.offset != code.lines.size() || head.count > code.line_bytes - code.lines.size()) {
-    unfinished_.erase(found);  // a piece is missing: its id is not used either
+    unfinished_.erase(found);  // a piece is missing, so no stack uses this id
     return;
   }
   const auto* first = reinterpret_cast<const uint8_t*>(piece.data());

@@ -1,4 +1,4 @@
-// Puts together the Python code objects that the BPF programs send in pieces.
+// Joins the pieces in which the BPF programs send Python code objects.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,15 @@
 
 namespace gpuprof::backend {
 
-// `characters`: `kind` bytes each, as gpuprof_bpf_code says. What is no character becomes U+FFFD; `cut` appends "...".
-// At most GPUPROF_BPF_CODE_TEXT bytes. Empty: `kind` is none.
+// Decodes `characters` of `kind` bytes each (see gpuprof_bpf_code). Invalid characters become U+FFFD; `cut` appends
+// "...". Returns at most GPUPROF_BPF_CODE_TEXT bytes, and an empty string for an invalid `kind`.
 std::string decode_python_text(std::span<const uint8_t> characters, unsigned kind, bool cut);
 
 class BpfCodes {
  public:
   using Take = std::function<void(uint32_t pid, const PythonCode& code)>;
 
-  // Events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES; whatever they hold is checked. A code object is handed over
-  // when all of it has come.
+  // Take and check events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES. `take` gets each complete code object.
   void on_code(std::span<const std::byte> event, const Take& take);
   void on_lines(std::span<const std::byte> event, const Take& take);
 
@@ -37,11 +36,11 @@ class BpfCodes {
     std::string file;
     std::vector<uint8_t> lines;
     uint32_t line_bytes = 0;
-    uint64_t number = 0;  // in the order in which they have begun
+    uint64_t number = 0;  // order in which the code objects began
   };
   static void deliver(const Code& code, const Take& take);
 
-  std::unordered_map<uint32_t, Code> unfinished_;  // by id
+  std::unordered_map<uint32_t, Code> unfinished_;  // key: id
   uint64_t last_number_ = 0;
 };
 

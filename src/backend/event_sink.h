@@ -1,5 +1,4 @@
-// Where backends deliver what they see. Implemented by src/record/join (Correlator) and by test doubles.
-// Calls come from the recorder's drain thread only.
+// Receives the events of all backends, on the recorder's drain thread. Implemented by Correlator and by test doubles.
 #pragma once
 
 #include <array>
@@ -14,7 +13,7 @@
 
 namespace gpuprof::backend {
 
-// One process image and backend; correlation ids and name ids belong to it.
+// Identifies a process image with one backend. Correlation ids and name ids belong to a source.
 using SourceId = uint32_t;
 
 struct GpuOp {
@@ -29,59 +28,59 @@ struct GpuOp {
   uint32_t name_id = 0;
   uint32_t device = 0;
   uint16_t op = 0;          // enum gpuprof_op of wire/wire.h
-  bool more = false;        // other ops of the same correlation may follow
-  bool unsampled = false;   // its launch has no stack by choice; then `tid` and `range` are the launch's
-  uint64_t graph_node = 0;  // 0: not of a graph launch
-  uint32_t exec = 0;        // not 0: of some launch of this executable graph; then `correlation` is 0
-  bool outside = false;     // its launch is not to be recorded: known by those only who find the launch themselves
+  bool more = false;        // more work with the same correlation id may follow
+  bool unsampled = false;   // its launch has no stack by choice; then `tid` and `range` are those of the launch
+  uint64_t graph_node = 0;  // 0: not part of a graph launch
+  uint32_t exec = 0;        // not 0: belongs to an unknown launch of this executable graph; then `correlation` is 0
+  bool outside = false;     // its launch was outside of --nvtx-range; set only by code that finds the launch itself
   uint32_t tid = 0;
   uint32_t range = 0;
 };
 
-// A launch whose stack, if any, was walked in the process.
+// A launch whose stack was walked in the process, or that has no stack.
 struct LaunchCall {
   uint64_t correlation = 0;
   uint64_t stack = 0;  // 0: none
   uint64_t time_ns = 0;
   uint32_t tid = 0;
   uint32_t range = 0;
-  std::string_view thread;  // name
+  std::string_view thread;  // thread name
 };
 
 struct HostOp {
   SourceId source = 0;
-  uint64_t correlation = 0;  // with GPUPROF_CORRELATION_HOST; 0: none
+  uint64_t correlation = 0;  // flagged with GPUPROF_CORRELATION_HOST; 0: missing
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   uint64_t bytes = 0;
   uint64_t count = 0;
   uint32_t name_id = 0;
-  uint32_t device = UINT32_MAX;  // UINT32_MAX: not of one
+  uint32_t device = UINT32_MAX;  // UINT32_MAX: no single device
   uint32_t tid = 0;
   uint16_t op = 0;  // enum gpuprof_host_op_kind
 };
 
 struct GraphNode {
   uint64_t node = 0;
-  uint64_t original = 0;  // of which it is a copy, or (updated) whose work it runs from now on; 0: none
-  uint64_t launch = 0;    // the launch that was captured; 0: none
+  uint64_t original = 0;  // the node that it copies, or (updated) whose work it now runs; 0: none
+  uint64_t launch = 0;    // the captured launch; 0: none
   uint64_t time_ns = 0;
-  uint32_t name_id = 0;  // of its kernel; 0: not known
+  uint32_t name_id = 0;  // its kernel's name; 0: unknown
   bool destroyed = false;
-  bool updated = false;  // for launches after time_ns
+  bool updated = false;  // runs the work of `original` in launches after time_ns
 };
 
 // A launch of an executable graph that may have conditional nodes.
 struct GraphLaunch {
   uint64_t correlation = 0;
   uint64_t time_ns = 0;
-  uint64_t finished = 0;  // launches with a lower correlation id on the stream had ended; 0: not known
+  uint64_t finished = 0;  // launches on the stream with a lower correlation id had ended; 0: unknown
   uint32_t exec = 0;
   uint32_t stream = 0;
   uint32_t tid = 0;
   uint32_t range = 0;
-  bool unsampled = false;  // as of GpuOp
-  bool outside = false;    // its work is not wanted
+  bool unsampled = false;  // see GpuOp
+  bool outside = false;    // see GpuOp
 };
 
 struct Range {
@@ -103,156 +102,153 @@ struct Span {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   uint32_t range = 0;
-  uint32_t tid = 0;  // 0: of no thread
+  uint32_t tid = 0;  // 0: a start/end range
 };
 
-// Words as in wire/stack.h. Ids belong to the source; a stack may come more than once.
+// A CPU stack; words as in wire/stack.h. Ids belong to the source. A stack may come more than once.
 struct Stack {
   uint64_t id = 0;
   std::span<const uint64_t> words;
   uint32_t flags = 0;                 // GPUPROF_STACK_*
-  std::span<const uint32_t> modules;  // numbers of the modules that it goes through
-  std::span<const uint64_t> kernel;   // addresses in the kernel, innermost first; of a source in our own process only
-  uint64_t read_ns = 0;               // when the mappings were read by which it was walked; 0: it was by none of ours
+  std::span<const uint32_t> modules;  // numbers of the modules with its frames
+  std::span<const uint64_t> kernel;   // kernel addresses, innermost first; only from local backends
+  uint64_t read_ns = 0;               // when the mappings for the walk were read; 0: the walk used no unwind tables
 };
 
-// A loaded file, before the stacks that name it. As in gpuprof_module.
+// A loaded file, as in gpuprof_module. It comes before the stacks that refer to it.
 struct Module {
   struct Mark {
-    uint64_t offset = 0;  // in the file
+    uint64_t offset = 0;  // bytes, in the file
     std::array<std::byte, 16> bytes{};
   };
   uint32_t module = 0;
   uint64_t start = 0;  // addresses [start, end)
   uint64_t end = 0;
-  uint64_t offset = 0;  // of `start` in the file
+  uint64_t offset = 0;  // file offset of `start`
   std::span<const Mark> marks;
   std::string_view path;
 };
 
 struct PythonCode {
-  uint32_t id = 0;       // as in the words of stacks
-  uint32_t version = 0;  // PY_VERSION_HEX, says the format of the line table
+  uint32_t id = 0;       // the id in the words of stacks
+  uint32_t version = 0;  // PY_VERSION_HEX, which determines the format of the line table
   uint32_t first_line = 0;
   std::string_view name;
   std::string_view file;
   std::span<const uint8_t> line_table;  // empty: only first_line is known
 };
 
-// What is special about a source: told once, before its first launch. What is not told is false.
+// Properties of a source, sent once, before its first launch. The default is false.
 struct SourceTraits {
-  bool walks_stacks = false;   // of its launches, whatever the recording's stack engine: on_stack and on_code are heard
-  bool takes_samples = false;  // they may come after the work they are of, so launches are kept for a while longer
+  bool walks_stacks = false;  // the source walks the stacks of its launches, whatever the stack engine of the recording
+  bool takes_samples = false;  // samples may come after their work, so the recorder keeps launches longer
 };
 
-// GPU code that was loaded. Ids of modules and places are never used again; a module comes before its places, a place
-// before its samples.
+// GPU code that was loaded. Ids are never reused. A module comes before its locations, a location before its samples.
 struct GpuModule {
   uint32_t id = 0;
   std::string_view name;
-  std::string_view hash;  // of its bytes, lower-case hex; empty: not known
+  std::string_view hash;  // hash of its bytes in lower-case hex; empty: unknown
 };
 
-// A source line of GPU code.
 struct GpuFrame {
   std::string_view function;
   std::string_view file;
-  uint32_t line = 0;  // 0: not known
+  uint32_t line = 0;  // 0: unknown
 };
 
 struct GpuPlace {
   uint32_t id = 0;
-  uint32_t module = 0;  // 0: not known
+  uint32_t module = 0;  // 0: unknown
   std::string_view function;
-  uint64_t offset = 0;               // of the instruction in the function
-  std::string_view instruction;      // its text; empty: not known
-  std::span<const GpuFrame> frames;  // the outermost function first, then what is inlined into it
+  uint64_t offset = 0;               // of the instruction in the function, in bytes
+  std::string_view instruction;      // its text; empty: unknown
+  std::span<const GpuFrame> frames;  // the outermost function first, then functions inlined into it
 };
 
 enum class SamplingUnit : uint8_t { cycles, ns };
 
-// What the hardware was found to wait for at one place, so many times. Thread, range and stacks are those of the launch
-// that `correlation` names; device, stream, kernel and node are what the sample says, as in GpuOp. A source that tells
-// no GPU work of its own tells no launches either: they would count as launches whose work is missing.
+// A number of samples of one stall reason at one code location. Thread, range and stacks are those of the launch with
+// `correlation`. Device, stream, kernel and node are those of the sample, as in GpuOp. A source without GPU work must
+// not report launches either: they would count as launches without work.
 struct Sample {
   SourceId source = 0;
-  uint64_t correlation = 0;  // of the kernel's launch; 0: not known
-  uint64_t time_ns = 0;      // when it was taken, or else a moment at which the kernel ran
+  uint64_t correlation = 0;  // the kernel's launch; 0: unknown
+  uint64_t time_ns = 0;      // when the sample was taken, or else a time at which the kernel ran
   uint64_t stream = 0;
-  uint64_t graph_node = 0;  // as of GpuOp
+  uint64_t graph_node = 0;  // see GpuOp
   uint64_t count = 1;
-  uint64_t period = 0;  // one sample is taken every `period` units; 0: not known
+  uint64_t period = 0;  // one sample per `period` units; 0: unknown
   std::string_view reason;
-  uint32_t name_id = 0;  // of the kernel
+  uint32_t name_id = 0;  // the kernel's name
   uint32_t place = 0;
-  uint32_t device = UINT32_MAX;  // UINT32_MAX: not known
-  uint32_t tid = 0;              // of the launch, where that is not known by its correlation id, ...
-  uint32_t range = 0;            // ... as is its range
+  uint32_t device = UINT32_MAX;  // UINT32_MAX: unknown
+  uint32_t tid = 0;              // of the launch, for an unknown correlation id
+  uint32_t range = 0;            // of the launch, for an unknown correlation id
   SamplingUnit unit = SamplingUnit::cycles;
-  bool unsampled = false;  // as of GpuOp: its launch has no stack by choice
-  bool outside = false;    // as of GpuOp: its launch is not to be recorded
-  bool estimated = false;  // whose sample it is was estimated, and not observed
+  bool unsampled = false;  // its launch has no stack by choice, see GpuOp
+  bool outside = false;    // see GpuOp
+  bool estimated = false;  // the attribution was estimated
 };
 
-// What an instruction was found to do in a window of time. Where its launch is not known, the samples are shared out
-// among the launches of the function. Before on_sample_window() of the window.
+// Samples of one instruction in one window of time. If the launch is unknown, they are apportioned among the launches
+// of the function. They come before on_sample_window() of the window.
 struct PlaceSamples {
   struct Reason {
     uint32_t reason_id = 0;  // name id
     uint32_t samples = 0;
   };
-  uint64_t module = 0;       // by the number with which its code was handed over; 0: not known
-  uint64_t offset = 0;       // of the instruction, from where the function begins
-  uint64_t address = 0;      // of the instruction, where there is no module: as of LoadedKernel; 0: not known
-  uint32_t function_id = 0;  // name id: mangled, as kernels are named by GpuOp; 0: that of the kernel at the address
+  uint64_t module = 0;       // number of the GPU code, as sent with the code; 0: unknown
+  uint64_t offset = 0;       // of the instruction, in bytes from the start of the function
+  uint64_t address = 0;      // instruction address as in LoadedKernel, if the module is unknown; 0: unknown
+  uint32_t function_id = 0;  // name id, mangled as in GpuOp; 0: the kernel at the address
   uint32_t window = 0;
-  uint64_t correlation = 0;  // of the launch, after on_sampled_launch() of it; 0: not known
+  uint64_t correlation = 0;  // the launch, after its on_sampled_launch(); 0: unknown
   std::span<const Reason> reasons;
-  bool estimated = false;    // that they are the source's, or the function's, was estimated
+  bool estimated = false;    // the attribution to the source or the function was estimated
   bool low_address = false;  // only the low 32 bits of the address are known
 };
 
-// The window has ended, and all of its samples have been told.
+// The end of a window. All samples of the window were sent before.
 struct SampleWindow {
-  uint64_t start_ns = 0;  // they were taken in [start_ns, end_ns)
+  uint64_t start_ns = 0;  // taken in [start_ns, end_ns)
   uint64_t end_ns = 0;
-  uint64_t handed = 0;   // samples that were told, or should have been
+  uint64_t handed = 0;   // samples that were sent, or should have been
   uint64_t dropped = 0;  // by the hardware or the vendor's library
-  uint64_t foreign = 0;  // in code that is not the program's
-  uint64_t period = 0;   // units from one sample to the next; 0: not known
+  uint64_t foreign = 0;  // in code that does not belong to the program
+  uint64_t period = 0;   // units between two samples; 0: unknown
   uint32_t window = 0;
   uint32_t device = 0;
-  uint32_t whole = 0;  // the device that it is a part of, or the same: kernels of both were sampled
+  uint32_t whole = 0;  // `device`, or the device that contains this partition; kernels of both were sampled
   SamplingUnit unit = SamplingUnit::cycles;
 };
 
-// A kernel's code lies at an address of its process's GPU, from that time on until another one lies there, or its load
-// is gone.
+// A kernel's code is at this address of its process's GPU, from time_ns until the load is gone or it is replaced.
 struct LoadedKernel {
-  uint64_t module = 0;  // as of PlaceSamples
+  uint64_t module = 0;  // see PlaceSamples
   uint64_t address = 0;
   uint64_t time_ns = 0;
-  uint64_t load = 0;             // of the module: the source's number for it
-  uint32_t name_id = 0;          // as the code has it
-  bool gone = false;             // all kernels of the load are: then only `load` and `time_ns` are set
-  uint32_t device = UINT32_MAX;  // that it was made for, and is on all parts of; UINT32_MAX: not known
+  uint64_t load = 0;             // the source's number for this load of the module
+  uint32_t name_id = 0;          // as in the code
+  bool gone = false;             // the load, with all its kernels, is gone; only `load` and `time_ns` are set
+  uint32_t device = UINT32_MAX;  // the code was loaded for this device, on all its partitions; UINT32_MAX: unknown
 };
 
-// What an instruction did, counted by the hardware since the last time: of no launch.
+// What the hardware counted at an instruction since the last record. It belongs to no launch.
 struct PlaceCount {
-  uint64_t module = 0;  // as of PlaceSamples
+  uint64_t module = 0;  // see PlaceSamples
   uint64_t offset = 0;
   uint64_t value = 0;
   uint32_t function_id = 0;
-  uint32_t name_id = 0;  // of what was counted
+  uint32_t name_id = 0;  // the counter's name
   uint32_t device = 0;
 };
 
-// Counters of a source that only grow; a sink takes differences itself.
+// Counters of a source, which only grow. A sink computes differences itself.
 struct Counters {
   uint64_t launches = 0;
-  uint64_t lost[16] = {};   // by enum gpuprof_loss
-  uint64_t counts[8] = {};  // by enum gpuprof_count
+  uint64_t lost[16] = {};   // index: enum gpuprof_loss
+  uint64_t counts[8] = {};  // index: enum gpuprof_count
 };
 
 class EventSink {
@@ -262,13 +258,13 @@ class EventSink {
   EventSink& operator=(const EventSink&) = delete;
   virtual ~EventSink() = default;
 
-  // Before on_source: what is read of the process is read under this guard.
+  // Comes before on_source. The sink reads data of the process only under this guard.
   virtual void on_process(uint32_t /*pid*/, const std::shared_ptr<ProcessGuard>& /*guard*/) {}
   virtual void on_source(SourceId source, uint32_t pid, std::string_view backend) = 0;
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
   virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;
   virtual void on_gpu_op(const GpuOp& op) = 0;
-  // Of work that is a batch of kernels: one of them, before on_gpu_op() of the work. Samples may be told by this name.
+  // One kernel of work that is a batch of kernels, before on_gpu_op() of the work. Samples may use this kernel name.
   virtual void on_kernel_of(const GpuOp& /*op*/, uint32_t /*name_id*/) {}
   virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
   virtual void on_host_op(const HostOp& op) = 0;
@@ -280,9 +276,9 @@ class EventSink {
   virtual void on_meta(SourceId source, std::string_view text) = 0;
   virtual void on_stack(SourceId source, const Stack& stack) = 0;
   virtual void on_module(SourceId source, const Module& module) = 0;
-  virtual void on_mappings(SourceId source) = 0;  // they have changed
+  virtual void on_mappings(SourceId source) = 0;  // the mappings have changed
   virtual void on_code(SourceId source, const PythonCode& code) = 0;
-  virtual void on_python(SourceId source, const gpuprof_python_layout& layout) = 0;  // after on_source, or later
+  virtual void on_python(SourceId source, const gpuprof_python_layout& layout) = 0;  // after on_source
   virtual void on_counters(SourceId source, const Counters& counters) = 0;
   virtual void on_traits(SourceId source, const SourceTraits& traits) = 0;
   virtual void on_gpu_module(SourceId source, const GpuModule& module) = 0;
@@ -293,7 +289,7 @@ class EventSink {
   virtual void on_place_samples(SourceId source, const PlaceSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_place_count(SourceId /*source*/, const PlaceCount& /*count*/) {}
-  // Samples of any source of the same process that have an address are looked for in it.
+  // Samples with an address, of any source of the same process, are looked up in these kernels.
   virtual void on_loaded_kernel(SourceId /*source*/, const LoadedKernel& /*kernel*/) {}
   virtual void on_source_end(SourceId source) = 0;
 };

@@ -1,14 +1,14 @@
-// Which kernels an address on a GPU can be in, by where their code starts.
+// Finds the kernels that can contain an address on a GPU, by the start addresses of their code.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuprof::backend {
 
-inline constexpr uint64_t kMaxKernelBytes = 4 << 20;  // of code whose size is not known
+inline constexpr uint64_t kMaxKernelBytes = 4 << 20;  // assumed maximum, if the size is unknown
 
-// `by_start`: a map from the starts of code. Calls `visit(start, value)` for the entries that start at or before the
-// address, nearest first, as far back as a kernel can reach it from there, until `visit` returns false.
+// `by_start` is a map from start addresses of code. Calls `visit(start, value)` for entries at or before the address,
+// nearest first, as far back as a kernel can reach. Stops when `visit` returns false.
 template <typename ByStart, typename Visit>
 void for_each_start_before(const ByStart& by_start, uint64_t address, Visit visit) {
   for (auto at = by_start.upper_bound(address); at != by_start.begin();) {

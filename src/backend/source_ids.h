@@ -1,4 +1,4 @@
-// Who numbers the sources of a recording: the channel's and those in the recorder's own process share one count.
+// Numbers the sources of a recording. The channel and the local backends share one instance.
 #pragma once
 
 #include "backend/event_sink.h"

@@ -1,4 +1,4 @@
-// The clock of everything that is recorded.
+// The clocks of a recording.
 #pragma once
 
 #include <time.h>
@@ -15,12 +15,12 @@ inline uint64_t clock_ns(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// CLOCK_MONOTONIC in nanoseconds, the clock of the wire, of bpf_ktime_get_ns and of the profile.
+// CLOCK_MONOTONIC in nanoseconds: the clock of wire records, of bpf_ktime_get_ns and of the profile.
 inline uint64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);
 }
 
-// That time in UTC, as strftime() formats it, in at most 63 characters; empty where there is no such year.
+// Formats the time in UTC with strftime(), in at most 63 characters. Empty if the year is out of range.
 inline std::string utc_text(time_t seconds, const char* format) {
   tm parts{};
   std::array<char, 64> text{};
@@ -29,7 +29,7 @@ inline std::string utc_text(time_t seconds, const char* format) {
              : std::string(text.data(), strftime(text.data(), text.size(), format, &parts));
 }
 
-// CPU time that this process has used so far, all threads.
+// CPU time of all threads of this process so far.
 inline uint64_t own_cpu_ns() {
   return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }

@@ -1,4 +1,4 @@
-// Exit statuses of gpuprof; `record` otherwise exits as the target did.
+// Exit statuses of gpuprof. `record` otherwise exits with the status of the target.
 #pragma once
 
 namespace gpuprof {
@@ -6,7 +6,7 @@ namespace gpuprof {
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitCoverage = 3;  // the profile's coverage is below --min-coverage
-inline constexpr int kExitNothing = 4;   // the profile is readable, and holds nothing of what was asked for
+inline constexpr int kExitNothing = 4;   // the profile is readable, but does not hold what was requested
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
 

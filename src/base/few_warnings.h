@@ -1,4 +1,4 @@
-// Warnings of one kind that others can bring about, as often as they like: only the first of them are told.
+// Limits warnings of one kind that others could cause without end: only the first ones are printed.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class FewWarnings {
       return;
     }
     if (++told_ == kMost) {
-      message += " (later ones are not told)";
+      message += " (later ones are not shown)";
     }
     log::warn(message, hint);
   }

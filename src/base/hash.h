@@ -1,4 +1,4 @@
-// Hashing of ids that a file or a target chose.
+// Hashes ids that a file or a target chose.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ constexpr uint64_t join_ids(uint32_t high, uint32_t low) {
   return (uint64_t{high} << 32U) | low;
 }
 
-// With a seed a table can not be made to hit one slot.
+// A random seed, so that a file can not choose keys that all hit one slot.
 inline uint64_t random_seed() {
-#ifdef GPUPROF_FUZZING  // the same input must take the same way each time
+#ifdef GPUPROF_FUZZING  // fuzzing needs reproducible behavior
   return kHashMultiplier;
 #else
   std::random_device device;

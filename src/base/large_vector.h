@@ -1,5 +1,4 @@
-// A vector for what may become large and is looked at in no order: its memory is asked for in huge pages, so that the
-// processor finds more of it without a walk through page tables, and the kernel gives it out in fewer pieces.
+// A vector for large data with random access. It uses huge pages, which need fewer page table walks and allocations.
 #pragma once
 
 #include <sys/mman.h>
@@ -25,7 +24,7 @@ class LargeAllocator {
     if (count < kFewest) {
       return std::allocator<T>().allocate(count);
     }
-    // Aligned by hand: what is too much in front and behind goes back at once.
+    // Aligns by hand, and returns the surplus at both ends.
     const size_t bytes = rounded(count);
     void* const memory =
         ::mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -38,7 +37,7 @@ class LargeAllocator {
       ::munmap(begin, before);
     }
     ::munmap(begin + before + bytes, kHugePage - before);
-    ::madvise(begin + before, bytes, MADV_HUGEPAGE);  // where there are none, it is ordinary memory
+    ::madvise(begin + before, bytes, MADV_HUGEPAGE);  // without huge pages this is ordinary memory
     return reinterpret_cast<T*>(begin + before);
   }
 
@@ -54,7 +53,7 @@ class LargeAllocator {
 
  private:
   static constexpr size_t kHugePage = size_t{2} << 20U;
-  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // for fewer, too much would be unused
+  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // fewer would leave too much memory unused
 
   static size_t rounded(size_t count) { return (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage; }
 };

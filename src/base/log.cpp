@@ -28,14 +28,14 @@ std::atomic<Level> g_level{Level::normal};
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(1);
-constexpr auto kPause = std::chrono::seconds(2);  // after a wait in vain, until a message waits again
+constexpr auto kPause = std::chrono::seconds(2);  // after a failed wait, until a message may wait again
 constexpr auto kStep = std::chrono::milliseconds(10);
 
-std::atomic<uint64_t> g_dropped{0};  // messages since stderr last had room
-std::atomic<bool> g_cut{false};      // the last one was written in part
+std::atomic<uint64_t> g_dropped{0};  // messages dropped since stderr was last writable
+std::atomic<bool> g_cut{false};      // the last message was written partially
 std::atomic<Clock::duration> g_next_wait{Clock::duration::zero()};
 
-// While we record, signals are blocked and read between turns: nothing would end a write that waits.
+// While recording, signals are blocked and read between poll iterations. So nothing would interrupt a blocked write.
 bool signals_are_blocked() {
   sigset_t blocked;
   sigemptyset(&blocked);
@@ -53,30 +53,30 @@ void write_waiting(std::string_view text) {
   }
 }
 
-// A descriptor of our own for what stderr leads to, and what that was.
+// gpuprof's own descriptor for the file behind stderr, and the identity of that file.
 struct OwnStderr {
   dev_t device = 0;
   ino_t inode = 0;
-  UniqueFd fd;  // none: stderr is neither a terminal nor a pipe, or it could not be opened
+  UniqueFd fd;  // closed: stderr is neither a terminal nor a pipe, or it could not be opened
 
   [[nodiscard]] bool is_of(const struct stat& now) const { return device == now.st_dev && inode == now.st_ino; }
 };
 
-// A target that stops the terminal, or fills the pipe, must not hold a recording up. That a descriptor has room can be
-// over once the write begins, and a flag of it would be the target's, too: a terminal or pipe is opened once more,
-// where that may be.
+// Opens the terminal or pipe behind stderr again, nonblocking. A target that stops the terminal or fills the pipe
+// must not block a recording. A poll is not enough, because the state may change before the write. A flag on stderr
+// itself would also affect the target.
 UniqueFd open_without_waiting(const struct stat& status) {
   unsigned number = 0;
-  // To open a terminal's other end would make another terminal.
+  // Opening the master end of a terminal would create another terminal.
   const bool is_terminal = ::isatty(STDERR_FILENO) == 1 && ::ioctl(STDERR_FILENO, TIOCGPTN, &number) != 0;
   return UniqueFd(S_ISFIFO(status.st_mode) || is_terminal
                       ? ::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
                       : -1);
 }
 
-// Opened once, and again where stderr has become something else since: while ours is open, nothing else can get the
-// inode that it was opened for. What could not be opened is not kept: descriptors may have run out for a moment.
-// Shared, for another thread may be writing to it then.
+// Opens stderr once, and again if stderr has become another file. While the descriptor is open, no other file can get
+// its inode number. A failed open is not cached, because descriptors may have run out for a moment. The result is
+// shared, because another thread may be writing to it.
 std::shared_ptr<const OwnStderr> own_stderr() {
   static std::mutex mutex;
   static std::shared_ptr<const OwnStderr> kept;
@@ -94,7 +94,7 @@ std::shared_ptr<const OwnStderr> own_stderr() {
   return own;
 }
 
-// As much as has room now, of what is no more than a pipe with room takes at once. Negative: it cannot be written.
+// Writes as much as possible without blocking, at most what a pipe accepts at once. Negative: an error.
 ssize_t write_some(const UniqueFd& own, std::string_view text) {
   pollfd writable{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&writable, 1, 0) <= 0) {
@@ -109,8 +109,7 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// How much of the text was written before there was no room. What cannot be written at all counts as written: it is
-// nobody's to be told of later.
+// Returns how much was written before stderr was full. After an error it returns all: no later message can report it.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kPatience;
@@ -127,8 +126,7 @@ size_t write_while_room(std::string_view text, bool patient) {
   }
 }
 
-// A message may hold names from a target or a file: it stays one line, and no escape sequence in it reaches the
-// terminal.
+// Keeps a message with names from a target or a file on one line, and escapes control sequences for the terminal.
 void append_message(std::string_view tag, std::string_view message, std::string_view hint, std::string& out) {
   out += "gpuprof: ";
   out += tag;
@@ -141,15 +139,14 @@ void append_message(std::string_view tag, std::string_view message, std::string_
   }
 }
 
-// One write per message, so that lines of the target and ours do not mix. Once one has been dropped for want of room,
-// further ones do not wait for it for a while, unless they are told to: a recording is not slowed by each of them.
+// Uses one write per message, so that lines of gpuprof and the target do not mix. After stderr was full for one
+// message, later ones do not wait for a while (unless `patient`), so that they can not slow a recording.
 void put(std::string_view tag, std::string_view message, std::string_view hint, bool patient = false) {
   const bool after_cut = g_cut.exchange(false);
   std::string text = after_cut ? "\n" : "";
   const uint64_t dropped = g_dropped.exchange(0);
   if (dropped > 0) {
-    append_message("warning: ", std::to_string(dropped) + " messages are not shown: stderr had no room for them", {},
-                   text);
+    append_message("warning: ", std::to_string(dropped) + " messages are not shown, because stderr was full", {}, text);
   }
   append_message(tag, message, hint, text);
   if (!signals_are_blocked()) {
@@ -179,7 +176,7 @@ Level level() {
 }
 
 void error(const Error& error) {
-  put("error: ", error.message, error.hint, true);  // likely the last one
+  put("error: ", error.message, error.hint, true);  // probably the last message
 }
 void warn(std::string_view message, std::string_view hint) {
   put("warning: ", message, hint);

@@ -1,6 +1,6 @@
-// Diagnostics, always on stderr. Levels: an error ends the command and carries a hint; a warning says
-// that the result is less than was asked for; info is progress and summaries (silenced by -q);
-// debug explains what was tried (-v). Not for a forked child: a lock may be held there, and a descriptor gone.
+// Diagnostics on stderr. An error ends the command and has a hint. A warning means that the result is less than
+// requested. Info is progress and summaries (-q hides it). Debug explains attempts (-v). Do not use it in a forked
+// child: a lock may be held, and a descriptor may be closed.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ void set_level(Level level);
 [[nodiscard]] Level level();
 
 void error(const Error& error);                                   // "gpuprof: error: ..." and "  hint: ..."
-void warn(std::string_view message, std::string_view hint = {});  // shown at quiet, too: it changes the result
+void warn(std::string_view message, std::string_view hint = {});  // also with -q, because it affects the result
 void info(std::string_view message);
 void debug(std::string_view message);
-void asked(std::string_view message);  // what the user has asked for: at quiet, too
+void asked(std::string_view message);  // output that the user requested; also with -q
 
-// Writes to stderr what has room there now, as it is: for drawing on a terminal. How much that was.
+// Writes as much of `text` as stderr accepts without blocking, and returns how much. For drawing on a terminal.
 size_t draw(std::string_view text);
 
 }  // namespace gpuprof::log

@@ -8,7 +8,7 @@ namespace {
 
 __extension__ typedef unsigned __int128 WideNumber;  // NOLINT(modernize-use-using): __extension__ takes no using
 
-// The golden ratio's: no other step spreads the phases of any number of calls more evenly.
+// From the golden ratio: no other step distributes the phases of any number of calls more evenly.
 constexpr uint32_t kSplitStep = 0x9e3779b9;
 constexpr unsigned kPhaseBits = 32;
 
@@ -20,7 +20,7 @@ std::vector<uint64_t> ProportionalSplit::split(uint64_t count, const std::vector
   if (total == 0) {
     return weights.empty() ? std::vector<uint64_t>() : split(count, std::vector<uint64_t>(weights.size(), 1));
   }
-  // The integers in (from + phase, to + phase] are one's own, where `from` and `to` bound its share of [0, count].
+  // A part gets the integers in (from + phase, to + phase], where `from` and `to` bound its share of [0, count].
   std::vector<uint64_t> parts;
   uint64_t up_to = 0;
   uint64_t given = 0;

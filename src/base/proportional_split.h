@@ -1,4 +1,4 @@
-// Shares a number of samples out in proportion to weights: whole samples, and all of them.
+// Apportions a number of samples by weights. Parts are integers, and sum to the number.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 
 namespace gpuprof {
 
-// Systematic sampling. Each part is its exact share, rounded up or down; which of both changes from call to call so
-// that many small counts add up to the same shares as one large one.
+// Uses systematic sampling: each part is its exact share, rounded up or down. The rounding changes between calls, so
+// that many small counts sum to the same shares as one large count.
 class ProportionalSplit {
  public:
-  // A part for each weight; they sum to `count`. Weights of which none is above 0 are taken for equal ones; none at all
-  // gives no part. The sum of the weights must fit into 64 bits.
+  // Returns one part per weight; the parts sum to `count`. If all weights are 0, they count as equal. Without
+  // weights, returns no parts. The sum of the weights must fit into 64 bits.
   std::vector<uint64_t> split(uint64_t count, const std::vector<uint64_t>& weights);
 
  private:
-  uint32_t phase_ = 0;  // in 1/2^32 of a sample
+  uint32_t phase_ = 0;  // unit: 1/2^32 of a sample
 };
 
 }  // namespace gpuprof

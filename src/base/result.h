@@ -1,5 +1,5 @@
-// Errors are values. A function that can fail returns Result<T>; the caller must look at it.
-// Errors are printed in one place (main.cpp, through log.h), with the hint on a line of its own.
+// Errors are values: a function that can fail returns Result<T> or Status, and the caller must check it. main.cpp
+// prints errors through log.h, with the hint on a separate line.
 #pragma once
 
 #include <cassert>
@@ -14,8 +14,8 @@ namespace gpuprof {
 
 struct Error {
   std::string message;           // one line, no trailing full stop
-  std::string hint;              // what the user can do about it; may be empty
-  int exit_code = kExitFailure;  // of the process, when this error ends the command
+  std::string hint;              // what the user can do; may be empty
+  int exit_code = kExitFailure;  // exit status, if this error ends the command
 };
 
 template <typename T>

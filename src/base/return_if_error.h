@@ -1,5 +1,4 @@
-// RETURN_IF_ERROR(step()): hands the error of a Status or a Result to the caller. A Result that is a variable keeps its
-// value where it has one.
+// RETURN_IF_ERROR(step()) returns the error of a Status or Result to the caller. Otherwise, a Result keeps its value.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for hashes that browsers check; not for anything secret.
+// SHA-256 (FIPS 180-4), for hashes that browsers check. Not hardened for secrets.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Finds things that lie in an array of the caller's: an open-addressing hash table of their positions.
+// An open-addressing hash table of positions in an array of the caller.
 #pragma once
 
 #include <bit>
@@ -9,14 +9,14 @@
 
 namespace gpuprof {
 
-// The caller hashes, with a seed where the keys are a file's, and compares.
+// The caller computes the hashes, with a random seed if a file chose the keys, and compares the keys.
 class SlotTable {
  public:
   static constexpr uint32_t kEmpty = UINT32_MAX;
 
   [[nodiscard]] uint32_t position(size_t at) const { return slots_[at].position; }
 
-  // The slot of the thing with that hash for which `is_it(position)` holds, or the empty one where it belongs.
+  // Returns the slot with this hash for which `is_it(position)` holds, or the empty slot for a new entry.
   template <typename IsIt>
   [[nodiscard]] size_t find(uint64_t hash, IsIt is_it) const {
     size_t at = first(hash);
@@ -26,7 +26,7 @@ class SlotTable {
     return at;
   }
 
-  // Into the empty slot that find() gave, with nothing put since.
+  // Fills the empty slot that find() returned. No other put() may come between.
   void put(size_t at, uint64_t hash, uint32_t position) {
     slots_[at] = {position, tag_of(hash)};
     if (4 * ++used_ > 3 * slots_.size()) {
@@ -34,22 +34,22 @@ class SlotTable {
     }
   }
 
-  // Another thing takes the place of one with the same hash.
+  // Replaces an entry by another one with the same hash.
   void replace(size_t at, uint32_t position) { slots_[at].position = position; }
 
-  // The waits for memory of a find(), in the background: first of the slot, then of what it says where to find.
+  // prefetch() loads the slot of a later find(), likely_position() then says which array element to prefetch.
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[first(hash)]); }
   [[nodiscard]] uint32_t likely_position(uint64_t hash) const { return slots_[first(hash)].position; }
 
  private:
-  // The tag is the upper half of the hash. Its first bits say where a thing belongs: so the slots are in the order of
-  // the tags, but for collisions, and a larger table is written from its beginning to its end without a look at the
-  // things themselves. Its last bits tell apart what belongs to one slot.
+  // The tag is the upper half of the hash. Its first bits determine the slot, so slots are sorted by tag, except for
+  // collisions. A larger table is therefore filled from beginning to end, without access to the array. The last bits
+  // distinguish entries of one slot.
   struct Slot {
     uint32_t position = kEmpty;
     uint32_t tag = 0;
   };
-  static constexpr size_t kFirstSlots = 64;  // a power of two, as every size
+  static constexpr size_t kFirstSlots = 64;  // all sizes are powers of two
   static constexpr size_t kMostSlots = size_t{1} << 32U;
 
   static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32U); }
@@ -57,7 +57,7 @@ class SlotTable {
 
   void grow() {
     if (slots_.size() == kMostSlots) {
-      return;  // there are fewer positions than that
+      return;  // more slots than possible positions
     }
     LargeVector<Slot> before(slots_.size() * 2);
     before.swap(slots_);

@@ -1,4 +1,4 @@
-// The owner of a file descriptor.
+// Owns a file descriptor.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// The version of this gpuprof, from CMake's project().
+// The version of this gpuprof, from project() in CMakeLists.txt.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,7 @@ namespace gpuprof {
 
 std::string_view version();
 
-// The git commit that it was built from, "33c7669b1c2d", with ", dirty" when files had been changed. Empty where it was
-// built from a tarball. cmake/Commit.cmake writes this function.
+// The git commit of the build: "33c7669b1c2d", plus ", dirty" after changes; empty for a tarball. See Commit.cmake.
 std::string_view commit();
 
 }  // namespace gpuprof

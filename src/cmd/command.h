@@ -1,4 +1,4 @@
-// One file a subcommand; command_table.cpp lists them.
+// The interface of a subcommand. command_table.cpp lists all of them.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  virtual void declare(CLI::App& app) = 0;  // options of `app`, which is this command's
-  virtual Result<int> run() = 0;            // the exit code
+  virtual void declare(CLI::App& app) = 0;  // declares the options of this command, which is `app`
+  virtual Result<int> run() = 0;
 };
 
 struct Entry {
@@ -33,11 +33,11 @@ struct Entry {
 };
 
 std::span<const Entry> command_table();
-const Entry* find_command(std::string_view name);  // null where there is none of that name
+const Entry* find_command(std::string_view name);  // nullptr if the name is unknown
 std::string command_names();                       // "record, flame, ..."
-std::string help_text();                           // of gpuprof as a whole
+std::string help_text();
 
-// The command that a misspelt name most likely means; null where it is like none of them.
+// Returns the command that a misspelt name most likely means; nullptr if no name is similar.
 const Entry* similar_command(std::string_view name);
 
 std::unique_ptr<Command> make_record();
@@ -55,9 +55,9 @@ std::unique_ptr<Command> make_split();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_doctor();
-std::unique_ptr<Command> make_disassemble();  // in no table: see disassemble.cpp
+std::unique_ptr<Command> make_disassemble();  // not in the table; see disassemble.cpp
 std::unique_ptr<Command> make_completion();
-std::unique_ptr<Command> make_complete();  // in no table: completions of shells run it
+std::unique_ptr<Command> make_complete();  // not in the table; shell completions run it
 std::unique_ptr<Command> make_manual();
 
 }  // namespace gpuprof::cmd

@@ -9,33 +9,35 @@ namespace gpuprof::cmd {
 namespace {
 
 constexpr const char* kExitCodes =
-    "exit codes: 0 success, 1 failure, 2 usage, 3 less coverage than --min-coverage,\n"
-    "            4 the profile holds nothing of what was asked for;\n"
-    "            record exits as the program that it runs, 126 if that can not be\n"
+    "exit codes: 0 success, 1 failure, 2 wrong usage,\n"
+    "            3 coverage below --min-coverage, 4 the profile holds no GPU work,\n"
+    "            or none that the options ask for;\n"
+    "            record: that of the command; 126 if the command cannot be\n"
     "            executed, 127 if it does not exist;\n"
     "            check: 0 pass, 1 regression, 2 unusable input, 125 inconclusive;\n"
-    "            ranks: 0 no rank lags, 1 one does, 2 unusable, 125 inconclusive\n";
+    "            ranks: 0 no rank lags, 1 a rank lags, 2 unusable input,\n"
+    "            125 inconclusive\n";
 
 }  // namespace
 
 std::span<const Entry> command_table() {
   static constexpr auto kTable = std::to_array<Entry>({
-      {"record", "run a program and record its GPU work", make_record},
-      {"flame", "fold a profile into flame graph stacks, or draw it", make_flame},
-      {"report", "show the heaviest GPU work and call paths", make_report},
-      {"annotate", "show the source of kernels with their samples and stalls", make_annotate},
-      {"diff", "show what has changed between recordings", make_diff},
-      {"check", "judge whether new runs cost more GPU time than old ones", make_check},
+      {"record", "run a program, or attach to one, and record its GPU work", make_record},
+      {"flame", "draw a profile as a flame graph, or print folded stacks", make_flame},
+      {"report", "print the kernels, functions and call paths with most GPU time", make_report},
+      {"annotate", "show source lines with GPU samples, or with launched GPU time", make_annotate},
+      {"diff", "show what changed between two or more recordings", make_diff},
+      {"check", "test whether new runs cost more GPU time than old ones, in CI", make_check},
       {"latency", "show how long launches take to start, as histograms", make_latency},
-      {"export", "write a file for another tool: pprof, speedscope, Perfetto", make_export},
-      {"ranks", "compare the ranks of a job: who lags, where, since when", make_ranks},
-      {"merge", "join the profiles of several processes or hosts", make_merge},
-      {"filter", "keep a part of a profile: a time, process, rank, path ...", make_filter},
-      {"split", "make a profile of each process, rank, device or time", make_split},
-      {"import", "make a profile of those that Intel's iaprof has stored", make_import},
-      {"dump", "print a profile one record a line", make_dump},
-      {"doctor", "say what this machine can record and what is missing", make_doctor},
-      {"completion", "print completions of options for bash, zsh or fish", make_completion},
+      {"export", "convert a profile for pprof, speedscope, Perfetto, SQLite ...", make_export},
+      {"ranks", "compare the ranks of a job: which one lags, where, since when", make_ranks},
+      {"merge", "combine profiles of several processes, hosts or runs into one", make_merge},
+      {"filter", "write a subset of a profile: by time, process, rank, path ...", make_filter},
+      {"split", "divide a profile by process, rank, device or time", make_split},
+      {"import", "convert recordings of Intel's iaprof into a gpuprof profile", make_import},
+      {"dump", "print a profile as text, one record per line", make_dump},
+      {"doctor", "show what this machine can record, and how to enable the rest", make_doctor},
+      {"completion", "print the shell completions for bash, zsh or fish", make_completion},
       {"manual", "print the manual page of a command", make_manual},
   });
   return kTable;
@@ -48,7 +50,7 @@ const Entry* find_command(std::string_view name) {
   if (found != table.end()) {
     return &*found;
   }
-  // What gpuprof and the completions of shells run, and people do not.
+  // Commands that gpuprof or shell completions run, but not users.
   static constexpr Entry kDisassemble = {symbolize::kDisassembleXe.data(), "print GPU code", make_disassemble};
   static constexpr Entry kComplete = {"__complete", "print what fits at the end of a command line", make_complete};
   return name == kDisassemble.name ? &kDisassemble : name == kComplete.name ? &kComplete : nullptr;
@@ -69,12 +71,12 @@ std::string help_text() {
     text.append("  ").append(entry.name).append(std::string(12 - std::string_view(entry.name).size(), ' '));
     text.append(entry.summary).append("\n");
   }
-  return text + "\n  gpuprof <command> --help       its options; all of them: --help-all\n  gpuprof --version\n\n" +
+  return text + "\n  gpuprof <command> --help       common options; --help-all: all\n  gpuprof --version\n\n" +
          kExitCodes;
 }
 
 const Entry* similar_command(std::string_view name) {
-  constexpr size_t kLongest = 16;  // of what could be meant for one of ours
+  constexpr size_t kLongest = 16;  // longest misspelt name that is compared
   constexpr size_t kMostEdits = 2;
   const Entry* best = nullptr;
   size_t fewest = kMostEdits + 1;

@@ -33,7 +33,7 @@ constexpr const char* kSides = "--";
 constexpr const char* kSidesHint = "gpuprof diff OLD NEW, or of several runs: gpuprof diff OLD... -- NEW...";
 constexpr size_t kPlainWidth = 80;
 
-// The files of both sides, those of the old one first.
+// The files of both sides, old ones first.
 struct Sides {
   std::vector<std::string> files;
   size_t old_files = 0;
@@ -44,7 +44,7 @@ class Diff : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.allow_extras();
-    add_top_option(app, top_, "lines in each table, 0 for all (default: 6)");
+    add_top_option(app, top_, "rows in each table, 0 for all (default: 6)");
     add_width_option(app, width_, 40);
     kernel_.declare(app, "--kernel", "compare only kernels whose name matches");
     path_.declare(app, "--path", "compare only call paths with a function that matches");
@@ -56,18 +56,15 @@ class Diff : public Command {
     markdown->excludes(folded);
     auto* const svg = add_file_option(app, "--svg", svg_, "draw a differential flame graph into this file");
     svg->excludes(json)->excludes(markdown)->excludes(folded);
-    app.add_flag("--inverse", inverse_, "with --svg: draw the old side's widths, to show what is gone")->needs(svg);
+    app.add_flag("--inverse", inverse_, "with --svg: draw the old profile's widths, to show what is gone")->needs(svg);
     add_lenient_flag(app, lenient_);
     stacks_.declare(app);
     app.footer(
-        "usage: gpuprof diff [options] OLD NEW\n"
-        "       gpuprof diff [options] OLD... -- NEW...\n\n"
-        "The numbers of several runs are means. A kernel, function or path is the same on both sides if it has the "
-        "same\n"
-        "name; else if its names are alike but for template arguments, hashes and autotuners' suffixes; else if it is\n"
-        "launched from the same place, as often, for about as long. diff never judges: it exits with 0 whenever it "
-        "could\n"
-        "compare.");
+        "Usage: gpuprof diff [options] OLD NEW\n"
+        "       gpuprof diff [options] OLD... -- NEW...\n"
+        "For several runs per side, diff shows means. Kernels, functions and paths match by name, then by a similar "
+        "name, then by the place that launches them. Exit code: 0 if the profiles could be compared, whatever the "
+        "differences.");
   }
 
   Result<int> run() override {
@@ -102,7 +99,7 @@ class Diff : public Command {
     return split();
   }
 
-  // "OLD NEW", or "OLD... -- NEW...".
+  // Parses "OLD NEW" or "OLD... -- NEW...".
   [[nodiscard]] Result<Sides> split() const {
     std::vector<std::string> words = app_->remaining();
     const auto mark = std::find(words.begin(), words.end(), kSides);
@@ -116,8 +113,9 @@ class Diff : public Command {
                                      [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
     if (option != words.end()) {
       const bool after = marked && static_cast<size_t>(option - words.begin()) >= sides.old_files;
-      return Error{"diff: '" + escaped(*option) + "' is no profile" + (after ? ", and options go before the --" : ""),
-                   "gpuprof diff --help lists the options", kExitUsage};
+      return Error{
+          "diff: '" + escaped(*option) + "' is not a profile" + (after ? ", and options go before the --" : ""),
+          "gpuprof diff --help lists the options", kExitUsage};
     }
     if (words.empty()) {
       return Error{"diff: no profiles are named", kSidesHint, kExitUsage};
@@ -126,8 +124,8 @@ class Diff : public Command {
       return Error{"diff: only one profile is named", kSidesHint, kExitUsage};
     }
     if (!marked && words.size() > 2) {
-      return Error{"diff: of " + std::to_string(words.size()) + " profiles, it is not said which are the old ones",
-                   "put -- between them: gpuprof diff OLD... -- NEW...", kExitUsage};
+      return Error{"diff: " + std::to_string(words.size()) + " profiles, but no -- between old and new ones",
+                   "separate them: gpuprof diff OLD... -- NEW...", kExitUsage};
     }
     if (sides.old_files == 0 || sides.old_files == words.size()) {
       return Error{std::string("diff: the ") + (sides.old_files == 0 ? "old" : "new") + " side is empty", kSidesHint,
@@ -140,8 +138,7 @@ class Diff : public Command {
     return sides;
   }
 
-  // All are opened first: a name that is wrong is told at once, and so is an output that must not be written. Then as
-  // many are read at a time as there are cores.
+  // Opens all profiles first, to report wrong names and unwritable outputs at once. Reads as many at a time as cores.
   [[nodiscard]] Result<std::vector<Run>> read_all(const Sides& sides) const {
     std::vector<profile::Reader> readers;
     std::vector<FileId> opened;
@@ -162,7 +159,7 @@ class Diff : public Command {
         const auto policy = cores > 1 ? std::launch::async : std::launch::deferred;
         const std::string name = input_name(sides.files[at]);
         reading.push_back(std::async(policy, [this, name, reader = std::move(readers[at])]() mutable {
-          profile::Reader own = std::move(reader);  // closed at its end
+          profile::Reader own = std::move(reader);  // closed when this task ends
           return compare::read_run(own, name, stack_options_);
         }));
       }

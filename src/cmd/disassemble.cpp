@@ -1,5 +1,4 @@
-// gpuprof runs itself by this name, where what is read is hostile (symbolize/gpu/xe_disassembler.h): no command for
-// people.
+// An internal command: gpuprof runs itself to read hostile GPU code (symbolize/gpu/xe_disassembler.h).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -24,7 +24,7 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// "kind key=value key=value ...": ids are shown with what they stand for.
+// Prints records as "kind key=value key=value ...", with the values that ids refer to.
 class Printer {
  public:
   Printer(const p::Tables& tables, TextStream& stream) : tables_(tables), stream_(stream), out_(stream.text()) {}
@@ -78,18 +78,17 @@ class Printer {
     number("process", index(id));
     return process == nullptr ? *this : number("pid", process->pid);
   }
-  // What is hardly ever there is shown only where it is.
+  // The optional_*() functions print rare fields only if they are set.
   Printer& optional_stack(std::string_view name, p::StackId id) { return index(id) == 0 ? *this : stack(name, id); }
   Printer& optional_string(std::string_view name, p::StringId id) { return index(id) == 0 ? *this : string(name, id); }
   Printer& optional_number(std::string_view name, uint64_t value) { return value == 0 ? *this : number(name, value); }
 
-  // The work's id and all that it says.
   Printer& work(p::WorkId id) {
     number("work", index(id));
     const p::Work* work = tables_.work(id);
     return work == nullptr ? *this : work_fields(*work);
   }
-  // Enough to know it by, for the many lines that come besides its GPU or HOST line.
+  // Prints enough to identify the work. For the many lines besides its GPU or HOST line.
   Printer& short_work(p::WorkId id) {
     number("work", index(id));
     const p::Work* work = tables_.work(id);
@@ -115,7 +114,7 @@ class Printer {
     }
     return (r.flags & p::kWorkUnsampled) != 0 ? word("unsampled", "yes") : *this;
   }
-  // The fields of the line in their order, where nothing below says more.
+  // Prints the fields of a line in their order, unless there is an overload for its type.
   template <typename R>
   void put(const R& r) {
     kind(kind_of(r));
@@ -125,7 +124,7 @@ class Printer {
       } else if constexpr (F::kForm == p::Form::own_id) {
         number(field.name, index(value));
       } else if constexpr (std::is_same_v<T, p::WorkId>) {
-        // The lines that measure work say all of it; of the many others it is enough to know it by.
+        // Lines that measure work print all its fields; other lines only identify it.
         constexpr bool kMeasured =
             std::is_same_v<R, p::Gpu> || std::is_same_v<R, p::Host> || std::is_same_v<R, p::Launch>;
         kMeasured ? work(value) : short_work(value);
@@ -170,7 +169,7 @@ class Printer {
   }
   void put_field(std::string_view /*name*/, std::span<const p::Latency::Bucket> buckets) {
     for (const p::Latency::Bucket& bucket : buckets) {
-      // The reader lets no bucket through that is not one.
+      // bucket_low() and bucket_high() are valid, as the reader rejects lines with invalid buckets.
       const std::string range =
           std::to_string(p::bucket_low(bucket.bucket)) + ".." + std::to_string(p::bucket_high(bucket.bucket)) + "ns";
       number(range, bucket.count);
@@ -187,7 +186,7 @@ class Printer {
       } else {
         put_frame(element.frame);
       }
-      stream_.checkpoint();  // a frame takes a few bytes of the profile, and its name any number
+      stream_.checkpoint();  // a frame needs few bytes in the profile, but its name may be long
     }
   }
   void put(const p::Work& r) { kind(kind_of(r)).number("id", index(r.id)).work_fields(r); }
@@ -223,7 +222,7 @@ class Dump : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_flag("--raw", raw_, "print the lines of the profile as they are");
+    app.add_flag("--raw", raw_, "print the lines of the profile unchanged");
   }
 
   Result<int> run() override {
@@ -244,9 +243,9 @@ class Dump : public Command {
         printer.print(record);
       }
       out.checkpoint();
-      return out.failed() ? Status(Error{}) : Status();  // finish() says why
+      return out.failed() ? Status(Error{}) : Status();  // finish() returns the reason
     });
-    // What was understood before an error is of use, too.
+    // Also writes what was read before an error.
     RETURN_IF_ERROR(out.finish());
     if (done && reader.cut_short()) {
       log::warn("the profile is cut short: its last line is not finished");

@@ -28,10 +28,10 @@
 namespace gpuprof::cmd {
 namespace {
 
-// Of what is made of a profile's sums.
+// A format that is written from the sums of a profile.
 struct Format {
   const char* word;
-  const char* advice;  // with the file that was written
+  const char* advice;  // printed after the name of the written file
   bool is_text;
   Status (*fits)(const analyze::Walk& walk);
   void (*write)(analyze::Walk& walk, TextStream& out);
@@ -50,7 +50,7 @@ constexpr std::array<Format, 5> kFormats = {{
 constexpr const char* kChrome = "chrome";
 constexpr const char* kPerfetto = "perfetto";
 constexpr const char* kSqlite = "sqlite";
-constexpr uint64_t kManyBytes = 500'000'000;  // viewers of JSON get slow, or fail
+constexpr uint64_t kManyBytes = 500'000'000;  // larger JSON files make viewers slow, or fail
 
 std::vector<std::string> format_words() {
   std::vector<std::string> words = {kChrome, kPerfetto, kSqlite};
@@ -63,8 +63,8 @@ class Export : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--format", format_, "format to write")->required()->check(CLI::IsMember(format_words()));
-    add_file_option(app, "-o,--output", output_, "file to write (default: -, stdout)");
+    app.add_option("--format", format_, "format of the file")->required()->check(CLI::IsMember(format_words()));
+    add_file_option(app, "-o,--output", output_, "file to write; - is stdout (default: -)");
     window_.declare(app);
     stacks_.declare(app);
     show_in_help(app, {"--input", "--format", "--output", "--from", "--to", "--root", "--hide"});
@@ -76,7 +76,7 @@ class Export : public Command {
     RETURN_IF_ERROR(window_.check());
     const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
     if (is_timeline && window_.chosen()) {
-      return Error{"--from and --to choose time slices of sums, which the timeline of --format " + format_ + " is not",
+      return Error{"--from and --to select time slices of sums, but --format " + format_ + " exports the timeline",
                    "leave them out, and zoom in the viewer", kExitUsage};
     }
     const auto* const format =
@@ -152,13 +152,13 @@ class Export : public Command {
     warn(reader, *trace);
     if (format_ == kChrome && result.bytes > kManyBytes) {
       log::warn("the trace has " + bytes_text(result.bytes) + ": viewers take long to read so much JSON, or fail",
-                "--format perfetto is a tenth of it, and read in pieces");
+                "--format perfetto needs a tenth of the size, and is read piece by piece");
     }
     stacks_.explain(trace->trimmed());
     return 0;
   }
 
-  // What of the profile as a whole is to be told, where its sums are not made.
+  // Collects what warn() reports on the profile, for formats that do not sum it.
   void note(const profile::Record& record) {
     info_.complete = info_.complete || std::holds_alternative<profile::End>(record);
     if (const auto* loss = std::get_if<profile::Loss>(&record)) {
@@ -174,7 +174,7 @@ class Export : public Command {
     info_.skipped_unknown = reader.skipped_unknown();
     warn_of_gaps(info_);
     if (trace.left_out() > 0) {
-      log::warn("events left out, for which a stream had no room: " + std::to_string(trace.left_out()));
+      log::warn("events left out, because all lanes of their track were full: " + std::to_string(trace.left_out()));
     }
   }
 

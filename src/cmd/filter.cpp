@@ -22,7 +22,7 @@ namespace {
 
 using analyze::Aspect;
 
-// "3", "0-7,12"
+// Parses "3" or "0-7,12".
 Result<analyze::NumberRanges> parse_ranges(const std::string& option, const std::string& text) {
   analyze::NumberRanges ranges;
   for (size_t begin = 0; begin <= text.size();) {
@@ -32,7 +32,7 @@ Result<analyze::NumberRanges> parse_ranges(const std::string& option, const std:
     const auto first = whole_number(one.substr(0, dash));
     const auto last = whole_number(dash == std::string_view::npos ? one : one.substr(dash + 1));
     if (!first || !last || *first > *last) {
-      return Error{option + ": '" + text + "' is no list of numbers", "write it as 3, or 0-7,12", kExitUsage};
+      return Error{option + ": '" + text + "' is not a list of numbers", "write it as 3, or 0-7,12", kExitUsage};
     }
     ranges.emplace_back(*first, *last);
     begin = end + 1;
@@ -53,12 +53,12 @@ class FilterCommand : public Command {
         ->type_name("N,...");
     path_.declare(app, "--path", "keep work from call paths with a frame that matches");
     kernel_.declare(app, "--kernel", "keep work whose name matches");
-    app.add_flag("--not", conditions_.inverted, "keep what does not match all of the conditions");
+    app.add_flag("--not", conditions_.inverted, "keep the work that the other options would remove");
     add_profile_output_option(app, output_);
     app.footer(
-        "Writes a profile of what matches all of the options, with the names and stacks that it needs. It says that it "
-        "is a part, and so do the commands that read it. What does not tell where it belongs is left out and counted; "
-        "losses are kept.");
+        "Keeps the work that matches all options. The new profile is marked as a subset, and the commands that read it "
+        "say so. Records that cannot be matched, such as those without a time, are left out and counted. Losses are "
+        "kept.");
   }
 
   Result<int> run() override {
@@ -86,10 +86,10 @@ class FilterCommand : public Command {
     RETURN_IF_ERROR(written);
     if (looked_at &&
         !(looked_at->from_ns == window_.chosen()->from_ns && looked_at->to_ns == window_.chosen()->to_ns)) {
-      log::info("the profile's time slices are kept whole: " + analyze::window_text(*looked_at));
+      log::info("time slices are kept completely: " + analyze::window_text(*looked_at));
     }
     if (!left_out.empty()) {
-      log::info("left out, as such lines do not tell where they belong: " + left_out);
+      log::info("left out, because the filter cannot assign such lines: " + left_out);
     }
     written->tell();
     return 0;
@@ -119,7 +119,7 @@ class FilterCommand : public Command {
     RETURN_IF_ERROR(take_pattern(Aspect::path, "--path", path_, conditions_.path));
     RETURN_IF_ERROR(take_pattern(Aspect::kernel, "--kernel", kernel_, conditions_.kernel));
     if (conditions_.text.empty()) {
-      return Error{"there is nothing to filter by",
+      return Error{"no filter was given",
                    "choose some of --from, --to, --process, --rank, --device, --path and --kernel", kExitUsage};
     }
     if (conditions_.inverted) {
@@ -135,7 +135,7 @@ class FilterCommand : public Command {
     if (!process_.empty() && process_.find_first_not_of("0123456789") == std::string::npos) {
       conditions_.pid = whole_number<uint32_t>(process_);
       if (!conditions_.pid) {
-        return Error{"--process: " + process_ + " is no process id", "a process's name is told by more than digits",
+        return Error{"--process: " + process_ + " is not a process id", "a process name must contain more than digits",
                      kExitUsage};
       }
     } else {

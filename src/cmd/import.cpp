@@ -19,10 +19,9 @@
 namespace gpuprof::cmd {
 namespace {
 
-// What has been read, for the user to compare with what there was.
 struct Totals {
-  uint64_t samples = 0;  // that the sum fits is checked by merge()
-  uint64_t kernels = 0;  // of different names
+  uint64_t samples = 0;  // merge() checks that the sum does not overflow
+  uint64_t kernels = 0;
   uint64_t stacks = 0;
 
   [[nodiscard]] std::string text() const {
@@ -55,11 +54,9 @@ class Import : public Command {
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, "iaprof files to import; - is stdin")->required()->expected(-1);
     add_profile_output_option(app, output_);
-    app.add_flag("--folded", folded_, "write folded lines as iaprof flame does, instead of a profile");
+    app.add_flag("--folded", folded_, "write the folded stacks that iaprof flame prints, instead of a profile");
     add_lenient_flag(app, lenient_);
-    app.footer(
-        "Reads what Intel's iaprof has stored, in each form that it has had, which the first line tells. The commands "
-        "that read profiles read these files as well.");
+    app.footer("Reads the files of all versions of iaprof. Other commands read these files directly, too.");
   }
 
   Result<int> run() override {
@@ -113,7 +110,7 @@ class Import : public Command {
   }
 
   static Error no_samples() {
-    return {"there are no samples in what was imported", "iaprof writes them once an interval", kExitNothing};
+    return {"the imported files contain no samples", "iaprof writes samples once per interval", kExitNothing};
   }
 
   std::vector<std::string> files_;

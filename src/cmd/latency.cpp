@@ -28,10 +28,9 @@ class Latency : public Command {
     stacks_.declare(app);
     show_in_help(app, {"--input", "--paths", "--kernel", "--top", "--json"});
     app.footer(
-        "Phases: call to queued (from the API call to when the driver queued the work), queued to submitted, "
-        "submitted to start, and call to start, the whole way. Rows of a histogram are powers of two; the bars of "
-        "each column are in proportion to its longest one. Percentiles are at most an eighth too high. "
-        "What is shown of stacks (--root, --hide ...) can be chosen with --paths only.");
+        "Phases: API call to queued by the driver, queued to submitted, submitted to kernel start, and call to start "
+        "(the total). Histogram rows are powers of two. Bars are scaled per column. Percentiles are at most 12.5% too "
+        "high. Options for stacks (--root, --hide ...) need --paths.");
   }
 
   Result<int> run() override {

@@ -20,8 +20,8 @@ class Merge : public Command {
     add_profile_output_option(app, output_);
     add_lenient_flag(app, lenient_);
     app.footer(
-        "Times of the profiles are joined by their Unix start times, and slices to the nearest one of the profile "
-        "that started first. A process is told from those of other hosts by its host's name (flame --by host).");
+        "merge aligns the profiles by their Unix start times. Time slices are moved to the nearest slice of the "
+        "profile that started first. Processes of different hosts stay separate (flame --by host).");
   }
 
   Result<int> run() override {

@@ -29,14 +29,15 @@ class Ranks : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("FILES", files_, kSourcesHelp)->required()->expected(-1);
-    app.add_option("--collective", collective_, "kernels, NVTX ranges and waits of collectives (default: NCCL's ...)")
+    app.add_option("--collective", collective_,
+                   "kernels, NVTX ranges and waits that are collectives (default: NCCL, RCCL ...)")
         ->type_name("REGEX");
     app.add_option("--by", by_, "what to compare (default: rank, from the launcher's variables)")
         ->check(CLI::IsMember({"rank", "pid", "host"}));
     app.add_option("--min-effect", least_percent_, "ignore lags below this share of the others' time (default: 5)")
         ->check(CLI::Range(0.1, 1000.0))
         ->type_name("PCT");
-    add_top_option(app, top_, "ranks in the table, 0 for all (default: 16)");
+    add_top_option(app, top_, "rows in the table of ranks, 0 for all (default: 16)");
     add_width_option(app, width_, 40);
     app.add_flag("--json", json_, "print JSON");
     add_file_option(app, "--svg", svg_, "draw ranks over time into this file; - is stdout");
@@ -44,15 +45,15 @@ class Ranks : public Command {
     stacks_.declare(app);
     show_in_help(app, {"FILES", "--collective", "--by", "--min-effect", "--top", "--json", "--svg"});
     app.footer(
-        "Exit codes: 0 no rank lags, 1 a rank lags, 2 the profiles can not be used, 125 too little to tell. A rank "
-        "that lags works longer before collectives than the others, which wait for it in them.");
+        "A rank lags if it works longer before collectives than the other ranks, which wait for it.\nExit codes: 0 no "
+        "rank lags, 1 a rank lags, 2 unusable profiles, 125 inconclusive.");
   }
 
   Result<int> run() override {
     auto code = look();
     if (!code && code.error().exit_code == kExitFailure) {
       Error error = std::move(code).error();
-      error.exit_code = kExitUsage;  // 1 is that of a rank that lags
+      error.exit_code = kExitUsage;  // exit code 1 reports a lagging rank
       return error;
     }
     return code;
@@ -91,7 +92,7 @@ class Ranks : public Command {
     return !verdict.inconclusive.empty() ? kExitInconclusive : verdict.laggards.empty() ? 0 : kExitLag;
   }
 
-  // That the profile has what a comparison of ranks needs; where not, which option of `record` gives it.
+  // Checks that the profile has what a comparison of ranks needs. The hint names the option of `record` that adds it.
   [[nodiscard]] Status check(const analyze::Job& job) const {
     if (job.ranks().empty() && job.without_rank() > 0) {
       return Error{"the profile names no " + by_ +
@@ -121,7 +122,7 @@ class Ranks : public Command {
     }
     if (job.collectives() == 0) {
       notes.emplace_back(
-          "No collective was found: ranks are compared by their GPU time, and who waits for whom is not known. Name "
+          "No collective was found: ranks are compared by their GPU time, and it is unknown who waits for whom. Name "
           "collectives with --collective REGEX" +
           std::string(job.has_waits() ? "." : "; waits of the CPU are not in the profile."));
     }

@@ -17,7 +17,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// No screen holds more: the report is made to fit from these on.
+// Initial table sizes. No screen holds more; the report is then shortened to fit.
 constexpr analyze::SummaryOptions::Limits kScreen{.work = 16, .functions = 50, .paths = 8, .others = 4};
 
 const std::vector<std::pair<std::string, analyze::SortBy>>& sorts() {
@@ -35,7 +35,7 @@ class Report : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    top_option_ = add_top_option(app, top_, "lines in each table, 0 for all (default: about 60 lines in total)");
+    top_option_ = add_top_option(app, top_, "rows in each table, 0 for all (default: what fits 60 lines in total)");
     app.add_option("--sort", options_.sort, "order of kernels and call paths (default: time)")
         ->transform(CLI::Transformer(sorts()));
     by_option_ = suggest(app.add_option("--by", by_, "add a table of GPU time by this dimension")->type_name("WHAT"),
@@ -80,7 +80,6 @@ class Report : public Command {
   }
 
  private:
-  // From the texts of options.
   Status choose() {
     RETURN_IF_ERROR(window_.check());
     RETURN_IF_ERROR(stacks_.apply(options_.stacks));
@@ -91,7 +90,8 @@ class Report : public Command {
     if (by_option_->count() > 0) {
       options_.by = analyze::dimension_of(by_);
       if (!options_.by) {
-        return Error{"--by: there is no '" + by_ + "'", "it is one of " + analyze::dimension_words("and"), kExitUsage};
+        return Error{"--by: unknown value '" + by_ + "'", "it is one of " + analyze::dimension_words("and"),
+                     kExitUsage};
       }
     }
     options_.limits =
@@ -117,7 +117,7 @@ class Report : public Command {
   output::ReportOptions shape_{.width = 0};
   const CLI::Option* top_option_ = nullptr;
   const CLI::Option* by_option_ = nullptr;
-  size_t top_ = 20;  // of --json
+  size_t top_ = 20;  // for --json
   std::string by_;
   PatternOption kernel_;
   PatternOption path_;

@@ -28,10 +28,9 @@ std::string percent(double value) {
 
 std::string part_or_whole(const RunFacts& run) {
   const std::string part = analyze::part_text(run.info.meta);
-  return part.empty() ? "all of it" : escaped(part);
+  return part.empty() ? "the complete profile" : escaped(part);
 }
 
-// What is wrong with one run by itself.
 void look_at_run(const RunFacts& facts, const Cost& total, const JudgeOptions& options, Reasons& reasons) {
   using analyze::ProfileKind;
   const std::string file = escaped(facts.file);
@@ -52,7 +51,7 @@ void look_at_run(const RunFacts& facts, const Cost& total, const JudgeOptions& o
   }
 }
 
-// What differs between runs; each kind is said once.
+// Checks for differences between runs. Reports each kind once.
 void look_at_setup(const Comparison& runs, Reasons& reasons) {
   const RunFacts& first = *runs.runs.front();
   const auto other = std::find_if(runs.runs.begin(), runs.runs.end(),
@@ -70,13 +69,13 @@ void look_at_setup(const Comparison& runs, Reasons& reasons) {
     return analyze::part_text(facts->info.meta) != part;
   });
   if (another != runs.runs.end()) {
-    reasons.push_back("not the same part of a run: " + part_or_whole(first) + " (" + escaped(first.file) + ") and " +
+    reasons.push_back("not the same subset of a run: " + part_or_whole(first) + " (" + escaped(first.file) + ") and " +
                       part_or_whole(**another) + " (" + escaped((*another)->file) + ")");
   }
 }
 
-// The side of which less than half of the time is in kernels that the other one has, too; nullptr: there is none. One
-// is enough: a program that does next to nothing any more is no faster one.
+// Returns the side with less than half of its time in kernels that exist on both sides, or nullptr. One such side is
+// enough: a program that stopped doing its work is not faster.
 const char* two_programs(const Comparison& runs) {
   double all[2] = {0, 0};
   double matched[2] = {0, 0};

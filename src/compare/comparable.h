@@ -1,4 +1,4 @@
-// What forbids a verdict on runs, whatever they cost.
+// Finds what makes a verdict on runs impossible, whatever their costs.
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@
 
 namespace gpuprof::compare {
 
-// A line for each thing that makes a verdict worth nothing; none: the runs may be compared. `one_side`: they are not in
-// two sides.
+// Returns the reasons, one per line; empty: the runs may be compared. `one_side`: all runs belong to one side.
 std::vector<std::string> incomparable(const Comparison& runs, const JudgeOptions& options, bool one_side);
 
 }  // namespace gpuprof::compare

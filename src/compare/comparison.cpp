@@ -5,7 +5,7 @@
 namespace gpuprof::compare {
 namespace {
 
-// Each step finds more on both sides, by which the next one can find its way.
+// Each step matches more lines, which help the next step.
 void match(Joined& lines) {
   lines.join({}, match_functions_by_name(lines), Match::normalized);
   lines.join(match_kernels_by_name(lines, Landmarks(lines)), {}, Match::normalized);

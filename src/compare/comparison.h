@@ -1,5 +1,4 @@
-// Several runs side by side: each kernel, function and call path once, with what it cost in each run. Says what is the
-// same thing on both sides, and nothing about what the numbers mean.
+// Puts runs side by side: each kernel, function and call path once, with its cost in each run. Does not judge them.
 #pragma once
 
 #include <array>
@@ -12,18 +11,18 @@
 
 namespace gpuprof::compare {
 
-// How a line was found on both sides.
+// How the line was matched between the sides.
 enum class Match : uint8_t {
   exact,
-  normalized,  // by a name without template arguments, hashes, autotuners' suffixes
-  assigned,    // by what it is launched from, how often, and how long it takes
-  none,        // it is on one side only
+  normalized,  // by a name without template arguments, hashes and autotuner suffixes
+  assigned,    // by callers, number of launches and duration
+  none,        // on one side only
 };
 
 enum class Change : uint8_t {
-  both,     // on both sides, under the same name
-  renamed,  // on both sides, under another name
-  moved,    // of a path: the same kernel, launched by other callers
+  both,     // on both sides, with the same name
+  renamed,  // on both sides, with different names
+  moved,    // paths only: other callers launch the same kernel
   appeared,
   gone,
 };
@@ -33,19 +32,19 @@ constexpr bool is_on_both_sides(Change change) {
 }
 
 struct KernelLine {
-  std::string name;      // on the new side; on the old one where it is gone
-  std::string old_name;  // on the old side, where that is another
+  std::string name;      // on the new side; on the old side if the kernel is gone
+  std::string old_name;  // on the old side, if different
   Match match = Match::exact;
   Change change = Change::both;
-  std::vector<Cost> costs;          // one a run, in the order of Comparison::runs
-  std::array<StallSums, 2> stalls;  // of the old runs, and of the new ones
+  std::vector<Cost> costs;          // one per run, in the order of Comparison::runs
+  std::array<StallSums, 2> stalls;  // of all old runs, and of all new runs
 };
 
 struct FunctionLine {
   std::string name;
   std::string file;
   std::string old_name;
-  bool note = false;  // as in Function
+  bool note = false;  // see Function::note
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> total;
@@ -53,22 +52,22 @@ struct FunctionLine {
 };
 
 struct PathLine {
-  uint32_t kernel = 0;                  // in Comparison::kernels
-  std::vector<uint32_t> functions;      // in Comparison::functions, root first, as on the new side
-  std::vector<uint32_t> old_functions;  // where they are others
+  uint32_t kernel = 0;                  // index into Comparison::kernels
+  std::vector<uint32_t> functions;      // indexes into Comparison::functions, outermost first, on the new side
+  std::vector<uint32_t> old_functions;  // on the old side, if different
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> costs;
 };
 
 struct Comparison {
-  std::vector<const RunFacts*> runs;  // those of the old side first; they must outlive this
+  std::vector<const RunFacts*> runs;  // old side first; the runs must outlive the comparison
   size_t old_runs = 0;
-  std::vector<Cost> totals;  // one a run
+  std::vector<Cost> totals;  // one per run
   std::vector<KernelLine> kernels;
   std::vector<FunctionLine> functions;
   std::vector<PathLine> paths;
-  std::vector<std::string> stall_reasons;  // each once; StallSums of kernels name them by their place
+  std::vector<std::string> stall_reasons;  // unique; StallSums refer to them by index
 };
 
 Comparison compare(std::span<const Run> old_runs, std::span<const Run> new_runs);

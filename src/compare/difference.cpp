@@ -9,7 +9,7 @@ namespace gpuprof::compare {
 namespace {
 
 uint64_t whole(double value) {
-  constexpr double kMost = 9.2e18;  // a difference of two still fits
+  constexpr double kMost = 9.2e18;  // differences of two values still fit
   return value <= 0 ? 0 : static_cast<uint64_t>(std::llround(std::min(value, kMost)));
 }
 
@@ -33,7 +33,7 @@ SideCost side_of(std::span<const Cost> runs, bool timed) {
     count += static_cast<double>(cost.count);
   }
   const auto n = static_cast<double>(runs.size());
-  // One run's value stays as exact as it is.
+  // Keeps the value of a single run exact.
   side.value = runs.size() == 1 ? std::min<uint64_t>(side.most, INT64_MAX) : whole((timed ? ns : count) / n);
   side.count = count / n;
   side.mean_ns = timed && count > 0 ? ns / count : 0;
@@ -54,7 +54,7 @@ Difference difference_of(const std::vector<Cost>& costs, size_t old_runs, bool t
   const bool one_side = all.before.count <= 0 || all.after.count <= 0;
   all.by_launches =
       !timed || one_side ? all.change : whole_signed((all.after.count - all.before.count) * all.before.mean_ns);
-  if (__builtin_sub_overflow(all.change, all.by_launches, &all.by_duration)) {  // centuries of GPU time: not a real one
+  if (__builtin_sub_overflow(all.change, all.by_launches, &all.by_duration)) {  // centuries of GPU time: not real data
     all.by_launches = all.change;
     all.by_duration = 0;
   }

@@ -16,7 +16,7 @@ namespace {
 
 using Facts = std::span<const RunFacts* const>;
 
-// Not to be said of a profile that lacks next to nothing.
+// Smaller losses are not reported.
 constexpr double kLossToTell = 0.1;  // percent
 
 std::string quoted(const std::string& text) {
@@ -31,12 +31,12 @@ std::string listed(const std::set<std::string>& texts) {
   return all;
 }
 
-// Where one side does not say, there is nothing to compare.
+// Reports a difference only if both sides are known.
 void tell_difference(const char* what, const std::set<std::string>& before, const std::set<std::string>& after,
                      std::vector<std::string>& told) {
   if (!before.empty() && !after.empty() && before != after) {
     told.push_back(std::string(what) + " differ: " + listed(before) + " -> " + listed(after) +
-                   ", which may be all of the difference");
+                   ", which may explain all of the difference");
   }
 }
 
@@ -89,7 +89,6 @@ void tell_gaps(const RunFacts& run, std::vector<std::string>& told) {
   }
 }
 
-// What measures the work of a run.
 std::string_view unit_name(const Run& run) {
   if (run.timed) {
     return "GPU times";
@@ -120,7 +119,7 @@ Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_
 }
 
 Status check_related(const Comparison& all) {
-  // A copy says little of a program; but there may be nothing else.
+  // Copies are not evidence for the same program, unless there is nothing else.
   const bool all_copies = std::all_of(all.kernels.begin(), all.kernels.end(),
                                       [](const KernelLine& kernel) { return kernel.name.starts_with('['); });
   const bool related = std::any_of(all.kernels.begin(), all.kernels.end(), [&](const KernelLine& kernel) {
@@ -131,7 +130,7 @@ Status check_related(const Comparison& all) {
   }
   return Error{"these are two different programs: no kernel of " + escaped(all.runs.front()->file) + " (" +
                    quoted(all.runs.front()->command) + ") is in " + escaped(all.runs[all.old_runs]->file) + " (" +
-                   quoted(all.runs[all.old_runs]->command) + "), under whatever name",
+                   quoted(all.runs[all.old_runs]->command) + "), not even under another name",
                "`gpuprof report FILE` shows what is in each"};
 }
 

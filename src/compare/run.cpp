@@ -25,7 +25,7 @@ using analyze::ProfileKind;
 
 constexpr std::string_view kTruncated = "[truncated]";
 
-// A merged profile has the values of all its ranks, and some drivers are several; sorted, so that no order counts.
+// Returns all values of the key, sorted: a merged profile has those of all ranks, and there may be several drivers.
 std::set<std::string> meta_values(const analyze::ProfileInfo& info, const char* key) {
   std::set<std::string> values;
   const auto [begin, end] = info.meta.equal_range(key);
@@ -45,7 +45,7 @@ std::string meta_text(const analyze::ProfileInfo& info, const char* key) {
   return joined(meta_values(info, key));
 }
 
-// "0" where no rank is known to have failed, else how those that did have ended.
+// Returns "0" if no rank is known to have failed; otherwise the exit statuses of the failed ranks.
 std::string exit_status_of(const analyze::ProfileInfo& info) {
   std::set<std::string> values = meta_values(info, "target.exit_status");
   if (values.size() > 1) {
@@ -54,8 +54,8 @@ std::string exit_status_of(const analyze::ProfileInfo& info) {
   return joined(values);
 }
 
-// META gpu.sm_clock_mhz.<device> = "samples mean min max". What can not be read is not known, nor is a clock of which
-// two ranks say different things: each has devices of its own that it calls 0.
+// Parses META gpu.sm_clock_mhz.<device> = "samples mean min max". Ignores unreadable values, and clocks that differ
+// between ranks: device 0 is a different device in each rank.
 std::map<std::string, Clock> clocks_of(const analyze::ProfileInfo& info) {
   constexpr std::string_view kPrefix = "gpu.sm_clock_mhz.";
   std::map<std::string, Clock> clocks;
@@ -77,7 +77,6 @@ std::map<std::string, Clock> clocks_of(const analyze::ProfileInfo& info) {
   return clocks;
 }
 
-// One name for each device that had work.
 std::vector<std::string> devices_of(const Aggregate& rows) {
   std::set<uint32_t> used;
   for (const analyze::Row& row : rows.rows) {
@@ -134,13 +133,13 @@ class RunBuilder {
     add_stalls();
     if (cut_paths_ > 0) {
       run_.facts.info.warnings.push_back(
-          "the call paths have too many frames to be compared whole: " + std::to_string(cut_paths_) +
-          " are cut to their innermost " + std::to_string(kCutPathFrames));
+          "the call paths have too many frames for a complete comparison: " + std::to_string(cut_paths_) +
+          " paths are cut to their innermost frames, at most " + std::to_string(kCutPathFrames));
     }
   }
 
  private:
-  // What --max-overhead left without a stack is spread as `flame` does it: how much that is differs from run to run.
+  // Extrapolates unsampled work like `flame`, because the unsampled share differs from run to run.
   void add(const p::Work& work, const analyze::Weight& weight) {
     donors_.each_part(work, weight, [&](const analyze::LaunchSite& site, const analyze::Weight& part) {
       if (part.ns != 0 || part.count != 0) {
@@ -160,7 +159,7 @@ class RunBuilder {
     run_.total += cost;
   }
 
-  // Works are many, but their operations and names are few, and a name may be long.
+  // Few distinct operations and names exist for many works, and a name may be long.
   uint32_t kernel_of(const p::Work& work) {
     const uint64_t key = join_ids(static_cast<uint8_t>(work.op), index(work.name));
     const auto [known, is_new] = kernels_by_id_.try_emplace(key, 0);
@@ -193,7 +192,7 @@ class RunBuilder {
     return known->second;
   }
 
-  // Root first; none where there is no stack at all.
+  // Returns the functions outermost first; empty without a stack.
   std::u32string functions_of(analyze::LaunchSite site) {
     if (site.no_launch == analyze::PathNote::no_cpu_stack) {
       site.no_launch = analyze::PathNote::none;
@@ -209,7 +208,7 @@ class RunBuilder {
     return path;
   }
 
-  // Of a shown frame; those of one function are many lines.
+  // Returns the function of a shown frame. Many frames, one per line, belong to one function.
   uint32_t function_of(uint32_t frame) {
     const analyze::StackView& view = paths_.view();
     const uint32_t id = view.function(frame);
@@ -251,7 +250,8 @@ class RunBuilder {
   }
 
   void add_functions() {
-    std::vector<uint32_t> seen(run_.functions.size(), UINT32_MAX);  // by function: the last path that it was in
+    std::vector<uint32_t> seen(run_.functions.size(),
+                               UINT32_MAX);  // index of the last path with the function
     for (uint32_t at = 0; at < run_.paths.size(); ++at) {
       const Path& path = run_.paths[at];
       analyze::Launcher launcher;
@@ -270,9 +270,9 @@ class RunBuilder {
     }
   }
 
-  // Of the kernels that have cost something: others are on no side.
+  // Ignores kernels without cost, because they are on neither side.
   void add_stalls() {
-    std::unordered_map<uint32_t, uint32_t> reasons;  // by STRING: the place in stall_reasons
+    std::unordered_map<uint32_t, uint32_t> reasons;  // from STRING to the index in stall_reasons
     for (const analyze::SampleRow& row : rows_.samples) {
       const p::Work& work = rows_.work(row);
       const auto kernel = kernels_by_id_.find(join_ids(static_cast<uint8_t>(work.op), index(work.name)));
@@ -303,14 +303,14 @@ class RunBuilder {
   analyze::WorkPaths paths_;
   analyze::StackDonors donors_;
   Run& run_;
-  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;                              // by operation and STRING
-  std::unordered_map<std::string, uint32_t> kernels_;                                 // by name
-  std::unordered_map<uint32_t, uint32_t> functions_by_id_;                            // by the view's number
-  std::unordered_map<std::string, uint32_t> functions_;                               // by name and file
-  std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash> sites_;  // representatives: in stacks_
-  std::unordered_map<std::u32string, uint32_t> stack_ids_;  // the functions of a stack -> its number
+  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // key: operation and STRING
+  std::unordered_map<std::string, uint32_t> kernels_;       // key: name
+  std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // key: function number of the view
+  std::unordered_map<std::string, uint32_t> functions_;     // key: name and file
+  std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash> sites_;  // value: position in stacks_
+  std::unordered_map<std::u32string, uint32_t> stack_ids_;  // functions of a stack -> index into stacks_
   std::vector<const std::u32string*> stacks_;
-  std::unordered_map<uint64_t, uint32_t> paths_by_ids_;  // by kernel and stack
+  std::unordered_map<uint64_t, uint32_t> paths_by_ids_;  // key: kernel and stack
   size_t kept_frames_ = 0;
   size_t path_frames_ = 0;
   uint64_t cut_paths_ = 0;

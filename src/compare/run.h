@@ -1,5 +1,4 @@
-// What one recorded run cost, by kernel, CPU function and call path, in a form in which runs can be compared: names
-// instead of the ids of one profile, and no lines, which every edit of a source file moves.
+// The cost of a run by kernel, CPU function and call path. Uses names, not ids or lines, so that runs can be compared.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 namespace gpuprof::compare {
 
 struct Cost {
-  uint64_t ns = 0;     // of GPU time
+  uint64_t ns = 0;     // GPU time
   uint64_t count = 0;  // GPU records; in a profile without times, launches
 
   Cost& operator+=(const Cost& other) {
@@ -28,28 +27,28 @@ struct Cost {
 };
 
 struct Kernel {
-  std::string name;  // as the profile has it: a kernel, "[copy HtoD]"
+  std::string name;  // as in the profile: a kernel name or "[copy HtoD]"
   Cost cost;
-  StallSums stalls;  // nothing where too many samples were dropped to tell
+  StallSums stalls;  // empty if too many samples were dropped
 };
 
 struct Function {
   std::string name;
-  std::string file;  // short, of a Python function; else empty
+  std::string file;  // shortened file of a Python function; otherwise empty
   analyze::Origin origin = analyze::Origin::none;
-  Cost total;         // of all GPU work launched below it, once however often it is in a stack
-  Cost direct;        // of what it launched itself, as analyze::Launcher says
-  bool note = false;  // no function, but what stands in a path: "[captured at]", "[truncated]"
+  Cost total;         // GPU work launched below it; counts once per stack, even with recursion
+  Cost direct;        // GPU work that it launched itself, according to analyze::Launcher
+  bool note = false;  // not a function, but a note in a path: "[captured at]", "[truncated]"
 };
 
-// One kernel from one CPU stack.
+// One kernel launched from one CPU stack.
 struct Path {
-  uint32_t kernel = 0;              // in Run::kernels
-  std::vector<uint32_t> functions;  // in Run::functions, root first; empty: no CPU stack
+  uint32_t kernel = 0;              // index into Run::kernels
+  std::vector<uint32_t> functions;  // indexes into Run::functions, outermost first; empty: no CPU stack
   Cost cost;
 };
 
-// SM clock of one device while the run was recorded, in MHz; samples == 0: not known.
+// SM clock of one device during the recording, in MHz; samples == 0: unknown.
 struct Clock {
   uint64_t samples = 0;
   double mean_mhz = 0;
@@ -57,40 +56,39 @@ struct Clock {
   double max_mhz = 0;
 };
 
-// What decides whether two runs may be compared, and what a user wants to know of each.
+// Facts that decide whether two runs are comparable, and that users see for each run.
 struct RunFacts {
-  std::string file;  // what errors call it
+  std::string file;  // name for messages
   analyze::ProfileInfo info;
-  std::vector<std::string> devices;  // "NVIDIA H200", one for each device that had work, sorted
-  // Of a merged profile these four hold each value once, sorted, joined by ", ".
-  std::string driver;  // empty: not known
+  std::vector<std::string> devices;  // "NVIDIA H200"; one per device with work, sorted
+  // For a merged profile, each of these five has the distinct values of all ranks, sorted and joined by ", ".
+  std::string driver;  // empty: unknown
   std::string command;
   std::string host;
-  std::string commit;                   // of the program that was recorded, where record was told or found one
-  std::string exit_status;              // META target.exit_status; "0": no rank has failed; empty: not known
-  std::map<std::string, Clock> clocks;  // by device
-  double lost_percent = 0;              // of GPU work, as profile::coverage reckons it
+  std::string commit;                   // of the recorded program, if `record` got or found one
+  std::string exit_status;              // META target.exit_status; "0": no rank has failed; empty: unknown
+  std::map<std::string, Clock> clocks;  // key: device
+  double lost_percent = 0;              // of GPU work, according to ProfileInfo::covered
 };
 
-// All numbers are exact: those of the kernels add up to the total, and so do those of the paths.
+// A run. All numbers are exact: the sums of the kernels and of the paths equal the total.
 struct Run {
   RunFacts facts;
-  bool timed = true;  // false: counts only, of launches or of samples
+  bool timed = true;  // false: counts of launches or samples only
   Cost total;
-  std::vector<Kernel> kernels;  // each name once
+  std::vector<Kernel> kernels;  // names are unique
   std::vector<Function> functions;
-  std::vector<Path> paths;                 // each (kernel, functions) once
-  std::vector<std::string> stall_reasons;  // each once
+  std::vector<Path> paths;                 // (kernel, functions) is unique
+  std::vector<std::string> stall_reasons;  // unique
 };
 
-// Paths hold at most so many frames together. Where a hostile profile has more, the rest of its paths are cut to their
-// innermost kCutPathFrames below a "[truncated]", and a warning among the facts says so.
+// Limit for the frames of all paths. Beyond it, paths are cut to kCutPathFrames below "[truncated]", with a warning.
 inline constexpr size_t kMostPathFrames = size_t{32} << 20U;
 inline constexpr size_t kCutPathFrames = 16;
 
 Run run_of(const analyze::Aggregate& rows, std::string file, const analyze::StackOptions& stacks);
 
-// Reads a profile to its end.
+// Reads the profile to its end.
 Result<Run> read_run(profile::Reader& reader, std::string file, const analyze::StackOptions& stacks);
 
 }  // namespace gpuprof::compare

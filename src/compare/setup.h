@@ -1,4 +1,4 @@
-// What runs were made with, and whether they ended well: the same for `check` as for `diff`.
+// Facts about runs that both `check` and `diff` use: drivers and failures.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 namespace gpuprof::compare {
 
 struct KnownDriver {
-  std::string name;               // never empty
-  const RunFacts* run = nullptr;  // the first that has it
+  std::string name;               // not empty
+  const RunFacts* run = nullptr;  // first run with this driver
 };
 
-// Each driver once, in the order of the runs. A run that does not say has none.
+// Returns the distinct drivers in the order of the runs. Ignores runs with an unknown driver.
 std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs);
 
-// Its program ended, and not well. A process that was attached to and runs on has not failed.
+// True if the run's program ended unsuccessfully. A process that is still running after the recording has not failed.
 bool has_failed(const RunFacts& run);
 
 }  // namespace gpuprof::compare

@@ -22,9 +22,9 @@ double difference(const StallShare& share) {
   return std::abs(share.after.share - share.before.share);
 }
 
-// Of two that changed alike, as what one reason lost another one may have won, the one that grew is first.
+// Sort key. If two reasons changed equally, because one gained what the other lost, the one that grew is first.
 std::tuple<bool, long long, bool> rank(const StallShare& share) {
-  constexpr double kParts = 1e9;  // what the shares were rounded by makes no order
+  constexpr double kParts = 1e9;  // rounding errors of the shares must not affect the order
   return {share.changed, std::llround(kParts * difference(share)), share.after.share > share.before.share};
 }
 

@@ -1,4 +1,4 @@
-// What kernels waited for, on both sides of a comparison. Evidence for what has changed, never a verdict.
+// Compares what a kernel waited for on both sides. This is evidence for what has changed, but does not affect verdicts.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,22 @@
 
 namespace gpuprof::compare {
 
-// A reason's part of a kernel's samples on both sides, 0 to 1.
+// The share of a stall reason in a kernel's samples on each side, 0 to 1.
 struct StallShare {
   struct Side {
     uint64_t samples = 0;
     double share = 0;
-    analyze::Interval interval;  // of 95%, as `report` has it: widened by the spread between slices, and between runs
+    analyze::Interval interval;  // 95%, as in `report`: widened by the variation between slices and runs
   };
 
-  uint32_t reason = 0;  // in Comparison::stall_reasons
+  uint32_t reason = 0;  // index into Comparison::stall_reasons
   Side before;
   Side after;
-  // The intervals are apart, and the shares by a hundredth of the samples or more: less explains nothing.
+  // True if the intervals do not overlap and the shares differ by at least 0.01. Smaller changes explain nothing.
   bool changed = false;
 };
 
-// All reasons of a kernel, those whose share changed first, then the others, by the difference. Empty where one side
-// has no samples of it.
+// Returns all reasons of the kernel, changed ones first, then by difference. Empty if a side has no samples.
 std::vector<StallShare> stall_shares(const KernelLine& kernel);
 
 }  // namespace gpuprof::compare

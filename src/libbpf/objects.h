@@ -1,4 +1,4 @@
-// libbpf's objects with owners, and what all who load BPF programs of ours do alike.
+// Gives libbpf's objects owners, and configures BPF objects in the same way for all that load them.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -27,28 +27,27 @@ using BpfObject = std::unique_ptr<bpf_object, BpfObjectClose>;
 using BpfLink = std::unique_ptr<bpf_link, BpfLinkDestroy>;
 using BpfRing = std::unique_ptr<ring_buffer, BpfRingFree>;
 
-// What the kernel refuses, with a hint by `error` (an errno): that of rights, or else `hint`.
+// Describes an error of the kernel. The hint depends on `error` (an errno): missing rights, or else `hint`.
 Error bpf_error(const std::string& what, int error, std::string_view hint);
 
-// From here on libbpf says what it has to say in our log only.
+// Sends libbpf's messages to gpuprof's log.
 void listen_to_libbpf();
 
-// An object that is embedded in gpuprof. Not loaded yet.
+// Opens an object that is embedded in gpuprof. The object is not loaded yet.
 Result<BpfObject> open_bpf_object(std::span<const unsigned char> bytes);
 
-// What the programs are told that all of them need: the recorder's pid namespace, and how many walks there can be at
-// once.
+// Returns what all BPF programs need: the recorder's pid namespace, and the number of concurrent walks.
 gpuprof_bpf_config make_bpf_config();
 
-// Writes the configuration, and the sizes of the maps that all objects have. False: the object is not one of ours.
+// Writes the configuration, and the sizes of the maps that all objects have. Returns false for a foreign object.
 bool configure_bpf_object(bpf_object* object, const gpuprof_bpf_config& config);
 
 bool resize_bpf_map(bpf_object* object, const char* name, uint32_t entries);
 
-// Sum over the CPUs of a number in a per-CPU array.
+// Sums one entry of a per-CPU array over all CPUs.
 uint64_t sum_of_cpus(int map, uint32_t index);
 
-// A launch event is 56 bytes with its header: half a million launches a second for half a second. New stacks take more.
+// Capacity: a launch event takes 56 bytes with its header, so half a second at 500,000 launches/s. Stacks take more.
 constexpr uint32_t kBpfRingBytes = 16U << 20;
 
 }  // namespace gpuprof

@@ -19,10 +19,10 @@ using analyze::AnnotatedLine;
 using analyze::SampledInstruction;
 
 constexpr size_t kColumn = 9;
-constexpr size_t kMostDepth = 64;     // of what is inlined
-constexpr size_t kReasonLetters = 8;  // of a column's title
+constexpr size_t kMostDepth = 64;     // of inlined functions
+constexpr size_t kReasonLetters = 8;  // of a stall reason in a column title
 
-// Behind as many blanks as its column needs.
+// Appends the text right-aligned in its column, and at least one blank before it.
 void append_cell(const std::string& text, std::string& out) {
   const size_t length = utf8_length(text);
   out.append(length < kColumn ? kColumn - length : 1, ' ').append(text);
@@ -77,7 +77,7 @@ class Listing {
     }
   }
 
-  // Numbers of a line; empty cells for one without samples.
+  // The columns before the line number. They are empty if the line has no samples.
   [[nodiscard]] std::string cells(const AnnotatedLine* line) const {
     std::string text;
     append_cell(line == nullptr ? "" : share(line->samples), text);
@@ -144,7 +144,7 @@ class Listing {
     }
   }
 
-  // "| 0x40  LDG.E.128 R4, [R2.64]  70.12%"; where no text is known the line says all.
+  // Prints "| 0x40  LDG.E.128 R4, [R2.64]  70.12%". Without a text, prints nothing: the source line has the number.
   void put_instruction(const SampledInstruction& instruction, const std::string& indent) {
     if (instruction.text.empty()) {
       return;
@@ -157,7 +157,7 @@ class Listing {
         shown_name(shown_text(instruction.text)));
   }
 
-  // Once for a file.
+  // Prints once for each file why its source text is not shown.
   void tell_why_not(std::string_view file, const SourceText& source) {
     if (!source.why_not.empty() && told_.insert(file).second) {
       put(cells(nullptr) + number(0) + "(" + shown_name(shown_ends(file)) + ": line numbers only, " + source.why_not +
@@ -177,7 +177,7 @@ class Listing {
     }
     if (kernel_.without_place > 0) {
       put("");
-      put(share(kernel_.without_place) + " of the samples are at no known place");
+      put(share(kernel_.without_place) + " of the samples are at no known code location");
     }
   }
 

@@ -1,4 +1,4 @@
-// Source lines as text, with what was found there.
+// Prints source lines as text, with the numbers that were measured for each line.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,9 @@
 
 namespace gpuprof::output {
 
-// A kernel's lines with their samples.
 void annotate_text(const analyze::AnnotatedKernel& kernel, const FindSource& find, TextStream& stream);
 
-// The lines of the CPU that launch, with the GPU time below them; of at most so many files, 0 for all.
+// Prints the CPU lines that launch GPU work, with the GPU time below each; at most `files` files (0: unlimited).
 void annotate_cpu_text(const analyze::LaunchingLines& lines, size_t files, const FindSource& find, TextStream& stream);
 
 }  // namespace gpuprof::output

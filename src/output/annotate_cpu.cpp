@@ -55,7 +55,7 @@ class CpuListing {
     }
   }
 
-  // Empty where there is nothing.
+  // The columns before the line number. A weight of 0 is an empty cell.
   [[nodiscard]] std::string cells(const Weight& self, const Weight& total, const std::string& number) const {
     std::string text;
     for (const Weight& weight : {self, total}) {

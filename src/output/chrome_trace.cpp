@@ -20,10 +20,10 @@ namespace p = gpuprof::profile;
 
 constexpr size_t kFlushBytes = size_t{1} << 16U;
 constexpr size_t kMostRangeBytes = 40;
-constexpr size_t kMostNameBytes = 80;            // of what comes with each event; whole names are in its stack
-constexpr uint64_t kFirstExtraTid = 15'000'000;  // of tracks that are no thread
+constexpr size_t kMostNameBytes = 80;            // repeated with each event; complete names are in its stack
+constexpr uint64_t kFirstExtraTid = 15'000'000;  // first tid of the tracks that do not belong to a thread
 
-// Microseconds with three digits after the point: exact.
+// Formats microseconds with three decimal places, which is exact.
 std::string microseconds(bool negative, uint64_t ns) {
   char text[32];
   std::snprintf(text, sizeof text, "%s%llu.%03u", negative ? "-" : "", static_cast<unsigned long long>(ns / 1000),
@@ -31,12 +31,12 @@ std::string microseconds(bool negative, uint64_t ns) {
   return text;
 }
 
-// Stacks by reference: a tree of frames, of which each event names the one that its stack ends in.
+// A trie of stack frames. Each event refers to the node of its innermost frame, so the trace stores no stack twice.
 class StackFrames {
  public:
   explicit StackFrames(analyze::WorkPaths& paths) : paths_(paths) {}
 
-  // The number of the innermost frame; 0 for none.
+  // Returns the node of the innermost frame; 0 for an empty stack.
   uint32_t of(const analyze::LaunchSite& site) {
     uint32_t node = 0;
     for (const analyze::WorkPaths::Part part : paths_.launch(site)) {
@@ -49,7 +49,7 @@ class StackFrames {
     return add(parent, paths_.view().text(text, analyze::FrameClass::gpu));
   }
 
-  // All of them as a JSON object, handed on piece by piece: `put` may empty the string.
+  // Writes all nodes as a JSON object. Calls `put` after each one; `put` may flush and empty the string.
   template <typename Put>
   void write(std::string& out, Put put) const {
     out += '{';
@@ -71,12 +71,12 @@ class StackFrames {
  private:
   struct Node {
     uint32_t parent = 0;
-    uint32_t label = 0;  // a frame of the view
+    uint32_t label = 0;  // index of a frame in the stack view
   };
 #ifdef GPUPROF_FUZZING
   static constexpr size_t kMostNodes = 4096;
 #else
-  static constexpr size_t kMostNodes = 4'000'000;  // further frames are left out: a file may combine any two stacks
+  static constexpr size_t kMostNodes = 4'000'000;  // a hostile file can combine any two stacks; drops further frames
 #endif
 
   uint32_t descend(uint32_t parent, analyze::WorkPaths::Part part) {
@@ -104,9 +104,9 @@ class StackFrames {
   }
 
   analyze::WorkPaths& paths_;
-  std::vector<Node> nodes_;                      // the number 1 is the first one
-  std::unordered_map<uint64_t, uint32_t> ids_;   // by parent and label
-  std::unordered_map<uint64_t, uint32_t> ends_;  // by parent and part of a path
+  std::vector<Node> nodes_;                      // the node with number 1 is nodes_[0]
+  std::unordered_map<uint64_t, uint32_t> ids_;   // (parent, label) to node
+  std::unordered_map<uint64_t, uint32_t> ends_;  // (parent, part of a path) to node
 };
 
 class ChromeTrace : public Timeline {
@@ -147,8 +147,6 @@ class ChromeTrace : public Timeline {
     return flush();
   }
 
-  // ---- tracks ----
-
   Track thread(p::ProcessId process, uint32_t tid) {
     const p::Process* const row = tables_.process(process);
     const Track track{numbers_.process(process, row == nullptr ? 0 : row->pid), tid};
@@ -187,8 +185,6 @@ class ChromeTrace : public Timeline {
   }
 
   Track counter_track(p::DeviceId device, const char* /*name*/) override { return {device_pid(device), 0}; }
-
-  // ---- events ----
 
   void put(const Slice& slice) override {
     if (slice.category == Category::nvtx && slice.track.tid == 0) {
@@ -233,7 +229,7 @@ class ChromeTrace : public Timeline {
     }
   }
 
-  // Ranges that are started and ended by handle need not nest, and are drawn one by one.
+  // Ranges that are started and ended by handle need not nest. They are drawn as separate asynchronous events.
   void put_unnested(const Slice& slice) {
     ++async_ids_;
     for (const bool begins : {true, false}) {
@@ -246,14 +242,14 @@ class ChromeTrace : public Timeline {
     }
   }
 
-  // From the beginning of a call to that of its work.
+  // Draws an arrow from the start of a call to the start of its work.
   void put_arrow(const Place& call, const Place& work) override {
     ++arrow_ids_;
     for (const bool begins : {true, false}) {
       JsonObject object(next_event());
       object.word("ph", begins ? "s" : "f");
       object.word("cat", "flow");
-      object.word("name", ">");  // there are as many of them as of all else
+      object.word("name", ">");  // short, because a trace can have as many arrows as other events
       object.number("id", arrow_ids_);
       if (!begins) {
         object.word("bp", "e");
@@ -308,8 +304,6 @@ class ChromeTrace : public Timeline {
     put_args(args);
   }
 
-  // ---- text ----
-
   std::string& next_event() {
     if (!first_) {
       out_ += ",\n";
@@ -328,10 +322,10 @@ class ChromeTrace : public Timeline {
   }
 
   struct Named {
-    std::string json;   // short
-    std::string whole;  // where that is more
+    std::string json;   // at most kMostNameBytes
+    std::string whole;  // empty unless `json` is shortened
   };
-  // Many events share their names.
+  // Caches the JSON text of names, as many events share them.
   const Named& work_name(const p::Work& work) {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
     const auto [known, is_new] = names_.try_emplace(key);
@@ -343,7 +337,7 @@ class ChromeTrace : public Timeline {
     return known->second;
   }
 
-  // The innermost one; those around it are slices of their own.
+  // The innermost range of the work. The ranges around it are separate slices.
   const std::string& range_json(p::RangeId id) {
     const auto [known, is_new] = ranges_.try_emplace(index(id));
     const p::Range* const range = tables_.range(id);
@@ -363,12 +357,12 @@ class ChromeTrace : public Timeline {
   TrackNumbers numbers_;
   std::map<uint32_t, uint64_t> seen_processes_;  // ProcessId to pid
   std::map<uint32_t, uint64_t> seen_devices_;
-  std::map<std::pair<uint32_t, uint32_t>, Track> threads_;  // by ProcessId and tid
+  std::map<std::pair<uint32_t, uint32_t>, Track> threads_;  // (ProcessId, tid) to track
   std::map<std::pair<uint64_t, std::string>, uint64_t> extra_tids_;
   std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> lanes_;
   StackFrames stacks_{frames_.paths()};
-  std::unordered_map<uint64_t, Named> names_;         // by operation and name
-  std::unordered_map<uint32_t, std::string> ranges_;  // by RangeId; of bounded length
+  std::unordered_map<uint64_t, Named> names_;         // (operation, name) to JSON
+  std::unordered_map<uint32_t, std::string> ranges_;  // RangeId to JSON of at most kMostRangeBytes
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// A recorded timeline as a Chrome trace (JSON), which Perfetto and chrome://tracing open.
+// Writes a recorded timeline as a Chrome trace (JSON), which Perfetto and chrome://tracing open.
 //
-// Processes have a track a thread with their API calls, waits and allocations, and one for its NVTX ranges. Devices are
-// processes of their own with a track a stream, a second one where a stream's work overlaps, and a counter of the
-// work that was launched and has not ended. Arrows go from each call to its work.
+// Each process has one track per thread for API calls, waits and allocations, and one per thread for NVTX ranges. Each
+// device is a process with one track per stream (more if its work overlaps) and a counter of launched, unfinished work.
+// An arrow leads from each call to its work.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@
 namespace gpuprof::output {
 namespace {
 
-// "2026-11-23 14:05 UTC", of nanoseconds since 1970; empty where the text is no such time.
+// Formats nanoseconds since 1970 as "2026-11-23 14:05 UTC". Returns "" if the text is not a number.
 std::string date_text(const std::string& unix_ns) {
   const auto ns = whole_number(unix_ns);
   return ns ? utc_text(static_cast<std::time_t>(*ns / 1'000'000'000), "%Y-%m-%d %H:%M UTC") : std::string();

@@ -1,4 +1,4 @@
-// What a profile says about its recording, in words.
+// Describes how a profile was recorded.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace gpuprof::output {
 
-// All values of a META key, joined; empty for none. Printable.
+// Returns all values of a META key, joined and printable. Returns "" if the profile lacks the key.
 std::string meta_text(const analyze::ProfileInfo& info, const std::string& key);
 
-// "host1, 2026-11-23 14:05 UTC, gpuprof 1.2", of what is known; empty where nothing is.
+// Returns "host1, 2026-11-23 14:05 UTC, gpuprof 1.2", without the facts that the profile lacks.
 std::string recorded_text(const analyze::ProfileInfo& info);
 
 }  // namespace gpuprof::output

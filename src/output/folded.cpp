@@ -37,7 +37,7 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
-// The labels' texts and their order, worked out once: comparing two frames is comparing two numbers.
+// Caches the text and the sort rank of each label, so that comparing two frames compares two numbers.
 class Labels {
  public:
   explicit Labels(const FlameTree& tree) : texts_(tree.label_count()), ranks_(2 * tree.label_count()) {
@@ -54,8 +54,9 @@ class Labels {
     }
   }
 
-  // A line "a" comes before "a b", and that before "a;b": a frame that ends its line is ordered by its text, one that
-  // goes deeper by its text and ';'. Equal for frames that look the same, which those of different classes can.
+  // The rank of a frame in the bytewise order of the output: "a" before "a b" before "a;b". A frame with frames below
+  // it (`deeper`) sorts by its text and ';', others by their text. Equal texts have equal ranks, even in different
+  // classes.
   [[nodiscard]] uint32_t rank(LabelId label, bool deeper) const { return ranks_[2 * index(label) + (deeper ? 1 : 0)]; }
 
   [[nodiscard]] size_t size(LabelId label) const { return texts_[index(label)].size(); }
@@ -75,7 +76,7 @@ class Labels {
 
   static uint32_t index(LabelId id) { return static_cast<uint32_t>(id); }
 
-  // Most names are shown as they are, and not copied.
+  // Most names are shown unchanged; these are not copied.
   void set_text(const FlameTree& tree, LabelId id) {
     Shown& shown = texts_[index(id)];
     const std::string_view name = tree.name(id);
@@ -87,7 +88,7 @@ class Labels {
     shown.suffix = shown.text.ends_with(suffix) ? std::string_view() : suffix;
   }
 
-  // As if a frame that goes deeper had a ';' at its text's end.
+  // Compares two texts as if a frame with frames below it had a ';' at its end.
   [[nodiscard]] int compare(uint32_t a, uint32_t b) const {
     const Shown& x = texts_[a / 2];
     const Shown& y = texts_[b / 2];
@@ -106,13 +107,12 @@ class Labels {
     return next(x, a % 2 != 0) - next(y, b % 2 != 0);
   }
 
-  std::vector<Shown> texts_;  // by label
+  std::vector<Shown> texts_;
   std::deque<std::string> own_;
-  std::vector<uint32_t> ranks_;  // by label and whether it goes deeper
+  std::vector<uint32_t> ranks_;  // index: 2 * label + deeper
 };
 
-// The frames of a line, root first. Their text is kept where it is short, since many lines begin alike; what is beyond
-// is put together while it is written.
+// The frames of the current line, outermost first. Short prefixes are cached as text, because many lines share them.
 class Path {
  public:
   explicit Path(const Labels& labels) : labels_(labels) {}
@@ -146,11 +146,11 @@ class Path {
 
   const Labels& labels_;
   std::vector<LabelId> frames_;
-  std::string text_;          // of the first frames,
-  std::vector<size_t> ends_;  // each of which ends there
+  std::string text_;          // of the first ends_.size() frames
+  std::vector<size_t> ends_;  // the length of text_ after each of these frames
 };
 
-// Writes the lines in the bytewise order of their paths, without holding a path for each: memory stays with the tree.
+// Writes the lines in the bytewise order of their paths. Memory grows with the tree, as no path is stored for a line.
 class Folder {
  public:
   Folder(const FlameTree& tree, const WeightChoice& weight, TextStream& out)
@@ -187,12 +187,12 @@ class Folder {
   }
 
  private:
-  // A frame of a node, on the way to its own line or to what is below it. Those of one depth and rank look the same,
-  // and share their lines.
+  // A frame of a tree node to visit: if `deeper` for the frames below it, else for its own line. Steps with the same
+  // depth and rank have the same text, and share their lines.
   struct Step {
     NodeId node = FlameTree::kRoot;
-    uint32_t frame = 0;  // of the node's
-    uint32_t depth = 0;  // frames before it
+    uint32_t frame = 0;  // index within the node's frames
+    uint32_t depth = 0;  // number of frames before it
     uint32_t rank = 0;
     bool deeper = false;
   };
@@ -201,7 +201,7 @@ class Folder {
     return tree_.frames(tree_.nodes()[step.node]);
   }
 
-  // Children as one array, those of a node side by side.
+  // Builds one array of children in which the children of each node are adjacent.
   void index_children() {
     const auto& nodes = tree_.nodes();
     first_child_.assign(nodes.size() + 1, 0);
@@ -218,7 +218,8 @@ class Folder {
     }
   }
 
-  // Nothing looks like this node's frames up to its end: they are one way, and only the last one can have a line.
+  // Pushes the node's remaining frames and writes its line. Requires that no other step has the same text: then only
+  // the last frame can have a line.
   void go_to_end(Step& step) {
     const std::span<const LabelId> all = frames(step);
     if (step.frame + 1 == all.size()) {
@@ -230,7 +231,7 @@ class Folder {
     put_line({&step, 1});
   }
 
-  // Plans the steps for what comes next below each of `group`.
+  // Adds the next steps below each step of `group`.
   void open(std::span<const Step> group) {
     const size_t first = pending_.size();
     for (const Step& step : group) {
@@ -280,11 +281,11 @@ class Folder {
   uint64_t unit_;
   Labels labels_;
   Path path_;
-  std::vector<uint32_t> first_child_;  // by node, into children_; one more at the end
+  std::vector<uint32_t> first_child_;  // node to its first index in children_; one more element at the end
   std::vector<NodeId> children_;
-  std::vector<Step> pending_;  // the next one last
+  std::vector<Step> pending_;  // a stack: the next step is the last element
   TextStream& out_;
-  uint64_t sum_ = 0;  // of all weights up to the line
+  uint64_t sum_ = 0;  // of the weights of all lines written so far
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Folded stacks: one line a stack, frames root first, ';' between them, a space, an integer. Sorted bytewise.
+// Writes folded stacks: frames outermost first, separated by ';', then a space and an integer. Sorted bytewise.
 #pragma once
 
 #include <string>
@@ -10,15 +10,14 @@
 
 namespace gpuprof::output {
 
-// Times in us carry their remainders from line to line, so that the sum of the lines is the total, rounded down.
-// A stack whose number comes to 0 is left out. Memory grows with the tree, not with the lines, which may come to far
-// more than any memory holds; where the stream fails, the rest is left out.
+// Each line carries its remainder of a us to the next line, so that the lines add up to the total, rounded down. Leaves
+// out stacks whose number becomes 0. Memory grows with the tree, not with the lines. Stops if the stream fails.
 void write_folded(const analyze::FlameTree& tree, const WeightChoice& weight, TextStream& out);
 
-// A frame's name as it stands in a line, whatever it holds: ';' becomes ':', control characters become spaces.
+// Returns a frame's name as it appears in a line: ':' instead of ';', a space instead of each control character.
 std::string folded_name(std::string_view name);
 
-// All of it as one text, for small trees.
+// Returns the output of write_folded() as one string. For small trees only.
 std::string folded(const analyze::FlameTree& tree, const WeightChoice& weight);
 
 }  // namespace gpuprof::output

@@ -1,6 +1,5 @@
-// JSON on its way out. Strings, and values that are small, are nlohmann's. What can be large (the events of a trace,
-// the lines of a report, the frames of a path) goes into the stream member by member: as one value it would all be in
-// memory.
+// Writes JSON piece by piece. nlohmann's library formats strings and small values. Large values (events of a trace,
+// lines of a report, frames of a path) go into the stream member by member, to bound memory.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +15,15 @@
 
 namespace gpuprof::output {
 
-using Json = nlohmann::ordered_json;  // members stay in the order in which they came
+using Json = nlohmann::ordered_json;  // keeps the order of insertion
 
-// Never throws: bytes that are not UTF-8 become U+FFFD. No indent: all in one line.
+// Never throws: replaces bytes that are not UTF-8 by U+FFFD. By default the text is a single line.
 std::string json_text(const Json& value, int indent = -1);
 
-// Any text as a JSON string. Bytes that are not UTF-8 have no place in JSON: they are shown as \xHH, as in all outputs,
-// and so are the characters that deceive a terminal.
+// Quotes any text. Bytes that are not UTF-8, and characters that deceive a terminal, become \xHH as in all outputs.
 std::string json_string(std::string_view text);
 
-// Puts commas where they belong. Ends its object when it goes out of scope.
+// Writes the members of an object, with commas between them. The destructor closes the object.
 class JsonObject {
  public:
   explicit JsonObject(std::string& out) : out_(out) { out_ += '{'; }
@@ -33,7 +31,7 @@ class JsonObject {
   JsonObject& operator=(const JsonObject&) = delete;
   ~JsonObject() { out_ += '}'; }
 
-  // The value goes behind it. Names and words are our own, and need no escape.
+  // key() and foreign_key() return the stream, to which the caller appends the value. key() and word() do not escape.
   std::string& key(std::string_view name);
   std::string& foreign_key(std::string_view name);
   void number(std::string_view name, uint64_t value) { append_number(value, key(name)); }
@@ -66,16 +64,16 @@ void json_array(const Range& range, std::string& out, Put put) {
   json_array(range.begin(), range.end(), out, put);
 }
 
-// {"from_ns":2000000000,"to_ns":3500000000}; no to_ns where it has no end.
+// Writes {"from_ns":2000000000,"to_ns":3500000000}. Omits to_ns if the window has no end.
 void json_window(const analyze::TimeWindow& window, std::string& out);
 
-// META: a repeated key makes a list.
+// Writes META lines as an object of lists: the values of a repeated key form one list.
 void json_meta(const std::multimap<std::string, std::string>& meta, std::string& out, TextStream& stream);
 
-// {"ring_full":3}
+// Writes {"ring_full":3}.
 void json_counts(const std::map<std::string, uint64_t>& counts, std::string& out);
 
-// The frames of a call path, each up to kMostShownBytes, in bounded memory.
+// Writes the frames of a call path in bounded memory, each shortened to kMostShownBytes.
 void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream);
 
 }  // namespace gpuprof::output

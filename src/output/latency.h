@@ -1,4 +1,4 @@
-// Launch latencies as text: histograms for a terminal, and JSON for programs.
+// Writes launch latencies: histograms for a terminal, JSON for programs.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace gpuprof::output {
 
-// For each line its percentiles by phase, and a histogram whose rows are powers of two and whose columns are phases.
+// Writes percentiles by phase for each line, and a histogram with a row per power of two and a column per phase.
 void latency_table(const std::vector<analyze::LatencyLine>& lines, size_t width, TextStream& stream);
 
-// One object with "schema_version". Times are integers, in ns; a bucket is [its least value, its greatest, count].
+// Writes one object with "schema_version". Times are integers in ns. A bucket is [minimum, maximum, count].
 void latency_json(const std::vector<analyze::LatencyLine>& lines, TextStream& stream);
 
 }  // namespace gpuprof::output

@@ -21,12 +21,12 @@ constexpr size_t kNameColumn = 21;
 constexpr size_t kCount = 12;
 constexpr size_t kTime = 11;
 constexpr size_t kRange = 21;  // "512 ns .. 1.02 us"
-constexpr size_t kNumber = 8;  // of a histogram's count
+constexpr size_t kNumber = 8;
 constexpr size_t kLeastBar = 4;
 constexpr size_t kMostBar = 24;
 constexpr size_t kRows = 65;  // one for 0, one for each power of two
 
-// Counts by power of two: row 0 is 0 ns, row n is [2^(n-1), 2^n) ns.
+// Returns counts by power of two: row 0 is 0 ns, row n is [2^(n-1), 2^n) ns.
 std::array<uint64_t, kRows> rows_of(const LatencyStats& stats) {
   std::array<uint64_t, kRows> rows{};
   for (const auto& bucket : stats.buckets) {
@@ -68,7 +68,7 @@ void append_stats(const LatencyLine& line, std::string& out) {
   }
 }
 
-// A bar is as long as the row's share of the phase's longest one; what is there at all has at least one mark.
+// The longest bar of a phase has the full width; others are in proportion. Each count has at least one mark.
 void append_histogram(const LatencyLine& line, size_t width, std::string& out) {
   std::vector<size_t> shown;
   std::array<std::array<uint64_t, kRows>, kPhases> rows{};

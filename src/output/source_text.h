@@ -1,4 +1,4 @@
-// Source files beside which numbers are shown.
+// The source files whose lines the annotated listings show.
 #pragma once
 
 #include <algorithm>
@@ -10,20 +10,20 @@
 
 namespace gpuprof::output {
 
-// A source file, as far as it can be shown.
+// The lines of a source file, or the reason why they are not shown.
 struct SourceText {
-  std::vector<std::string> lines;  // the first is line 1; may be none
-  std::string why_not;             // where it is not shown: "it was changed after the recording"
+  std::vector<std::string> lines;  // element 0 is line 1; may be empty
+  std::string why_not;             // "it was changed after the recording"; empty if the lines are shown
 };
 
-// Of a path as the profile has it. What it returns stays where it is.
+// Returns the source file for a path of the profile. The reference stays valid.
 using FindSource = std::function<const SourceText&(std::string_view path)>;
 
-// The text of a line, without what would break a table; empty where it is not known.
+// Returns the text of a line, without characters that would break a table. Returns "" if the line is unknown.
 std::string source_line(const SourceText& source, uint32_t line);
 
-// Lists the lines of a file that have numbers: `put(i)` for each of `numbered`, which ascend, `plain(line)` for two
-// before and after it, and `gap()` where others are left out.
+// Lists the lines of a file that have numbers. Calls `put(i)` for each element of `numbered` (ascending lines),
+// `plain(line)` for two lines of context around it, and `gap()` where lines are left out.
 template <typename Put, typename Plain, typename Gap>
 void list_lines(const SourceText& source, const std::vector<uint32_t>& numbered, Put put, Plain plain, Gap gap) {
   constexpr uint32_t kContext = 2;
@@ -32,7 +32,7 @@ void list_lines(const SourceText& source, const std::vector<uint32_t>& numbered,
       plain(line);
     }
   };
-  uint32_t next = 0;  // the first line that is not shown yet
+  uint32_t next = 0;
   for (size_t i = 0; i < numbered.size(); ++i) {
     const uint32_t line = numbered[i];
     const uint32_t first = std::max(next, line - std::min(line, kContext));

@@ -37,7 +37,7 @@ void append_right(const std::string& text, size_t width, std::string& out) {
 
 std::string shown_text(std::string_view name) {
   size_t keep = std::min(name.size(), kMostShownBytes);
-  // Not within a character, which has at most three bytes after its first.
+  // Do not cut within a UTF-8 character, which has at most three bytes after its first.
   for (size_t back = 0; keep < name.size() && back < 3 && (static_cast<unsigned char>(name[keep]) & 0xC0U) == 0x80U;
        ++back) {
     --keep;
@@ -52,13 +52,13 @@ std::string shown_ends(std::string_view name) {
 }
 
 std::string shown_kernel(std::string_view name, size_t width) {
-  // Not shown_ends(): of a signature that lacks its middle the brackets do not match.
+  // Not shown_ends(): without its middle, a signature has unbalanced brackets.
   return analyze::short_kernel_name(shown_name(shown_text(name)), width);
 }
 
 namespace {
 
-// Innermost first, those that tell something; anything is better than nothing.
+// Returns the frames that identify a path, innermost first. If no frame does, returns all frames.
 std::vector<std::string_view> telling_frames(std::span<const std::string_view> path) {
   std::vector<std::string_view> frames;
   std::copy_if(path.rbegin(), path.rend(), std::back_inserter(frames),
@@ -73,7 +73,7 @@ std::string frame_text(std::string_view frame) {
   return cut_middle(shown_name(shown_ends(analyze::without_parameters(frame))), kMaxFrameWidth);
 }
 
-// One stack's frames, innermost first. A path may be long: frames become text while there is room for them.
+// Formats the frames of one stack, innermost first. Converts only frames that fit, as a path may be long.
 std::string one_path_text(std::string begin, std::span<const std::string_view> path, size_t width) {
   std::string text = std::move(begin);
   const std::vector<std::string_view> frames = telling_frames(path);
@@ -85,7 +85,7 @@ std::string one_path_text(std::string begin, std::span<const std::string_view> p
     const bool take_outer = inner.size() > outer.size();
     std::string next = frame_text(take_outer ? frames[frames.size() - 1 - outer.size()] : frames[inner.size()]);
     const size_t needed = kCaller.size() + utf8_length(next);
-    const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // then nothing is left out
+    const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // then no "..." follows
     if (!inner.empty() && needed > room + (is_last ? kCaller.size() + kLeftOut.size() : 0)) {
       break;
     }

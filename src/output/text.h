@@ -1,4 +1,4 @@
-// Names of tables for a terminal.
+// Formats names for tables on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,24 @@ namespace gpuprof::output {
 
 std::string shown_name(std::string_view name);  // valid UTF-8 without control bytes
 
-// " (10 of 34)", behind the title of a table that does not show all that was found; else empty.
+// Returns " (10 of 34)" for the title of a table that shows only part of what was found; "" if it shows all.
 std::string part_shown(size_t shown, size_t found);
 
 void append_right(const std::string& text, size_t width, std::string& out);
 
-// The first kMostShownBytes of a name, with an ellipsis: for JSON, of which one name may come a million times.
+// Returns the first kMostShownBytes of a name, with an ellipsis if cut: JSON may repeat a name a million times.
 inline constexpr size_t kMostShownBytes = size_t{64} << 10U;
 std::string shown_text(std::string_view name);
 
-// For tables, which leave out the middle anyway: what a long name begins and ends with.
+// Returns the beginning and the end of a long name. For tables, which cut out the middle anyway.
 std::string shown_ends(std::string_view name);
 
-// A kernel's name in at most `width` characters, short as analyze/names/kernel_names.h makes it.
+// Returns a kernel's name in at most `width` characters, shortened as by analyze/names/kernel_names.h.
 std::string shown_kernel(std::string_view name, size_t width);
 
-// " <- callee <- ... <- caller" behind `begin`, in at most `width` characters where there is room for a frame. Frames
-// that tell nothing (without a name, or that every thread starts with) are not shown, and of the others those in the
-// middle are left out first: the ends are the API that was called and the user's own code. The node of a graph has a
-// second line: where the graph was launched.
+// Appends " <- callee <- ... <- caller" to `begin`, in at most `width` characters but with at least one frame. Omits
+// frames that identify nothing (no name, or a thread's start). Then omits frames in the middle: the ends show the API
+// call and the user's own code. For a graph node, a second line shows the launch of the graph.
 std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width);
 
 }  // namespace gpuprof::output

@@ -1,5 +1,5 @@
-// What the formats of a recorded timeline have in common: which slices there are and what is known of them, the lanes
-// that they lie in, the queue depth of a device, and which call put which work on a device.
+// Base class of the timeline formats. From the records, it derives slices and their facts, the queue depth of each
+// device, and which call launched which work.
 #pragma once
 
 #include <array>
@@ -21,22 +21,21 @@ namespace gpuprof::output {
 
 class Timeline {
  public:
-  // Where the bytes go, piece by piece.
   using Sink = std::function<Status(std::string_view)>;
 
-  // `tables` knows the definitions of every record before it comes.
+  // `tables` must outlive the timeline, and must have the definitions of each record before the record is added.
   Timeline(const profile::Tables& tables, const analyze::StackOptions& stacks)
       : tables_(tables), frames_(tables, stacks) {}
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
   virtual ~Timeline() = default;
 
-  // Memory does not grow with EVENT, CALL and SPAN records, but with the tracks and the definitions.
+  // Writes a record. Memory grows with the tracks and the definitions, not with EVENT, CALL and SPAN records.
   Status add(const profile::Record& record);
-  Status finish();  // ends the file
+  Status finish();
 
-  [[nodiscard]] uint64_t events() const { return events_; }      // EVENT, CALL and SPAN records so far
-  [[nodiscard]] uint64_t left_out() const { return left_out_; }  // those that no track had room for
+  [[nodiscard]] uint64_t events() const { return events_; }      // EVENT, CALL and SPAN records added
+  [[nodiscard]] uint64_t left_out() const { return left_out_; }  // records dropped because all their lanes were full
   [[nodiscard]] const analyze::StackView::Trimmed& trimmed() { return frames_.paths().view().trimmed(); }
 
  protected:
@@ -52,21 +51,21 @@ class Timeline {
     Category category = Category::gpu;
     uint64_t start_ns = 0;
     uint64_t end_ns = 0;
-    const profile::Work* work = nullptr;  // of GPU and host work, which it gives its name
-    std::string_view name;                // of calls and ranges
+    const profile::Work* work = nullptr;  // GPU or host work; gives the slice its name
+    std::string_view name;                // of a call or range
     analyze::LaunchSite site;
     std::span<const Fact> facts;
-    profile::RangeId range{};  // that the work was put on the device in
+    profile::RangeId range{};  // the range in which the work was launched
     profile::ProcessId process{};
-    uint64_t arrow = 0;  // correlation id of a call and of its work on the GPU; 0: none
+    uint64_t arrow = 0;  // correlation id that a call shares with its GPU work; 0: no arrow
   };
-  // A call or a piece of GPU work: where an arrow begins or ends.
+  // The start of a call or of GPU work: an end of an arrow.
   struct Place {
     Track track;
     uint64_t start_ns = 0;
   };
 
-  // The tracks for a slice of that time; nothing if they, and those made beside them, have no room.
+  // Return the track for a slice of that time. Return nullopt if the track and all its additional lanes are full.
   virtual std::optional<Track> thread_track(profile::ProcessId process, uint32_t tid, uint64_t start_ns,
                                             uint64_t end_ns) = 0;
   virtual std::optional<Track> range_track(profile::ProcessId process, uint32_t tid, uint64_t start_ns,
@@ -79,18 +78,18 @@ class Timeline {
   virtual void put(const Slice& slice) = 0;
   virtual void put_arrow(const Place& /*call*/, const Place& /*work*/) {}
   virtual void put_counter(const Track& track, const char* name, uint64_t ns, uint64_t value) = 0;
-  virtual Status end() = 0;  // what comes last
+  virtual Status end() = 0;  // writes what follows the last slice
   [[nodiscard]] virtual bool is_due() const = 0;
   virtual Status flush() = 0;
 
-  // "step"; "domain:step" outside of the default domain. Of bounded length.
+  // Returns "step", or "domain:step" outside the default domain. The length is bounded.
   [[nodiscard]] std::string range_name(const profile::Range& range) const;
 
   const profile::Tables& tables_;
   analyze::WalkFrames frames_;
-  std::optional<uint64_t> start_ns_;         // of the recording
-  std::map<std::string, std::string> meta_;  // the first of each key
-  std::map<std::string, uint64_t> losses_;   // by reason
+  std::optional<uint64_t> start_ns_;
+  std::map<std::string, std::string> meta_;  // the first value of each key
+  std::map<std::string, uint64_t> losses_;
 
  private:
   void take(const profile::Event& event);

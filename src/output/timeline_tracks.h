@@ -1,4 +1,4 @@
-// Where the slices of a timeline go: lanes, tracks and their numbers.
+// Assigns the slices of a timeline to lanes and tracks, and numbers the tracks.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,13 @@
 
 namespace gpuprof::output {
 
-// Slices of one track must not overlap. A lane remembers its last intervals; what begins before those that it has
-// forgotten does not fit in.
+// A row of slices that must not overlap. Remembers its last kRemembered intervals, and rejects slices that begin before
+// them once it has forgotten one.
 class Lane {
  public:
-  // Takes [start, end) if it overlaps nothing.
+  // Adds [start, end) and returns true unless it overlaps an interval of the lane.
   bool take(uint64_t start_ns, uint64_t end_ns);
 
-  // One of the last intervals begins at that time.
   [[nodiscard]] bool begins_at(uint64_t ns) const { return taken_.count(ns) != 0; }
 
  private:
@@ -32,7 +31,7 @@ class Lane {
   uint64_t floor_ns_ = 0;
 };
 
-// The first of the lanes that takes a slice; nothing if all that a track may have are full.
+// Returns the first lane that takes a slice, adding lanes as needed; nullopt if all kMostLanes are full.
 template <typename L, typename Take>
 std::optional<size_t> free_lane(std::vector<L>& lanes, Take take) {
   constexpr size_t kMostLanes = 256;
@@ -47,10 +46,10 @@ std::optional<size_t> free_lane(std::vector<L>& lanes, Take take) {
   return std::nullopt;
 }
 
-// "stream 7", "stream 7 (2)".
+// Returns "stream 7" for lane 0, "stream 7 (2)" for lane 1.
 std::string lane_name(const std::string& name, size_t lane);
 
-// How many pieces of work are there at a time, in bounded memory: changes are added up in bins, whose width doubles
+// Counts the work items on a device over time, in bounded memory: changes are summed in bins, whose width doubles
 // whenever the trace outgrows them.
 class DepthCounter {
  public:
@@ -62,12 +61,12 @@ class DepthCounter {
     uint64_t time_ns = 0;
     int64_t depth = 0;
   };
-  // The depth at the end of each bin in which it changed. Exact at these times.
+  // Returns the depth at the end of each bin in which it changed. The depths are exact at these times.
   [[nodiscard]] std::vector<Sample> samples() const;
 
  private:
 #ifdef GPUPROF_FUZZING
-  static constexpr size_t kBins = size_t{1} << 6U;  // full after a short input, too
+  static constexpr size_t kBins = size_t{1} << 6U;  // small, so that short inputs fill it
 #else
   static constexpr size_t kBins = size_t{1} << 16U;
 #endif
@@ -78,13 +77,13 @@ class DepthCounter {
   std::vector<int64_t> changes_;
 };
 
-// The numbers by which a trace knows a track: Chrome's "pid" and "tid". Perfetto's uuid is the `tid`.
+// Identifies a track: Chrome's "pid" and "tid". Perfetto's uuid is the `tid`.
 struct Track {
   uint64_t pid = 0;
   uint64_t tid = 0;
 };
 
-// Numbers for processes and devices that do not collide: pids repeat after an exec and between hosts.
+// Assigns unique numbers to processes and devices: pids repeat after an exec and between hosts.
 class TrackNumbers {
  public:
   uint64_t process(profile::ProcessId id, uint32_t pid);
@@ -99,14 +98,14 @@ class TrackNumbers {
   uint64_t substitutes_ = 0;
 };
 
-// "python3, rank 3, host node1"
+// Returns "python3, rank 3, host node1".
 std::string process_name(const profile::Tables& tables, profile::ProcessId id);
 
-// The names of threads, by process and tid. They are complete when all records have been read.
+// Returns thread names by (process, tid). They are complete only after all records have been read.
 std::map<std::pair<uint32_t, uint32_t>, std::string_view> thread_names(const profile::Tables& tables);
 
-// The last launches and pieces of work that an arrow may join: a table that new ones overwrite, so that memory does not
-// grow with the trace.
+// Remembers recent calls or work items that an arrow may join, in a hash table in which new entries overwrite old ones
+// to bound memory.
 template <typename Value>
 class RecentTable {
  public:

@@ -25,7 +25,7 @@ bool is_clean(const ProfileInfo& info) {
   return info.complete && !lost && info.unsampled == 0 && info.estimated == 0;
 }
 
-// "950 matched GPU work (95.00%)", with a comma before it; nothing for 0.
+// Appends ", 950 matched GPU work (95.00%)" to the line (the first part without a comma); nothing for 0.
 void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line) {
   if (part > 0) {
     line.append(line.ends_with(':') ? " " : ", ").append(count_text(part)).append(" ").append(words);
@@ -49,14 +49,14 @@ std::string record_line(const ProfileInfo& info) {
   add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
   add_part(info.counted(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
-  add_part(info.counted(CoverageCount::without_launch), info.gpu_records, "of no known launch", line);
+  add_part(info.counted(CoverageCount::without_launch), info.gpu_records, "without a known launch", line);
   return line;
 }
 
 std::string sample_line(const ProfileInfo& info) {
   std::string line = count_text(info.samples) + " samples of GPU code:";
   add_part(info.estimated, info.samples, "attributed by estimate", line);
-  add_part(info.counted(CoverageCount::samples_without_launch), info.samples, "of no known launch", line);
+  add_part(info.counted(CoverageCount::samples_without_launch), info.samples, "without a known launch", line);
   if (const uint64_t foreign = info.counted(CoverageCount::samples_foreign); foreign > 0) {
     line += "; beside them " + count_text(foreign) + " in code that is not the program's";
   }
@@ -75,10 +75,10 @@ std::string loss_line(const ProfileInfo& info) {
   return line;
 }
 
-// Its numbers are those of --min-coverage.
+// Formats the coverage that --min-coverage checks.
 std::string coverage_line(const profile::WorkCoverage& covered) {
   if (!covered.any()) {
-    return "there is no GPU work that a CPU stack could explain";
+    return "no GPU work was recorded that a CPU stack could explain";
   }
   std::string line = covered.percent_text() +
                      " of the GPU work is explained by a CPU stack: " + count_text(covered.with_stack) + " of " +
@@ -86,7 +86,7 @@ std::string coverage_line(const profile::WorkCoverage& covered) {
   return covered.lost == 0 ? line : line + ", of which " + count_text(covered.lost) + " were lost";
 }
 
-// The numbers of all METAs of that key: "45", or "45 to 52" in a merged profile. Empty where there is none.
+// Returns the range of a number in all META lines with that key: "45", or "45 to 52" if merged; "" if missing.
 std::string range_of(const ProfileInfo& info, const std::string& key) {
   uint64_t least = UINT64_MAX;
   uint64_t most = 0;
@@ -120,7 +120,7 @@ std::string engines(const ProfileInfo& info) {
   return names.empty() ? names : names + ")";
 }
 
-// Counts of a hostile profile may not add up.
+// Saturates, as the counts of a hostile profile may overflow.
 uint64_t launches_with_stack(const ProfileInfo& info) {
   uint64_t sum = 0;
   return __builtin_add_overflow(info.counted(CoverageCount::stack_whole), info.counted(CoverageCount::stack_truncated),

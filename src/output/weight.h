@@ -1,4 +1,4 @@
-// Which number of a Weight an output shows, and in which unit.
+// Selects the number of a Weight that an output shows, and its unit.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct WeightChoice {
   TimeUnit unit = TimeUnit::us;  // for WeightKind::time
 };
 
-// The weight in the smallest unit of its kind: ns, count or bytes.
+// Returns the weight in the smallest unit of its kind: ns, count or bytes.
 constexpr uint64_t raw_weight(const analyze::Weight& weight, WeightKind kind) {
   switch (kind) {
     case WeightKind::time:
@@ -28,7 +28,7 @@ constexpr uint64_t raw_weight(const analyze::Weight& weight, WeightKind kind) {
   return 0;
 }
 
-// Of one piece of work, rounded down.
+// Returns the average time of one work item, rounded down.
 inline uint64_t average_ns(const analyze::Weight& weight) {
   return weight.count == 0 ? 0 : weight.ns / weight.count;
 }

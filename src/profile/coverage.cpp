@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kCoverageCounts> kWords = {
     "samples_foreign", "outside_range",  "stack_whole",
     "stack_truncated", "stack_no_python"};
 
-// A reason that is not known stands for work.
+// An unknown reason counts as lost work.
 uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {
   uint64_t lost = 0;
   for (const auto& [reason, count] : losses) {

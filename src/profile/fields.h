@@ -11,11 +11,11 @@
 
 namespace gpuprof::profile {
 
-// Every function takes the next field and returns false, with reason() set, when it is not there or not well-formed.
-// The line must be followed by a byte that is not a digit ('\n' or '\r'), so that digits need no bounds check.
+// Every function takes the next field. It returns false and sets reason() if the field is missing or malformed. The
+// byte behind the line must be '\n' or '\r', because the loops over digits have no bounds check.
 class Fields {
  public:
-  // `line` begins after the kind's ';' ("has_fields"), or the line is the kind alone. `escaped`: values hold \xHH.
+  // `begin` is behind the ';' after the kind, if has_fields. `escaped`: values may hold \xHH.
   Fields(char* begin, char* end, bool has_fields, bool escaped)
       : at_(has_fields ? begin : nullptr), end_(end), escaped_(escaped) {}
 
@@ -30,7 +30,7 @@ class Fields {
       value = value * 10 + digit;
       ++p;
     }
-    // 19 digits can not overflow; anything odd is looked at again, slowly.
+    // 19 digits can not overflow. slow_number() parses everything else.
     if (p == at_ || p - at_ > kSafeDigits || !ends_field(p)) {
       return slow_number(field, out);
     }
@@ -39,7 +39,6 @@ class Fields {
     return true;
   }
 
-  // 32 bits: an id, too.
   template <typename Narrow>
   requires(sizeof(Narrow) == sizeof(uint32_t)) [[gnu::always_inline]] bool number(std::string_view field, Narrow& out) {
     uint64_t value = 0;
@@ -53,13 +52,13 @@ class Fields {
   bool wide(std::string_view field, Uint128& out);
   bool offset(std::string_view field, uint64_t& out);        // 0x and hexadecimal digits, or decimal
   bool text(std::string_view field, std::string_view& out);  // unescaped in place
-  bool rest(std::string_view field, std::string_view& out);  // all that is left of the line, as it is
-  bool word(std::string_view field, std::string_view& out);  // up to the next ';', as it is
-  bool element(StackElement& out);                           // of a USTACK or KSTACK
-  bool done();                                               // no field is left
+  bool rest(std::string_view field, std::string_view& out);  // the rest of the line, not unescaped
+  bool word(std::string_view field, std::string_view& out);  // up to the next ';', not unescaped
+  bool element(StackElement& out);                           // an element of a USTACK or KSTACK
+  bool done();                                               // succeeds if no field is left
 
   [[nodiscard]] bool at_end() const { return at_ == nullptr; }
-  [[nodiscard]] bool empty_to_end() const { return at_ == end_; }  // one field is left, and it is empty
+  [[nodiscard]] bool empty_to_end() const { return at_ == end_; }  // exactly one field is left, and it is empty
   bool fail(std::string_view field, std::string_view what);
   bool fail(std::string_view what);
   [[nodiscard]] const std::string& reason() const { return reason_; }
@@ -71,11 +70,11 @@ class Fields {
   bool slow_number(std::string_view field, uint64_t& out);
   bool hexadecimal(std::string_view field, std::string_view digits, uint64_t& out);
   bool unescape(std::string_view field, char* begin, char* end, std::string_view& out);
-  char* take(std::string_view field, char*& begin);  // the end of the next field; null where there is none
+  char* take(std::string_view field, char*& begin);  // returns the end of the next field; null if no field is left
   [[nodiscard]] bool ends_field(const char* p) const { return p == end_ || *p == ';'; }
   void step_over(const char* p) { at_ = p == end_ ? nullptr : at_ + (p - at_) + 1; }
 
-  char* at_;  // null when the last field is taken
+  char* at_;  // null after the last field was taken
   char* end_;
   bool escaped_;
   std::string reason_;

@@ -1,4 +1,4 @@
-// Looks up what the ids of a file stand for.
+// Maps the ids that a file defines to positions.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace gpuprof::profile {
 
-// id -> position, for ids that a file chose: small ones in an array, wild ones in a hash table, so that a file can not
-// make us allocate more than it has lines.
+// Maps ids to positions. The file chooses the ids: small ones are in an array, others in a hash table. So a hostile
+// file can not make the reader allocate more than it has lines.
 class IdIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -21,7 +21,7 @@ class IdIndex {
     return sparse_.empty() ? kNone : find_sparse(id);
   }
   [[nodiscard]] bool has(uint32_t id) const { return find(id) != kNone; }
-  // Always inlined: gcc drops the call of a function whose only effect is a prefetch.
+  // Always inlined: gcc removes the call of a function whose only effect is a prefetch.
   [[gnu::always_inline]] void prefetch(uint32_t id) const {
     if (id < dense_.size()) {
       __builtin_prefetch(&dense_[id]);

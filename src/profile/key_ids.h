@@ -1,4 +1,4 @@
-// Numbers distinct keys.
+// Assigns consecutive ids to distinct keys.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class KeyIds {
  public:
   using Key = std::array<uint64_t, kWords>;
 
-  // The key's id, from 1 on, and whether it is new.
+  // Returns the key's id, from 1 on, and whether it is new.
   std::pair<uint32_t, bool> intern(const Key& key) {
     const uint64_t h = hash(key);
     const size_t at = slots_.find(h, [&](uint32_t position) { return keys_[position] == key; });
@@ -41,7 +41,7 @@ class KeyIds {
 
   std::vector<Key> keys_;
   SlotTable slots_;                // positions in keys_
-  uint64_t seed_ = random_seed();  // keys come from a file: so it can not make them hit one slot
+  uint64_t seed_ = random_seed();  // random, so that a file can not choose keys that all hit one slot
 };
 
 }  // namespace gpuprof::profile

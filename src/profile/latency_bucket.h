@@ -1,4 +1,4 @@
-// The buckets of LATENCY records, see FORMAT.md: exact below 8 ns, from there on eight to each power of two.
+// The buckets of LATENCY records (see FORMAT.md): exact below 8 ns, then eight buckets per power of two.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ constexpr uint32_t bucket_of(uint64_t ns) {
   return 8 * (highest - 2) + static_cast<uint32_t>((ns >> (highest - 3)) & 7U);
 }
 
-// The least and the greatest value of a bucket, both in it. Only for bucket < kLatencyBuckets.
+// The smallest and the largest value of a bucket, both inclusive. Requires bucket < kLatencyBuckets.
 constexpr uint64_t bucket_low(uint32_t bucket) {
   return bucket < 8 ? bucket : (uint64_t{8} + bucket % 8) << (bucket / 8 - 1);
 }

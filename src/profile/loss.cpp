@@ -10,7 +10,7 @@ struct Entry {
   LossReason reason;
   std::string_view word;
   Missing missing;
-  gpuprof_loss counted = GPUPROF_LOSS_USED;  // as targets count it, if they do
+  gpuprof_loss counted = GPUPROF_LOSS_USED;  // the target's counter; GPUPROF_LOSS_USED: only the recorder counts
 };
 
 constexpr std::array<Entry, kLossReasons> kTable = {{

@@ -1,4 +1,4 @@
-// Why something is missing from a profile: the one list of reasons. FORMAT.md says what each one means.
+// The list of reasons why something is missing from a profile. FORMAT.md explains each one.
 #pragma once
 
 #include <cstddef>
@@ -35,17 +35,17 @@ enum class LossReason : uint8_t {
 };
 inline constexpr size_t kLossReasons = static_cast<size_t>(LossReason::timeline_full) + 1;
 
-// What the profile lacks because of it.
+// What the profile lacks because of a loss.
 enum class Missing : uint8_t {
   work,     // GPU records, and their time
-  samples,  // of GPU code
-  details,  // the work is there: something that is said of it is not
+  samples,  // samples of GPU code
+  details,  // details of work that is in the profile
 };
 
-// As in a LOSS line.
+// The word in a LOSS line.
 std::string_view word(LossReason reason);
 std::optional<LossReason> loss_reason_of(std::string_view word);
-// The reason for what a target counts under `counted`, which is below GPUPROF_LOSS_USED.
+// Returns the reason for a target's counter. Requires counted < GPUPROF_LOSS_USED.
 LossReason loss_reason_of(gpuprof_loss counted);
 Missing missing(LossReason reason);
 

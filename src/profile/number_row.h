@@ -1,4 +1,4 @@
-// Takes the fields of a line that holds nothing but numbers, many bytes at a time. Internal to the reader.
+// Parses lines that hold only numbers, many bytes at a time. Internal to the reader.
 #pragma once
 
 #include <bit>
@@ -12,18 +12,17 @@
 
 namespace gpuprof::profile {
 
-// For lines as a writer writes them. Where take() or last() is false, the line is odd, and Fields says what is wrong
-// with it, or takes it after all.
+// Parses lines in the form that Writer gives them. If take() or last() returns false, Fields must parse the line.
 class NumberRow {
  public:
-  // So many bytes behind `limit` are read, whatever they hold.
+  // This number of bytes behind `limit` must be readable; their values do not matter.
   static constexpr size_t kSlack = 64 + sizeof(uint64_t);
 
-  // From the first digit on; the line's newline lies in front of `limit`.
+  // `begin` is the first digit. The line's newline must lie before `limit`.
   NumberRow(const char* begin, const char* limit)
       : at_(begin), limit_(limit), block_(begin), ends_(non_digits(begin)) {}
 
-  // Inlined into the loop over a row's fields, like all below: the state stays in registers.
+  // This and the functions below are inlined into the loop over a row's fields, so that the state stays in registers.
   template <typename Number>
   [[gnu::always_inline]] bool take(Number& out) {
     return number(';', out);
@@ -33,13 +32,13 @@ class NumberRow {
     return number('\n', out);
   }
 
-  // Behind what was taken.
+  // The position behind the fields taken so far.
   [[nodiscard]] const char* at() const { return at_; }
 
  private:
   static constexpr size_t kBlock = 64;
 
-  // An id is a number of 32 bits; one of 128 bits is taken where 64 are enough for it.
+  // Ids are 32-bit numbers. A 128-bit number is accepted if it fits into 64 bits.
   template <typename Number>
   [[gnu::always_inline]] bool number(char end_byte, Number& out) {
     uint64_t value = 0;
@@ -71,13 +70,13 @@ class NumberRow {
     return long_number(begin, size, out);
   }
 
-  // A bit for each of 64 bytes that is not a digit.
+  // Returns a bit for each of 64 bytes, set if the byte is not a digit.
   static uint64_t non_digits(const char* p) {
     uint64_t mask = 0;
 #if defined(__SSE2__)
     for (unsigned at = 0; at < kBlock; at += 16) {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + at));
-      // '0' becomes the smallest signed byte, so that digits are what lies below the tenth.
+      // '0' becomes the smallest signed byte, so that digits are the ten smallest values.
       const __m128i shifted = _mm_add_epi8(bytes, _mm_set1_epi8(static_cast<char>(0x80 - '0')));
       const __m128i odd = _mm_cmpgt_epi8(shifted, _mm_set1_epi8(static_cast<char>(0x80 + 9)));
       mask |= uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(odd))} << at;
@@ -96,7 +95,7 @@ class NumberRow {
     return std::endian::native == std::endian::little ? bytes : __builtin_bswap64(bytes);
   }
 
-  // Eight digits, the first one in the lowest byte: pairs, then fours, then all, each step in all places at once.
+  // Parses eight digits, the first one in the lowest byte: joins them to pairs, then to fours, then all.
   [[gnu::always_inline]] static uint64_t join_digits(uint64_t digits) {
     constexpr uint64_t kPairs = 10 * 0x100 + 1;
     constexpr uint64_t kFours = 100 * 0x10000 + 1;
@@ -112,7 +111,7 @@ class NumberRow {
     return join_digits((load(p) ^ kZeros) << (64 - 8 * size));
   }
 
-  // Up to 19 digits, which can not overflow.
+  // Parses up to 19 digits, which can not overflow.
   static bool long_number(const char* p, size_t size, uint64_t& out) {
     if (size == 0 || size > 19) {
       return false;
@@ -128,7 +127,7 @@ class NumberRow {
   const char* at_;
   const char* limit_;
   const char* block_;
-  uint64_t ends_;  // of fields: bytes of the block that are not digits, and not taken
+  uint64_t ends_;  // ends of fields: bytes of the block that are neither digits nor taken
 };
 
 }  // namespace gpuprof::profile

@@ -17,7 +17,7 @@
 namespace gpuprof::profile {
 namespace {
 
-// Of lines that are kept one by one, and are far longer in memory than in the file.
+// Limit of META, LOSS and COVERAGE lines. Readers keep each of them, in far more memory than its line needs.
 constexpr uint64_t kMostRemarks = 1'000'000;
 
 struct Input {
@@ -25,7 +25,7 @@ struct Input {
   ParseContext& context;
 };
 
-// One field, by its type; its name is for messages.
+// Takes one field according to its type. `name` is for messages.
 template <typename Number>
 requires std::unsigned_integral<Number> || AnyId<Number>
 [[gnu::always_inline]] inline bool take(Input& x, std::string_view name, Number& out) {
@@ -62,7 +62,7 @@ bool take(Input& x, std::string_view name, Phase& out) {
   return take_word(x, name, phase_of, "is not a phase of a launch", out);
 }
 
-// The elements to the line's end. The context keeps them, and their memory for the next line.
+// Takes the remaining elements of the line. The context owns them and reuses their memory for the next line.
 template <typename T, typename TakeOne>
 bool take_list(Input& x, size_t most, const char* too_many, const TakeOne& take_one, std::vector<T>& list,
                std::span<const T>& out) {
@@ -101,7 +101,7 @@ bool take(Input& x, std::string_view name, std::span<const Latency::Bucket>& out
       x.context.buckets, out);
 }
 
-// What must hold between the fields of a record.
+// Checks what must hold between the fields of a record.
 template <typename R>
 bool check(Input& x, const R& r) {
   if constexpr (std::is_same_v<R, Meta> || std::is_same_v<R, Coverage> || std::is_same_v<R, Loss>) {
@@ -131,12 +131,12 @@ bool check(Input& x, const Gpu& r) {
   return check_sums(x, r);
 }
 bool check(Input& x, const Host& r) {
-  // A group of page faults has one duration, so that nothing can be said about count times it.
+  // A group of page faults has one duration, so count * min_ns says nothing.
   const bool possible = r.min_ns <= r.max_ns && r.max_ns <= r.sum_ns;
   return possible || x.in.fail("not min_ns <= max_ns <= sum_ns");
 }
 
-// Each bucket lies between those of min and max, and together they hold all values.
+// Each bucket must lie between those of min_ns and max_ns, and the buckets together must hold all values.
 bool check(Input& x, const Latency& r) {
   if (!check_sums(x, r)) {
     return false;
@@ -170,7 +170,7 @@ bool parse_as(Input& x, std::optional<Record>& out) {
     if constexpr (F::kForm == Form::hexadecimal) {
       return x.in.offset(field.name, value);
     } else if constexpr (F::kForm == Form::own_id) {
-      return take(x, field.name, value) && (index(value) != 0 || x.in.fail(field.name, "is 0, which means none"));
+      return take(x, field.name, value) && (index(value) != 0 || x.in.fail(field.name, "is 0, but ids begin at 1"));
     } else {
       return take(x, field.name, value);
     }
@@ -189,13 +189,13 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
   return {Kind{kLayout<Rs>.kind, parse_as<Rs>}..., Kind{"KSTACK", parse_kstack}};
 }
 
-// The frequent ones first.
+// Frequent kinds come first.
 constexpr auto kKinds =
     kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction, GpuCount, Span, String,
           Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule, Sampling, Window, Coverage, Loss, End>();
-static_assert(kKinds.size() == std::variant_size_v<Record>);  // without Unknown, and Stack twice
+static_assert(kKinds.size() == std::variant_size_v<Record>);  // without Unknown, but with Stack twice
 
-// The kinds that come by the million are told by a comparison or two.
+// Finds the kinds with millions of lines by one or two comparisons.
 const Kind* frequent_kind(std::string_view line) {
   if (line.starts_with("GPU;")) {
     return kKinds.data();

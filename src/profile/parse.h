@@ -1,4 +1,4 @@
-// One line -> one record. Internal to the reader.
+// Parses one line into one record. Internal to the reader.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@ namespace gpuprof::profile {
 
 struct Line {
   char* begin = nullptr;
-  char* end = nullptr;  // of the content; the line's newline (or "\r\n") is there
+  char* end = nullptr;  // end of the content; the newline (or "\r\n") follows
 };
 
-// More frames than any real stack has, and more inlined functions; they keep a hostile line's memory bounded.
+// More stack frames and inlined functions than real code has. The limits bound the memory for a hostile line.
 inline constexpr size_t kMostFrames = 65536;
 inline constexpr size_t kMostPlaceFrames = 1024;
 
 inline constexpr const char* kNoRecord = "this is not a record: a line begins with its kind, in upper case";
 
-// The sum must be possible for that many values between min and max.
+// Checks that `count` values between min_ns and max_ns can have the sum sum_ns.
 template <typename Sums>
 constexpr bool is_plausible(const Sums& r) {
   return Uint128{r.count} * r.min_ns <= r.sum_ns && r.sum_ns <= Uint128{r.count} * r.max_ns;
@@ -32,14 +32,13 @@ struct ParseContext {
   std::vector<FrameId> frames;           // what a GpuPlace's span points to
   std::vector<Latency::Bucket> buckets;  // what a Latency's span points to
   uint64_t remarks = 0;                  // META, LOSS and COVERAGE lines so far
-  std::string reason;                    // why parse_line() gave nothing
+  std::string reason;                    // why parse_line() returned no record
 };
 
-// Nothing in `record`, with context.reason set, for a line that is no record. Text is unescaped in place: a line is
-// parsed once.
+// Parses `line` into `record`, or leaves that empty and sets context.reason. Unescapes the text of `line` in place.
 void parse_line(Line line, ParseContext& context, std::optional<Record>& record);
 
-// What a later version may call a new kind.
+// True if a later version could use the text as a new kind.
 bool looks_like_a_kind(std::string_view text);
 
 }  // namespace gpuprof::profile

@@ -21,24 +21,24 @@ namespace gpuprof::profile {
 namespace {
 
 constexpr size_t kFirstBuffer = size_t{64} << 10U;
-constexpr size_t kChunk = size_t{256} << 10U;  // stays in the second-level cache, together with what is made of it
-constexpr size_t kMostRows = 64;               // of a batch; stay in the first-level cache
+constexpr size_t kChunk = size_t{256} << 10U;  // fits the second-level cache, together with the records made from it
+constexpr size_t kMostRows = 64;               // rows of a batch; fits the first-level cache
 constexpr size_t kMaxLine = size_t{64} << 20U;
 constexpr std::string_view kMagic = "GPUPROF;";
-constexpr std::string_view kRecordHint = "a profile is what `gpuprof record` writes";
+constexpr std::string_view kRecordHint = "use a profile that `gpuprof record` has written";
 constexpr std::string_view kLineHint = "the line is damaged or was edited; `gpuprof flame --lenient` skips such lines";
 
 struct Magic {
   std::string_view bytes;
   const char* tool;
 };
-// Compressed in a way that is not read here, as PackedInput's are.
+// Compression formats that PackedInput does not support.
 constexpr Magic kCompressed[] = {{"\xfd"
                                   "7zXZ",
                                   "xzcat"},
                                  {"BZh", "bzcat"}};
 
-// A buffer over a descriptor that hands out whole lines.
+// Reads complete lines from a descriptor through a buffer.
 class Lines {
  public:
   explicit Lines(UniqueFd fd) : fd_(std::move(fd)) {}
@@ -49,7 +49,7 @@ class Lines {
 
   enum class Outcome { line, end, unfinished, too_long, failed };
 
-  // On `unfinished` the line is what there is of it.
+  // On `unfinished`, `line` is the beginning of the last line.
   Outcome next(Line& line) {
     size_t searched = 0;
     for (;;) {
@@ -68,7 +68,7 @@ class Lines {
         begin_ = end_;
         return size == 0 ? Outcome::end : Outcome::unfinished;
       }
-      if (size > kMaxLine + 1) {  // a '\r' would be part of its end
+      if (size > kMaxLine + 1) {  // + 1: a '\r' may precede the newline
         return Outcome::too_long;
       }
       if (!fill()) {
@@ -77,11 +77,11 @@ class Lines {
     }
   }
 
-  // What is there already, without taking it. NumberRow::kSlack bytes behind it are readable.
+  // The buffered bytes, without taking them. NumberRow::kSlack bytes behind them are readable.
   [[nodiscard]] std::string_view ready() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void skip(size_t bytes) { begin_ += bytes; }
 
-  // What comes next, without taking it; as much as one read gives.
+  // Returns the next `wanted` bytes without taking them. Returns fewer at the end of the input.
   bool peek(std::string_view& out, size_t wanted) {
     while (end_ - begin_ < wanted && !at_eof_) {
       if (!fill()) {
@@ -92,7 +92,7 @@ class Lines {
     return true;
   }
 
-  // Takes what comes next, of which some has been peeked at, for compressed.
+  // Unpacks the rest of the input from now on, including the bytes that were peeked at.
   void unpack() {
     packed_ = std::make_unique<PackedInput>(std::string_view(buffer_.get() + begin_, end_ - begin_));
     begin_ = end_ = 0;
@@ -141,13 +141,13 @@ class Lines {
       end_ -= begin_;
       begin_ = 0;
     }
-    // A small profile gets by with a small buffer; reads that fill theirs ask for a larger one.
+    // A small profile needs only a small buffer. If reads fill the buffer, it grows.
     const bool too_small = filled_ && capacity_ < kChunk;
     if (capacity_ > 0 && !too_small && capacity_ - end_ >= capacity_ / 2) {
       return;
     }
     const size_t capacity = std::max(kFirstBuffer, 2 * capacity_);
-    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not cleared: it is about to be written
+    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not cleared, because reads fill it
     if (end_ > 0) {
       std::memcpy(larger.get(), buffer_.get(), end_);
     }
@@ -194,15 +194,15 @@ struct Reader::State {
   std::string name;
   ReaderOptions options;
   ParseContext context;
-  std::optional<PublishedForm> published;  // where the input is in that form,
-  std::optional<TabbedForm> tabbed;        // or in this one
-  std::optional<Record> record;            // of next_batch()
-  std::array<Gpu, kMostRows> gpu;          // the same three
+  std::optional<PublishedForm> published;  // set if the input has this form
+  std::optional<TabbedForm> tabbed;        // set if the input has this form
+  std::optional<Record> record;            // storage for the result of next_batch()
+  std::array<Gpu, kMostRows> gpu;          // the same, for three kinds of rows
   std::array<EuStall, kMostRows> samples;
   std::array<Share, kMostRows> shares;
   uint64_t line = 0;
   uint64_t skipped_bad = 0;
-  uint64_t last_refused = 0;  // a line
+  uint64_t last_refused = 0;  // line number of the last rejected line
   uint64_t skipped_unknown = 0;
   bool cut_short = false;
 
@@ -229,7 +229,8 @@ struct Reader::State {
   Batch take_rows();
   Status read_header(std::string_view begin);
   Status check_version(const Line& header);
-  // Nothing in `record`, which is empty before, for a line that is none; context.reason says why, if there is a reason.
+  // Parses a line into `out`, which must be empty. Leaves it empty if the line is not a record. Then context.reason
+  // says why, or is empty if the line holds no new information.
   void parse(const Line& from, std::optional<Record>& out) {
     context.reason.clear();
     if (published) {
@@ -260,14 +261,14 @@ Status Reader::State::check_version(const Line& header) {
                    "read it with the gpuprof that wrote it, or a newer one");
   }
   if (major < kFormatMajor) {
-    return at_line("the profile has format version " + std::string(version) + ", of before the first release; this " +
+    return at_line("the profile has format version " + std::string(version) + ", from before the first release; this " +
                        "gpuprof reads version " + std::to_string(kFormatMajor),
                    "record it again");
   }
   return {};
 }
 
-// The rows of that kind that come next and are whole in the buffer. Any other line ends them.
+// Takes the following rows of this kind that are complete in the buffer. Stops at any other line.
 template <typename Row>
 std::span<const Row> Reader::State::take_rows(std::array<Row, kMostRows>& rows) {
   constexpr std::string_view kKind = kLayout<Row>.kind;
@@ -311,10 +312,11 @@ Reader::Batch Reader::State::take_rows() {
   return batch;
 }
 
-// `begin` is what the input begins with, the whole input where it is shorter than the longest kind.
+// `begin` is the beginning of the input. It is the complete input if that is shorter than the longest kind.
 Status Reader::State::read_header(std::string_view begin) {
-  if (begin.empty()) {  // what a recording that never began leaves in a pipe
-    return Error{name + " is empty: this is no profile", "look at what `gpuprof record` said: it has written nothing"};
+  if (begin.empty()) {  // a recording that failed before its first line leaves an empty pipe
+    return Error{name + " is empty: this is not a profile",
+                 "read the messages of `gpuprof record`, which wrote nothing"};
   }
   const std::string_view magic = begin.substr(0, std::min(begin.size(), kMagic.size()));
   if (magic == kMagic) {
@@ -400,7 +402,7 @@ Result<Reader::Batch> Reader::next_batch() {
   return batch;
 }
 
-// Nothing at the end of the input.
+// Leaves `record` empty at the end of the input.
 Status Reader::read_record(std::optional<Record>& record) {
   State& s = *state_;
   record.reset();
@@ -432,7 +434,7 @@ Status Reader::read_record(std::optional<Record>& record) {
     }
     ++s.line;
     if (line.begin == line.end) {
-      continue;  // an empty line says nothing
+      continue;  // empty lines are ignored
     }
     s.parse(line, record);
     if (record) {
@@ -440,7 +442,7 @@ Status Reader::read_record(std::optional<Record>& record) {
       return {};
     }
     if (s.context.reason.empty()) {
-      continue;  // it says what another line said
+      continue;  // it repeats another line
     }
     if (!s.options.lenient) {
       return s.at_line(s.context.reason, kLineHint);

@@ -1,6 +1,5 @@
-// Reads a profile, a record at a time, from any descriptor (file or pipe). Nobody else parses a profile line.
-// Also reads the published form of stall samples (no header line; values not escaped): next() gives records of our own
-// for it, a WORK or GPU_PLACE in front of the first EUSTALL that needs it.
+// Reads a profile from any descriptor (file or pipe). Only this code parses profile lines. Also converts the published
+// forms of stall samples (FORMAT.md): WORK and GPU_PLACE records come before the first EUSTALL that needs them.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,7 @@ struct ReaderOptions {
 
 class Reader {
  public:
-  // Lines of one of the kinds that come by the million, one directly after another, the last one in line(); or one
-  // record of any kind. Nothing at all is the end of the input.
+  // Consecutive lines of one frequent kind (line() is the last one), or one record. If empty, the input has ended.
   struct Batch {
     Record* record = nullptr;
     std::span<const Gpu> gpu;
@@ -32,8 +30,7 @@ class Reader {
     [[nodiscard]] bool at_end() const { return record == nullptr && gpu.empty() && samples.empty() && shares.empty(); }
   };
 
-  // `name` is what errors call the input ("gpuprof.txt", "stdin"). Fails if the first line is not a profile's
-  // or its major version is another than ours.
+  // `name` stands for the input in errors. Fails if the input is not a profile, or has another major version.
   static Result<Reader> open(UniqueFd fd, std::string name, ReaderOptions options = {});
 
   static Result<Reader> open_text(std::string_view text, std::string name, ReaderOptions options = {});  // from memory
@@ -42,25 +39,24 @@ class Reader {
   Reader& operator=(Reader&&) noexcept;
   ~Reader();
 
-  // The next record; nullopt at the end of the input. A last line without a newline is what a killed recorder
-  // leaves behind: it is not parsed, and cut_short() says so.
+  // Returns the next record, or nullopt at the end of the input. A last line without a newline, which a killed
+  // recorder leaves behind, is not parsed and sets cut_short().
   Result<std::optional<Record>> next();
 
-  // The same for who reads a whole profile: many records at a time where they are alike, and no copies. Valid until
-  // the next call.
+  // Like next(), but many rows of one kind at a time, without copies. The batch is valid until the next call.
   Result<Batch> next_batch();
 
-  // An Error with "NAME:LINE: what" for the line that next() returned last; for checks above the line's syntax.
+  // Makes an Error "NAME:LINE: what" for the line that next() returned last. For checks beyond the line's syntax.
   [[nodiscard]] Error error_here(std::string_view what) const;
-  [[nodiscard]] Error error_at(uint64_t line, std::string_view what) const;  // the same for an earlier line
+  [[nodiscard]] Error error_at(uint64_t line, std::string_view what) const;  // like error_here(), for an earlier line
 
   [[nodiscard]] uint64_t line() const;             // 1-based, of the last record
-  [[nodiscard]] bool is_published_form() const;    // which has no END
-  [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped by `lenient`
+  [[nodiscard]] bool is_published_form() const;    // published forms have no END
+  [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped because of `lenient`
   [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
   [[nodiscard]] bool cut_short() const;
-  // Due from a caller that skips a record for a reason of its own under `lenient`, in the order of the lines. Counts a
-  // line once, as one of the published form can hold several records.
+  // Counts a line as bad, at most once, although it can hold several records of a published form. A caller calls this
+  // in line order if it skips a record for its own reason under `lenient`.
   void count_bad(uint64_t line);
   void count_bad() { count_bad(line()); }
   [[nodiscard]] bool lenient() const;

@@ -1,5 +1,5 @@
-// The fields of every record, in the order of its line. The parser, the writer, and the code that checks, compares or
-// translates records go by these lists, so that a new field is one entry here.
+// Lists the fields of every record, in the order of the line. The code that parses, writes, checks, compares and
+// translates records uses these lists. So a new field needs only one entry here.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace gpuprof::profile {
 
-// The definitions whose ids count separately.
+// Each kind of definition has its own id space.
 enum IdSpace : uint8_t {
   kStringIds,
   kFrameIds,
@@ -29,11 +29,11 @@ enum IdSpace : uint8_t {
   kIdSpaces
 };
 
-// What the type of a field does not say.
+// Properties of a field that its type does not imply.
 enum class Form : uint8_t {
   by_type,
-  own_id,        // the id that a definition gives, never 0
-  kernel_stack,  // the id of a KSTACK; other StackIds are those of a USTACK
+  own_id,        // the id that this definition assigns; never 0
+  kernel_stack,  // the id of a KSTACK; other StackId fields refer to a USTACK
   hexadecimal,
 };
 
@@ -180,7 +180,7 @@ inline constexpr auto kLayout<End> = layout("END", field("end_ns", &End::end_ns)
                                             field("with_stack", &End::with_stack), field("samples", &End::samples),
                                             field("lost", &End::lost));
 
-// The word that the record's line begins with.
+// Returns the kind, the word that the record's line begins with.
 template <typename R>
 constexpr std::string_view kind_of(const R& record) {
   if constexpr (std::is_same_v<R, Stack>) {
@@ -193,7 +193,7 @@ inline std::string_view kind_of(const Record& record) {
   return std::visit([](const auto& r) { return kind_of(r); }, record);
 }
 
-// visit(field, member) for each field, until one returns false: whether none did. `R` may be const.
+// Calls visit(field, member) for each field until a call returns false. Returns whether all were true. R may be const.
 template <typename R, typename Visit>
 [[gnu::always_inline]] constexpr bool for_each_field(R& record, Visit&& visit) {
   return std::apply([&](const auto&... field) { return (visit(field, record.*field.member) && ...); },
@@ -201,7 +201,7 @@ template <typename R, typename Visit>
 }
 
 template <typename T>
-inline constexpr IdSpace kSpaceOf = kIdSpaces;  // T is not an id
+inline constexpr IdSpace kSpaceOf = kIdSpaces;  // T is not an id type
 template <>
 inline constexpr IdSpace kSpaceOf<StringId> = kStringIds;
 template <>
@@ -227,7 +227,7 @@ template <typename T>
 concept AnyId = kSpaceOf<T>
 != kIdSpaces;
 
-// The space of the id that a definition gives.
+// Returns the id space of a definition.
 template <typename R>
 requires AnyId<decltype(R::id)>
 constexpr IdSpace own_space(const R& record) {
@@ -237,7 +237,7 @@ constexpr IdSpace own_space(const R& record) {
   return kSpaceOf<decltype(R::id)>;
 }
 
-// The kind of line that defines the ids of a space.
+// Returns the kind of the lines that define the ids of a space.
 constexpr std::string_view word(IdSpace space) {
   constexpr std::array<std::string_view, kIdSpaces> kSpaceWords = {"STRING",     "FRAME",     "USTACK",  "KSTACK",
                                                                    "PROCESS",    "DEVICE",    "RANGE",   "WORK",
@@ -245,8 +245,8 @@ constexpr std::string_view word(IdSpace space) {
   return kSpaceWords[space];
 }
 
-// visit(space, id) for each id by which the record refers to a definition, until one returns false: whether none did.
-// Not among them: the id that a definition gives, and the frames of a stack or a place.
+// Calls visit(space, id) for each id that refers to a definition, until a call returns false. Returns whether all
+// returned true. Skips the id that a definition assigns, and the frames of a stack or GPU_PLACE.
 template <typename R, typename Visit>
 [[gnu::always_inline]] constexpr bool for_each_id(R& record, Visit&& visit) {
   return for_each_field(record, [&]<typename F, typename T>(const F& /*field*/, T& value) {
@@ -259,7 +259,7 @@ template <typename R, typename Visit>
   });
 }
 
-// A definition belongs to all that refers to it. A row is one measurement: a part of a profile has it or not.
+// Definitions belong to every subset that refers to them. A row is one measurement: it is in a subset or not.
 template <typename R>
 inline constexpr bool kIsDefinition = requires(R r) {
   own_space(r);

@@ -1,8 +1,7 @@
-// The records of a profile, one struct a line kind. FORMAT.md beside this file is the specification; writer.h
-// and reader.h are the only code that formats or parses them.
+// The records of a profile, one struct per line kind. See FORMAT.md. Only writer.h and reader.h format and parse them.
 //
-// Times and durations are nanoseconds, sizes are bytes, ids are per profile and 0 means "none" everywhere.
-// string_views and spans that a Reader hands out are valid until its next call.
+// Times and durations are nanoseconds, sizes are bytes. Ids belong to one profile, and 0 means "missing" everywhere.
+// string_views and spans from a Reader are valid until its next call.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +11,13 @@
 
 namespace gpuprof::profile {
 
-inline constexpr int kFormatMajor = 3;  // the first one that must stay readable: none was released before
+inline constexpr int kFormatMajor = 3;  // the oldest version that readers must support; no earlier one was released
 inline constexpr int kFormatMinor = 2;
 
-// Typed indices: a stack id can not be passed where a string id is meant.
+// Typed indices: the compiler rejects a stack id where a string id is meant.
 enum class StringId : uint32_t {};
 enum class FrameId : uint32_t {};
-enum class StackId : uint32_t {};  // USTACK and KSTACK count separately
+enum class StackId : uint32_t {};  // USTACK and KSTACK have separate id spaces
 enum class ProcessId : uint32_t {};
 enum class DeviceId : uint32_t {};
 enum class RangeId : uint32_t {};
@@ -34,7 +33,7 @@ constexpr uint32_t index(Id id) {
 
 __extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
-struct Meta {  // about the whole profile; a repeated key means a list
+struct Meta {  // describes the complete profile; a repeated key makes a list
   std::string_view key;
   std::string_view value;
 };
@@ -46,29 +45,29 @@ struct String {
 
 enum class FrameKind : uint8_t {
   native,       // user-space machine code
-  inlined,      // inlined into the frame before it (root first)
+  inlined,      // inlined into the frame before it (stacks are outermost first)
   kernel,       // kernel space
-  python,       // a Python function; `name` is qualified where the interpreter knows that
+  python,       // a Python function; `name` is qualified if the interpreter knows the qualified name
   interpreter,  // machine code of the Python interpreter itself, in a stack that has Python frames
   gpu,          // a function in GPU code; `module` is the GPU module's name, `build_id` its hash
-  unknown,      // an address that no mapping explains; the name says what is known
-  truncated,    // the stack goes on towards the root, but could not be followed
+  unknown,      // an address outside every mapping; `name` says what is known
+  truncated,    // stands for outer frames that could not be followed
 };
 
 struct Frame {
   FrameId id{};
   FrameKind kind = FrameKind::native;
-  StringId name{};       // demangled function, or "[libfoo.so+0x12ab]" where there is no symbol
+  StringId name{};       // demangled function, or "[libfoo.so+0x12ab]" without a symbol
   StringId file{};       // source file
-  uint32_t line = 0;     // 0: not known
+  uint32_t line = 0;     // 0: unknown
   StringId module{};     // path of the mapped file
   StringId build_id{};   // lower-case hex
-  uint64_t address = 0;  // offset in the module as its ELF file counts (vaddr), for annotate and re-symbolizing
+  uint64_t address = 0;  // offset in the module as its ELF file counts (vaddr); for annotate and later symbolization
 };
 
-// One element of a USTACK or KSTACK: an address where is_address, a text where that is not empty, else a frame.
+// One element of a USTACK or KSTACK: an address if is_address, else a text if `text` is not empty, else a frame.
 struct StackElement {
-  FrameId frame{};  // never in the published form
+  FrameId frame{};  // unused in the published form
   uint64_t address = 0;
   std::string_view text;
   bool is_address = false;
@@ -77,7 +76,7 @@ struct StackElement {
 struct Stack {
   bool kernel = false;  // KSTACK instead of USTACK
   StackId id{};
-  std::span<const StackElement> elements;  // root first
+  std::span<const StackElement> elements;  // outermost first
 };
 
 struct Process {  // one process image: an exec makes a new one
@@ -87,19 +86,19 @@ struct Process {  // one process image: an exec makes a new one
   uint64_t start_ns = 0;  // CLOCK_MONOTONIC, when first seen
   StringId name{};        // comm
   StringId command{};     // command line, arguments separated by a space
-  StringId rank{};        // of an MPI, SLURM or torchrun job, as its launcher's variables say
-  StringId host{};        // where it ran; 0: the host of META
+  StringId rank{};        // in an MPI, SLURM or torchrun job, from the launcher's environment variables
+  StringId host{};        // the host it ran on; 0: the host of META
 };
 
 struct Device {
   DeviceId id{};
   StringId backend{};
-  uint32_t index = 0;  // as the vendor counts, in the first process that named it
+  uint32_t index = 0;  // the vendor's index, in the first process that named the device
   StringId name{};
-  StringId uuid{};  // tells devices apart that several processes each call number 0
+  StringId uuid{};  // distinguishes devices that several processes each call number 0
 };
 
-// A path of NVTX ranges: a range inside of its parent.
+// A path of NVTX ranges, as a chain of parents.
 struct Range {
   RangeId id{};
   RangeId parent{};
@@ -117,9 +116,9 @@ enum class Op : uint8_t {
   copy,
   fill,
   other,
-  graph,   // a whole graph launch, where its nodes were not recorded one by one
-  launch,  // of LAUNCH records: `name` is the function
-  // Of HOST records: not GPU work.
+  graph,   // a complete graph launch whose nodes were not recorded separately
+  launch,  // only in LAUNCH records: `name` is the function
+  // Only in HOST records; not GPU work.
   sync,
   alloc,
   free,
@@ -129,50 +128,51 @@ enum class Op : uint8_t {
   migrate_dtoh,
 };
 
-// Who did what, from where: what records of measurements refer to, interned.
+// What the target did, and from where. Records of measurements refer to a Work by id.
 struct Work {
   WorkId id{};
   ProcessId process{};
-  uint32_t tid = 0;   // of the launching thread; 0: not known
-  StringId thread{};  // its name
+  uint32_t tid = 0;  // of the launching thread; 0: unknown
+  StringId thread{};
   StackId ustack{};
   StackId kstack{};
-  StackId capture{};  // USTACK: where the node of a graph was captured or added
+  StackId capture{};  // USTACK of the call that captured the graph node, or added it
   RangeId range{};    // NVTX ranges around the launch
   DeviceId device{};
   uint64_t stream = 0;
   Op op = Op::kernel;
-  StringId name{};  // kernel, demangled; a function of LAUNCH and HOST records; 0 for copies and fills
+  StringId name{};  // demangled kernel, or the function of LAUNCH and HOST records; 0 for copies and fills
   uint32_t flags = 0;
 };
 inline constexpr uint32_t kWorkGraphNode = 1;  // a node of a graph launch
 inline constexpr uint32_t kWorkUnsampled = 2;  // launches that got no stack because of --max-overhead
-inline constexpr uint32_t kWorkAttached = 4;   // a process that was attached to: a node may be older than the recording
+inline constexpr uint32_t kWorkAttached =
+    4;  // the recorder attached to the process: a node may be older than the recording
 
-// Of its launch; that of a graph's capture does not count.
+// Whether the launch has a stack. The stack of a graph's capture does not count.
 constexpr bool has_stack(const Work& work) {
   return index(work.ustack) != 0 || index(work.kstack) != 0;
 }
 
-// There is no stack by choice.
+// True if the launch has no stack because of --max-overhead.
 constexpr bool is_unsampled(const Work& work) {
   return !has_stack(work) && (work.flags & kWorkUnsampled) != 0;
 }
 
-// GPU work of one slice, added up. Several lines with the same key add up.
+// The sums of the GPU work of one slice. Several lines with the same key add up.
 struct Gpu {
-  uint64_t slice = 0;  // index: the work's end lies in [slice, slice + 1) * META interval_ns after META start_ns
+  uint64_t slice = 0;  // index: the work ended in [slice, slice + 1) * META interval_ns after META start_ns
   WorkId work{};
   uint64_t count = 0;
   uint64_t sum_ns = 0;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
   Uint128 sum_squares_ns2 = 0;
-  uint64_t queue_ns = 0;  // sum of start - queued, where both are known
+  uint64_t queue_ns = 0;  // sum of start - queued, over work for which both are known
   uint64_t bytes = 0;
 };
 
-// What is not GPU work: waits of the CPU, allocations, page faults. Not part of END's sums.
+// CPU waits, allocations and page faults. They are not GPU work, and END's sums exclude them.
 struct Host {
   uint64_t slice = 0;
   WorkId work{};
@@ -183,15 +183,15 @@ struct Host {
   uint64_t bytes = 0;
 };
 
-// Launches seen without GPU times (record -p by uprobe): counts only.
+// Counts launches without GPU times (record -p with uprobes).
 struct Launch {
   uint64_t slice = 0;
   WorkId work{};
   uint64_t count = 0;
 };
 
-// How work shares its device's time: each nanosecond in which a device was busy is counted once in the sum of busy_ns
-// (for the work that had started first) and once in that of exclusive_ns (shared between all that ran).
+// How work shares its device's time. Each nanosecond in which a device was busy counts once in busy_ns, for the
+// running work that started first. It also counts once in exclusive_ns, divided equally between all running work.
 struct Share {
   uint64_t slice = 0;
   WorkId work{};
@@ -199,15 +199,15 @@ struct Share {
   uint64_t exclusive_ns = 0;
 };
 
-// Time in which a device had no work, charged to what ended it (the next launch) or to the blocking call meanwhile.
+// Time in which a device had no work, charged to the next launch, or to a blocking call that delayed it.
 struct Idle {
   uint64_t slice = 0;
   DeviceId device{};
-  WorkId work{};  // 0: no launch came any more
+  WorkId work{};  // 0: nothing was launched afterwards
   uint64_t ns = 0;
 };
 
-// busy + idle of each device that had work is the sum of the windows.
+// An interval in which recording was on. For each device that had work, busy + idle is the sum of the windows.
 struct Window {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
@@ -220,7 +220,7 @@ enum class Phase : uint8_t {
   call_to_start,
 };
 
-// A histogram: values v with bucket b = latency_bucket(v), see FORMAT.md. Several lines with the same key add up.
+// A histogram: bucket b counts the values v with b = bucket_of(v) (latency_bucket.h). Lines with the same key add up.
 struct Latency {
   struct Bucket {
     uint32_t bucket = 0;
@@ -235,18 +235,18 @@ struct Latency {
   std::span<const Bucket> buckets;
 };
 
-// Of --timeline: one piece of GPU or host work.
+// One piece of GPU or host work. Only with --timeline.
 struct Event {
   WorkId work{};
   uint64_t correlation = 0;
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
-  uint64_t queued_ns = 0;     // 0: not known
-  uint64_t submitted_ns = 0;  // 0: not known
+  uint64_t queued_ns = 0;     // 0: unknown
+  uint64_t submitted_ns = 0;  // 0: unknown
   uint64_t bytes = 0;
 };
 
-// Of --timeline: one API call that put work on a GPU.
+// One API call that put work on a GPU. Only with --timeline.
 struct Call {
   ProcessId process{};
   uint32_t tid = 0;
@@ -257,82 +257,80 @@ struct Call {
   uint64_t end_ns = 0;
 };
 
-// Of --timeline: one NVTX range.
+// One NVTX range. Only with --timeline.
 struct Span {
   ProcessId process{};
-  uint32_t tid = 0;  // 0: a start/end range
+  uint32_t tid = 0;  // 0: a start/end range, which may end in another thread
   RangeId range{};
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
 };
 
-// The trust footer: what was seen, matched and missed. Counts for the same word add up.
+// A counter of what was seen, matched or missed. Counts with the same word add up.
 struct Coverage {
-  ProcessId process{};    // 0: of the whole recording
+  ProcessId process{};    // 0: the complete recording
   std::string_view what;  // a word of FORMAT.md's table
   uint64_t count = 0;
 };
 
-struct GpuModule {  // GPU code that was loaded: a cubin, a zebin
+struct GpuModule {  // GPU code that was loaded: a cubin or zebin
   GpuModuleId id{};
   StringId name{};
   StringId hash{};  // lower-case hex
 };
 
-// A place in GPU code.
+// A code location (PC) in GPU code.
 struct GpuPlace {
   GpuPlaceId id{};
   GpuModuleId module{};
   StringId function{};
-  uint64_t offset = 0;  // of the instruction in the function
+  uint64_t offset = 0;  // bytes, of the instruction in the function
   StringId instruction{};
-  std::span<const FrameId>
-      frames;  // its source lines: the outermost function first, inlined ones after it; may be none
+  std::span<const FrameId> frames;  // source lines: the outermost function first, then inlined ones; may be empty
 };
 
-// What was found out of a place after it had been told of: the text of its instruction, and the place that makes what
-// it waits for.
+// Found out about a GpuPlace after its line: the text of its instruction, and the producer of the value it waits for.
 struct GpuInstruction {
   GpuPlaceId place{};
-  StringId text{};         // 0: not known
-  GpuPlaceId waits_for{};  // 0: not known
-  StringId what{};         // what that one does: "load"
+  StringId text{};         // 0: unknown
+  GpuPlaceId waits_for{};  // 0: unknown
+  StringId what{};         // what the instruction at waits_for does: "load"
 };
 
-// What the hardware counted at a place: not GPU time, and of no launch. Several lines with the same key add up.
+// A hardware counter at a code location. It is no GPU time and has no launch. Lines with the same key add up.
 struct GpuCount {
   ProcessId process{};
   DeviceId device{};
   GpuPlaceId place{};
-  StringId name{};  // the vendor's, of what was counted
+  StringId name{};  // the vendor's name of the counter
   uint64_t value = 0;
 };
 
-struct Sampling {  // how often samples were taken
+struct Sampling {  // the sampling period
   SamplingId id{};
   uint64_t period = 0;
   StringId unit{};  // "cycles" or "ns"
 };
 
-// Samples of GPU code: what the hardware was found to wait for, at one place, while that work ran.
+// Samples of GPU code: what the hardware waited for at one code location while that work ran.
 struct EuStall {
   uint64_t slice = 0;
-  WorkId work{};  // its op is one of the GPU's
+  WorkId work{};  // its op must be GPU work
   GpuPlaceId place{};
   StringId reason{};
   SamplingId sampling{};
   uint64_t count = 0;
   uint32_t flags = 0;
 };
-inline constexpr uint32_t kSampleEstimated = 1;  // whose samples they are was estimated, and not observed
+inline constexpr uint32_t kSampleEstimated = 1;  // the attribution to this work was estimated
 
-struct Loss {               // something that is missing from the profile, counted
-  ProcessId process{};      // 0: not of one process
+struct Loss {               // a counter of something missing from the profile
+  ProcessId process{};      // 0: no single process
   std::string_view reason;  // a word of FORMAT.md's table
   uint64_t count = 0;
 };
 
-struct End {                 // the last line of a whole profile
+struct End {                 // the last line of a complete profile
   uint64_t end_ns = 0;       // CLOCK_MONOTONIC
   uint64_t launches = 0;     // API calls that put work on a GPU
   uint64_t gpu_records = 0;  // valid GPU records, = sum of Gpu.count
@@ -342,7 +340,7 @@ struct End {                 // the last line of a whole profile
   uint64_t lost = 0;         // = sum of Loss.count
 };
 
-struct Unknown {  // a kind that this version does not know; skipped and counted by readers
+struct Unknown {  // a kind that this version does not know; readers skip and count it
   std::string_view kind;
 };
 

@@ -1,4 +1,4 @@
-// The lines that come by the million and hold nothing but numbers: taken many at a time. Internal to the reader.
+// Parses frequent lines that hold only numbers, many at a time. Internal to the reader.
 #pragma once
 
 #include <tuple>
@@ -19,9 +19,9 @@ constexpr bool is_good_row(const Share& /*row*/) {
   return true;
 }
 
-// Takes the line at `begin`, which is behind its kind's ';', if a writer could have written it and what parse_line()
-// checks holds. Returns the beginning of the next line, or null: parse_line() has to look at this one.
-// NumberRow::kSlack bytes behind `limit` must be readable.
+// Parses the line whose first field begins at `begin`. Returns the beginning of the next line. Returns null if Writer
+// would not write such a line, or if the checks of parse_line() fail; then the caller must pass the line to
+// parse_line(). NumberRow::kSlack bytes behind `limit` must be readable.
 template <typename Row>
 const char* take_row(const char* begin, const char* limit, Row& out) {
   NumberRow row(begin, limit);

@@ -12,7 +12,7 @@ namespace {
 using Reason = std::optional<std::string>;
 
 constexpr uint32_t kMaxRangeDepth = 1024;
-// Texts that stand in stacks as they are: each is far longer in memory than in the file.
+// Limit of distinct texts and addresses in stacks. Each needs far more memory than file space.
 constexpr size_t kMostLabels = 2'000'000;
 
 Reason undefined(IdSpace space, uint32_t id) {
@@ -29,9 +29,9 @@ bool same(const T& a, const T& b) {
 }
 template <typename T>
 bool same(std::span<const T> /*a*/, std::span<const T> /*b*/) {
-  return true;  // who keeps the lists compares them
+  return true;  // the code that stores the lists compares them
 }
-// Everything that a reader of the profile can see. Two equal definitions do no harm.
+// Compares all fields except lists. Repeating an equal definition is allowed.
 template <typename R>
 bool same_fields(const R& a, const R& b) {
   return for_each_field(a, [&](const auto& field, const auto& value) { return same(value, b.*field.member); });
@@ -42,7 +42,7 @@ bool same(std::span<const Element> a, std::span<const Element> b) {
   });
 }
 
-// The operations of work that a row can be about.
+// The kind of work that a row can measure.
 template <typename Row>
 constexpr WorkKind kMeasured = WorkKind::gpu;
 template <>
@@ -66,7 +66,7 @@ Reason Tables::add(const EuStall& record) {
   return define(record);
 }
 
-// Not a row's work: check_work() looks at it.
+// Skips a row's WORK, which check_work() checks.
 template <typename R>
 Reason Tables::check_ids(const R& r) const {
   IdSpace missing_space{};
@@ -108,7 +108,7 @@ Reason Tables::check_work(const Row& r) const {
   }
   if (work_kind(known->op) != kMeasured<Row>) {
     return std::string(kind_of(r)) + ": WORK " + std::to_string(index(r.work)) + " has the operation '" +
-           std::string(word(known->op)) + "', which is not of this kind of record";
+           std::string(word(known->op)) + "', which does not fit this kind of record";
   }
   return std::nullopt;
 }
@@ -151,7 +151,7 @@ std::optional<uint32_t> Tables::intern_label(std::string_view label) {
     return std::nullopt;
   }
   const auto position = static_cast<uint32_t>(labels_.size());
-  label_ids_.emplace(labels_.emplace_back(label), position);  // a deque's strings stay where they are
+  label_ids_.emplace(labels_.emplace_back(label), position);  // a deque's strings keep their addresses
   return position;
 }
 
@@ -218,7 +218,7 @@ Reason Tables::define(const GpuPlace& r) {
     return redefined(kind_of(r), index(r.id));
   }
   GpuPlace row = r;
-  row.frames = {};  // the line's
+  row.frames = {};  // the frames belong to the line
   Reason reason = define_row(row);
   if (gpu_place_frames_.size() < rows<GpuPlace>().size()) {
     gpu_place_frames_.push_back({elements_.size(), scratch_.size()});
@@ -245,7 +245,7 @@ Reason Tables::define(const GpuCount& r) {
   }
   uint64_t& sum = gpu_counts_[{r.place, r.name}];
   if (__builtin_add_overflow(sum, r.value, &sum)) {
-    return "the sum of what GPU_PLACE " + std::to_string(index(r.place)) + " counted does not fit into 64 bits";
+    return "the sum of the counts of GPU_PLACE " + std::to_string(index(r.place)) + " does not fit into 64 bits";
   }
   return std::nullopt;
 }

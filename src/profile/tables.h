@@ -1,5 +1,4 @@
-// What the ids of a profile stand for. Takes every definition, refuses what contradicts an earlier one or refers to
-// something that is not defined, and answers look-ups.
+// Stores a profile's definitions by id. Rejects contradicting definitions, and records that refer to undefined ids.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@
 
 namespace gpuprof::profile {
 
-// Which kind of line a WORK may be measured by.
+// Which kind of line can measure a WORK.
 enum class WorkKind : uint8_t { gpu, launch, host };
 
 constexpr WorkKind work_kind(Op op) {
@@ -32,8 +31,7 @@ constexpr WorkKind work_kind(Op op) {
 }
 static_assert(Op::graph < Op::launch && Op::sync > Op::launch);
 
-// An element of a stack: a frame, or a label (an address as "0x7f12", or a text).
-// Four bytes: a profile may hold many millions.
+// An element of a stack: a frame, or a label (address or text). Four bytes, because a profile may hold many millions.
 struct Element {
   Element(uint32_t at, bool label) : position(at & (UINT32_MAX >> 1U)), is_label(label) {}
   uint32_t position : 31;
@@ -43,11 +41,11 @@ static_assert(sizeof(Element) == 4);
 
 class Tables {
  public:
-  // Takes a definition, checks the ids of any other record. The reason why it can not be accepted, or nothing.
+  // Stores a definition, or checks the ids of another record. Returns why the record is rejected, or nullopt.
   std::optional<std::string> add(const Record& record);
-  std::optional<std::string> add(const EuStall& record);  // without the detour of a Record
+  std::optional<std::string> add(const EuStall& record);  // faster than add(Record)
 
-  // Null for 0 and for what is not defined.
+  // Return null for 0 and for undefined ids.
   [[nodiscard]] const Process* process(ProcessId id) const { return row_of<Process>(id); }
   [[nodiscard]] const Device* device(DeviceId id) const { return row_of<Device>(id); }
   [[nodiscard]] const Frame* frame(FrameId id) const { return row_of<Frame>(id); }
@@ -57,35 +55,34 @@ class Tables {
   [[nodiscard]] const GpuPlace* gpu_place(GpuPlaceId id) const { return row_of<GpuPlace>(id); }
   [[nodiscard]] const Sampling* sampling(SamplingId id) const { return row_of<Sampling>(id); }
 
-  // In works() or gpu_places(), or IdIndex::kNone.
+  // The position in works() or gpu_places(), or IdIndex::kNone.
   [[nodiscard]] uint32_t position(WorkId id) const { return ids_[kWorkIds].find(index(id)); }
   [[nodiscard]] uint32_t position(GpuPlaceId id) const { return ids_[kGpuPlaceIds].find(index(id)); }
 
-  // For position().
   [[gnu::always_inline]] void prefetch(WorkId id) const { ids_[kWorkIds].prefetch(index(id)); }
   [[gnu::always_inline]] void prefetch(GpuPlaceId id) const { ids_[kGpuPlaceIds].prefetch(index(id)); }
 
-  // All of them, in the order of their definitions.
+  // All definitions, in the order of the file.
   [[nodiscard]] std::span<const Process> processes() const { return rows<Process>(); }
   [[nodiscard]] std::span<const Device> devices() const { return rows<Device>(); }
   [[nodiscard]] std::span<const Work> works() const { return rows<Work>(); }
   [[nodiscard]] std::span<const GpuPlace> gpu_places() const { return rows<GpuPlace>(); }
 
-  [[nodiscard]] std::string_view text(StringId id) const;  // empty for 0 and for what is not defined
+  [[nodiscard]] std::string_view text(StringId id) const;  // empty for 0 and undefined ids
   [[nodiscard]] std::span<const Element> stack(bool kernel, StackId id) const;
-  // The source lines of a place, outermost function first. Those of gpu_place() are none.
+  // The source lines of a GPU_PLACE, outermost function first. The result of gpu_place() has no frames.
   [[nodiscard]] std::span<const Element> place_frames(GpuPlaceId id) const;
-  // The text of its instruction, and what it waits for; all 0 where nothing is known.
+  // The text of the instruction, and what it waits for. All fields are 0 if nothing is known.
   [[nodiscard]] GpuInstruction instruction(GpuPlaceId id) const;
   [[nodiscard]] bool has_instructions() const { return !gpu_instructions_.empty(); }
-  // What was counted at places, of all processes and devices: by the ids of the place and of what was counted.
+  // Sums of GPU_COUNT over all processes and devices. The key is the GPU_PLACE and the counter's name.
   using GpuCounts = std::map<std::pair<GpuPlaceId, StringId>, uint64_t>;
   [[nodiscard]] const GpuCounts& gpu_counts() const { return gpu_counts_; }
   [[nodiscard]] const Frame& frame(Element element) const { return rows<Frame>()[element.position]; }
   [[nodiscard]] std::string_view label(Element element) const { return labels_[element.position]; }
 
  private:
-  struct FrameRun {  // in elements_
+  struct FrameRun {  // a range in elements_
     size_t begin = 0;
     size_t size = 0;
   };
@@ -118,15 +115,15 @@ class Tables {
   template <typename R>
   Reason define_row(const R& r);
   template <typename R>
-  [[nodiscard]] Reason check_ids(const R& r) const;  // each is 0 or defined
+  [[nodiscard]] Reason check_ids(const R& r) const;
   template <typename Id>
-  [[nodiscard]] Reason check_needed(Id id) const;  // is defined
+  [[nodiscard]] Reason check_needed(Id id) const;
   template <typename Row>
   [[nodiscard]] Reason check_work(const Row& r) const;
-  bool add_frame(FrameId id);                                    // to scratch_; false: it is not defined
-  std::optional<uint32_t> intern_label(std::string_view label);  // nothing: there are too many
+  bool add_frame(FrameId id);                                    // appends to scratch_; false if undefined
+  std::optional<uint32_t> intern_label(std::string_view label);  // nullopt: too many labels
 
-  std::array<IdIndex, kIdSpaces> ids_;  // to positions in rows_, and in what else keeps one for each definition
+  std::array<IdIndex, kIdSpaces> ids_;  // id -> position, in rows_ and all containers with an entry per definition
   std::tuple<std::vector<Frame>, std::vector<Process>, std::vector<Device>, std::vector<Range>, std::vector<Work>,
              std::vector<GpuModule>, std::vector<GpuPlace>, std::vector<Sampling>>
       rows_;
@@ -137,8 +134,8 @@ class Tables {
   std::vector<Element> elements_;  // of stacks and places
   std::vector<Element> scratch_;
   std::vector<uint32_t> range_depths_;
-  std::vector<FrameRun> gpu_place_frames_;                         // by the position of a place
-  std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // by the id of a place
+  std::vector<FrameRun> gpu_place_frames_;                         // index: position of the GPU_PLACE
+  std::unordered_map<uint32_t, GpuInstruction> gpu_instructions_;  // key: id of the GPU_PLACE
   GpuCounts gpu_counts_;
 };
 

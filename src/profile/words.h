@@ -1,4 +1,4 @@
-// The words that stand for enumerators in a profile's lines.
+// Converts between enumerators and their words in profile lines.
 #pragma once
 
 #include <cstdint>

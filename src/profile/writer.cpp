@@ -25,8 +25,8 @@ void escape(std::string_view text, std::string& out) {
   append_escaped(text, ";\\", out);
 }
 
-// Appends the fields of one line; each adds its own ';'. Numbers are put together here first: they are what a large
-// profile is made of, and a string checks its capacity for each piece.
+// Appends the fields of one line. Each field writes its own ';'. Numbers are collected in an array first: a large
+// profile consists of numbers, and a string would check its capacity for each one.
 class LineBuilder {
  public:
   LineBuilder(std::string_view kind, std::string& out) : out_(out) { out_ += kind; }
@@ -54,7 +54,7 @@ class LineBuilder {
     put_word({});
     escape(text, out_);
   }
-  // 128 bits are slow to divide: once by what leaves 64 of them.
+  // 128-bit divisions are slow. So this divides once by a power of 10 that leaves a 64-bit part.
   void put(Uint128 value) {
     if (value <= UINT64_MAX) {
       return put(static_cast<uint64_t>(value));
@@ -78,7 +78,7 @@ class LineBuilder {
     size_ = static_cast<size_t>(std::to_chars(at, at + kMostDigits, value, 16).ptr - text_.data());
   }
 
-  // A text element must not look like a frame id or an address: its first byte is escaped where it would.
+  // A text element must not look like a frame id or an address. If it would, its first byte is escaped.
   void put(const StackElement& element) {
     if (element.is_address) {
       return put_hexadecimal(element.address);
@@ -160,7 +160,7 @@ void Writer::add(const Record& record) {
   constexpr size_t kMaxBuffered = size_t{1} << 20;
   format_line(record, buffer_);
   if (buffer_.size() >= kMaxBuffered) {
-    (void)flush();  // a failure stays
+    (void)flush();  // flush() stores the failure
   }
 }
 
@@ -172,11 +172,11 @@ Status Writer::flush() {
   while (done < buffer_.size()) {
     if (give_up_ != nullptr && !wait_until_writable(fd_.get(), *give_up_)) {
       failed_ =
-          Error{"cannot write the profile: its reader takes nothing", "end the reader as well, or let it read on"};
+          Error{"cannot write the profile: its reader reads nothing", "let the reader of the pipe go on, or end it"};
       buffer_.clear();
       return *failed_;
     }
-    // A pipe with room takes so much without waiting.
+    // A pipe that is ready for writing accepts PIPE_BUF bytes without blocking.
     const size_t most = give_up_ != nullptr ? PIPE_BUF : buffer_.size();
     const ssize_t n = ::write(fd_.get(), buffer_.data() + done, std::min(buffer_.size() - done, most));
     if (n < 0 && errno == EINTR) {

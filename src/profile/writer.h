@@ -1,4 +1,4 @@
-// Writes a profile, line by line, append-only. Nobody else formats a profile line.
+// Writes a profile line by line, append-only. Only this code formats profile lines.
 #pragma once
 
 #include <atomic>
@@ -18,24 +18,23 @@ void format_line(const Record& record, std::string& out);
 // The first line.
 void format_header(std::string& out);
 
-// Buffers lines and writes them to a descriptor in whole lines.
+// Buffers lines and writes them to a descriptor in complete lines.
 class Writer {
  public:
-  // `give_up`, where it is set: whoever is to read a pipe and takes nothing is not waited for any more.
+  // If `give_up` is set and becomes true, the writer stops waiting for a pipe whose reader reads nothing.
   explicit Writer(UniqueFd fd, const std::atomic<bool>* give_up = nullptr);
 
   void header() { format_header(buffer_); }
   void add(const Record& record);
 
-  // Writes what is buffered, which add() does by itself where that has become much. After a failure (disk full, closed
-  // pipe) the error stays and later calls return it.
+  // Writes the buffered lines; add() also calls it. After a failure this and all later calls return the error.
   Status flush();
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_; }
 
  private:
   UniqueFd fd_;
-  const std::atomic<bool>* give_up_ = nullptr;  // of what may block only
+  const std::atomic<bool>* give_up_ = nullptr;  // only used for descriptors that can block
   std::string buffer_;
   uint64_t bytes_written_ = 0;
   std::optional<Error> failed_;

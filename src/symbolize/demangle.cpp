@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kMaxMangled = 32 << 10;
 constexpr size_t kMaxDemangled = 64 << 10;
-// libiberty refuses names over half its recursion limit, which templates of matrix libraries exceed. Those are
-// demangled without the limit, on a stack that the deepest name of kMaxMangled bytes does not fill.
+// libiberty rejects names longer than half its recursion limit, which templates of matrix libraries exceed. Such
+// names are demangled without the limit, on a stack that suffices for every name of kMaxMangled bytes.
 constexpr size_t kLimitedMangled = DEMANGLE_RECURSION_LIMIT / 2;
 constexpr size_t kDeepStack = size_t{256} << 20;  // address space; only pages that are touched cost memory
 
@@ -28,8 +28,8 @@ struct Job {
   std::jmp_buf full{};
 };
 
-// Substitutions let a short name stand for an exponentially long one. The demanglers keep no heap memory in their
-// callback form, so leaving by a jump once the output is full loses nothing.
+// Substitutions let a short name stand for an exponentially long one. In their callback form the demanglers use no
+// heap memory. So a longjmp out of them, once the output is full, leaks nothing.
 void collect(const char* text, size_t size, void* opaque) {
   Job& job = *static_cast<Job*>(opaque);
   if (size > kMaxDemangled - job.output.size()) {

@@ -13,13 +13,13 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxBytes = 64U << 20;     // a kernel with many modules has some 15 MB
-constexpr uint64_t kMaxFunction = 1 << 20;  // bytes behind a symbol that are still its own
+constexpr size_t kMaxBytes = 64U << 20;     // a kernel with many modules has about 15 MB
+constexpr uint64_t kMaxFunction = 1 << 20;  // maximum bytes of a function after its symbol
 constexpr std::string_view kKernel = "[kernel]";
-// Where a program is at a function: the function calls this first, and this calls what is left of the function.
+// A function with an attached BPF program first calls this trampoline, which then calls the rest of the function.
 constexpr std::string_view kTrampoline = "bpf_trampoline_";
 
-// Between a tracepoint in the kernel's code and the end of our program. One without a name is our program.
+// True for frames between a tracepoint in the kernel and the BPF program. A frame without a name is the BPF program.
 bool is_of_tracepoint(std::string_view name) {
   return name.starts_with("__traceiter_") || name.starts_with("__bpf_trace_") || name.starts_with("bpf_trace_run") ||
          name.starts_with("bpf_prog_") || name.starts_with("bpf_get_stack");
@@ -27,7 +27,7 @@ bool is_of_tracepoint(std::string_view name) {
 
 }  // namespace
 
-// "ffffffff81000000 T name", and for a module's "\t[module]".
+// Parses "ffffffff81000000 T name", for a module followed by "\t[module]".
 void KernelSymbols::add(std::string_view line) {
   Symbol symbol;
   const char* const end = line.data() + line.size();
@@ -76,7 +76,7 @@ SymbolizedFrame KernelSymbols::frame_at(uint64_t address) const {
   }
   --found;
   while (found != symbols_.begin() && (found - 1)->address == found->address) {
-    --found;  // of several names the first
+    --found;  // of several names, use the first
   }
   frame.name = texts_.c_str() + found->name;
   frame.module = texts_.c_str() + found->name + frame.name.size() + 1;

@@ -1,4 +1,4 @@
-// Names for addresses in the kernel, by /proc/kallsyms.
+// Names kernel addresses with /proc/kallsyms.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace gpuprof::symbolize {
 
 class KernelSymbols {
  public:
-  // Read when the first address is to be named. `path`: /proc/kallsyms.
+  // Reads the file when the first address is named. `path` stands for /proc/kallsyms.
   explicit KernelSymbols(std::string path = "/proc/kallsyms") : path_(std::move(path)) {}
 
-  // Whether its addresses can be seen: the kernel shows zeros to those who may not.
+  // Whether addresses are visible: without the right, the kernel shows zeros.
   [[nodiscard]] bool are_shown();
 
-  // Appends the frames of a kernel stack, root first; `addresses` begin with the innermost one. What a tracepoint's own
-  // code is, innermost, is left out. One frame "[kernel]" where the addresses of functions are hidden.
+  // Appends the frames of a kernel stack, outermost first; `addresses` are innermost first. Leaves out the innermost
+  // frames that belong to a tracepoint. Appends a single frame "[kernel]" if addresses are hidden.
   void name(std::span<const uint64_t> addresses, std::vector<SymbolizedFrame>& out);
 
  private:
   struct Symbol {
     uint64_t address = 0;
-    uint32_t name = 0;  // where it begins in texts_: "name\0module\0"
+    uint32_t name = 0;  // offset in texts_ of "name\0module\0"
   };
   void read();
   void add(std::string_view line);

@@ -12,7 +12,7 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMaxMapName = 64 << 10;
-constexpr size_t kMaxLine = kMaxMapName + 64;  // with its numbers
+constexpr size_t kMaxLine = kMaxMapName + 64;  // including its numbers
 constexpr size_t kMapChunk = 256 << 10;
 
 // Takes a hex number and the space after it off the front of `line`.
@@ -68,14 +68,14 @@ void PerfMap::refresh(ReadingBudget& budget) {
   }
   const auto size = static_cast<uint64_t>(std::max<off_t>(status.st_size, 0));
   if (size < consumed_ || std::exchange(replaced_, false)) {
-    forget(budget);  // written anew from the start
+    forget(budget);  // rewritten from the start
   }
   if (size > consumed_ && size != read_to_) {
     read_appended(size, budget);
   }
 }
 
-// An unfinished line is read again when there is more of it.
+// Reads an unfinished line again when the file grows.
 void PerfMap::read_appended(uint64_t size, ReadingBudget& budget) {
   const uint64_t end = consumed_ + budget.take_perf_map(size - consumed_);
   read_to_ = size;
@@ -109,7 +109,7 @@ void PerfMap::add_line(std::string_view line, ReadingBudget& budget) {
   if (!take_hex(line, start) || !take_hex(line, size) || line.empty() || size == 0 || start + size < start) {
     return;
   }
-  // Memory of compiled code is used again: the newest function of a range is the one that counts.
+  // Compilers reuse memory, so the newest function of an address range is valid.
   const uint64_t end = start + size;
   auto overlapped = functions_.lower_bound(start);
   if (overlapped != functions_.begin() && std::prev(overlapped)->second.end > start) {

@@ -1,5 +1,5 @@
-// /tmp/perf-PID.map: names for code that a just-in-time compiler wrote to anonymous memory. One line a function,
-// "START SIZE name", numbers in hex. Compilers append to it while they run.
+// Reads /tmp/perf-PID.map: names for code that a just-in-time compiler wrote to anonymous memory. Each line is a
+// function, "START SIZE name" with hex numbers. Compilers append to the file while they run.
 #pragma once
 
 #include <sys/types.h>
@@ -17,17 +17,16 @@ namespace gpuprof::symbolize {
 
 class PerfMap {
  public:
-  // `path` in the process's root directory. Where gpuprof is root, the file must belong to `owner` or to root: others
-  // could otherwise name the code of this process.
+  // `path` is in the process's root. If gpuprof is root, `owner` or root must own it: it names this process's code.
   PerfMap(std::string path, uid_t owner) : path_(std::move(path)), owner_(owner) {}
 
-  // Opens the file if there is one by now; where it has been replaced, the new one.
+  // Opens the file if it exists. Opens the new file if it was replaced.
   void open(const FileAccess& access);
   [[nodiscard]] bool is_open() const;
   // Reads what was appended since the last call.
   void refresh(ReadingBudget& budget);
 
-  // Name of the function that holds `address`; empty when there is none. Valid until the next refresh().
+  // Returns the name of the function that holds `address`, or an empty view. Valid until the next refresh().
   [[nodiscard]] std::string_view find(uint64_t address) const;
 
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -46,10 +45,10 @@ class PerfMap {
   std::string path_;
   uid_t owner_;
   UniqueFd fd_;
-  bool replaced_ = false;                   // since the last refresh()
-  uint64_t consumed_ = 0;                   // bytes of the file that were parsed, up to the end of a line
-  uint64_t read_to_ = 0;                    // what the file's size was then
-  std::map<uint64_t, Function> functions_;  // by start; no two overlap
+  bool replaced_ = false;                   // replaced since the last refresh()
+  uint64_t consumed_ = 0;                   // parsed bytes of the file, up to the end of a line
+  uint64_t read_to_ = 0;                    // file size at the last read
+  std::map<uint64_t, Function> functions_;  // key: start; functions do not overlap
   std::string names_;
 };
 

@@ -24,8 +24,8 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxMapsText = size_t{16} << 20;  // beyond it mappings are not known
-constexpr size_t kMaxMappings = 1 << 17;           // with the stale ones; just-in-time compilers map and unmap forever
+constexpr size_t kMaxMapsText = size_t{16} << 20;  // mappings beyond it are unknown
+constexpr size_t kMaxMappings = 1 << 17;  // including stale ones; just-in-time compilers map and unmap all the time
 constexpr std::string_view kDeleted = " (deleted)";
 
 template <typename Number>
@@ -43,8 +43,8 @@ bool ends_with_deleted(const std::string& path) {
   return path.ends_with(kDeleted);
 }
 
-// Whether an open file is the mapped one. Overlay and btrfs report other devices, and overlays other inodes, through
-// stat() than through maps; a path that the kernel does not call deleted is believed there.
+// Whether an open file is the mapped one. For overlay and btrfs, stat() reports other devices than maps, for overlays
+// also other inodes. There, a path that the kernel does not call deleted is trusted.
 bool is_mapped_file(int fd, const MapsLine& line) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) {
@@ -96,14 +96,14 @@ bool parse_maps_line(std::string_view text, MapsLine& out) {
   return true;
 }
 
-// Holds files weakly: a file is closed when no process and no symbol table needs it any more.
+// Holds weak references: a file is closed when no process and no symbol table needs it any more.
 class FileCache {
  public:
   std::shared_ptr<MappedFile> find(const MapsLine& line) {
     const auto found = files_.find({line.device, line.inode});
     return found == files_.end() ? nullptr : found->second.file.lock();
   }
-  // Whether the file that find() gives is one that this process, with these rights, asked for.
+  // Whether this process, with these rights, had requested the file that find() returns.
   [[nodiscard]] bool is_of(const MapsLine& line, uint32_t pid, const std::optional<FileRights>& rights) const {
     const auto found = files_.find({line.device, line.inode});
     return found != files_.end() && found->second.pid == pid && found->second.rights == rights;
@@ -146,16 +146,16 @@ std::string ProcessMaps::perf_map_path() const {
 
 void ProcessMaps::read_identity() {
   const std::string status = read_status(proc_fd_.get());
-  const auto pids = status_numbers<uint32_t>(status, "NSpid");  // the innermost namespace's is the last
+  const auto pids = status_numbers<uint32_t>(status, "NSpid");  // the last number belongs to the innermost namespace
   namespace_pid_ = pids && !pids->empty() ? pids->back() : pid_;
   const auto users = parse_users(status);
-  const uid_t owner = users ? users->uids[1] : ::getuid();  // the effective one
+  const uid_t owner = users ? users->uids[1] : ::getuid();  // effective uid
   perf_map_ = std::make_shared<PerfMap>(perf_map_path(), owner);
 }
 
 void ProcessMaps::read_rights() {
   if (::geteuid() != 0) {
-    return;  // file_access() does not ask for them
+    return;  // file_access() does not use rights then
   }
   const std::optional<FileRights> now = read_file_rights(proc_fd_.get());
   if (!first_rights_) {
@@ -168,7 +168,7 @@ void ProcessMaps::read_rights() {
 
 std::optional<FileAccess> ProcessMaps::file_access() const {
   if (::geteuid() != 0) {
-    return FileAccess{root_fd_.get()};  // with the rights of a user, who reads nothing new by them
+    return FileAccess{root_fd_.get()};  // with the user's own rights, which give access to nothing new
   }
   if (!rights_ || !root_fd_) {
     return std::nullopt;
@@ -211,8 +211,7 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   std::shared_ptr<MappedFile> file = cache_->find(line);
   const bool deleted = ends_with_deleted(line.path);
   std::string path = deleted ? line.path.substr(0, line.path.size() - kDeleted.size()) : line.path;
-  // A file that could not be opened is tried again: its inode number may be in use for another one by now, and another
-  // process may read what this one may not.
+  // Retries a failed open: the inode number may now mean another file, and another process may have more rights.
   if (file && (file->fd || (file->path == path && cache_->is_of(line, pid_, rights_)))) {
     return file;
   }
@@ -276,10 +275,10 @@ bool ProcessMaps::refresh() {
   const uint64_t now = monotonic_ns();
   std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
   if (text.size() >= kMaxMapsText) {
-    text.resize(text.rfind('\n') + 1);  // the last line may be cut
+    text.resize(text.rfind('\n') + 1);  // the last line may be truncated
   }
   if (text.empty()) {
-    return false;  // gone, a zombie, or not ours to read
+    return false;  // the process is gone, is a zombie, or may not be read
   }
   read_ns_ = now;
   if (!perf_map_) {
@@ -315,7 +314,7 @@ bool ProcessMaps::read_memory(uint64_t address, void* to, size_t bytes) const {
 
 std::shared_ptr<ProcessMaps> ProcessMaps::newer() const {
   auto next = std::make_shared<ProcessMaps>(pid_, cache_);
-  // Never a later process of the same number.
+  // A descriptor never refers to a later process with the same pid.
   next->proc_fd_.reset(::fcntl(proc_fd_.get(), F_DUPFD_CLOEXEC, 0));
   next->mappings_ = mappings_;
   next->namespace_pid_ = namespace_pid_;
@@ -326,7 +325,7 @@ std::shared_ptr<ProcessMaps> ProcessMaps::newer() const {
   return next->refresh() ? next : nullptr;
 }
 
-// The new mappings and, between them, what is left of the old ones.
+// Merges the new mappings with what remains of the old ones.
 void ProcessMaps::take_over(std::vector<Mapping> fresh) {
   std::vector<Mapping> merged;
   merged.reserve(fresh.size() + 16);
@@ -337,7 +336,7 @@ void ProcessMaps::take_over(std::vector<Mapping> fresh) {
     while (next != fresh.end() && next->end <= old.start) {
       merged.push_back(std::move(*next++));
     }
-    // The fresh ones from here on may cut pieces out of the old one.
+    // New mappings from here on may cut pieces out of the old one.
     while (old.start < old.end) {
       if (next == fresh.end() || next->start >= old.end) {
         if (budget > 0) {

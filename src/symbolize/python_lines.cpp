@@ -7,16 +7,16 @@ namespace {
 
 using Table = std::span<const uint8_t>;
 
-constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor
+constexpr uint32_t kMinor = 16;  // number of bits below major and minor in PY_VERSION_HEX
 constexpr uint32_t kVersion3_10 = 0x030a;
 constexpr uint32_t kVersion3_11 = 0x030b;
 
-// Sums of deltas from a broken table may be anything.
+// A broken table can give any sum of deltas.
 uint32_t valid_line(int64_t line) {
   return line > 0 && line <= INT32_MAX ? static_cast<uint32_t>(line) : 0;
 }
 
-// co_lnotab: pairs of bytes, how far to go in the code and (signed) in the lines.
+// Parses co_lnotab: pairs of bytes, the code delta and the signed line delta.
 uint32_t line_by_lnotab(Table table, int64_t line, uint32_t offset) {
   uint64_t at = 0;
   for (size_t i = 0; i + 1 < table.size(); i += 2) {
@@ -29,7 +29,7 @@ uint32_t line_by_lnotab(Table table, int64_t line, uint32_t offset) {
   return valid_line(line);
 }
 
-// PEP 626: pairs of bytes, how long a range is and (signed) how far its line is from that of the range before.
+// Parses the table of PEP 626: pairs of bytes, the length of a range and its signed line delta to the previous range.
 uint32_t line_by_ranges(Table table, int64_t line, uint32_t offset) {
   constexpr int8_t kNoLine = -128;
   uint64_t end = 0;
@@ -44,17 +44,17 @@ uint32_t line_by_ranges(Table table, int64_t line, uint32_t offset) {
   return 0;
 }
 
-// PEP 657: an entry begins with the one byte of it that has its top bit set.
+// Parses the table of PEP 657. An entry begins with a byte whose top bit is set; its other bytes have it clear.
 class Locations {
  public:
   explicit Locations(Table table) : table_(table) {}
 
-  // False at the end, and where the table is broken.
+  // Returns false at the end, and if the table is broken.
   bool next() {
     constexpr uint32_t kEntry = 0x80;
     constexpr uint32_t kUnitBytes = 2;
     while (at_ < table_.size() && (table_[at_] & kEntry) == 0) {
-      ++at_;  // the rest of the entry before: columns
+      ++at_;  // skip the columns of the previous entry
     }
     if (at_ == table_.size()) {
       return false;
@@ -62,7 +62,7 @@ class Locations {
     const uint32_t head = table_[at_++];
     length_ = ((head & 7U) + 1) * kUnitBytes;
     const uint32_t kind = head >> 3U & 15U;
-    constexpr uint32_t kOneLine = 10;  // 10 to 12: that many lines less ten on
+    constexpr uint32_t kOneLine = 10;  // 10 to 12: line delta of kind - 10
     constexpr uint32_t kNoColumns = 13;
     constexpr uint32_t kNone = 15;
     has_line_ = kind != kNone;
@@ -76,14 +76,14 @@ class Locations {
   }
 
   [[nodiscard]] uint32_t length() const { return length_; }  // bytes of code
-  [[nodiscard]] int64_t delta() const { return delta_; }     // of the line, from the entry before
+  [[nodiscard]] int64_t delta() const { return delta_; }     // line delta from the previous entry
   [[nodiscard]] bool has_line() const { return has_line_; }
 
  private:
-  // Six bits a byte, lowest first; the lowest bit of the whole is the sign.
+  // Reads six bits per byte, lowest first. The lowest bit of the result is the sign.
   int64_t signed_number() {
     constexpr uint32_t kMore = 0x40;
-    constexpr uint32_t kMaxShift = 30;  // lines are ints
+    constexpr uint32_t kMaxShift = 30;  // lines are 32-bit ints
     uint64_t number = 0;
     uint32_t shift = 0;
     while (at_ < table_.size()) {

@@ -7,7 +7,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kSymbolMemory = 48;  // a symbol, twice while its table is shrunk
+constexpr uint64_t kSymbolMemory = 48;  // memory per symbol; twice its size, while the table is shrunk
 
 }  // namespace
 
@@ -27,7 +27,7 @@ bool ReadingBudget::take_whole(uint64_t& used, uint64_t limit, uint64_t wanted, 
   return true;
 }
 
-// A map's names are held in one text, whose old and new memory are there at once while it grows.
+// The names of a map are one string. While it grows, its old and new memory exist at once, so this takes half.
 uint64_t ReadingBudget::take_perf_map(uint64_t wanted) {
   return take_part(perf_map_bytes_, limits_.perf_map_bytes, wanted, room() / 2, left_out_.perf_maps);
 }

@@ -11,7 +11,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// O_PATH has no side effect on what it opens; only a regular file is then opened for real.
+// Opens the location with O_PATH, which has no side effects, and then reopens only a regular file.
 UniqueFd reopen_regular(const UniqueFd& location) {
   struct stat status {};
   if (!location || ::fstat(location.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -33,12 +33,12 @@ UniqueFd locate(int root_fd, const std::string& path, int extra_flags) {
   if (fd >= 0 || errno != ENOSYS) {
     return UniqueFd(static_cast<int>(fd));
   }
-  // Before Linux 5.6: absolute symbolic links lead out of the target's root; callers verify what they get.
+  // Before Linux 5.6, absolute symbolic links lead out of the target's root, so callers verify the file.
   const size_t start = path.find_first_not_of('/');
   return start == std::string::npos ? UniqueFd{} : UniqueFd(::openat(root_fd, path.c_str() + start, flags));
 }
 
-// The way to the file counts as well: folders that the process may not enter hide what is in them.
+// The path counts as well: the process's rights apply to all folders on the way.
 UniqueFd open_with(const FileAccess& access, const std::string& path, int extra_flags) {
   const ActAs as(access.rights_or_null());
   return as.ok() ? reopen_regular(locate(access.root_fd, path, extra_flags)) : UniqueFd{};

@@ -1,5 +1,5 @@
-// Opening paths that somebody else chose. gpuprof often runs as root, so a path of the target must never make it wait
-// on a FIFO, wake a device, leave the target's root directory, or read what the target may not.
+// Opens paths that others chose. gpuprof often runs as root. So a path of the target must never make it wait for a
+// FIFO, wake a device, leave the target's root directory, or read what the target may not read.
 #pragma once
 
 #include <optional>
@@ -10,32 +10,32 @@
 
 namespace gpuprof::symbolize {
 
-inline constexpr int kOwnRoot = -1;  // as `root_fd`: paths are meant as we see them
+inline constexpr int kOwnRoot = -1;  // as `root_fd`: paths are in gpuprof's own root
 
-// How the paths that a process names are opened.
+// How to open paths that a process names.
 struct FileAccess {
   int root_fd = kOwnRoot;
-  std::optional<FileRights> rights = {};  // nothing: our own
+  std::optional<FileRights> rights = {};  // nullopt: gpuprof's own rights
 
   [[nodiscard]] const FileRights* rights_or_null() const { return rights ? &*rights : nullptr; }
 };
 
-// Opens a regular file for reading. `path` is absolute and resolved inside the root directory, symbolic links
-// included. Anything but a regular file gives a closed descriptor, as does any error.
+// Opens a regular file for reading. `path` is absolute, and is resolved inside the root directory, including symbolic
+// links. Returns a closed descriptor for other kinds of files, and on errors.
 UniqueFd open_regular(const FileAccess& access, const std::string& path);
 
-// The same, but the last component must not be a symbolic link.
+// Like open_regular(), but the last component must not be a symbolic link.
 UniqueFd open_regular_no_link(const FileAccess& access, const std::string& path);
 
-// Opens a regular file by a name relative to the directory `dir_fd`, following magic links of /proc with our own
-// rights: the kernel says where they lead. The file itself must be readable with `rights`; null: with our own.
+// Opens a regular file by a name relative to the directory `dir_fd`. Follows magic links of /proc with gpuprof's
+// rights, because the kernel decides where they lead. `rights` must allow reading the file itself; null: gpuprof's own.
 UniqueFd open_regular_proc(int dir_fd, const std::string& name, const FileRights* rights);
 
-// Whether nobody but root and our own user can have written what is in an open file.
+// Whether only root and gpuprof's user can have written the open file.
 bool is_trusted(int fd);
 
-// Whether a file may take of our memory what the user's own may: any, where we are not root. Then a target has no fewer
-// rights than we, and the user's own files are often writable by their group.
+// Whether a file may use as much of gpuprof's memory as the user's own files. True for all files if gpuprof is not
+// root: then a target has as many rights as gpuprof, and files of the user are often group-writable.
 bool counts_as_ours(int fd);
 
 }  // namespace gpuprof::symbolize

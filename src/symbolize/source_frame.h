@@ -1,4 +1,4 @@
-// A function with the source line that it stands at.
+// A function and a source line in it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gpuprof::symbolize {
 struct SourceFrame {
   std::string name;   // demangled; may be empty
   std::string file;   // may be empty
-  uint32_t line = 0;  // 0: not known
+  uint32_t line = 0;  // 0: unknown
 };
 
 }  // namespace gpuprof::symbolize

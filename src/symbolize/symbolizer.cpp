@@ -20,7 +20,7 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
     return frame;
   }
   frame.module = mapping->name;
-  // Without the file's headers the offset in the file is the best name for the place.
+  // Without the file's headers, the file offset is the best available address.
   frame.address = mapping->offset + (address - mapping->start);
   frame.name = address_name(mapping->name, frame.address);
   return frame;
@@ -31,7 +31,7 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
 struct Symbolizer::State {
   explicit State(SymbolizerOptions given) : options(std::move(given)), budget(options.limits, options.room) {}
 
-  // The key stays unique while the entry lives: it holds the file.
+  // The key stays unique while the entry exists, because the entry holds the file.
   struct LoadedFile {
     std::shared_ptr<MappedFile> file;
     std::unique_ptr<ElfModule> module;  // null: not ELF
@@ -48,7 +48,7 @@ struct Symbolizer::State {
   bool by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out);
 };
 
-// When the time is over, no further file is opened.
+// Opens no further file if the time is over.
 ElfModule* Symbolizer::State::module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps) {
   const auto known = files.find(file.get());
   if (known != files.end() || !budget.in_time()) {
@@ -69,13 +69,13 @@ ElfModule* Symbolizer::State::vdso_of(const ProcessMaps& maps) {
   return maps.vdso().empty() ? nullptr : vdso.get();
 }
 
-// Null: the time is over.
+// Null if the time is over and the frames are not cached.
 const std::vector<SymbolizedFrame>* Symbolizer::State::frames_of(ElfModule& module, uint64_t vaddr,
                                                                  const ProcessMaps& maps) {
   return budget.in_time() ? &module.frames(vaddr, maps) : module.known_frames(vaddr);
 }
 
-// Compiled code lies in anonymous memory, or in a file without name or headers (memfd).
+// Compiled code is in anonymous memory, or in a file without name or headers (memfd).
 bool Symbolizer::State::by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out) {
   PerfMap* perf_map = maps.perf_map();
   if (perf_map == nullptr) {

@@ -1,6 +1,6 @@
-// Names for addresses: functions, inlined functions, source lines. Built on elfutils (libelf, libdw); symbol
-// tables are read once per file and kept sorted, DWARF is read where the file or its debug file has it.
-// Not thread-safe: one thread owns a Symbolizer.
+// Names addresses: functions, inlined functions, source lines. Uses elfutils (libelf, libdw). Reads symbol tables
+// once per file, and keeps them sorted. Reads DWARF from the file or its debug file. Not thread-safe: one thread owns
+// a Symbolizer.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,20 @@ namespace gpuprof::symbolize {
 
 struct SymbolizedFrame {
   profile::FrameKind kind = profile::FrameKind::unknown;
-  std::string name;  // demangled; "[libfoo.so+0x12ab]" or "[unknown]" where there is no symbol
-  std::string file;  // source file; empty if not known
+  std::string name;  // demangled; "[libfoo.so+0x12ab]" or "[unknown]" without a symbol
+  std::string file;  // source file; empty if unknown
   uint32_t line = 0;
   std::string module;    // path of the mapped file, "[vdso]", "[kernel]", "perf-PID.map"
   std::string build_id;  // lower-case hex
-  // The address that was looked up (one less than a return address), in the module as its ELF file counts; as given
-  // where there is no module.
+  // The looked-up address (one less than a return address), as the module's ELF file counts if there is a module.
   uint64_t address = 0;
 };
 
 struct SymbolizerOptions {
-  std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // of separate debug files
-  bool debuginfod = true;  // ask debuginfod servers, where the user names some in DEBUGINFOD_URLS; may take seconds
+  std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // with separate debug files
+  bool debuginfod = true;  // ask the debuginfod servers in DEBUGINFOD_URLS; may take seconds
   ReadingLimits limits;
-  ReadingBudget::Room room = {};  // empty: as much as the limits allow
+  ReadingBudget::Room room = {};  // empty: only the limits apply
 };
 
 class Symbolizer {
@@ -39,13 +38,13 @@ class Symbolizer {
   explicit Symbolizer(SymbolizerOptions options = {});
   ~Symbolizer();
 
-  // Names one user-space address, which is looked up as it is: of a return address, give the byte before it, for a call
-  // may be the last instruction of its function. `mapping`: the one that holds it, which need not be one of `maps`;
-  // null for none. Appends at least one frame; where code was inlined, one for each function, the outermost first.
-  // Mappings are asked for, never refreshed: call maps.refresh() where the address may be newer than they are.
+  // Names one user-space address. For a return address, pass the address before it, because a call may be the last
+  // instruction of its function. `mapping` holds the address, or is null; it need not be in `maps`. Appends at least
+  // one frame, and one for each inlined function, outermost first. Does not refresh `maps`: call maps.refresh() if
+  // the address may be newer.
   void user_in(const ProcessMaps& maps, const Mapping* mapping, uint64_t address, std::vector<SymbolizedFrame>& out);
 
-  // What may be read for all that; ReadingBudget::end() by any thread.
+  // The limits of this symbolizer. Any thread may call ReadingBudget::end().
   [[nodiscard]] ReadingBudget& budget();
 
  private:
@@ -53,7 +52,7 @@ class Symbolizer {
   std::unique_ptr<State> state_;
 };
 
-// C++ (Itanium ABI) and Rust (legacy and v0) names; anything else comes back unchanged. Safe for hostile input.
+// Demangles C++ (Itanium ABI) and Rust (legacy and v0) names; returns others unchanged. Safe for hostile input.
 std::string demangle(std::string_view name);
 
 }  // namespace gpuprof::symbolize

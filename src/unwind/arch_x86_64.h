@@ -1,4 +1,4 @@
-// What .eh_frame on x86-64 (System V ABI) means beyond DWARF itself. Another architecture is another file like this.
+// Defines what .eh_frame means on x86-64 (System V ABI) beyond DWARF. Another architecture needs a similar file.
 #pragma once
 
 #include <elf.h>
@@ -17,10 +17,10 @@ struct X86_64 {
   // DWARF register numbers.
   static constexpr uint64_t kFramePointer = 6;     // rbp
   static constexpr uint64_t kStackPointer = 7;     // rsp
-  static constexpr uint64_t kReturnAddress = 16;   // rip: a column only, which no call leaves anything in
+  static constexpr uint64_t kReturnAddress = 16;   // rip: not a real register, but the column of the return address
   static constexpr bool kHasLinkRegister = false;  // see ReturnAddress
 
-  // A rule has no room for the return address, and needs none: the call has pushed it.
+  // A rule has no field for the return address, which must be where the call pushed it.
   using Rule = uint64_t;
   static constexpr Rule pack(const FrameRule& frame) {
     constexpr ReturnAddress kPushed{ReturnAddress::Kind::at_cfa, GPUPROF_RETURN_ADDRESS_OFFSET};
@@ -28,13 +28,13 @@ struct X86_64 {
     return found ? frame.rule : Rule{GPUPROF_UNWIND_NONE};
   }
 
-  // The kernel's signal frame, as a libc's restorer describes it: the CFA is the interrupted stack pointer.
+  // The kernel's signal frame, as libc's restorer describes it: the CFA is the interrupted stack pointer.
   static constexpr bool is_signal_frame(const CfaRule& cfa) {
     return cfa.kind == GPUPROF_UNWIND_DEREF_SP && cfa.offset == GPUPROF_SIGNAL_SP;
   }
 
-  // The CFA at `pc` in a PLT whose entries `expression` describes; NONE where it is another expression. `*until`: up
-  // to where that holds; not set where it holds throughout.
+  // Returns the CFA rule at `pc` in a PLT described by `expression`; NONE for other expressions. `*until` becomes the
+  // end of the rule's range; it is not set if the rule holds throughout.
   static CfaRule plt_rule(const Expression& expression, uint64_t pc, uint64_t* until) {
     const uint64_t threshold = plt_threshold(expression);
     if (threshold == 0) {
@@ -52,8 +52,9 @@ struct X86_64 {
  private:
   static constexpr uint64_t kPltEntry = GPUPROF_PLT_ENTRY;
 
-  // Linkers describe the entries of a PLT by one expression: CFA = rsp + 8 + ((rip & 15) >= threshold ? 8 : 0), for
-  // each of them pushes once, before the threshold. It differs by the kind of PLT. 0 where it is another expression.
+  // Linkers describe all entries of a PLT by CFA = rsp + 8 + ((rip & 15) >= threshold ? 8 : 0), because each entry
+  // pushes once, before the threshold. The threshold depends on the kind of PLT. Returns it, or 0 for other
+  // expressions.
   static uint64_t plt_threshold(const Expression& expression) {
     // DW_OP_breg7 8, breg16 0, lit15, and, lit<threshold>, ge, lit3, shl, plus
     constexpr uint8_t kForm[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};

@@ -16,24 +16,24 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr std::string_view kTemporary = ".new-";
-constexpr time_t kStaleSeconds = 3600;  // a temporary file whose writer must be gone
-constexpr size_t kMaxFiles = 100'000;   // looked at
+constexpr time_t kStaleSeconds = 3600;  // the writer of an older temporary file must have ended
+constexpr size_t kMaxFiles = 100'000;   // listed per directory
 
-// Whether nobody but root and we can have put there what stands in a directory.
+// Whether only root and this user can create entries in the directory.
 bool is_ours_alone(int directory) {
   struct stat status {};
   return ::fstat(directory, &status) == 0 && (status.st_uid == 0 || status.st_uid == ::geteuid()) &&
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Root makes no directory inside of those of others: what stands there is theirs to choose.
+// Root creates no directories in those of other users, who control what is there.
 bool may_make_in(int directory) {
   struct stat status {};
   return ::geteuid() != 0 || (::fstat(directory, &status) == 0 && status.st_uid == 0);
 }
 
-// A link is followed on the way only, and only where no stranger can have put it: it would lead us to where he wants a
-// directory of ours.
+// Follows a symbolic link only before the last component, and only if no other user can have created it. Otherwise a
+// link could redirect this user's cache.
 UniqueFd enter(int parent, const std::string& name, bool may_be_link) {
   constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   UniqueFd next(::openat(parent, name.c_str(), kFlags | O_NOFOLLOW));
@@ -46,7 +46,7 @@ UniqueFd enter(int parent, const std::string& name, bool may_be_link) {
   return next;
 }
 
-// The directory of an absolute path; what is missing of it is made.
+// Opens the directory of an absolute path, and creates missing components.
 UniqueFd enter_path(std::string_view path) {
   UniqueFd directory(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   while (directory && !path.empty()) {
@@ -64,7 +64,7 @@ bool is_hex(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// The directory may be one that the user has other files in: whatever is not named exactly as ours is left alone.
+// The directory may hold the user's other files, so only exact names of tables count.
 bool is_table(std::string_view name) {
   if (!name.ends_with(CacheDirectory::kSuffix)) {
     return false;
@@ -98,7 +98,7 @@ struct File {
   time_t used = 0;
 };
 
-// Our files only.
+// Lists only tables and temporary files.
 std::vector<File> list(int directory) {
   std::vector<File> files;
   const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -149,7 +149,7 @@ std::optional<std::vector<uint8_t>> CacheDirectory::read(const std::string& name
   if (!source.read_range(0, source.size(), max_bytes_, bytes)) {
     return std::nullopt;
   }
-  // Which files were used last is seen by their times.
+  // Marks the file as recently used: make_room() orders files by their modification time.
   static_cast<void>(::futimens(fd.get(), nullptr));
   return bytes;
 }
@@ -176,7 +176,7 @@ bool CacheDirectory::write(const std::string& name, std::span<const uint8_t> byt
   return false;
 }
 
-// Until `bytes` more fit, the files go that were not used for the longest time.
+// Deletes the least recently used files until `bytes` more fit.
 void CacheDirectory::make_room(uint64_t bytes) const {
   std::vector<File> files = list(fd_.get());
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });

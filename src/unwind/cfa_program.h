@@ -1,5 +1,4 @@
-// DWARF call frame instructions (DWARF 5, 6.4.2), as far as the stack pointer, the frame pointer and the return address
-// need them. Internal to src/unwind.
+// Executes DWARF call frame instructions (DWARF 5, 6.4.2) for sp, fp and the return address. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +9,15 @@
 
 namespace gpuprof::unwind {
 
-// The rows of one function, one after another.
+// Produces the rows of one function in order.
 template <typename Arch>
 class CfaProgram {
  public:
-  // For pc in [begin, end). `initial`: what `restore` goes back to.
+  // Runs for pc in [begin, end). `cie.initial`: the row to which DW_CFA_restore returns.
   CfaProgram(const Cie& cie, Cursor code, uint64_t begin, uint64_t end)
       : cie_(cie), code_(code), row_(cie.initial), upto_(begin), location_(begin), end_(end) {}
 
-  // False at the end of the function. Otherwise row() holds for [begin(), upto()), which is not empty.
+  // Returns false at the end of the function. Otherwise row() holds for [begin(), upto()), which is not empty.
   bool next() {
     begin_ = upto_;
     if (begin_ >= end_) {
@@ -31,7 +30,7 @@ class CfaProgram {
     return true;
   }
 
-  // All instructions of a CIE, which describe one row.
+  // Runs all instructions of a CIE, which describe one row.
   bool run_to_end() {
     while (!failed_ && !code_.at_end()) {
       instruction();
@@ -39,13 +38,13 @@ class CfaProgram {
     return !failed_;
   }
 
-  [[nodiscard]] bool failed() const { return failed_; }  // the row is not known
+  [[nodiscard]] bool failed() const { return failed_; }  // the row is unknown
   [[nodiscard]] const Row& row() const { return row_; }
   [[nodiscard]] uint64_t begin() const { return begin_; }
   [[nodiscard]] uint64_t upto() const { return upto_; }
 
  private:
-  static constexpr unsigned kMaxRemembered = 6;  // compilers need one
+  static constexpr unsigned kMaxRemembered = 6;  // compilers use one level
 
   void fail() { failed_ = true; }
 
@@ -89,7 +88,7 @@ class CfaProgram {
     if (Place* place = place_of(reg, row_); place != nullptr) {
       *place = {kind, offset, expression};
     } else if (reg == Arch::kStackPointer && kind != Place::Kind::undefined && kind != Place::Kind::same) {
-      // The rules take the caller's stack pointer to be the CFA. Signal frames restore it from where the CFA points to.
+      // Rules assume that the caller's stack pointer is the CFA. Signal frames restore it from memory at the CFA.
       row_.cfa_known = row_.cfa_known && row_.cfa_by_expression && kind == Place::Kind::at_expression;
     }
   }
@@ -111,7 +110,7 @@ class CfaProgram {
     row_.cfa_by_expression = true;
     row_.cfa_expression = expression;
   }
-  // The two that change half of a register plus offset.
+  // Both instructions change one half of a register plus offset.
   void set_cfa_register(uint64_t reg) {
     row_.cfa_register = reg;
     row_.cfa_known = row_.cfa_known && !row_.cfa_by_expression;
@@ -179,7 +178,7 @@ class CfaProgram {
       case 0x1d:  // DW_CFA_MIPS_advance_loc8
         advance(code_.number<uint64_t>());
         return true;
-      case 0x2e:  // DW_CFA_GNU_args_size: for landing pads only
+      case 0x2e:  // only for landing pads
         code_.uleb();
         return true;
       default:

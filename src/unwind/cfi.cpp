@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kNone = GPUPROF_UNWIND_NONE;
 
-// The rule at `pc` from the FDE at `offset`. False where that function does not hold `pc`.
+// Finds the rule at `pc` in the function of `entry`. Returns false if that function does not contain `pc`.
 bool rule_of_entry(const Bytes& module, const Entry& entry, uint64_t pc, uint64_t* rule) {
   Cie cie;
   Function function;
@@ -33,14 +33,14 @@ bool rule_of_entry(const Bytes& module, const Entry& entry, uint64_t pc, uint64_
   return true;
 }
 
-// The table of .eh_frame_hdr: pairs of function and FDE, both relative to the header, sorted by function.
+// The table of .eh_frame_hdr: pairs (function, FDE) of offsets from the header, sorted by function.
 class HeaderTable {
  public:
   HeaderTable(Cursor in, uint64_t header, uint64_t count) : data_(in.data()), header_(header) {
     count_ = count < in.left() / kPair ? count : in.left() / kPair;
   }
 
-  // The address of the FDE of the last function that begins at or before `pc`; 0: none.
+  // Returns the address of the FDE of the last function that begins at or before `pc`; 0 if no function does.
   [[nodiscard]] uint64_t find(uint64_t pc) const {
     uint64_t low = 0;
     uint64_t high = count_;
@@ -69,7 +69,7 @@ class HeaderTable {
   uint64_t count_ = 0;
 };
 
-// Without a table: all entries from `frames` on, up to the terminator.
+// Searches all entries from `frames` to the terminator, if the header has no table.
 uint64_t scan(const Bytes& module, uint64_t frames, uint64_t pc) {
   uint64_t offset = frames - module.address;
   Entry entry;

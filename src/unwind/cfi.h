@@ -1,6 +1,6 @@
-// What .eh_frame and .debug_frame say of an address: rules of wire/stack.h. Works on bytes in memory, be they a
-// section of a file or this process's own; allocates nothing, throws nothing, needs no libc beyond memcpy, so that it
-// also runs inside of targets, in signal handlers. Whatever the bytes hold, nothing outside of them is read.
+// Reads the rules of wire/stack.h for an address from .eh_frame or .debug_frame. Works on bytes from a file or in this
+// process, and never reads outside them, whatever they contain. It also runs in signal handlers of targets: it does not
+// allocate or throw, and needs only memcpy from libc.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,19 @@
 
 namespace gpuprof::unwind {
 
-// Bytes, and the address at which the first of them is (or would be) mapped: encoded pointers are relative to it.
+// Bytes, and the address of the first one in memory, to which encoded pointers are relative.
 struct Bytes {
   const uint8_t* data = nullptr;
   size_t size = 0;
   uint64_t address = 0;
 };
 
-// The rule at `pc`, which lies in a loaded module. `module`: all that may be read, from its first to its last mapped
-// byte. `header`: address of its .eh_frame_hdr, whose table is searched. GPUPROF_UNWIND_NONE where there is no rule, or
-// none that can be expressed.
+// Returns the rule at `pc` in a loaded module, or GPUPROF_UNWIND_NONE if none is known or can be expressed. `module`:
+// the readable bytes, from the first to the last mapped one. `header`: address of its .eh_frame_hdr.
 uint64_t rule_of(const Bytes& module, uint64_t header, uint64_t pc);
 
-// Receives rules in the order of the addresses: `rule` holds from `pc` up to the next call, or up to the end of the
-// function, which comes as a call with GPUPROF_UNWIND_NONE.
+// Receives rules in ascending order of addresses. `rule` holds from `pc` to the next call. A function ends with
+// GPUPROF_UNWIND_NONE.
 class RuleSink {
  public:
   virtual void on_rule(uint64_t pc, uint64_t rule) = 0;
@@ -34,8 +33,8 @@ class RuleSink {
 
 enum class Section : uint8_t { eh_frame, debug_frame };
 
-// All rules of a section, function by function as they lie in it (functions may be in any order).
-// False: the section is damaged; what came before that is right.
+// Reads all rules of a section, function by function in the order of the section. Functions may have any address.
+// Returns false if the section is damaged; rules before the damage are valid.
 bool read_section(const Bytes& section, Section kind, RuleSink& sink);
 
 }  // namespace gpuprof::unwind

@@ -1,4 +1,4 @@
-// Reads numbers out of bytes of unknown origin: past the end it gives zeros and says so.
+// Reads numbers from untrusted bytes. Past the end it returns 0 and ok() becomes false.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace gpuprof::unwind {
 class Cursor {
  public:
   Cursor() = default;
-  // `address`: where the first byte is mapped.
+  // `address`: the address of the first byte in memory.
   Cursor(const uint8_t* begin, const uint8_t* end, uint64_t address) : at_(begin), end_(end), address_(address) {}
 
   [[nodiscard]] bool ok() const { return ok_; }
@@ -34,7 +34,6 @@ class Cursor {
     address_ += size;
   }
 
-  // The next `size` bytes as a cursor of their own.
   Cursor take(uint64_t size) {
     Cursor part(at_, at_, address_);
     if (size > left()) {
@@ -58,7 +57,7 @@ class Cursor {
     return value;
   }
 
-  // Bits above the 64th are lost: there is no use for such numbers.
+  // Drops bits above the 64th, because no valid number needs them.
   uint64_t uleb() {
     uint64_t value = 0;
     for (unsigned shift = 0; ok_; shift += 7) {

@@ -1,4 +1,4 @@
-// The entries of .eh_frame and .debug_frame: CIEs and the FDEs of functions. Internal to src/unwind.
+// Parses the entries of .eh_frame and .debug_frame: CIEs, and the FDEs of functions. Internal to src/unwind.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,17 @@
 
 namespace gpuprof::unwind {
 
-// Longer ones are not met, and would be executed again for each function.
+// Bounds the work per function; compilers emit fewer initial instructions.
 inline constexpr size_t kMaxInitialInstructions = 1024;
 
-// A CIE or FDE in a section (or module) `all`.
 struct Entry {
   enum class Kind : uint8_t { terminator, cie, fde };
   Kind kind = Kind::terminator;
   Cursor body;              // after the id
-  uint64_t cie_offset = 0;  // of an FDE
+  uint64_t cie_offset = 0;  // for an FDE
 };
 
-// False where there is no whole entry. `*offset` moves on to the next one.
+// Reads the entry at `*offset` and advances to the next one. Returns false if the entry is not complete.
 inline bool read_entry(const Bytes& all, Section section, uint64_t* offset, Entry* entry) {
   if (*offset >= all.size) {
     return false;
@@ -47,7 +46,7 @@ inline bool read_entry(const Bytes& all, Section section, uint64_t* offset, Entr
   if (section == Section::eh_frame) {
     const auto id = body.number<uint32_t>();
     entry->kind = id == 0 ? Entry::Kind::cie : Entry::Kind::fde;
-    entry->cie_offset = id_at - id;  // one before the section is larger than its size
+    entry->cie_offset = id_at - id;  // before the section: the subtraction wraps to a value above the section's size
   } else {
     const uint64_t id = wide ? body.number<uint64_t>() : body.number<uint32_t>();
     entry->kind = id == (wide ? UINT64_MAX : UINT32_MAX) ? Entry::Kind::cie : Entry::Kind::fde;
@@ -57,7 +56,6 @@ inline bool read_entry(const Bytes& all, Section section, uint64_t* offset, Entr
   return body.ok();
 }
 
-// The augmentation string and its data; `in` is moved to the instructions.
 inline bool read_augmentation_data(Cursor& in, Cursor names, Cie* cie) {
   Cursor data = in.take(in.uleb());
   while (!names.at_end()) {
@@ -74,7 +72,7 @@ inline bool read_augmentation_data(Cursor& in, Cursor names, Cie* cie) {
       case 'S':
         cie->is_signal_frame = true;
         break;
-      case 'B':  // of aarch64
+      case 'B':  // on aarch64
       case 'G':
         break;
       default:
@@ -84,7 +82,7 @@ inline bool read_augmentation_data(Cursor& in, Cursor names, Cie* cie) {
   return in.ok() && data.ok();
 }
 
-// False where it cannot be understood, and so none of its functions.
+// Returns false if the CIE is not supported; its functions then have no rules.
 template <typename Arch>
 bool parse_cie(Cursor in, Section section, Cie* cie) {
   *cie = {};
@@ -99,7 +97,7 @@ bool parse_cie(Cursor in, Section section, Cie* cie) {
   }
   Cursor names(name, name + length, 0);
   if (version == 4 && (in.number<uint8_t>() != sizeof(uint64_t) || in.number<uint8_t>() != 0)) {
-    return false;  // size of addresses, of segment selectors
+    return false;  // addresses must have 8 bytes, segment selectors none
   }
   if (length == 2 && name[0] == 'e' && name[1] == 'h') {
     in.skip(sizeof(uint64_t));
@@ -131,7 +129,6 @@ bool load_cie(const Bytes& all, Section section, uint64_t offset, Cie* cie) {
          parse_cie<Arch>(entry.body, section, cie);
 }
 
-// [begin, end) and instructions of a function.
 struct Function {
   uint64_t begin = 0;
   uint64_t end = 0;

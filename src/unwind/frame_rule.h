@@ -1,5 +1,5 @@
-// How to get from a frame to its caller, whatever the processor. An architecture packs it into the 64 bits of
-// wire/stack.h, or refuses what has no room there. Internal to src/unwind.
+// Describes how to get from a frame to its caller on any processor. An architecture packs it into the 64 bits of
+// wire/stack.h, or rejects it if it does not fit. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,11 @@ struct CfaRule {
 
 struct ReturnAddress {
   enum class Kind : uint8_t {
-    not_needed,  // there is no caller (END), no rule, or all registers are elsewhere (SIGNAL)
-    not_found,   // neither of the following
+    not_needed,  // no caller (END), no rule, or all registers come from a signal frame (SIGNAL)
+    not_found,   // neither in memory nor in a link register
     at_cfa,      // in memory, at CFA + offset
-    // Where the call has put it: in a leaf function, or before the prologue saves it. x86-64 has none. All processors
-    // share the reader, and the GPU machines with aarch64 (GH200, GB200) come next: link_register_test.cpp reads
-    // theirs.
+    // Still in the link register: in a leaf function, or before the prologue saves it. Not on x86-64. The reader
+    // already supports it for aarch64 GPU machines (GH200, GB200); link_register_test.cpp tests that.
     in_link_register
   };
   Kind kind = Kind::not_needed;
@@ -30,7 +29,7 @@ struct ReturnAddress {
 };
 
 struct FrameRule {
-  uint64_t rule = GPUPROF_UNWIND_NONE;  // of the CFA and the caller's fp
+  uint64_t rule = GPUPROF_UNWIND_NONE;  // for the CFA and the caller's frame pointer
   ReturnAddress return_address;
 
   bool operator==(const FrameRule&) const = default;

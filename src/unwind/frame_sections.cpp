@@ -13,7 +13,7 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr uint64_t kMaxSection = uint64_t{256} << 20;
-constexpr uint64_t kMaxAddress = uint64_t{1} << 62;  // so that sums of two do not overflow
+constexpr uint64_t kMaxAddress = uint64_t{1} << 62;  // the sum of two does not overflow
 
 void add_code(FrameSections& found, uint64_t address, uint64_t size) {
   if (size > 0 && size < kMaxAddress && address < kMaxAddress) {
@@ -47,7 +47,7 @@ void read_section(const symbolize::ElfImage& image, const char* name, FrameSecti
 void by_section_headers(const symbolize::ElfImage& image, FrameSections& found) {
   const uint64_t file_bytes = image.source().size();
   for (const symbolize::ElfSection& section : image.sections()) {
-    // What the file has no bytes of cannot be run from it.
+    // Excludes ranges for which the file has no bytes.
     const bool there = section.header.sh_type != SHT_NOBITS && section.header.sh_offset <= file_bytes &&
                        section.header.sh_size <= file_bytes - section.header.sh_offset;
     if (there && (section.header.sh_flags & SHF_EXECINSTR) != 0) {
@@ -70,7 +70,7 @@ std::vector<Elf64_Phdr> program_headers(const symbolize::ByteSource& source) {
   return headers;
 }
 
-// The address of .eh_frame is in .eh_frame_hdr, as an offset from there; it reaches to the end of its segment at most.
+// Locates .eh_frame by the offset in .eh_frame_hdr. Its end is unknown, so it is read up to the end of its segment.
 void by_program_headers(const symbolize::ElfImage& image, FrameSections& found) {
   const std::vector<Elf64_Phdr> headers = program_headers(image.source());
   uint64_t frames = 0;

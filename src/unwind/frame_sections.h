@@ -1,4 +1,4 @@
-// What of an ELF file unwind tables are made from.
+// Reads the sections of an ELF file from which unwind tables are built.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace gpuprof::unwind {
 
 struct FrameSection {
-  std::vector<uint8_t> bytes;  // empty: the file does not have it
+  std::vector<uint8_t> bytes;  // empty if the file lacks the section
   uint64_t address = 0;
 
   [[nodiscard]] Bytes view() const { return {bytes.data(), bytes.size(), address}; }
@@ -25,19 +25,19 @@ struct CodeRange {
 struct FrameSections {
   FrameSection eh_frame;
   FrameSection debug_frame;
-  std::vector<CodeRange> code;  // sorted, apart from each other
+  std::vector<CodeRange> code;  // sorted, not overlapping
 
-  // Of everything above: tells files with the same build id, but other contents, apart.
+  // Hashes all members. It distinguishes files that have the same build id but other contents.
   [[nodiscard]] uint64_t hash() const;
   [[nodiscard]] uint64_t size() const { return eh_frame.bytes.size() + debug_frame.bytes.size(); }
   [[nodiscard]] bool is_code(uint64_t address) const;
 };
 
-// Nothing where the file is of another architecture, has no code, or has neither section. Files without section headers
-// are read by their program headers.
+// Uses program headers if the file has no section headers. Returns nullopt if the file is for another architecture, has
+// no code, or lacks both sections.
 std::optional<FrameSections> read_frame_sections(const symbolize::ElfImage& image);
 
-// Of bytes, 64 bits, fast and not cryptographic.
+// Computes a fast 64-bit hash, which is not cryptographic.
 uint64_t hash_bytes(const void* bytes, size_t size, uint64_t seed);
 
 }  // namespace gpuprof::unwind

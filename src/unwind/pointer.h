@@ -1,4 +1,4 @@
-// Encoded pointers of .eh_frame. Internal to cfi.cpp.
+// Decodes the encoded pointers of .eh_frame. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace gpuprof::unwind {
 
-// DW_EH_PE_*: format in the low 4 bits, what the value is relative to in the next 3, and indirection.
+// DW_EH_PE_*: the format in the low 4 bits, the base of the value in the next 3, and the indirect bit.
 inline constexpr uint8_t kOmit = 0xff;
 inline constexpr uint8_t kFormat = 0x0f;
 inline constexpr uint8_t kRelation = 0x70;
@@ -18,7 +18,7 @@ inline constexpr uint8_t kIndirect = 0x80;
 
 struct Pointer {
   uint64_t value = 0;
-  bool usable = false;  // false: it was skipped, but cannot be known
+  bool usable = false;  // false: skipped, because its value cannot be computed
 };
 
 inline uint64_t read_value(Cursor& in, uint8_t format) {
@@ -45,7 +45,7 @@ inline uint64_t read_value(Cursor& in, uint8_t format) {
   }
 }
 
-// `data`: what data-relative values are relative to; 0: not known.
+// `data`: the base of data-relative values; 0: unknown.
 inline Pointer read_pointer(Cursor& in, uint8_t encoding, uint64_t data) {
   Pointer pointer;
   if (encoding == kOmit) {

@@ -1,5 +1,5 @@
-// What call frame information says of one address: a row of the table that DWARF describes (DWARF 5, 6.4.1), as far as
-// the stack pointer, the frame pointer and the return address need it. Internal to src/unwind.
+// One row of the table that call frame information describes (DWARF 5, 6.4.1), for the stack pointer, the frame pointer
+// and the return address. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::unwind {
 
-// An expression stays in the bytes it came from.
+// Refers to the section's bytes, which must outlive it.
 struct Expression {
   const uint8_t* data = nullptr;
   uint64_t size = 0;
@@ -16,11 +16,11 @@ struct Expression {
   [[nodiscard]] Cursor cursor() const { return {data, data + size, 0}; }
 };
 
-// How to get a register of the caller.
+// How to restore a register of the caller.
 struct Place {
   enum class Kind : uint8_t { unspecified, undefined, same, at_cfa, at_expression, other };
   Kind kind = Kind::unspecified;
-  int64_t offset = 0;  // at_cfa
+  int64_t offset = 0;  // for at_cfa
   Expression expression;
 };
 
@@ -34,7 +34,6 @@ struct Row {
   Place ra;
 };
 
-// What a CIE says for all functions that refer to it.
 struct Cie {
   bool usable = false;
   bool has_augmentation_data = false;

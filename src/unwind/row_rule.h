@@ -1,4 +1,4 @@
-// From a row of call frame information to a rule. Internal to src/unwind.
+// Converts a row of call frame information into a rule. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::unwind {
 
-// An expression of the form reg + offset, or *(reg + offset).
+// An expression reg + offset, or *(reg + offset).
 struct SimpleExpression {
   bool ok = false;
   bool deref = false;
@@ -49,15 +49,15 @@ inline bool fits_rule(int64_t offset) {
   return offset >= -kLimit && offset < kLimit;
 }
 
-// How the rule gets the caller's frame pointer; false where it cannot say so. `cfa_offset`: of the CFA where that is
-// the stack pointer plus an offset.
+// Computes how the rule restores the caller's frame pointer; false if a rule cannot express it. `cfa_offset`: offset of
+// the CFA from the stack pointer, if `cfa_is_sp`.
 template <typename Arch>
 bool fp_rule(const Place& place, bool cfa_is_sp, int64_t cfa_offset, gpuprof_unwind_fp* fp, int64_t* offset) {
   *fp = GPUPROF_UNWIND_FP_SAME;
   *offset = 0;
   switch (place.kind) {
     case Place::Kind::unspecified:
-    case Place::Kind::undefined:  // whoever calls does not need it
+    case Place::Kind::undefined:  // the caller does not need it
     case Place::Kind::same:
       return true;
     case Place::Kind::at_cfa:
@@ -108,7 +108,7 @@ CfaRule cfa_rule(const Row& row) {
   return rule;
 }
 
-// "not_found" where it is neither in memory at a known distance from the CFA nor in a link register.
+// Returns not_found if the address is neither at a fixed offset from the CFA nor in a link register.
 template <typename Arch>
 ReturnAddress return_address(const Place& place) {
   switch (place.kind) {
@@ -122,7 +122,7 @@ ReturnAddress return_address(const Place& place) {
   }
 }
 
-// The rule of `row` at `pc`. `*until`: up to where it is the same; UINT64_MAX unless that is less than the row.
+// Returns the rule of `row` at `pc`. `*until` becomes the end of its range; UINT64_MAX if that is the row's end.
 template <typename Arch>
 FrameRule rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* until) {
   *until = UINT64_MAX;
@@ -130,7 +130,7 @@ FrameRule rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* unt
     return {GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, 0, 0, 0), {}};
   }
   CfaRule cfa = cfa_rule<Arch>(row);
-  // Other functions that call themselves signal frames are followed by what they say.
+  // Other functions that are marked as signal frames use their ordinary rules.
   if (cie.is_signal_frame && Arch::is_signal_frame(cfa)) {
     return {GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, 0, 0, 0), {}};
   }

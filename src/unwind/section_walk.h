@@ -1,4 +1,4 @@
-// All rules of a section, function by function. Internal to src/unwind.
+// Emits all rules of a section, function by function. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,12 @@
 
 namespace gpuprof::unwind {
 
-// `Emit`: called with an address and an Arch::Rule, as RuleSink::on_rule() is.
+// `Emit`: called like RuleSink::on_rule(), with an address and an Arch::Rule.
 template <typename Arch, typename Emit>
 class SectionWalk {
  public:
   SectionWalk(const Bytes& all, Section section, const Emit& emit) : all_(all), section_(section), emit_(emit) {}
 
-  // False: the section is damaged; what came before that is right.
   bool run() {
     uint64_t offset = 0;
     Entry entry;
@@ -34,7 +33,7 @@ class SectionWalk {
  private:
   using Rule = typename Arch::Rule;
 
-  // PLT entries whose rules differ within an entry get rows of their own; so many in one section.
+  // Limits the additional rows of one section for PLT entries whose rule changes within the entry.
   static constexpr uint64_t kMaxPltRows = 1 << 20;
 
   void read_function(const Entry& entry) {

@@ -1,5 +1,4 @@
-// The unwind rules of a whole ELF file, compact and sorted, so that they can be searched by address and copied as they
-// are into the arrays of a BPF program.
+// The unwind rules of an ELF file, compact and sorted. They can be searched, and copied directly into BPF arrays.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +14,32 @@ namespace gpuprof::unwind {
 
 struct FrameSections;
 
-// Addresses are the file's own (ELF virtual addresses); vaddr_of() gives them from where a mapping has its bytes.
+// Addresses are ELF virtual addresses of the file. vaddr_of() computes them from a mapping's file offset.
 //
-// Row i says: from base() + pcs()[i] up to base() + pcs()[i + 1] holds rules()[rule_indexes()[i]]. Rows are strictly
-// ascending, neighbours differ in their rules, the first is at 0, the last has GPUPROF_UNWIND_NONE and holds for all
-// that follows. Where no function is there are rows with GPUPROF_UNWIND_NONE. rules()[0] is GPUPROF_UNWIND_NONE.
+// Row i: from base() + pcs()[i] up to base() + pcs()[i + 1], rules()[rule_indexes()[i]] holds. Rows ascend strictly,
+// and neighbours have different rules. The first row is at 0. The last one has GPUPROF_UNWIND_NONE and holds for all
+// higher addresses. Ranges without a function have GPUPROF_UNWIND_NONE, which is also rules()[0].
 //
-// pages() shortens the search: with page = (vaddr - base()) >> kPageShift, the row of vaddr is one of
-// pages()[page] ... pages()[page + 1], both included. From page_count() on there is no rule.
+// pages() shortens the search. With page = (vaddr - base()) >> kPageShift, the row of vaddr lies in
+// [pages()[page], pages()[page + 1]], both included. Pages from page_count() on have no rules.
 class Table {
  public:
   static constexpr unsigned kPageShift = 12;
-  static constexpr uint32_t kMaxRules = 1 << 16;  // further rules become GPUPROF_UNWIND_NONE
-  static constexpr uint32_t kMaxRows = 1U << 26;  // files with more of them get no table
-  // Beyond one for each row: two functions of a small file may say that they are 4 GB apart.
+  static constexpr uint32_t kMaxRules = 1 << 16;  // more rules become GPUPROF_UNWIND_NONE
+  static constexpr uint32_t kMaxRows = 1U << 26;  // files with more rows get no table
+  // Limits pages beyond one per row, because a small file may claim two functions that are 4 GB apart.
   static constexpr uint32_t kMaxEmptyPages = 1U << 16;
 
-  // From .eh_frame, and for functions that it does not have from .debug_frame. Reads whole sections: up to a second
-  // for the largest libraries. Null where there is neither, or the file is of another architecture.
+  // Builds a table from .eh_frame, and from .debug_frame for functions that .eh_frame lacks. Takes up to 1 s for the
+  // largest libraries. Returns null if the file has neither section, or is for another architecture.
   static std::shared_ptr<const Table> build(const symbolize::ElfImage& image);
-  // Of a file's bytes in memory, such as the vdso, which are not needed afterwards.
+  // Builds a table from a file in memory, such as the vdso. The table does not refer to these bytes.
   static std::shared_ptr<const Table> build(std::span<const uint8_t> image);
 
-  // GPUPROF_UNWIND_NONE where nothing is known.
+  // Returns GPUPROF_UNWIND_NONE if no rule is known.
   [[nodiscard]] uint64_t find(uint64_t vaddr) const;
 
-  // See ElfImage::vaddr_of: for an address a in a mapping, file_offset is a - mapping.start + mapping.offset.
+  // See ElfImage::vaddr_of. For an address a in a mapping, file_offset is a - mapping.start + mapping.offset.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
     return headers_ ? headers_->vaddr_of(file_offset, mapping_offset) : std::nullopt;
   }
@@ -51,7 +50,7 @@ class Table {
   [[nodiscard]] std::span<const uint64_t> rules() const { return rules_; }
   [[nodiscard]] std::span<const uint32_t> pages() const { return pages_; }
   [[nodiscard]] size_t page_count() const { return pages_.empty() ? 0 : pages_.size() - 1; }
-  [[nodiscard]] uint64_t bytes() const;  // of memory
+  [[nodiscard]] uint64_t bytes() const;  // memory use
 
  private:
   friend class TableBuilder;
@@ -59,8 +58,8 @@ class Table {
   friend class TableCache;
   Table() = default;
   static std::shared_ptr<const Table> build(const symbolize::ElfImage& image, const FrameSections& sections);
-  [[nodiscard]] bool valid() const;       // as described above, but for pages_
-  [[nodiscard]] bool too_sparse() const;  // its pages would take more memory than the file is worth
+  [[nodiscard]] bool valid() const;       // checks the conditions above, except for pages_
+  [[nodiscard]] bool too_sparse() const;  // pages_ would take too much memory
   void index_pages();
 
   uint64_t base_ = 0;
@@ -68,7 +67,7 @@ class Table {
   std::vector<uint16_t> rule_indexes_;
   std::vector<uint64_t> rules_;
   std::vector<uint32_t> pages_;
-  std::optional<symbolize::ElfImage> headers_;  // for vaddr_of() only: its source may be closed
+  std::optional<symbolize::ElfImage> headers_;  // for vaddr_of() only; its source may be closed
 };
 
 }  // namespace gpuprof::unwind

@@ -8,14 +8,14 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr uint64_t kNoRule = GPUPROF_UNWIND_NONE;
-constexpr uint64_t kReach = UINT32_MAX;  // of a table, in bytes of code
+constexpr uint64_t kReach = UINT32_MAX;  // bytes of code that a table can cover
 constexpr uint16_t kNoneIndex = 0;
 
 }  // namespace
 
 TableBuilder::TableBuilder(const FrameSections& sections) : sections_(sections), table_(new Table) {
   table_->rules_.push_back(kNoRule);
-  // An .eh_frame byte gives about a quarter of a row, a function some 60 bytes.
+  // On average, a row takes 4 bytes of .eh_frame, and a function about 60.
   const uint64_t expected = std::min<uint64_t>(sections.size() / 4, Table::kMaxRows);
   row_offsets_.reserve(expected);
   row_rules_.reserve(expected);
@@ -35,7 +35,7 @@ void TableBuilder::on_rule(uint64_t pc, uint64_t rule) {
   }
   Piece& piece = pieces_.back();
   if (pc - piece.begin > kReach) {
-    return;  // the piece is dropped when it ends, further out
+    return;  // close_piece() drops the piece, because its end lies further out
   }
   row_offsets_.push_back(static_cast<uint32_t>(pc - piece.begin));
   row_rules_.push_back(index_of(rule));
@@ -55,7 +55,7 @@ void TableBuilder::close_piece(uint64_t pc) {
   in_piece_ = false;
   Piece& piece = pieces_.back();
   piece.end = pc;
-  // Linkers leave descriptions of functions that they dropped, at address 0 or thereabouts.
+  // Linkers leave the descriptions of dropped functions at addresses near 0.
   if (piece.end <= piece.begin || piece.end - piece.begin > kReach || !sections_.is_code(piece.begin)) {
     row_offsets_.resize(piece.first_row);
     row_rules_.resize(piece.first_row);
@@ -88,7 +88,7 @@ void TableBuilder::begin_second_choice() {
   first_choice_ = pieces_.size();
 }
 
-// Sorts the pieces, and leaves out those of the second choice that overlap one of the first.
+// Sorts the pieces, and drops those of the second choice that overlap one of the first.
 void TableBuilder::merge_choices() {
   const auto by_begin = [](const Piece& a, const Piece& b) { return a.begin < b.begin; };
   const auto middle = pieces_.begin() + static_cast<ptrdiff_t>(std::min(first_choice_, pieces_.size()));
@@ -96,7 +96,7 @@ void TableBuilder::merge_choices() {
   if (middle == pieces_.end()) {
     return;
   }
-  // Overlapping pieces of the first choice: how far they reach, all those before included.
+  // For each piece of the first choice: the greatest end of it and all pieces before it.
   std::vector<uint64_t> reach;
   uint64_t furthest = 0;
   for (auto piece = pieces_.begin(); piece != middle; ++piece) {

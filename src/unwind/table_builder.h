@@ -1,4 +1,4 @@
-// Rules as they come from sections, in any order, to a sorted table. Internal to src/unwind.
+// Builds a sorted table from rules that come in any order. Internal to src/unwind.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ class TableBuilder final : public RuleSink {
 
   void on_rule(uint64_t pc, uint64_t rule) override;
 
-  // What comes from now on counts only where nothing before says anything.
+  // Later rules apply only where earlier ones leave a gap.
   void begin_second_choice();
 
-  // Null when there is nothing, or too much. Once only.
+  // Returns the table; null if it has no rules or too many. Call it once.
   std::unique_ptr<Table> finish();
 
  private:
-  // Consecutive rules, [begin, end), without a gap.
+  // Consecutive rules for [begin, end), without a gap.
   struct Piece {
     uint64_t begin = 0;
     uint64_t end = 0;
@@ -44,15 +44,15 @@ class TableBuilder final : public RuleSink {
   bool in_piece_ = false;
   bool too_much_ = false;
   std::vector<Piece> pieces_;
-  size_t first_choice_ = SIZE_MAX;     // so many of them; all of them where there is no second choice
-  std::vector<uint32_t> row_offsets_;  // from the beginning of the piece
+  size_t first_choice_ = SIZE_MAX;     // number of first-choice pieces; SIZE_MAX: no second choice
+  std::vector<uint32_t> row_offsets_;  // relative to the piece's begin
   std::vector<uint16_t> row_rules_;
   std::unordered_map<uint64_t, uint16_t> indexes_;
   struct Recent {
     uint64_t rule = 0;
     uint16_t index = 0;
   };
-  std::array<Recent, 256> recent_{};  // by hash: most rules are few
+  std::array<Recent, 256> recent_{};  // cache by hash: few rules occur often
   std::unique_ptr<Table> table_;
 };
 

@@ -17,7 +17,7 @@
 namespace gpuprof::unwind {
 namespace {
 
-// A file and what was in it.
+// Identifies a file and its contents: device, inode, size, modification time.
 using Key = std::tuple<uint64_t, uint64_t, int64_t, int64_t, int64_t>;
 
 std::optional<Key> key_of(const symbolize::MappedFile& file) {
@@ -32,20 +32,20 @@ std::string hex(uint64_t value) {
   return symbolize::to_hex(reinterpret_cast<const uint8_t*>(&value), sizeof value);
 }
 
-// For files without a build id: by what is in them.
+// Names the file by its build id, or by a hash of its contents if it has none.
 std::string name_of(const symbolize::ElfImage& image, const TableFile::Source& source) {
   const std::string name =
       image.build_id().empty() ? std::string(CacheDirectory::kContents) + hex(source.hash) : image.build_id();
   return name + std::string(CacheDirectory::kSuffix);
 }
 
-constexpr size_t kMaxWithoutTable = 16384;  // files that are remembered to have none
+constexpr size_t kMaxWithoutTable = 16384;  // files remembered as having no table
 
 struct CachedTable {
-  std::mutex building;  // held by the thread that makes the table
-  // Of State::mutex:
+  std::mutex building;  // held by the thread that builds the table
+  // State::mutex protects the following members.
   bool none = false;                 // the file has no table
-  std::weak_ptr<const Table> table;  // those who use it keep it
+  std::weak_ptr<const Table> table;  // users of the table own it
 };
 
 }  // namespace
@@ -68,7 +68,7 @@ struct TableCache::State {
   std::once_flag directory_once;
   std::optional<CacheDirectory> directory;
 
-  mutable std::mutex mutex;  // for what follows
+  mutable std::mutex mutex;  // protects the members below
   std::map<Key, std::shared_ptr<CachedTable>> entries;
   bool told_full = false;
 
@@ -122,7 +122,7 @@ std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile
   return table;
 }
 
-// Forgets files whose tables nobody uses. An entry that a thread is at has another owner.
+// Drops entries of files whose tables nobody uses, unless a thread is working on the entry.
 void TableCache::State::trim() {
   const bool all = entries.size() > kMaxWithoutTable;
   std::erase_if(entries, [all](const auto& item) {
@@ -140,14 +140,13 @@ uint64_t TableCache::State::bytes() const {
   return sum;
 }
 
-// Null where memory for all tables is used up: the file is then asked for again when another process has it.
+// Returns null if the memory for all tables is used up. A later process with the file tries again.
 std::shared_ptr<const Table> TableCache::State::keep(CachedTable& entry, std::shared_ptr<const Table> table) {
   const std::lock_guard lock(mutex);
   trim();
   if (table && (table->bytes() > kMaxBytes || bytes() > kMaxBytes - table->bytes())) {
     if (!std::exchange(told_full, true)) {
-      log::warn(
-          "unwind tables take all the memory that they may: frames of further files are followed by frame pointers");
+      log::warn("unwind tables have reached their memory limit: frames in more files are walked by frame pointers");
     }
     return nullptr;
   }

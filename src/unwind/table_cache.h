@@ -1,4 +1,4 @@
-// Unwind tables of mapped files, built once: in memory for as long as somebody uses them, on disk for later.
+// Caches the unwind tables of mapped files: in memory while they are used, and on disk for later recordings.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace gpuprof::unwind {
 
-// All functions may be called by any thread.
+// Thread-safe.
 class TableCache {
  public:
-  static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of memory for all tables: beyond that get() has none
+  static constexpr uint64_t kMaxBytes = uint64_t{1}
+                                        << 30;  // limit on memory for all tables; above it get() returns null
 
-  // `directory`: where tables are kept, made when it is needed; empty: in memory only.
+  // `directory`: where tables are stored; created when needed. Empty: no files.
   explicit TableCache(const std::string& directory);
   ~TableCache();
   TableCache(const TableCache&) = delete;
   TableCache& operator=(const TableCache&) = delete;
 
-  // $GPUPROF_UNWIND_CACHE (empty: none), or gpuprof/unwind in $XDG_CACHE_HOME or ~/.cache. Empty where that could be
-  // another user's: root does not write into the home directory of somebody else.
+  // Returns $GPUPROF_UNWIND_CACHE (empty: no files), or gpuprof/unwind in $XDG_CACHE_HOME or ~/.cache. If these are
+  // unset or belong to another user, root gets /var/cache/gpuprof/unwind, and other users get no files.
   static std::string default_directory();
 
-  // Null when the file is no ELF file or has no table. Reads and builds in the calling thread, which takes up to a
-  // second for the largest libraries; a thread that asks for the same file meanwhile waits.
+  // Returns null if the file is not an ELF file or has no table. Reads or builds the table in the calling thread, which
+  // takes up to 1 s for the largest libraries. Other threads that ask for the same file wait.
   std::shared_ptr<const Table> get(const symbolize::MappedFile& file);
 
-  // Only what get() has finished; null otherwise. Never waits for the building of a table.
+  // Returns the table if get() has finished it, else null. Never waits for a table to be built.
   [[nodiscard]] std::shared_ptr<const Table> peek(const symbolize::MappedFile& file) const;
 
  private:

@@ -7,11 +7,11 @@
 namespace gpuprof::unwind {
 namespace {
 
-// To be raised whenever the same section gives other rules, or the layout changes.
+// Increase it when the layout changes, or when a section yields other rules than before.
 constexpr uint32_t kVersion = 1;
 constexpr char kMagic[8] = {'G', 'P', 'U', 'U', 'N', 'W', 'T', 'B'};
 
-// Followed by pcs, rule indexes, zeros up to a multiple of 8, rules. Little-endian, as the machines we run on.
+// Followed by pcs, rule indexes, zeros up to a multiple of 8, rules. Little-endian, like all supported machines.
 struct Header {
   char magic[sizeof kMagic];
   uint32_t version;
@@ -21,7 +21,7 @@ struct Header {
   uint64_t base;
   uint64_t source_hash;
   uint64_t source_size;
-  uint64_t checksum;  // of all that follows, and of the header with 0 in this place
+  uint64_t checksum;  // covers all that follows, and the header with checksum 0
 };
 static_assert(sizeof(Header) == 56);
 
@@ -102,7 +102,7 @@ std::unique_ptr<Table> TableFile::decode(std::span<const uint8_t> bytes, const S
   get(bytes, sizeof header, header.rows, table->pcs_);
   get(bytes, layout.indexes, header.rows, table->rule_indexes_);
   get(bytes, layout.rules, header.rules, table->rules_);
-  // A checksum keeps accidents out; whoever can write there could give a right one.
+  // The checksum detects accidents only: a process that can write the file can also compute it.
   if (!table->valid()) {
     return nullptr;
   }

@@ -1,4 +1,4 @@
-// A table as a file in the cache directory. Internal to src/unwind; the fuzzer and the tests include it, too.
+// Reads and writes tables as files of the cache directory. Internal to src/unwind, its fuzzer and tests.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,35 @@ namespace gpuprof::unwind {
 
 class TableFile {
  public:
-  // Of what the table was made: other contents, another table. See FrameSections.
+  // Identifies what the table was built from. See FrameSections.
   struct Source {
     uint64_t hash = 0;
     uint64_t size = 0;
   };
 
   static std::vector<uint8_t> encode(const Table& table, const Source& source);
-  // Null when the bytes are not whole, were changed, are of another version or were made of something else.
+  // Returns null if the bytes are incomplete, damaged, of another version, or built from another source.
   static std::unique_ptr<Table> decode(std::span<const uint8_t> bytes, const Source& source);
-  // Gives bytes of at least a header the checksum that belongs to them.
+  // Sets the checksum in the header. Does nothing if the bytes are shorter than a header.
   static void seal(std::span<uint8_t> bytes);
 };
 
-// A directory of files that only its owner can have written. Files that were not used for long go when there are too
-// many bytes; of files with other names than write() gives none is ever touched.
+// Manages a directory of files that only its owner can have written. If the files exceed `max_bytes`, the least
+// recently used ones are deleted. Files whose names write() does not produce are never touched.
 class CacheDirectory {
  public:
   static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
-  // Names are hexadecimal digits, behind kContents or nothing, before kSuffix.
+  // A name is optionally kContents, then hexadecimal digits, then kSuffix.
   static constexpr std::string_view kContents = "contents-";
   static constexpr std::string_view kSuffix = ".gpuprof-unwind";
 
-  // Makes it and what is missing above it, with rights for the user alone. Nothing where that cannot be done, where
-  // others may write into it, and where a link leads there that others may have put.
+  // Opens the directory, and creates missing components with access for this user only. Returns nullopt if that fails,
+  // if others may write to the directory, or if another user may have created a link on the way.
   static std::optional<CacheDirectory> open(const std::string& path, uint64_t max_bytes = kMaxBytes);
 
-  // Nothing where the file is not there, or is not ours.
+  // Returns nullopt if the file is missing or belongs to another user.
   [[nodiscard]] std::optional<std::vector<uint8_t>> read(const std::string& name) const;
-  // All or nothing; an older file of that name is replaced. False for other names than those above.
+  // Replaces the file atomically. Returns false for names other than those above, and after an error.
   bool write(const std::string& name, std::span<const uint8_t> bytes) const;
 
  private:

@@ -1,48 +1,46 @@
-/*
- * Which kernels a batch of commands for an Intel GPU starts: the kernel start pointers of its commands. A step of the
- * search takes one command; who reads the memory is up to the caller: bpf/batch_buffers.h in the kernel, tests in a
- * buffer. Plain C without libc, included by both. What is read is the target's, and may be anything.
- */
+/* Finds the kernels that a batch of commands for an Intel GPU starts, one command per step. The caller reads the
+ * memory: the kernel side (bpf/batch_buffers.h) or a test. Plain C without libc. The batch is the target's: any content
+ * is possible. */
 #ifndef GPUPROF_WIRE_BATCH_SCAN_H
 #define GPUPROF_WIRE_BATCH_SCAN_H
 
 #include "wire/bpf_events.h"
 
-#define GPUPROF_BATCH_KERNELS 64    /* of a batch, the first ones; a power of two */
-#define GPUPROF_BATCH_COMMANDS 4096 /* that are looked at */
-#define GPUPROF_BATCH_WINDOW 20     /* dwords from where a command begins that are looked at */
-#define GPUPROF_BATCH_DEPTH 3       /* batches that are called by one another */
-#define GPUPROF_BATCH_JUMPS 16      /* to further buffers, of all kinds */
-#define GPUPROF_BATCH_NOOPS 64      /* so many in a row are memory that nobody has written to */
+#define GPUPROF_BATCH_KERNELS 64    /* kernels stored per batch, the first ones; a power of two */
+#define GPUPROF_BATCH_COMMANDS 4096 /* commands scanned per batch */
+#define GPUPROF_BATCH_WINDOW 20     /* dwords read from the start of a command */
+#define GPUPROF_BATCH_DEPTH 3       /* nesting depth of batch calls */
+#define GPUPROF_BATCH_JUMPS 16      /* jumps to other buffers, of all kinds */
+#define GPUPROF_BATCH_NOOPS 64      /* this many no-ops in a row are memory that was never written */
 
-/* In a kernel start: it is the system routine's. Starts are multiples of 64. */
+/* Flag in a kernel start: the start is that of the system routine. Starts are multiples of 64. */
 #define GPUPROF_BATCH_SYSTEM_ROUTINE 1
 
 enum gpuprof_batch_state {
   GPUPROF_BATCH_RUNS = 0,
-  GPUPROF_BATCH_ENDED = 1,     /* all of its commands have been seen */
-  GPUPROF_BATCH_UNWRITTEN = 2, /* it is not complete, or it is no batch: what there is makes no sense */
-  GPUPROF_BATCH_CUT = 3        /* it goes on beyond what is looked at */
+  GPUPROF_BATCH_ENDED = 1,     /* the scan has seen all commands */
+  GPUPROF_BATCH_UNWRITTEN = 2, /* the batch is incomplete, or the memory is not a batch */
+  GPUPROF_BATCH_CUT = 3        /* the batch exceeds the limits of the scan */
 };
 
 struct gpuprof_batch_scan {
-  gpuprof_u64 at;      /* address of the next command, as the GPU has it */
-  gpuprof_u64 base;    /* instruction base address; 0: the batch sets none */
-  gpuprof_u64 back[4]; /* where batches that have called others go on */
+  gpuprof_u64 at;      /* GPU address of the next command */
+  gpuprof_u64 base;    /* instruction base address; 0: not set by the batch */
+  gpuprof_u64 back[4]; /* GPU addresses at which calling batches continue */
   /* Gen8 to Gen12: */
-  gpuprof_u64 dynamic;     /* dynamic state base address, of a batch before until this one sets it; 0: not known */
-  gpuprof_u64 descriptors; /* address of the interface descriptors; 0: not known */
-  gpuprof_u64 descriptor;  /* of the one that is read next, in place of a command; 0: none is */
+  gpuprof_u64 dynamic;     /* dynamic state base address, from an earlier batch until this one sets it; 0: unknown */
+  gpuprof_u64 descriptors; /* address of the interface descriptors; 0: unknown */
+  gpuprof_u64 descriptor;  /* address of the descriptor to read next, instead of a command; 0: read a command */
   gpuprof_u32 descriptors_bytes;
-  gpuprof_u32 missed; /* a kernel whose descriptor is not known, or not there, or for which there is no room */
-  gpuprof_u32 depth;  /* of these */
+  gpuprof_u32 missed; /* 1: a kernel was skipped: its descriptor is unknown or missing, or `starts` is full */
+  gpuprof_u32 depth;  /* batches that wait in `back` */
   gpuprof_u32 jumps;
-  gpuprof_u32 noops; /* since the last other command */
+  gpuprof_u32 noops; /* no-ops since the last other command */
   gpuprof_u32 state;
   gpuprof_u32 count;
   gpuprof_u32 pad;
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* relative to the instruction base address */
-  gpuprof_u64 recent[GPUPROF_BATCH_KERNELS]; /* of them, by their low bits: a kernel is mostly started often */
+  gpuprof_u64 recent[GPUPROF_BATCH_KERNELS]; /* recent starts, indexed by their low bits, to skip repetitions */
 };
 
 static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpuprof_batch_scan* scan, gpuprof_u32 low,
@@ -50,7 +48,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpupr
   gpuprof_u64 start = (((gpuprof_u64)(high & 0xffff) << 32) | low) & ~(gpuprof_u64)63;
   gpuprof_u32 count = scan->count;
   gpuprof_u64* recent = &scan->recent[(start >> 6) & (GPUPROF_BATCH_KERNELS - 1)];
-  if (*recent == (start | kind | 2)) { /* 2: not the 0 of none */
+  if (*recent == (start | kind | 2)) { /* bit 1 distinguishes an entry from an empty one */
     return;
   }
   *recent = start | kind | 2;
@@ -62,7 +60,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpupr
   scan->count = count + 1;
 }
 
-/* A command of the 3D pipeline that names kernels. */
+/* Takes a command of the 3D pipeline that names kernels. */
 static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(struct gpuprof_batch_scan* scan,
                                                                             gpuprof_u32 command,
                                                                             const gpuprof_u32* words) {
@@ -79,7 +77,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(stru
         gpuprof_batch_add(scan, words[3], words[4], 0);
       }
       break;
-    case 0x7820: /* 3DSTATE_PS: up to three, for as many widths */
+    case 0x7820: /* 3DSTATE_PS: up to three kernels, one per SIMD width */
       if (words[1] | words[2]) {
         gpuprof_batch_add(scan, words[1], words[2], 0);
       }
@@ -95,13 +93,13 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(stru
   }
 }
 
-/* The kernels of GPGPU_WALKER are named in memory: interface descriptors, of 32 bytes each. */
+/* Takes a media command. GPGPU_WALKER names its kernel by an interface descriptor (32 bytes) in memory. */
 static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struct gpuprof_batch_scan* scan,
                                                                            const gpuprof_u32* words) {
   if (words[0] == 0x70020002) { /* MEDIA_INTERFACE_DESCRIPTOR_LOAD */
     scan->descriptors = scan->dynamic ? scan->dynamic + words[3] : 0;
     scan->descriptors_bytes = words[2] & 0x1ffff;
-  } else if ((words[0] & 0xffff00ff) == 0x7105000d) { /* GPGPU_WALKER, as long as from Gen8 on */
+  } else if ((words[0] & 0xffff00ff) == 0x7105000d) { /* GPGPU_WALKER, with the length that it has since Gen8 */
     gpuprof_u32 begin = (words[1] & 0x3f) * 32;
     if (scan->descriptors && begin + 32 <= scan->descriptors_bytes) {
       scan->descriptor = scan->descriptors + begin;
@@ -111,7 +109,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struc
   }
 }
 
-/* A command of the GPU's pipelines. Its length in dwords. */
+/* Takes a command of the GPU's pipelines and returns its length in dwords. */
 static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipeline(struct gpuprof_batch_scan* scan,
                                                                                      const gpuprof_u32* words) {
   gpuprof_u32 command = words[0] >> 16;
@@ -119,11 +117,11 @@ static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipe
   if (subtype == 1) { /* PIPELINE_SELECT and the like */
     return 1;
   }
-  if (command == 0x7208) { /* COMPUTE_WALKER, with the interface descriptor in it */
+  if (command == 0x7208) { /* COMPUTE_WALKER, which contains the interface descriptor */
     gpuprof_batch_add(scan, words[18], words[19], 0);
   } else if (command == 0x7002 || command == 0x7105) {
     gpuprof_batch_take_media(scan, words);
-  } else if (command == 0x6101) { /* STATE_BASE_ADDRESS, as from Gen8 on */
+  } else if (command == 0x6101) { /* STATE_BASE_ADDRESS, with the layout that it has since Gen8 */
     if ((words[0] & 0xff) >= 10 && words[6] & 1) {
       scan->dynamic = (((gpuprof_u64)(words[7] & 0xffff) << 32) | words[6]) & ~(gpuprof_u64)0xfff;
     }
@@ -138,7 +136,7 @@ static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipe
   return (words[0] & 0xff) + 2;
 }
 
-/* Goes on where a command says. `call`: what follows it comes later. */
+/* Continues the scan at `to`. If `call` is set, the scan later returns to the command after the jump. */
 static inline __attribute__((always_inline)) void gpuprof_batch_jump(struct gpuprof_batch_scan* scan, gpuprof_u64 to,
                                                                      int call) {
   if (scan->jumps >= GPUPROF_BATCH_JUMPS || (call && scan->depth >= GPUPROF_BATCH_DEPTH)) {
@@ -153,7 +151,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_jump(struct gpup
   scan->at = to;
 }
 
-/* A command of the memory interface. Its length in dwords; 0: the search goes on elsewhere. */
+/* Takes a command of the memory interface. Returns its length in dwords; 0: the scan has moved elsewhere. */
 static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_memory(struct gpuprof_batch_scan* scan,
                                                                                    const gpuprof_u32* words) {
   gpuprof_u32 opcode = (words[0] >> 23) & 0x3f;
@@ -174,12 +172,12 @@ static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_memo
   return opcode < 0x10 ? 1 : (words[0] & 0xff) + 2;
 }
 
-/* What is read next, as the GPU has it. */
+/* Returns the GPU address that the caller must read for the next step. */
 static inline __attribute__((always_inline)) gpuprof_u64 gpuprof_batch_next(const struct gpuprof_batch_scan* scan) {
   return scan->descriptor ? scan->descriptor : scan->at;
 }
 
-/* It cannot be read. */
+/* Reports that the memory at gpuprof_batch_next() cannot be read. */
 static inline __attribute__((always_inline)) void gpuprof_batch_unreadable(struct gpuprof_batch_scan* scan) {
   if (scan->descriptor) {
     scan->descriptor = 0;
@@ -189,7 +187,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_unreadable(struc
   }
 }
 
-/* What is at gpuprof_batch_next(): a command, or a descriptor. Of words that could not be read, 0. */
+/* Takes the words at gpuprof_batch_next(): a command or a descriptor. Words that cannot be read must be 0. */
 static inline __attribute__((always_inline)) void gpuprof_batch_step(struct gpuprof_batch_scan* scan,
                                                                      const gpuprof_u32* words) {
   gpuprof_u32 type = words[0] >> 29;

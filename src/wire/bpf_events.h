@@ -1,6 +1,4 @@
-/*
- * What crosses from bpf/ to src/record through the BPF ring buffer. Plain C without libc, included by both.
- */
+/* Ring buffer events and map entries that cross between bpf/ and src/record. Plain C without libc. */
 #ifndef GPUPROF_WIRE_BPF_EVENTS_H
 #define GPUPROF_WIRE_BPF_EVENTS_H
 
@@ -19,26 +17,26 @@ typedef unsigned int gpuprof_u32;
 typedef unsigned long long gpuprof_u64;
 #endif
 
-#define GPUPROF_BPF_MAX_FRAMES 254 /* by frame pointers: addresses in a stack, the innermost ones */
+#define GPUPROF_BPF_MAX_FRAMES 254 /* addresses in a stack walked by frame pointers, the innermost ones */
 
 enum gpuprof_bpf_event_type {
-  GPUPROF_BPF_LAUNCH = 1, /* a launch, with the id of its stack */
+  GPUPROF_BPF_LAUNCH = 1, /* a launch, with its stack id */
   GPUPROF_BPF_STACK = 2,  /* the frames behind a stack id, sent before its first launch */
   GPUPROF_BPF_THREAD = 3, /* a thread's name, sent before its first launch and when it changes */
   GPUPROF_BPF_CODE = 4,   /* a Python code object, sent before the first stack that names it */
-  GPUPROF_BPF_LINES = 5,  /* a piece of its line table, sent right after it */
-  GPUPROF_BPF_LOADER = 6  /* a process has loaded or unloaded libraries: its mappings should be read again */
+  GPUPROF_BPF_LINES = 5,  /* a piece of the line table, sent right after GPUPROF_BPF_CODE */
+  GPUPROF_BPF_LOADER = 6  /* a process has loaded or unloaded libraries: the recorder must read its mappings again */
 };
 
 struct gpuprof_bpf_launch {
   gpuprof_u32 type;
   gpuprof_u32 source;      /* wire source id; 0 for a launch counted without injection */
-  gpuprof_u64 correlation; /* or, with source 0, the index of the probed function */
+  gpuprof_u64 correlation; /* correlation id, or with source 0 the index of the probed function */
   gpuprof_u64 stack;       /* 0: the stack could not be read */
   gpuprof_u64 time_ns;     /* CLOCK_MONOTONIC */
   gpuprof_u32 pid;         /* process (tgid), initial pid namespace */
   gpuprof_u32 tid;
-  gpuprof_u32 range; /* wire RANGE id of the source; 0: none */
+  gpuprof_u32 range; /* wire RANGE id of the source; 0: outside of all ranges */
   gpuprof_u32 pad;
 };
 
@@ -46,10 +44,10 @@ struct gpuprof_bpf_stack {
   gpuprof_u32 type;
   gpuprof_u32 pid;
   gpuprof_u64 stack;   /* hash of pid and words, never 0 */
-  gpuprof_u32 count;   /* of words as in wire/stack.h, which follow */
+  gpuprof_u32 count;   /* number of words (see wire/stack.h) that follow */
   gpuprof_u32 flags;   /* GPUPROF_STACK_* */
-  gpuprof_u64 read_ns; /* of the mappings by which it was walked; 0: by none */
-  gpuprof_u32 kernel;  /* of addresses in the kernel, the innermost first, which follow the words */
+  gpuprof_u64 read_ns; /* read time of the mappings that the walk used; 0: it used no mappings */
+  gpuprof_u32 kernel;  /* number of kernel addresses, innermost first, that follow the words */
   gpuprof_u32 pad;
 };
 #define GPUPROF_BPF_KERNEL_FRAMES 64
@@ -67,29 +65,27 @@ struct gpuprof_bpf_thread {
   char name[16];
 };
 
-/*
- * A Python code object. Of name and file as many characters as fit are there, `kind` bytes each (1: Latin-1, 2: UTF-16
- * without surrogate pairs, 4: UTF-32), the name first. The line table follows in GPUPROF_BPF_LINES events.
- */
+/* A Python code object: as many characters of name and file as fit, the name first. Kinds: 1 Latin-1, 2 UTF-16 without
+ * surrogate pairs, 4 UTF-32 (bytes per character). The line table follows in GPUPROF_BPF_LINES events. */
 #define GPUPROF_BPF_CODE_TEXT 4096 /* bytes of a name or a file */
 struct gpuprof_bpf_code {
   gpuprof_u32 type;
   gpuprof_u32 pid;
-  gpuprof_u32 id; /* 1 .. 2^31-1; never used again in a session */
+  gpuprof_u32 id; /* 1 .. 2^31-1; never reused in a session */
   gpuprof_u32 first_line;
   gpuprof_u32 version; /* PY_VERSION_HEX */
   gpuprof_u32 name_bytes;
   gpuprof_u32 file_bytes;
-  gpuprof_u32 line_bytes; /* to come; 0: too long, or not readable */
+  gpuprof_u32 line_bytes; /* size of the line table that follows; 0: too long, or not readable */
   gpuprof_u8 name_kind;
   gpuprof_u8 file_kind;
-  gpuprof_u8 name_cut; /* 1: it is longer */
+  gpuprof_u8 name_cut; /* 1: the name is cut */
   gpuprof_u8 file_cut;
   gpuprof_u32 pad;
-  gpuprof_u8 bytes[2 * GPUPROF_BPF_CODE_TEXT]; /* only name_bytes + file_bytes of them are sent */
+  gpuprof_u8 bytes[2 * GPUPROF_BPF_CODE_TEXT]; /* only name_bytes + file_bytes are sent */
 };
 
-/* A piece of the line table of a code object; the pieces come in their order. */
+/* A piece of the line table of a code object. The pieces arrive in order. */
 #define GPUPROF_BPF_LINES_BYTES 4096
 #define GPUPROF_BPF_LINES_MAX 65536 /* bytes of a line table */
 struct gpuprof_bpf_lines {
@@ -99,53 +95,50 @@ struct gpuprof_bpf_lines {
   gpuprof_u32 offset;
   gpuprof_u32 count;
   gpuprof_u32 pad;
-  gpuprof_u8 bytes[GPUPROF_BPF_LINES_BYTES]; /* only `count` of them are sent */
+  gpuprof_u8 bytes[GPUPROF_BPF_LINES_BYTES]; /* only `count` bytes are sent */
 };
 
-/*
- * What the recorder writes into maps for the walk by tables.
- *
- * A process, and its mappings (in an inner map of `mappings`: entry 0 is a gpuprof_bpf_mappings, so that the two can
- * not differ; the others ascend), each with the rows of its file (in an inner map of `pools`: 64-bit words).
- */
-/* How to find the state of a thread by its thread pointer, where no probe names it. */
+/* The recorder writes into maps, for the walk by unwind tables: each process and its mappings. Entry 0 of an inner map
+ * of `mappings` is a gpuprof_bpf_mappings, so that header and mappings always match; the others ascend by address. Each
+ * refers to the rows of its file, in an inner map of `pools` (64-bit words). */
+/* How to find a thread's state by its thread pointer if no probe provides it. */
 struct gpuprof_python_threads {
   gpuprof_u64 interpreter; /* address of the pointer to the main interpreter; 0: threads cannot be found */
-  gpuprof_u32 first;       /* offset in the interpreter of the pointer to its first thread state; in which are: */
-  gpuprof_u16 next;        /* the pointer to the next one */
-  gpuprof_u16 ident;       /* what pthread_self() says in that thread */
+  gpuprof_u32 first;       /* offset in the interpreter of the pointer to its first thread state */
+  gpuprof_u16 next;        /* offset in the thread state of the pointer to the next one */
+  gpuprof_u16 ident;       /* offset in the thread state of the thread's pthread_self() */
 };
 struct gpuprof_bpf_process {
-  gpuprof_u32 number;      /* as in gpuprof_bpf_mappings, which may be newer; 0: its tables are not ready */
-  gpuprof_u32 image;       /* another one for each program that has run under this pid */
-  gpuprof_u32 frame_bytes; /* of a Python frame and ... */
-  gpuprof_u32 code_bytes;  /* ... of a code object that are read: up to the last field that is needed */
-  gpuprof_u64 read_ns;     /* when its mappings were read last, and were still these: CLOCK_MONOTONIC */
+  gpuprof_u32 number;      /* number of the mappings (gpuprof_bpf_mappings may be newer); 0: the tables are not ready */
+  gpuprof_u32 image;       /* changes with each program that runs under this pid */
+  gpuprof_u32 frame_bytes; /* bytes to read of a Python frame, up to the last field needed */
+  gpuprof_u32 code_bytes;  /* bytes to read of a code object, up to the last field needed */
+  gpuprof_u64 read_ns;     /* CLOCK_MONOTONIC time of the last read that found these mappings */
   struct gpuprof_python_layout python;
   struct gpuprof_python_threads python_threads;
 };
 
-/* relative = address - begin + relative_begin is an address relative to the base of the file's table. The words of the
- * file are: page_count + 1 row numbers, of the first row of each page of 4 KB and of the end; the rows, each an upper
- * half (relative address) and a lower half (number of a rule); from rules_at on the rules. */
+/* address - begin + relative_begin is relative to the base of the file's table. A file's words: page_count + 1 row
+ * numbers (the first row of each 4 KB page, then the end); rows (upper half: relative address, lower half: rule
+ * number); rules. */
 struct gpuprof_bpf_mapping {
   gpuprof_u64 begin;
   gpuprof_u64 end;
   gpuprof_u64 relative_begin;
-  gpuprof_u32 pool;     /* that holds the words of its file, from ... */
-  gpuprof_u32 words_at; /* ... here on */
+  gpuprof_u32 pool;     /* pool that holds the words of the file */
+  gpuprof_u32 words_at; /* index of the file's first word in the pool */
   gpuprof_u32 page_count;
-  gpuprof_u32 rules_at; /* in the pool */
-  gpuprof_u64 inode;    /* of the file; 0: none */
-  gpuprof_u64 offset;   /* of `begin` in the file */
-  gpuprof_u32 gone;     /* 1: was not there any more when the mappings were read */
+  gpuprof_u32 rules_at; /* index of the first rule in the pool */
+  gpuprof_u64 inode;    /* of the file; 0: no file */
+  gpuprof_u64 offset;   /* file offset of `begin` */
+  gpuprof_u32 gone;     /* 1: the last read of the mappings did not find it */
   gpuprof_u32 pad;
 };
 struct gpuprof_bpf_mappings {
-  gpuprof_u64 count;      /* of the entries that follow */
-  gpuprof_u64 read_ns;    /* when these were read */
-  gpuprof_u32 number;     /* 1 .. 65535, of addresses in the cache of rules: changes when a rule may be wrong */
-  gpuprof_u32 generation; /* changes when something else is mapped where something was */
+  gpuprof_u64 count;   /* entries that follow */
+  gpuprof_u64 read_ns; /* CLOCK_MONOTONIC time of the read */
+  gpuprof_u32 number;  /* 1 .. 65535, qualifies addresses in the rule cache; changes when a cached rule may be wrong */
+  gpuprof_u32 generation; /* changes when an address range is mapped to something else */
   gpuprof_u64 pad[5];
 };
 #define GPUPROF_BPF_PAGE_SHIFT 12
@@ -153,24 +146,24 @@ struct gpuprof_bpf_mappings {
 #define GPUPROF_BPF_MAX_POOLS 8192
 #define GPUPROF_BPF_MAX_PROCESSES 16384
 
-/* Set by the recorder before the programs are loaded (.rodata). */
+/* Written by the recorder before it loads the programs (.rodata). */
 struct gpuprof_bpf_config {
-  gpuprof_u64 pidns_device; /* st_dev and ... */
-  gpuprof_u64 pidns_inode;  /* ... st_ino of the recorder's /proc/self/ns/pid; 0: the initial namespace */
-  gpuprof_u32 sleepable;    /* 1: memory that is paged out may be waited for */
-  gpuprof_u32 max_words;    /* of a stack, at most GPUPROF_STACK_MAX_WORDS */
-  gpuprof_u32 max_turns;    /* of the loop that walks */
-  gpuprof_u32 slot_mask;    /* number of slots for walks, a power of two, minus 1 */
-  gpuprof_u32 cache_mask;   /* the same of the cache of rules */
-  gpuprof_u32 batches;      /* drm.bpf.c: 1: batches of commands are looked at */
-  gpuprof_u32 root;         /* drm.bpf.c: whose jobs are wanted, and whose descendants', as of the namespace */
+  gpuprof_u64 pidns_device; /* st_dev of the recorder's /proc/self/ns/pid */
+  gpuprof_u64 pidns_inode;  /* st_ino of the recorder's /proc/self/ns/pid; 0: the initial namespace */
+  gpuprof_u32 sleepable;    /* 1: the program may wait for memory that is paged out */
+  gpuprof_u32 max_words;    /* words per stack, at most GPUPROF_STACK_MAX_WORDS */
+  gpuprof_u32 max_turns;    /* iterations of the walk's loop */
+  gpuprof_u32 slot_mask;    /* number of walk slots (a power of two) minus 1 */
+  gpuprof_u32 cache_mask;   /* entries of the rule cache (a power of two) minus 1 */
+  gpuprof_u32 batches;      /* drm.bpf.c: 1: scan batches of commands */
+  gpuprof_u32 root;         /* drm.bpf.c: pid (in the namespace); its jobs and its descendants' are recorded */
 };
 
 /* Why the BPF side lost something; index into the per-CPU counter map `losses`. */
 enum gpuprof_bpf_loss {
   GPUPROF_BPF_LOST_LAUNCH = 0, /* ring buffer full at a launch event */
-  GPUPROF_BPF_LOST_STACK = 1,  /* ring buffer full at a stack event; sent again at the next launch */
-  GPUPROF_BPF_LOST_READ = 2,   /* no memory for the walk */
+  GPUPROF_BPF_LOST_STACK = 1,  /* ring buffer full at a stack event; the next launch sends it again */
+  GPUPROF_BPF_LOST_READ = 2,   /* a walk was not possible: no memory */
   GPUPROF_BPF_LOSSES = 3
 };
 

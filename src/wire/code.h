@@ -1,14 +1,15 @@
 /*
- * How GPU code (a cubin, a zebin: hundreds of megabytes a process) comes from a target to the recorder: beside the
- * rings, each object over a connection of its own to the socket of the handshake. Plain C, as wire.h.
+ * How GPU code objects (cubins, zebins: hundreds of megabytes a process) reach the recorder: outside the rings, each
+ * over its own connection to the handshake socket. Plain C, like wire.h.
  *
  *   target                                   recorder
  *   gpuprof_code_offer          ->                          instead of a gpuprof_hello
  *                               <-           gpuprof_code_answer
- *   gpuprof_code_file + memfd   ->                          only where the answer is GPUPROF_CODE_SEND
+ *   gpuprof_code_file + memfd   ->                          only if the answer is GPUPROF_CODE_SEND
  *
- * The memfd is sealed against any change. The recorder believes nothing that it has not looked at: it hashes what has
- * come itself.
+ *
+ * The memfd is sealed against any change. The recorder trusts no claim of the target: it hashes the received bytes
+ * itself.
  */
 #ifndef GPUPROF_WIRE_CODE_H
 #define GPUPROF_WIRE_CODE_H
@@ -18,14 +19,14 @@
 #include "wire/hash.h"
 #include "wire/wire.h"
 
-/* Of the memfd (fcntl.h): what is hashed is what is kept, and no read of it can fail half way. */
+/* Seals of the memfd (fcntl.h): the hashed bytes are the stored bytes, and no read fails halfway. */
 #define GPUPROF_CODE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
-#define GPUPROF_CODE_MAGIC 0x43525047u /* "GPRC": the first word of a connection that brings code */
+#define GPUPROF_CODE_MAGIC 0x43525047u /* "GPRC": the first word of a connection that sends code */
 
 enum gpuprof_code_kind { GPUPROF_CODE_CUBIN = 1, GPUPROF_CODE_ZEBIN = 2, GPUPROF_CODE_KINDS = 3 };
 
-/* Of all bytes of an object. Tells objects apart that nobody has made to look alike. */
+/* Hash of all bytes of an object. It is not safe against deliberate collisions. */
 struct gpuprof_code_hash {
   uint64_t words[2];
 };
@@ -34,18 +35,18 @@ struct gpuprof_code_offer {
   uint32_t magic;
   uint32_t version; /* GPUPROF_WIRE_VERSION */
   char token[32];
-  uint32_t source_id; /* of the process's welcome */
+  uint32_t source_id; /* from the gpuprof_welcome of the process */
   uint32_t kind;      /* enum gpuprof_code_kind */
-  uint64_t module;    /* the source's own number for it */
+  uint64_t module;    /* the source's number for the module */
   uint64_t bytes;
   struct gpuprof_code_hash hash;
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_code_offer) == 80, "code offer layout");
 
 enum gpuprof_code_word {
-  GPUPROF_CODE_HAVE_IT = 1, /* nothing needs to be sent: the module is known now */
+  GPUPROF_CODE_HAVE_IT = 1, /* the recorder already has the bytes and has registered the module */
   GPUPROF_CODE_SEND = 2,
-  GPUPROF_CODE_REFUSED = 3 /* not wanted, too big, no room left, or not from a process that is recorded */
+  GPUPROF_CODE_REFUSED = 3 /* not wanted, too large, over budget, or from a process that is not recorded */
 };
 
 struct gpuprof_code_answer {
@@ -74,7 +75,7 @@ static inline void gpuprof_code_hash_word(struct gpuprof_code_hasher* hasher, ui
   lanes[1] = gpuprof_fold_multiply(lanes[1] ^ word, GPUPROF_OTHER_MULTIPLIER) + 1;
 }
 
-/* Some of the bytes: whole words, but for the last call. Start with a hasher of zeros. */
+/* Hashes the next bytes. Each call but the last must pass whole 64-bit words. Start with a zeroed hasher. */
 static inline void gpuprof_code_hash_add(struct gpuprof_code_hasher* hasher, const void* bytes, size_t size) {
   const unsigned char* at = (const unsigned char*)bytes;
   hasher->bytes += size;

@@ -1,5 +1,5 @@
-// The CUDA calls that put work on a GPU: the one list for the injection library, which is called by CUPTI in each of
-// them, and for `record -p`, which counts launches by uprobes where that library cannot be brought in.
+// The CUDA calls that put work on a GPU: for CUPTI's callbacks in the injection library, and for `record -p`, which
+// counts launches by uprobes in processes into which that library cannot be loaded.
 #pragma once
 
 #include <array>
@@ -17,16 +17,15 @@ enum class CudaWork : uint8_t {
 };
 
 struct CudaLaunch {
-  std::string_view beginning;  // of the function's name after "cu" or "cuda"; the first row that fits counts
+  std::string_view beginning;  // start of the function's name after "cu" or "cuda"; the first match counts
   CudaWork work;
-  // The functions that a uprobe counts. The runtime's call the driver's. Their _ptsz variants are for programs whose
-  // null stream is each thread's own.
+  // Functions to count with uprobes. Runtime functions call the driver's. _ptsz variants serve programs with per-thread
+  // default streams.
   std::array<std::string_view, 2> in_driver = {};   // libcuda
   std::array<std::string_view, 2> in_runtime = {};  // libcudart
 };
 
-// Prefetching and advising (cuMemPrefetchAsync) are no launches: CUPTI has no record of them but the unified memory
-// counters of what they move.
+// Prefetch and advice calls (cuMemPrefetchAsync) are not launches: CUPTI reports them only in unified memory counters.
 inline constexpr CudaLaunch kCudaLaunches[] = {
     {"LaunchHostFunc", CudaWork::none},
     {"LaunchCooperativeKernelMultiDevice", CudaWork::several},

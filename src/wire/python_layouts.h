@@ -1,5 +1,5 @@
-// Where each version of CPython keeps what a walk needs: of the injection library, which looks from inside of the
-// process, and of the recorder, which looks from outside. No libc beyond memory, no allocation.
+// Offsets of the CPython fields that a stack walk needs, per version: for the injection library inside the process, and
+// for the recorder outside. Uses only memory functions of libc; does not allocate.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,24 @@
 
 namespace gpuprof {
 
-// Offsets in bytes. Beside those of the wire, what only those need who look for the thread's state themselves.
+// Offsets in bytes: those of the wire, and those that only a search for the thread's state needs.
 struct PythonLayout {
   gpuprof_python_layout wire;
-  uint16_t thread_ident;         // of pthread_self() in the thread state
-  uint16_t thread_next;          // of the next one of the interpreter
-  uint16_t thread_interpreter;   // of whose it is
-  uint16_t runtime_interpreter;  // of the pointer to the main interpreter in _PyRuntime; 0: not known
-  uint16_t interpreter_threads;  // of the pointer to the first thread state; 0: the version does not say
+  uint16_t thread_ident;         // pthread_self() of the thread, in the thread state
+  uint16_t thread_next;          // next thread state of the interpreter
+  uint16_t thread_interpreter;   // the thread state's interpreter
+  uint16_t runtime_interpreter;  // pointer to the main interpreter in _PyRuntime; 0: unknown
+  uint16_t interpreter_threads;  // pointer to the first thread state; 0: unknown for this version
 };
 
-// So much of _PyRuntime is looked at.
 inline constexpr size_t kPythonRuntimeBytes = 81 * sizeof(uint64_t);
 
 namespace python_layouts {
 
 inline constexpr uint16_t kNone = GPUPROF_PYTHON_NONE;
-inline constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor
+inline constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor version
 
-// Equal in all of 3.9 to 3.14: the heads of objects, bytes and str up to their characters.
+// The same in all of 3.9 to 3.14: headers of objects, and bytes and str up to their characters.
 inline constexpr PythonLayout kCommon = {
     .wire =
         {
@@ -75,7 +74,7 @@ inline constexpr PythonLayout kCommon = {
     .interpreter_threads = 0,
 };
 
-// Frames are objects, each with an evaluation loop of its own; the thread state points to the innermost.
+// 3.9: frames are objects, each with its own evaluation loop; the thread state points to the innermost one.
 inline constexpr PythonLayout layout_3_9() {
   PythonLayout layout = kCommon;
   layout.wire.tstate_frame = 24;
@@ -86,7 +85,7 @@ inline constexpr PythonLayout layout_3_9() {
   return layout;
 }
 
-// Each evaluation loop has a CFrame on the C stack.
+// 3.10: each evaluation loop has a CFrame on the C stack.
 inline constexpr PythonLayout layout_3_10() {
   PythonLayout layout = layout_3_9();
   layout.wire.tstate_cframe = 48;
@@ -96,7 +95,7 @@ inline constexpr PythonLayout layout_3_10() {
   return layout;
 }
 
-// One evaluation loop runs several frames, which are no objects any more.
+// 3.11: one evaluation loop runs several frames; frames are no longer objects.
 inline constexpr PythonLayout layout_3_11() {
   PythonLayout layout = kCommon;
   layout.wire.tstate_cframe = 56;
@@ -120,7 +119,7 @@ inline constexpr PythonLayout layout_3_11() {
   return layout;
 }
 
-// A frame that is no Python frame, on the C stack, ends the run of each evaluation loop.
+// 3.12: a shim frame on the C stack, which is not a Python frame, ends the run of each evaluation loop.
 inline constexpr PythonLayout layout_3_12() {
   PythonLayout layout = layout_3_11();
   layout.wire.cframe_frame = 0;
@@ -161,8 +160,8 @@ inline constexpr PythonLayout layout_3_14() {
   return layout;
 }
 
-// _Py_DebugOffsets: a cookie, then 64-bit numbers in groups that begin with the size of the structure they describe.
-// Where in it, counted in numbers, the groups are that a walk needs.
+// Positions of the groups in _Py_DebugOffsets, in 64-bit numbers: a cookie, then groups of numbers, each with the size
+// of the described structure first.
 struct DebugOffsets {
   uint32_t runtime;       // size, finalizing, interpreters (the first one, then the main one)
   uint32_t interpreter;   // size, id, next, threads
@@ -180,7 +179,7 @@ inline constexpr uint32_t kFreeThreadedNumber = 2;
 inline constexpr uint32_t kNumbers = kPythonRuntimeBytes / sizeof(uint64_t);
 inline constexpr char kCookie[] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
 
-// One field, if it lies within its structure.
+// Reads the offset of one field. Fails unless the field lies within its structure.
 inline bool take(const uint64_t* group, uint32_t index, uint32_t bytes, uint16_t* to) {
   constexpr uint64_t kMaxStructure = 1U << 20U;
   const uint64_t offset = group[index];
@@ -191,10 +190,10 @@ inline bool take(const uint64_t* group, uint32_t index, uint32_t bytes, uint16_t
   return true;
 }
 
-// Who looks from inside of the process does not need these.
+// Reads the offsets that only the search for a thread's state from outside the process needs.
 inline void take_threads(const uint64_t* numbers, const DebugOffsets& at, PythonLayout* layout) {
   const uint64_t* thread = numbers + at.thread_state;
-  uint16_t first = 0;  // of two pointers, the second one to the main interpreter
+  uint16_t first = 0;  // offset of two pointers; the second points to the main interpreter
   if (take(numbers + at.runtime, 2, 16, &first) && take(numbers + at.interpreter, 3, 8, &layout->interpreter_threads) &&
       take(thread, 2, 8, &layout->thread_next) && take(thread, 3, 8, &layout->thread_interpreter)) {
     layout->runtime_interpreter = static_cast<uint16_t>(first + sizeof(uint64_t));
@@ -221,17 +220,17 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   if (!good || text[3] >= text[0] || text[3] >= kNone) {
     return false;
   }
-  // Characters follow the structure of an ASCII string, or the one of others, which has two words more.
+  // Characters follow the header of a compact ASCII string; other compact strings have a header two words longer.
   wire.text_ascii = static_cast<uint16_t>(text[3]);
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
-  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int, a pointer, then the code
-  wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // six ints on
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int and a pointer precede the code
+  wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // six ints further
   take_threads(numbers, at, layout);
   return true;
 }
 
-// The interpreter's own word for where things are, in place of ours.
+// Takes the offsets from the interpreter's own description. Returns null, or why the description cannot be used.
 inline const char* describe(uint32_t version, const void* runtime, PythonLayout* layout) {
   if (runtime == nullptr || memcmp(runtime, kCookie, sizeof(kCookie)) != 0) {
     return "it does not describe its structures";
@@ -253,8 +252,8 @@ inline const char* describe(uint32_t version, const void* runtime, PythonLayout*
 
 }  // namespace python_layouts
 
-// The layout of the interpreter of this version (PY_VERSION_HEX), whose _PyRuntime is at `runtime` (needed from 3.13
-// on, which describes itself there). Fills in the offsets. Null, or why this interpreter is not followed.
+// Fills in the layout for a version (PY_VERSION_HEX). `runtime`: _PyRuntime, which describes the layout from 3.13 on.
+// Returns null, or why gpuprof does not support the interpreter.
 inline const char* layout_of_python(uint32_t version, const void* runtime, PythonLayout* layout) {
   const char* refused = nullptr;
   *layout = python_layouts::kCommon;
@@ -280,7 +279,7 @@ inline const char* layout_of_python(uint32_t version, const void* runtime, Pytho
       refused = python_layouts::describe(version, runtime, layout);
       break;
     default:
-      refused = "its version is none of 3.9 to 3.14";
+      refused = "its version is not 3.9 to 3.14";
   }
   layout->wire.version = version;
   layout->wire.flags = refused != nullptr ? GPUPROF_PYTHON_REFUSED : 0U;

@@ -1,4 +1,4 @@
-/* What the rules of wire/stack.h leave to the processor: that for which all of this is compiled. */
+/* Selects the processor-specific part of wire/stack.h for the processor that is compiled for. */
 #ifndef GPUPROF_WIRE_STACK_ARCH_H
 #define GPUPROF_WIRE_STACK_ARCH_H
 

@@ -1,35 +1,34 @@
-/* Stacks of x86-64 (System V ABI), and the code that they return to. sp and fp are rsp and rbp. Included through
- * wire/stack_arch.h. */
+/* x86-64 (System V ABI): stacks and code at return addresses. sp, fp: rsp, rbp. Include wire/stack_arch.h. */
 #ifndef GPUPROF_WIRE_STACK_X86_64_H
 #define GPUPROF_WIRE_STACK_X86_64_H
 
-/* Where each frame keeps its return address, from its CFA: the call has pushed it, so no rule has to say this. */
+/* Offset of the return address from the CFA. The call instruction pushes it, so rules do not state it. */
 #define GPUPROF_RETURN_ADDRESS_OFFSET (-8)
 
-/* The rule at the first instruction of a function: nothing but the return address has been pushed. */
+/* Rule at the first instruction of a function: only the return address has been pushed. */
 #define GPUPROF_RULE_AT_ENTRY GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 8, 0)
 
-/* The rule of a function that keeps the chain of frame pointers, behind its prologue. */
+/* Rule of a function with a frame pointer, after its prologue. */
 #define GPUPROF_CFA_OF_FRAME_POINTER 16
 #define GPUPROF_RULE_OF_FRAME_POINTER                                                            \
   GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, GPUPROF_CFA_OF_FRAME_POINTER, \
                       -GPUPROF_CFA_OF_FRAME_POINTER)
 
-/* GPUPROF_UNWIND_PLT: an entry has 16 bytes, and pushes once, before the threshold. */
+/* For GPUPROF_UNWIND_PLT: an entry has 16 bytes and pushes one word before the threshold. */
 #define GPUPROF_PLT_ENTRY 16
 #define GPUPROF_PLT_THRESHOLD 11
 #define GPUPROF_PLT_CFA(sp, pc) ((sp) + 8 + (((pc) & (GPUPROF_PLT_ENTRY - 1)) >= GPUPROF_PLT_THRESHOLD ? 8 : 0))
 
-/* Where the kernel's signal frame holds registers, from sp at the frame of the restorer (__restore_rt). */
+/* Offsets of registers in the kernel's signal frame, from sp in the frame of the restorer (__restore_rt). */
 #define GPUPROF_SIGNAL_FP 120
 #define GPUPROF_SIGNAL_SP 160
 #define GPUPROF_SIGNAL_PC 168
 
-/* For frames without a rule: what the code looks like that they are in. */
+/* For frames without a rule: patterns of the code around an address. */
 
-#define GPUPROF_CODE_BEFORE 8 /* bytes of the longest call, rounded up */
+#define GPUPROF_CODE_BEFORE 8 /* bytes of the longest call instruction, rounded up */
 
-/* Whether the bytes before a return address are a call: one with a displacement, or through a register or memory. */
+/* Returns whether the 8 bytes before a return address end with a call: relative, or through a register or memory. */
 static inline __attribute__((always_inline)) int gpuprof_ends_with_call(const GPUPROF_U8* code) {
   return code[3] == 0xe8 || (code[6] == 0xff && (code[7] >> 3 & 7) == 2) ||
          (code[5] == 0xff && (code[6] >> 3 & 7) == 2) || (code[4] == 0xff && (code[5] >> 3 & 7) == 2) ||
@@ -38,7 +37,7 @@ static inline __attribute__((always_inline)) int gpuprof_ends_with_call(const GP
 
 #define GPUPROF_SIGNAL_RETURN_BYTES 9
 
-/* What a signal handler returns to: mov $15, %rax (or %eax); syscall. */
+/* Returns whether this is the code that a signal handler returns to: mov $15, %rax (or %eax); syscall. */
 static inline __attribute__((always_inline)) int gpuprof_is_signal_return(const GPUPROF_U8* code) {
   if (code[0] == 0x48 && code[1] == 0xc7 && code[2] == 0xc0) {
     return code[3] == 0x0f && !code[4] && !code[5] && !code[6] && code[7] == 0x0f && code[8] == 0x05;

@@ -81,7 +81,7 @@ def check_reasons(check, report):
 
 def check_hot_line(check, report):
     with open(SOURCE, encoding="utf-8") as file:
-        line = next(number for number, text in enumerate(file, 1) if "the line that is waited for" in text)
+        line = next(number for number, text in enumerate(file, 1) if "// waits for this load" in text)
     for row in report["stalls"]:
         if row["kernel"].startswith("chase"):
             share = sum(one["percent"] for one in row["lines"] if one["line"] == line)

@@ -16,10 +16,10 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// CUPTI 13 holds a buffer a thread, so they are not made larger than about 5 000 kernel records need.
+// Enough for about 5 000 kernel records. Not larger, because CUPTI 13 holds one buffer per thread.
 constexpr size_t kBufferBytes = 1U << 20;
 constexpr size_t kBufferAlignment = 4096;
-constexpr size_t kMaxFree = 8;  // buffers kept for the next request
+constexpr size_t kMaxFree = 8;  // buffers stored for the next request
 
 struct FreeList {
   uint32_t lock;
@@ -75,7 +75,7 @@ gpuprof_op copy_op(uint8_t kind) {
   }
 }
 
-// The fields that records of all kinds have under the same names.
+// Copies the fields that all kinds of records have under the same names.
 template <typename Record>
 gpuprof_gpu_op common_fields(const Record& record, gpuprof_op kind) {
   gpuprof_gpu_op op = {};
@@ -95,7 +95,7 @@ gpuprof_gpu_op node_fields(const Record& record, gpuprof_op kind) {
   op.graph_node = record.graphNodeId;
   op.flags = record.graphNodeId != 0 ? GPUPROF_GPU_OP_MORE : 0;
   if (record.correlationId == 0 && record.graphNodeId != 0 && record.graphId != 0) {
-    op.correlation = GPUPROF_CORRELATION_EXEC | record.graphId;  // in the body of a conditional node
+    op.correlation = GPUPROF_CORRELATION_EXEC | record.graphId;  // work in the body of a conditional node
   }
   return op;
 }
@@ -119,7 +119,7 @@ void emit(gpuprof_gpu_op op) {
   gpu_op(op, true);
 }
 
-// Times that can not be are worse than none.
+// Sets the queue and submit times. Ignores inconsistent times.
 void add_latency(const KernelRecord& record, gpuprof_gpu_op* op) {
   const bool in_order = record.queued == 0 || record.submitted == 0 || record.queued <= record.submitted;
   op->queued_ns = in_order && record.queued <= record.start ? record.queued : 0;
@@ -128,7 +128,7 @@ void add_latency(const KernelRecord& record, gpuprof_gpu_op* op) {
 
 void emit_kernel(const KernelRecord& record) {
   gpuprof_gpu_op op = node_fields(record, GPUPROF_OP_KERNEL);
-  if (record.graphNodeId == 0) {  // a graph's nodes carry the times of an earlier launch
+  if (record.graphNodeId == 0) {  // nodes of a graph carry the times of an earlier launch
     add_latency(record, &op);
   }
   op.name_id = name_of_record(record);
@@ -182,7 +182,7 @@ void emit_all(uint8_t* buffer, size_t valid) {
     emit_record(record);
   }
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
-    lost(GPUPROF_LOSS_VENDOR_DROPPED, 1);  // the rest of the buffer can not be read: at least one
+    lost(GPUPROF_LOSS_VENDOR_DROPPED, 1);  // the rest of the buffer cannot be read: at least one record
   }
 }
 
@@ -219,7 +219,7 @@ void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* bu
   if (buffer == nullptr) {
     return;
   }
-  const KeepErrno keep_errno;  // may be a thread of the target that waits for its work
+  const KeepErrno keep_errno;  // may run on a thread of the target that waits for its work
   if (!in_fork()) {
     const Guard guard;
     if (valid > 0) {

@@ -1,4 +1,4 @@
-// Activity buffers: memory for CUPTI, and the records that come back in it.
+// Provides CUPTI with activity buffers and reads the records in returned buffers.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace gpuprof::injection::cupti {
 
-// Given to cuptiActivityRegisterCallbacks. Both may be called from any thread, several at once.
+// Callbacks for cuptiActivityRegisterCallbacks. Callable from any thread, concurrently.
 void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records);
 void on_buffer_completed(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
 
-// Frees the buffers that are kept for CUPTI's next request.
+// Frees the buffers stored for CUPTI's next request.
 void free_spare_buffers();
 
-// Adds what CUPTI dropped since the last call to the losses.
+// Adds CUPTI's newly dropped records to the losses.
 void count_dropped();
 
 }  // namespace gpuprof::injection::cupti

@@ -15,7 +15,7 @@ uint64_t to_monotonic(uint64_t time) {
   return time + static_cast<uint64_t>(load_relaxed(&s.clock_offset_ns));
 }
 
-// Its stack is that of the call with the same id, which came first.
+// Emits a HOST_OP. Its stack is that of the call with the same id, which came before.
 void emit_memory(const MemoryRecord& record) {
   const bool freed = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
   if (!freed && record.memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION) {
@@ -36,7 +36,7 @@ void emit_memory(const MemoryRecord& record) {
   host_op(op);
 }
 
-// CUPTI knows the place of a fault, but not the stack; page faults of the CPU come one by one.
+// Emits a HOST_OP. CUPTI reports the faulting address but no stack. It reports page faults of the CPU one by one.
 void emit_unified_memory(const UnifiedMemoryRecord& record) {
   gpuprof_host_op op = {};
   op.count = 1;
@@ -80,7 +80,7 @@ void enable_unified_memory() {
   const gpuprof_options* wanted = options();
   if (wanted == nullptr || wanted->nvtx_range[0] != '\0' || (wanted->flags & GPUPROF_OPTION_COUNTS) != 0 ||
       !swap_if(&s.unified_asked, 0, 1)) {
-    return;  // nothing says in which range a page is moved
+    return;  // page migrations cannot be assigned to an NVTX range
   }
   CUpti_ActivityUnifiedMemoryCounterConfig config[4] = {};
   config[0].kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;

@@ -1,6 +1,6 @@
-// Activity records as CUPTI gives them, declared by us as in api/cuda_abi.h. CUDA 11.6 to 13 give longer and longer
-// records that begin alike: what is here is what all of them begin with, so one reading fits the libraries of all.
-// abi_check.cpp holds the places against NVIDIA's structs, which the comments name.
+// CUPTI's activity records, declared like the types of api/cuda_abi.h. Records of CUDA 11.6 to 13 differ in length, but
+// begin alike: these structs are the common beginning. abi_check.cpp compares them with NVIDIA's structs, named in
+// comments.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// The oldest CUPTI (cuptiGetVersion) whose records these are: that of CUDA 11.6.
+// The oldest supported CUPTI (cuptiGetVersion): that of CUDA 11.6.
 constexpr uint32_t kOldestVersion = 17;
 
 // CUpti_ActivityKernel7 and later.
@@ -38,7 +38,7 @@ struct KernelRecord {
   uint32_t localMemoryTotal;
   uint32_t correlationId;
   int64_t gridId;
-  const char* name;  // of the module's, and gone with it
+  const char* name;  // belongs to the module and is freed with it
   void* reserved0;
   uint64_t queued;
   uint64_t submitted;
@@ -47,7 +47,7 @@ struct KernelRecord {
   uint8_t sharedMemoryCarveoutRequested;
   uint8_t padding;
   uint32_t sharedMemoryExecuted;
-  uint64_t graphNodeId;  // 0: launched by itself
+  uint64_t graphNodeId;  // 0: not part of a graph launch
   uint32_t shmemLimitConfig;
   uint32_t graphId;
   void* pAccessPolicyWindow;
@@ -124,7 +124,7 @@ struct FillRecord {
   uint32_t channelType;
 };
 
-// CUpti_ActivityMemory3 and later, without what pools have.
+// CUpti_ActivityMemory3 and later, without the fields of memory pools.
 struct MemoryRecord {
   CUpti_ActivityKind kind;
   CUpti_ActivityMemoryOperationType memoryOperationType;
@@ -169,7 +169,7 @@ struct GraphRecord {
   uint32_t streamId;
 };
 
-// Whatever this is compiled with and for, these are the places.
+// The offsets must not depend on compiler or processor.
 static_assert(offsetof(KernelRecord, start) == 16 && offsetof(KernelRecord, end) == 24, "kernel times");
 static_assert(offsetof(KernelRecord, deviceId) == 40 && offsetof(KernelRecord, contextId) == 44, "kernel device");
 static_assert(offsetof(KernelRecord, streamId) == 48 && offsetof(KernelRecord, correlationId) == 92, "kernel launch");

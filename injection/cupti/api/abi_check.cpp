@@ -1,5 +1,5 @@
-// Holds our declarations of NVIDIA's interfaces against NVIDIA's headers, where a build finds them. Compiled, never
-// linked: there is nothing in it but what the compiler checks.
+// Compares the declarations of this folder with NVIDIA's headers, if a build finds them. Never linked: it contains only
+// compile-time checks.
 #include "cupti/activity/records.h"
 #include "cupti/api/call_params_abi.h"
 #include "cupti/api/cuda_abi.h"
@@ -8,8 +8,8 @@
 #include "cupti/api/pc_sampling_abi.h"
 #include "cupti/api/sass_metrics_abi.h"
 
-// Ours come first: cuda.h makes macros of some names, and with this one it declares the older functions, too.
-#define __CUDA_API_VERSION_INTERNAL  // cuda.h's own switch
+// Ours come first: cuda.h defines macros for some names. This macro makes cuda.h declare the older functions too.
+#define __CUDA_API_VERSION_INTERNAL  // defined by cuda.h
 #include <cuda.h>
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
@@ -32,7 +32,7 @@ namespace {
 
 // NOLINTBEGIN(bugprone-sizeof-expression): the sizes of pointers are meant
 
-// A type of ours in NVIDIA's terms: named ones by the pairs below, the rest is put together from those.
+// Maps a type of ours to NVIDIA's: named types by the pairs below, others composed of those.
 template <typename T>
 struct Theirs {
   using Type = T;
@@ -50,13 +50,13 @@ struct Theirs<R(A...)> {
   using Type = typename Theirs<R>::Type(typename Theirs<A>::Type...);
 };
 
-// check(name, theirs, item) for each of the items.
+// Expands to check(name, theirs, item) for each item.
 #define FOR_EACH(check, name, theirs, ...) EXPAND(FOR_EACH_NEXT(check, name, theirs, __VA_ARGS__))
 #define FOR_EACH_NEXT(check, name, theirs, item, ...) \
   check(name, theirs, item) __VA_OPT__(; FOR_EACH_AGAIN PARENTHESES(check, name, theirs, __VA_ARGS__))
 #define FOR_EACH_AGAIN() FOR_EACH_NEXT
 #define PARENTHESES ()
-#define EXPAND(...) EXPAND_16(EXPAND_16(EXPAND_16(EXPAND_16(__VA_ARGS__))))  // for 64 items, and some
+#define EXPAND(...) EXPAND_16(EXPAND_16(EXPAND_16(EXPAND_16(__VA_ARGS__))))  // for at least 64 items
 #define EXPAND_16(...) EXPAND_4(EXPAND_4(EXPAND_4(EXPAND_4(__VA_ARGS__))))
 #define EXPAND_4(...) EXPAND_1(EXPAND_1(EXPAND_1(EXPAND_1(__VA_ARGS__))))
 #define EXPAND_1(...) __VA_ARGS__
@@ -81,7 +81,6 @@ struct Theirs<R(A...)> {
 #define SAME_PLACES_IN(name, theirs, ...) FOR_EACH(SAME_PLACE, name, theirs, __VA_ARGS__)
 #define SAME_PLACES(name, ...) SAME_PLACES_IN(name, name, __VA_ARGS__)
 
-// Fields of which we also have the types.
 #define SAME_FIELD(name, theirs, field) \
   SAME_PLACE(name, theirs, field);      \
   static_assert(std::is_same_v<Theirs<decltype(ours::name::field)>::Type, decltype(::name::field)>, #name "::" #field)
@@ -132,7 +131,7 @@ SAME_FIELDS(CUDA_KERNEL_NODE_PARAMS_v2, kern, ctx);
 SAME_FIELDS(CUgraphNodeParams, type);
 SAME_PLACES(CUgraphNodeParams, kernel, reserved2);
 SAME_SIZE(CUgraphNodeParams);
-// Its part for kernels has a third name, and the fields of the second.
+// The kernel part has a third type name with the fields of the second.
 SAME_PLACES_IN(CUDA_KERNEL_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3, func, kernelParams, extra, kern, ctx);
 #endif
 
@@ -145,7 +144,7 @@ SAME_FUNCTIONS(cuFuncGetName, cuKernelGetName);
 
 SAME_SIZE(cuStreamSynchronize_params);
 SAME_FIELDS(cuStreamSynchronize_params, hStream);
-SAME_SIZE(cuGraphLaunch_params);  // the first argument has changed its name
+SAME_SIZE(cuGraphLaunch_params);  // the first argument has another name in newer versions
 SAME_FIELDS(cuGraphLaunch_params, hStream);
 SAME_PLACES_IN(cuGraphLaunch_params, cuGraphLaunch_ptsz_params, hStream);
 
@@ -246,7 +245,7 @@ SAME_VALUES(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, CUPTI_CBID_RESOURCE_GRAPH_NO
 SAME_FUNCTIONS(cuptiGetGraphExecId);
 #endif
 
-// ---- activity records: every place that we have, in each struct that a library of CUDA 11.6 to 13 may write
+// ---- activity records: all declared fields, in every struct that CUDA 11.6 to 13 may write
 
 #define SAME_KERNEL(theirs)                                                                                        \
   SAME_PLACES_IN(KernelRecord, theirs, kind, cacheConfig, sharedMemoryConfig, registersPerThread,                  \

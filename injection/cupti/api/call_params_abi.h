@@ -1,6 +1,5 @@
-// The arguments of the driver's functions as CUPTI hands them to a callback (CUpti_CallbackData::functionParams): one
-// struct a function, its fields the arguments in their order. A function with the ending _ptsz has the same ones.
-// Held against NVIDIA's generated_cuda_meta.h by abi_check.cpp.
+// Arguments of driver functions as CUPTI passes them to callbacks (CUpti_CallbackData::functionParams). Functions with
+// the suffix _ptsz have the same arguments. abi_check.cpp compares them with NVIDIA's generated_cuda_meta.h.
 #pragma once
 
 #include "cupti/api/cuda_abi.h"

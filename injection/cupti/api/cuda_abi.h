@@ -1,6 +1,6 @@
-// What we use of the CUDA driver's binary interface (libcuda.so.1), declared by us, so that no build needs NVIDIA's
-// headers. The names are NVIDIA's, in our namespace; abi_check.cpp holds numbers, places and signatures against the
-// headers where a build finds them. Functions are declared for their types only: each is looked up at run time.
+// The used part of the CUDA driver's ABI (libcuda.so.1), so that builds do not need NVIDIA's headers. Names are
+// NVIDIA's, in our namespace. abi_check.cpp compares values, offsets and signatures with the headers if a build finds
+// them. Functions are declared only for their types and looked up at run time.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// Handles. Declared before use, or the names would mean NVIDIA's where both are seen.
+// Forward declarations: otherwise the names refer to NVIDIA's types if both are visible.
 struct CUctx_st;
 struct CUfunc_st;
 struct CUkern_st;
@@ -25,7 +25,7 @@ using CUgraph = CUgraph_st*;
 using CUgraphNode = CUgraphNode_st*;
 using CUgraphExec = CUgraphExec_st*;
 
-// Every enumeration has a fixed type: a newer driver may give values without a name here.
+// All enumerations have a fixed type: a newer driver may use values not named here.
 enum CUresult : uint32_t { CUDA_SUCCESS = 0 };
 
 struct CUuuid {
@@ -49,7 +49,7 @@ enum CUgraphNodeType : uint32_t {
   CU_GRAPH_NODE_TYPE_CONDITIONAL = 13
 };
 
-// Of CUDA 10 and 11, and of the functions without a version in their names.
+// For CUDA 10 and 11, and for functions without a version suffix.
 struct CUDA_KERNEL_NODE_PARAMS_v1 {
   CUfunction func;
   unsigned int gridDimX;
@@ -63,7 +63,7 @@ struct CUDA_KERNEL_NODE_PARAMS_v1 {
   void** extra;
 };
 
-// From CUDA 12 on: where `func` is null, `kern` is the kernel.
+// From CUDA 12 on: if `func` is null, `kern` is the kernel.
 struct CUDA_KERNEL_NODE_PARAMS_v2 {
   CUfunction func;
   unsigned int gridDimX;
@@ -79,7 +79,7 @@ struct CUDA_KERNEL_NODE_PARAMS_v2 {
   CUcontext ctx;
 };
 
-// From CUDA 12.2 on. Only the part for kernels has a name here: `kernel` holds when `type` is that of a kernel.
+// From CUDA 12.2 on. Declares only the kernel part: `kernel` is valid if `type` is CU_GRAPH_NODE_TYPE_KERNEL.
 struct CUgraphNodeParams {
   CUgraphNodeType type;
   int reserved0[3];

@@ -1,5 +1,4 @@
-// What we use of CUPTI's binary interface (libcupti.so.12, .13), declared by us as in cuda_abi.h. Activity records are
-// in records.h.
+// Declares the used part of CUPTI's ABI (libcupti.so.12, .13), like cuda_abi.h. records.h declares activity records.
 #pragma once
 
 #include <cstddef>
@@ -44,14 +43,14 @@ enum CUpti_CallbackDomain : uint32_t {
 
 using CUpti_CallbackId = uint32_t;  // its meaning depends on the domain
 
-// Of the resource domain. The first lines come with a CUpti_ModuleResourceData or nothing in
-// CUpti_ResourceData::resourceDescriptor, those of graphs with a CUpti_GraphData.
+// Events of the resource domain. Graph events have a CUpti_GraphData in CUpti_ResourceData::resourceDescriptor; module
+// events a CUpti_ModuleResourceData; context events nothing.
 enum CUpti_CallbackIdResource : uint32_t {
   CUPTI_CBID_RESOURCE_CONTEXT_CREATED = 1,
   CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
   CUPTI_CBID_RESOURCE_MODULE_LOADED = 6,
   CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING = 7,
-  CUPTI_CBID_RESOURCE_MODULE_PROFILED = 8,  // code that CUPTI has patched
+  CUPTI_CBID_RESOURCE_MODULE_PROFILED = 8,  // CUPTI has patched the module's code
   CUPTI_CBID_RESOURCE_GRAPH_CREATED = 9,
   CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING = 10,
   CUPTI_CBID_RESOURCE_GRAPH_CLONED = 11,
@@ -68,13 +67,12 @@ enum CUpti_CallbackIdResource : uint32_t {
   CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS = 23  // not in CUPTI 12.0
 };
 
-// With the driver's and the runtime's functions.
 struct CUpti_CallbackData {
   CUpti_ApiCallbackSite callbackSite;
   const char* functionName;
   const void* functionParams;  // call_params_abi.h
-  void* functionReturnValue;   // at the end: a CUresult, or a cudaError_t, which has its size
-  const char* symbolName;      // of the kernel, for its launches; else null
+  void* functionReturnValue;   // at the end of a call: a CUresult or a cudaError_t, which has the same size
+  const char* symbolName;      // kernel name for kernel launches; else null
   CUcontext context;
   uint32_t contextUid;
   uint64_t* correlationData;
@@ -166,7 +164,7 @@ struct CUpti_ActivityUnifiedMemoryCounterConfig {
   uint32_t enable;
 };
 
-// What every record begins with; CUPTI aligns records to eight bytes.
+// The beginning of every record. CUPTI aligns records to 8 bytes.
 struct alignas(8) CUpti_Activity {
   CUpti_ActivityKind kind;
 };
@@ -190,12 +188,11 @@ CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemo
                                                        uint32_t count);
 CUptiResult cuptiFinalize();
 
-// Ids by which records name an executable graph (KernelRecord::graphId) and a node.
+// Ids of executable graphs (KernelRecord::graphId) and nodes in records.
 CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t* id);
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id);
-// By which records name a stream; `per_thread`: a null stream is the calling thread's own.
+// Id of a stream in records. `per_thread`: a null stream means the per-thread default stream.
 CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t* id);
-// By which records name a context, and its device.
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t* id);
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* id);
 

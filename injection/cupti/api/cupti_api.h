@@ -1,4 +1,4 @@
-// The functions of CUPTI that we call, bound at run time to the library that belongs to the target.
+// Binds the CUPTI functions at run time to the libcupti of the target.
 #pragma once
 
 #include "cupti/api/cupti_abi.h"
@@ -7,7 +7,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// All of them, or none is used.
+// Used only if complete.
 struct PcSamplingApi {
   decltype(&cuptiPCSamplingEnable) enable;
   decltype(&cuptiPCSamplingDisable) disable;
@@ -24,7 +24,7 @@ struct PcSamplingApi {
   bool complete;
 };
 
-// Likewise.
+// Used only if complete.
 struct SassApi {
   decltype(&cuptiProfilerInitialize) initialize;
   decltype(&cuptiDeviceGetChipName) chip_name;
@@ -52,7 +52,7 @@ struct Api {
   decltype(&cuptiActivityGetNextRecord) next_record;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records;
   decltype(&cuptiActivityFlushAll) flush_all;
-  // Null where this CUPTI does not have them:
+  // Null if CUPTI lacks them:
   decltype(&cuptiGetGraphNodeId) graph_node_id;
   decltype(&cuptiGetGraphExecId) graph_exec_id;
   decltype(&cuptiGetStreamIdEx) stream_id;
@@ -63,10 +63,10 @@ struct Api {
   SassApi sass;
 };
 
-// Fills `api` from a dlopen handle. Returns the name of a required function that is missing; null when all are there.
+// Fills `api` from a dlopen handle. Returns the name of a missing required function, or null.
 const char* bind(void* library, Api* api);
 
-// The text that CUPTI has for a result; never null.
+// Returns CUPTI's text for a result; never null.
 const char* result_text(const Api& api, CUptiResult result);
 
 }  // namespace gpuprof::injection::cupti

@@ -19,7 +19,7 @@ namespace {
 constexpr int kMajors[] = {13, 12};
 constexpr size_t kMaxFolders = 64;
 
-// From a folder that holds CUDA libraries to where that way of packaging keeps CUPTI.
+// Paths from a folder with CUDA libraries to CUPTI, for each way of packaging.
 constexpr const char* kSiblings[] = {"",
                                      "/../../cuda_cupti/lib",
                                      "/../../cu13/lib",
@@ -33,11 +33,11 @@ constexpr const char* kToolkits[] = {"/usr/local/cuda", "/usr/local/cuda-[0-9]*"
                                      "/opt/nvidia/hpc_sdk/Linux_*/*/cuda/*"};
 constexpr const char* kPythonPrefixes[] = {"/usr/local", "/usr", "/opt/*", "/root/.local", "/opt/conda/envs/*"};
 
-// A mapped file whose folder, or whose site-packages, may hold the libcupti that goes with it.
+// Mapped files whose folder or site-packages may contain the matching libcupti.
 constexpr const char* kCudaLibraries[] = {"libcudart",     "libcublas",   "libnvrtc", "libcudnn",
                                           "libtorch_cuda", "libc10_cuda", "libcufft", "libnccl"};
 
-struct Mapped {  // all zero at first
+struct Mapped {  // must be zeroed
   char cupti[PATH_MAX];
   int runtime_major;  // of a mapped libcudart
   size_t folders;
@@ -68,7 +68,7 @@ void add_folder(Mapped* mapped, const char* path, size_t length) {
   ++mapped->folders;
 }
 
-// A Python package's libraries lie next to the other packages', whatever their own depth.
+// Adds the folders of NVIDIA's packages in the same site-packages, at any depth of `path`.
 void add_packages(Mapped* mapped, const char* path) {
   for (const char* name : {"/site-packages/", "/dist-packages/"}) {
     const char* found = strstr(path, name);
@@ -139,7 +139,7 @@ bool open_by_pattern(Library* library, const char* pattern, const char* below, i
   glob_t found = {};
   bool opened = false;
   if (glob(full, 0, nullptr, &found) == 0) {
-    for (size_t i = found.gl_pathc; i > 0 && !opened; --i) {  // sorted by name: the newest last
+    for (size_t i = found.gl_pathc; i > 0 && !opened; --i) {  // sorted by name, so the newest comes last
       opened = open_in_folder(library, found.gl_pathv[i - 1], major);
     }
   }
@@ -220,7 +220,7 @@ bool open_in_python(Library* library, int major) {
   return false;
 }
 
-// The versions to try, best first: that of the process's runtime, else the newest that the driver can serve.
+// Chooses major versions to try, best first: the process's runtime's, then the newest that the driver supports.
 size_t choose_majors(const Mapped& mapped, int driver_version, int* majors) {
   size_t count = 0;
   const int driver_major = driver_version / 1000;
@@ -261,7 +261,7 @@ bool search(Library* library, const Mapped& mapped, int driver_version) {
 
 Library find_cupti(int driver_version) {
   Library library;
-  // Too large for the stack of a thread that we do not know.
+  // Too large for the stack of an unknown thread.
   auto* mapped = static_cast<Mapped*>(calloc(1, sizeof(Mapped)));
   if (mapped == nullptr) {
     return library;

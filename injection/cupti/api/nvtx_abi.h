@@ -1,5 +1,4 @@
-// What we use of the interface between NVTX 3, whose code is part of the programs that use it, and a tool, declared by
-// us as in cuda_abi.h.
+// The used part of the interface between tools and NVTX 3, which is compiled into programs. Like cuda_abi.h.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +24,7 @@ union nvtxMessageValue_t {
   nvtxStringHandle_t registered;
 };
 
-// `size` is that of the program's NVTX: fields beyond it are not there.
+// `size` is the size in the program's NVTX: fields beyond it do not exist.
 struct nvtxEventAttributes_t {
   uint16_t version;
   uint16_t size;
@@ -70,14 +69,14 @@ using NvtxFunctionPointer = void (*)();
 using NvtxFunctionTable = NvtxFunctionPointer**;
 
 struct NvtxExportTableCallbacks {
-  size_t struct_size;  // as the program's NVTX has it
+  size_t struct_size;  // in the program's NVTX
   int (*GetModuleFunctionTable)(NvtxCallbackModule module, NvtxFunctionTable* table, unsigned int* size);
 };
 
 using NvtxGetExportTableFunc_t = const void* (*)(uint32_t id);
 using NvtxInitializeInjectionNvtxFunc_t = int (*)(NvtxGetExportTableFunc_t get_table);
 
-// What a tool puts into the tables.
+// Types of the functions that a tool puts into the tables.
 using nvtxRangeStartEx_impl_fntype = nvtxRangeId_t (*)(const nvtxEventAttributes_t* event);
 using nvtxRangeStartA_impl_fntype = nvtxRangeId_t (*)(const char* text);
 using nvtxRangeStartW_impl_fntype = nvtxRangeId_t (*)(const wchar_t* text);
@@ -97,7 +96,7 @@ using nvtxDomainCreateA_impl_fntype = nvtxDomainHandle_t (*)(const char* name);
 using nvtxDomainCreateW_impl_fntype = nvtxDomainHandle_t (*)(const wchar_t* name);
 using nvtxDomainDestroy_impl_fntype = void (*)(nvtxDomainHandle_t domain);
 
-// ---- the extension for payloads, which has a table of its own
+// ---- the payload extension, which has its own table
 
 struct nvtxPayloadData_t;
 
@@ -117,7 +116,7 @@ struct nvtxExtModuleSegment_t {
 
 struct nvtxExtModuleInfo_t {
   uint16_t nvtxVer;
-  uint16_t structSize;  // as the program's NVTX has it
+  uint16_t structSize;  // in the program's NVTX
   uint16_t moduleId;
   uint16_t compatId;
   size_t segmentsCount;

@@ -1,5 +1,5 @@
-// What we use of CUPTI's PC sampling (cupti_pcsampling.h of CUDA 12 and 13), declared by us as in cuda_abi.h. Every
-// struct says its own size, so that CUPTI knows which of its fields are there.
+// The used part of CUPTI's PC sampling (cupti_pcsampling.h of CUDA 12 and 13), like cuda_abi.h. Structs state their own
+// size, so that CUPTI knows which fields exist.
 #pragma once
 
 #include <cstddef>
@@ -20,25 +20,25 @@ struct alignas(8) CUpti_PCSamplingStallReason {
   uint32_t samples;
 };
 
-// Until CUDA 12.3 this ended before `correlationId`, and an array of them has the smaller step.
+// Before CUDA 12.4 the struct ended before `correlationId`, and its arrays had the smaller stride.
 struct alignas(8) CUpti_PCSamplingPCData {
   size_t size;
   uint64_t cubinCrc;
-  uint64_t pcOffset;  // from where the function begins
+  uint64_t pcOffset;  // from the start of the function
   uint32_t functionIndex;
   uint32_t pad;
-  char* functionName;  // shared with other calls and other users: never to be freed
+  char* functionName;  // shared with other calls and users: must not be freed
   size_t stallReasonCount;
-  CUpti_PCSamplingStallReason* stallReason;  // room of ours for all reasons
+  CUpti_PCSamplingStallReason* stallReason;  // buffer of the caller for all reasons
   uint32_t correlationId;                    // 0 in continuous mode
 };
 
 struct alignas(8) CUpti_PCSamplingData {
   size_t size;
-  size_t collectNumPcs;     // what there is room for
-  uint64_t totalSamples;    // of user code, of other code, and dropped ones
+  size_t collectNumPcs;     // capacity of pPcData
+  uint64_t totalSamples;    // in user code, in other code, and dropped
   uint64_t droppedSamples;  // by the hardware
-  size_t totalNumPcs;       // what is in pPcData now
+  size_t totalNumPcs;       // entries in pPcData
   size_t remainingNumPcs;
   uint64_t rangeId;
   CUpti_PCSamplingPCData* pPcData;
@@ -47,7 +47,7 @@ struct alignas(8) CUpti_PCSamplingData {
 };
 
 enum CUpti_PCSamplingConfigurationAttributeType : uint32_t {
-  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD = 1,  // its logarithm to the base of 2, in cycles
+  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD = 1,  // binary logarithm of the period in cycles
   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE = 3,
   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE = 5,
   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL = 6,
@@ -110,7 +110,7 @@ struct CUpti_PCSamplingDisableParams {
   CUcontext ctx;
 };
 
-// Of a range, where ENABLE_START_STOP_CONTROL is set.
+// For a range, if ENABLE_START_STOP_CONTROL is set.
 struct CUpti_PCSamplingStartParams {
   size_t size;
   void* pPriv;
@@ -136,7 +136,7 @@ struct CUpti_PCSamplingGetStallReasonsParams {
   CUcontext ctx;
   size_t numStallReasons;
   uint32_t* stallReasonIndex;
-  char** stallReasons;  // room of CUPTI_STALL_REASON_STRING_SIZE for each
+  char** stallReasons;  // buffers of CUPTI_STALL_REASON_STRING_SIZE bytes each
 };
 constexpr size_t kStallReasonBytes = 128;  // CUPTI_STALL_REASON_STRING_SIZE
 

@@ -1,5 +1,5 @@
-// What we use of CUPTI's SASS metrics (cupti_sass_metrics.h of CUDA 12.2 and later), declared by us as in cuda_abi.h.
-// Every struct says how many of its bytes its caller knows: up to the end of the last field, without padding.
+// The used part of CUPTI's SASS metrics (cupti_sass_metrics.h of CUDA 12.2 and later), like cuda_abi.h. structSize is
+// the size up to the end of the last field, without padding.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ struct CUpti_SassMetricsGetDataProperties_Params {
   size_t structSize;
   void* pPriv;
   CUcontext ctx;
-  size_t numOfPatchedInstructionRecords;  // one for each instruction and metric
+  size_t numOfPatchedInstructionRecords;  // one per instruction and metric
   size_t numOfInstances;
 };
 
@@ -78,12 +78,12 @@ struct CUpti_SassMetrics_InstanceValue {
 };
 
 struct CUpti_SassMetrics_Data {
-  size_t structSize;  // that of CUpti_SassMetricsFlushData_Params
+  size_t structSize;  // structSize of CUpti_SassMetricsFlushData_Params
   void* pPriv;
   uint32_t cubinCrc;
   uint32_t functionIndex;
   const char* functionName;
-  uint32_t pcOffset;  // from where the function begins
+  uint32_t pcOffset;  // from the start of the function
   CUpti_SassMetrics_InstanceValue* pInstanceValues;
 };
 
@@ -96,7 +96,6 @@ struct CUpti_SassMetricsFlushData_Params {
   CUpti_SassMetrics_Data* pMetricsData;
 };
 
-// What `structSize` has to be: of a struct up to and with its last field.
 #define GPUPROF_SIZE_UP_TO(type, field) (offsetof(type, field) + sizeof(type::field))
 
 CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params* params);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxMetrics = 64;
 constexpr size_t kMaxName = 128;
-constexpr size_t kMaxRecords = size_t{1} << 22;  // instructions times metrics; some 300 MB while they are read
+constexpr size_t kMaxRecords = size_t{1} << 22;  // instructions times metrics; uses about 300 MB during a read
 
 struct Metric {
   uint64_t id;
@@ -27,7 +27,7 @@ struct Metrics {
   size_t count;
   Metric known[kMaxMetrics];
 };
-constinit Metrics metrics = {};  // written while the first device is set up, under the caller's lock
+constinit Metrics metrics = {};  // written while the first device is configured, under the caller's lock
 
 const SassApi& api() {
   return session().api.sass;
@@ -49,7 +49,7 @@ bool add_metric(const char* chip, const char* name, CUpti_SassMetrics_Config* co
   params.pMetricName = name;
   if (api().properties(&params) != CUPTI_SUCCESS) {
     char text[kMaxName + 40];
-    snprintf(text, sizeof(text), "%s: not of this GPU (%s)", name, chip);
+    snprintf(text, sizeof(text), "%s: not available on this GPU (%s)", name, chip);
     meta("counting.left_out", text);
     return false;
   }
@@ -60,7 +60,6 @@ bool add_metric(const char* chip, const char* name, CUpti_SassMetrics_Config* co
   return true;
 }
 
-// The metrics of the list that the chip has.
 size_t find_metrics(const char* chip, const char* list, CUpti_SassMetrics_Config* configs) {
   size_t count = 0;
   while (*list != '\0' && count < kMaxMetrics) {
@@ -114,7 +113,7 @@ void emit(const CUpti_SassMetrics_Data& data, size_t instances, uint32_t device,
   record.device = device;
   if (record.name_id != 0) {
     write_record_to(segment, ring, &record.header, sizeof(record), nullptr, 0,
-                    may_wait);  // counts what it can not write
+                    may_wait);  // write_record_to() counts the loss
   }
 }
 

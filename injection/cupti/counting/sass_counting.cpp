@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
-constexpr uint64_t kReadPaceNs = 950000000;  // the service thread comes each 200 ms
+constexpr uint64_t kReadPaceNs = 950000000;  // just below 1 s; the service thread calls every 200 ms
 constexpr uint64_t kHoldNs = 100000000;
 constexpr uint64_t kLongestReadingNs = 5000000000;
 constexpr long kPauseNs = 100000;
@@ -35,27 +35,27 @@ struct Context {
 
 struct Counting {
   uint32_t wanted;     // atomic
-  uint32_t reading;    // atomic; launches wait meanwhile
-  uint32_t launching;  // atomic; threads that are in a launch of ...
-  uint32_t epoch;      // ... atomic; since recording was last switched on. Never 0
-  uint32_t abandoned;  // atomic; the GPU may wait for the host: nothing is read any more
-  uint32_t unusable;   // atomic; nothing can be counted in this process
-  uint32_t changes;    // atomic; contexts that have gone
+  uint32_t reading;    // atomic; 1: launches must wait
+  uint32_t launching;  // atomic; threads in a launch of the current epoch
+  uint32_t epoch;      // atomic; changes when recording is enabled; never 0
+  uint32_t abandoned;  // atomic; 1: the GPU may wait for the host, so counts are no longer read
+  uint32_t unusable;   // atomic; 1: this process cannot be counted
+  uint32_t changes;    // atomic; number of destroyed contexts
   uint32_t paused;     // atomic
-  uint32_t told;       // atomic; why nothing is counted
-  uint32_t lock;       // of all below, and held in CUPTI's calls
+  uint32_t told;       // atomic; 1: the reason for not counting was reported
+  uint32_t lock;       // protects the fields below; held during CUPTI calls
   uint64_t read_ns;
   Context contexts[kMaxContexts];
 };
 constinit Counting state = {};
-constinit bool configured[kMaxDevices] = {};  // for good: CUPTI takes no second configuration
+constinit bool configured[kMaxDevices] = {};  // permanent: CUPTI accepts no second configuration
 uint32_t recordings = 0;                      // atomic
 
-// The context that the thread has last launched in, of this recording.
+// The context of the thread's last launch in this recording.
 struct NotedContext {
   CUcontext context;
   uint32_t recording;
-  uint32_t changes;  // another context may have the same handle
+  uint32_t changes;  // detects a reused handle
 };
 constinit thread_local NotedContext noted = {};
 
@@ -104,7 +104,7 @@ bool configure(uint32_t device) {
   }
   const CUptiResult result = configure_counts(device, segment->counted);
   if (result != CUPTI_SUCCESS) {
-    tell_refused("CUPTI counts nothing on this device", result);
+    tell_refused("CUPTI cannot count on this device", result);
     return false;
   }
   configured[device] = true;
@@ -120,7 +120,7 @@ void switch_on(Context& context) {
   const CUptiResult result = enable_counts(context.context);
   context.state = result == CUPTI_SUCCESS ? kOn : kRefused;
   if (result != CUPTI_SUCCESS) {
-    tell_refused("CUPTI does not count in this context", result);
+    tell_refused("CUPTI cannot count in this context", result);
   }
 }
 
@@ -129,7 +129,7 @@ void pause() {
   nanosleep(&time, nullptr);
 }
 
-// True: no thread is in a launch, and none will be until `reading` is 0.
+// Makes launches wait. Returns true if no thread is in a launch; none starts until `reading` is 0.
 bool hold_launches() {
   if (load_relaxed(&state.abandoned) != 0) {
     return false;
@@ -142,7 +142,7 @@ bool hold_launches() {
   return __atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) == 0;
 }
 
-// With the lock held; of one context, or of all. False: launches can not be held, what was counted waits.
+// Reads one context, or all (null). False: launches could not be stopped; CUPTI keeps the counts. Needs the lock.
 bool read_held(CUcontext only, bool may_wait) {
   const bool held = hold_launches();
   for (Context& context : state.contexts) {
@@ -156,7 +156,7 @@ bool read_held(CUcontext only, bool may_wait) {
   return held;
 }
 
-// The last reading, without the lock held: what it can not get is lost.
+// Reads for the last time, and takes the lock itself. Counts that it cannot get are lost.
 void read_last(CUcontext only, bool may_wait) {
   bool read = false;
   if (try_lock_bounded(&state.lock)) {
@@ -185,7 +185,7 @@ void switch_off() {
   }
 }
 
-// Whoever holds the lock finds that it is gone.
+// Forgets a destroyed context. Without the lock, only marks it for the lock's holder.
 void forget_context(CUcontext gone) {
   add_relaxed(&state.changes, 1U);
   constexpr int kLockTries = 10;
@@ -237,11 +237,10 @@ void begin_counting() {
   }
   if (!session().api.sass.complete || !session().api.sampling.complete) {
     store_relaxed(&state.unusable, 1U);
-    tell_off("this CUPTI has no SASS metrics: use that of CUDA 12.2 or later");
+    tell_off("this CUPTI has no SASS metrics: use CUPTI of CUDA 12.2 or later");
     return;
   }
-  // Only where CUPTI tells of modules that it has patched does it count more than the first function, and more than
-  // once.
+  // Enables this event because without it CUPTI counts only the first function, and only once.
   enable_resource(CUPTI_CBID_RESOURCE_MODULE_PROFILED, true);
 }
 
@@ -258,7 +257,7 @@ void pause_counting(bool paused) {
   if (paused) {
     read_last(nullptr, true);
   } else {
-    add_relaxed(&state.epoch, 2U);  // the ends of earlier launches may not have been told of; an odd number is never 0
+    add_relaxed(&state.epoch, 2U);  // ends of earlier launches may be unreported; an odd epoch is never 0
     store_relaxed(&state.launching, 0U);
   }
   if (!try_lock_bounded(&state.lock)) {
@@ -295,9 +294,9 @@ uint32_t begin_counted_launch(CUcontext context) {
   const uint64_t deadline = now_ns() + kLongestReadingNs;
   __atomic_fetch_add(&state.launching, 1U, __ATOMIC_SEQ_CST);
   while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0 && load_relaxed(&state.abandoned) == 0) {
-    if (now_ns() >= deadline) {  // the kernel that the reading waits for may itself wait for what is launched here
+    if (now_ns() >= deadline) {  // the kernel that the read waits for may depend on this launch
       store_relaxed(&state.abandoned, 1U);
-      tell_off("a kernel did not end while its counts were read: nothing is counted from then on");
+      tell_off("a kernel did not end while its counts were read: counting stopped");
       lost(GPUPROF_LOSS_DETAIL, 1);
       break;
     }

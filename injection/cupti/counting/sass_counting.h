@@ -1,27 +1,24 @@
-// Counting what each instruction does (CUPTI's SASS metrics), on every context of the process: a pass of its own, in
-// which CUPTI tells no times, as both together count nothing or hang. Nothing here happens unless the recorder asks for
-// counts (GPUPROF_OPTION_COUNTS).
+// Counts what each instruction does (CUPTI's SASS metrics) in all contexts. A separate pass without activity records:
+// with both, CUPTI counts nothing or hangs. Active only if the recorder requests counts (GPUPROF_OPTION_COUNTS).
 #pragma once
 
 #include "cupti/event_handlers.h"
 
 namespace gpuprof::injection::cupti {
 
-// What is launched while recording is paused is not counted. Counts are handed over by flush, which waits for the GPU.
-// Nothing is read in the callback for a module that goes: CUPTI crashes there.
+// Does not count launches while recording is paused. `flush` sends counts and waits for the GPU. Unload callbacks must
+// not read counts: CUPTI crashes there.
 extern const EventHandlers kCounting;
 
-// Whether this recording is one that counts: then nothing else is recorded.
+// Returns whether this recording counts instructions and nothing else.
 [[nodiscard]] bool counting();
 
-// A launch in a context begins, or has ended: the first one switches counting on, before it runs. What is launched
-// while counts are read would be lost: it waits, as long as the kernels take that run already.
-// What the first returns is for the second.
+// Bracket each launch in a context; the first returns the second's argument. The first launch enables counting. CUPTI
+// loses launches made during a read, so launches wait for it, as long as the running kernels take.
 uint32_t begin_counted_launch(CUcontext context);
 void end_counted_launch(uint32_t epoch);
 
-// Before a call that takes code away: its counts go with it. Waits for the GPU, as such a call does. Null: all
-// contexts.
+// Reads counts before code is unloaded: CUPTI discards them with it. Waits for the GPU. Null: all contexts.
 void read_counts_now(CUcontext context);
 
 }  // namespace gpuprof::injection::cupti

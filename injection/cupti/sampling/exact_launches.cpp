@@ -15,8 +15,8 @@ namespace {
 constexpr uint32_t kBits = 64;
 constexpr uint64_t kDecisionNs = 5 * GPUPROF_POLL_NS;
 constexpr long kPauseNs = 200000;
-constexpr uint32_t kWholeShare = 1U << 16;  // of gpuprof_segment.exact_share
-constexpr uint64_t kMicrosecond = 1000;     // times are compared in these: shares of them fit into 64 bits
+constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
+constexpr uint64_t kMicrosecond = 1000;     // unit of time comparisons, so that shares of times fit into 64 bits
 
 struct Exact {
   uint32_t wanted;    // atomic
@@ -24,14 +24,14 @@ struct Exact {
   uint64_t begin_ns;
   uint64_t spent_ns;  // atomic
   uint64_t sampled;   // atomic, launches
-  uint64_t missed;    // atomic, launches that were to be, and were not ...
-  uint64_t too_dear;  // ... because of what it costs
+  uint64_t missed;    // atomic, selected launches that were not sampled
+  uint64_t too_dear;  // atomic, launches not sampled because of the time budget
 };
 constinit Exact exact = {};
-constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};  // atomic, of chosen kernels by their names
+constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};  // atomic, launches of chosen kernels by name id
 
-// Whether the recorder has said so of the kernel, which it does at its next poll: once a name, the launch waits for
-// that.
+// Returns whether the recorder has decided about the kernel. The first launch with a new name waits for the recorder's
+// next poll.
 bool decided(const gpuprof_segment& segment, uint32_t kernel) {
   const uint64_t* const word = &segment.decided[kernel / kBits];
   const uint64_t bit = uint64_t{1} << kernel % kBits;
@@ -95,7 +95,7 @@ void count_exact(bool sampled) {
   add_relaxed(sampled ? &exact.sampled : &exact.missed, uint64_t{1});
 }
 
-// Not the first one, in which CUPTI sets itself up (0.3 s): short programs could afford nothing else then.
+// Does not charge the first launch, which initializes CUPTI (0.3 s): short programs could afford no other launch.
 void charge_exact(uint64_t ns) {
   if (load_relaxed(&exact.sampled) > 1) {
     add_relaxed(&exact.spent_ns, ns);

@@ -1,30 +1,28 @@
-// Which launches are sampled by themselves: those of the kernels that the user chose, one of so many of each, and no
-// more than the time that may go to it allows, as each waits until it has run. Never while a graph is captured.
+// Selects launches to sample individually: of chosen kernels, every n-th launch, within a time budget. Sampled launches
+// run synchronously. No launch is sampled while a graph is captured.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuprof::injection::cupti {
 
-// A new recording.
 void begin_exact_launches();
 
-// Whether recordings sample so at all.
+// Returns whether this recording samples individual launches.
 [[nodiscard]] bool exact_wanted();
 
-// A launch of the kernel with this name id is to be sampled. On the launching thread.
+// Returns whether to sample this launch of the kernel with this name id. Called on the launching thread.
 [[nodiscard]] bool wants_exact(uint32_t kernel);
 
-// Whether it then could be: its samples were not being read just then.
+// Counts a selected launch. `sampled`: false if it was not possible because samples were being read.
 void count_exact(bool sampled);
 
-// What a sampled launch took.
+// Charges a sampled launch's time to the budget.
 void charge_exact(uint64_t ns);
 
-// Graphs are being captured by some thread, or not any more.
 void note_capture(bool begins);
 
-// Recording is on again: the ends of captures were not told of meanwhile.
+// Forgets captures when recording resumes: their ends were not reported meanwhile.
 void forget_captures();
 
 void report_exact_counts();

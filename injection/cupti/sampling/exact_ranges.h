@@ -1,6 +1,6 @@
-// Ranges of one context in which CUPTI samples kernels one at a time, so that samples have correlation ids. A range is
-// open while a thread is in the call that launches a chosen kernel; those of several threads are one to CUPTI. What was
-// sampled can be read only while none is open.
+// CUPTI ranges of one context in which kernels are sampled one at a time, so that samples have correlation ids. A range
+// is open during the call that launches a chosen kernel. Concurrent ranges of several threads are one range to CUPTI.
+// Samples can be read only while no range is open.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,26 @@
 namespace gpuprof::injection::cupti {
 
 struct ExactRanges {
-  uint32_t lock;  // of all below, and held in CUPTI's calls for ranges
+  uint32_t lock;  // protects the fields below; held during CUPTI's calls for ranges
   uint32_t open;
-  uint32_t generation;  // of those that are open; another one: they were closed for their owners
-  uint32_t awaited;     // somebody wants to read: none is opened meanwhile
+  uint32_t generation;  // of the open ranges; a range of another generation was closed by force
+  uint32_t awaited;     // 1: a reader waits, so no range may be opened
   uint64_t opened_ns;
 };
 
-// A thread's range; generation 0: none.
+// A thread's range; generation 0: not open.
 struct ExactRange {
   uint32_t generation;
   uint64_t opened_ns;
 };
 
-// On the launching thread; some 0.4 us each. Waits while somebody reads, some milliseconds; none is opened where that
-// takes longer, or CUPTI refuses.
+// Open and close a range on the launching thread; 0.4 us each. open_range() waits some milliseconds for a reader. It
+// opens nothing if the reader takes longer or CUPTI refuses.
 ExactRange open_range(ExactRanges* ranges, CUcontext context);
 void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range);
 
-// True: none is open, and none will be until release_ranges(). Those that have been open for too long (their threads
-// may have ended in the call) are closed. Where `may_wait`, waits some time for those that are open, while no others
-// are opened.
+// Returns true if no range is open; none opens until release_ranges(). Closes ranges that are open too long (their
+// thread may have ended). With `may_wait`, waits some time for open ranges.
 bool hold_ranges(ExactRanges* ranges, CUcontext context, bool may_wait);
 void release_ranges(ExactRanges* ranges);
 

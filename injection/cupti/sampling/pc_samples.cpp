@@ -34,7 +34,7 @@ uint32_t name_of(const StallReasons& reasons, uint32_t index) {
   return known != 0 ? known : name_id(kUnknownReason);
 }
 
-// The names of functions come in runs, by the same pointer; valid during this one look at the buffer.
+// Caches the last function's name id: names come in runs of the same pointer, which is valid during one pass.
 struct LastFunction {
   const char* name = nullptr;
   uint32_t id = 0;
@@ -107,7 +107,7 @@ void clear_buffer(PcBuffer* buffer) {
 
 namespace {
 
-// As CUPTI has filled it; the index is below data.totalNumPcs and data.collectNumPcs.
+// Returns an entry filled by CUPTI. `index` must be below data.totalNumPcs and data.collectNumPcs.
 const CUpti_PCSamplingPCData& pc_at(const PcBuffer& buffer, size_t index) {
   return *reinterpret_cast<const CUpti_PCSamplingPCData*>(buffer.memory + index * buffer.pc_bytes);
 }

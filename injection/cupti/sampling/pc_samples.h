@@ -1,5 +1,4 @@
-// Samples as CUPTI hands them over, and the records that are made of them: SAMPLES, then the SAMPLE_WINDOW that says
-// how many there were.
+// Converts samples from CUPTI into records: SAMPLES, then the SAMPLE_WINDOW with their number.
 #pragma once
 
 #include <cstddef>
@@ -10,49 +9,47 @@
 
 namespace gpuprof::injection::cupti {
 
-// What CUPTI's indexes of stall reasons mean.
 struct StallReasons {
   static constexpr uint32_t kMost = GPUPROF_SAMPLES_MAX_REASONS;
   static constexpr uint32_t kLeftOut = UINT32_MAX;
-  uint32_t count;           // of all reasons that CUPTI has for one instruction
-  uint32_t name_id[kMost];  // by index; 0: not known
+  uint32_t count;           // number of all reasons that CUPTI has for an instruction
+  uint32_t name_id[kMost];  // by index; 0: unknown
 };
 
-// Room for what CUPTI hands over at once.
+// A buffer for one CUPTI readout.
 struct PcBuffer {
   CUpti_PCSamplingData data;
   uint8_t* memory;
   size_t bytes;
-  size_t pc_bytes;   // from one CUpti_PCSamplingPCData to the next
-  uint32_t reasons;  // room for each instruction
+  size_t pc_bytes;   // stride of CUpti_PCSamplingPCData
+  uint32_t reasons;  // capacity per instruction
 };
 
-// How large CUpti_PCSamplingPCData is to a CUPTI of this version (cuptiGetVersion).
+// Returns the size of CUpti_PCSamplingPCData in this version (cuptiGetVersion).
 size_t pc_data_bytes(uint32_t cupti_version);
 
-// Whether samples of this CUPTI have the correlation id of their launch.
+// Returns whether this CUPTI's samples carry the correlation id of their launch.
 bool samples_name_launches(uint32_t cupti_version);
 
-// `reasons`: for each instruction. False: there is no memory.
+// Allocates a buffer for `pcs` instructions with `reasons` each. Returns false without memory.
 bool make_buffer(size_t pcs, uint32_t reasons, size_t pc_bytes, PcBuffer* buffer);
 void free_buffer(PcBuffer* buffer);
-// To be filled by CUPTI.
+// Prepares the buffer for CUPTI to fill.
 void clear_buffer(PcBuffer* buffer);
 
 struct SampleCounts {
-  uint64_t total;  // as CUPTI says, of which:
+  uint64_t total;  // as reported by CUPTI; the sum of the following
   uint64_t handed;
   uint64_t dropped;
   uint64_t foreign;
 };
 
-// Adds what is in the buffer.
 void count_samples(const PcBuffer& buffer, const StallReasons& reasons, SampleCounts* counts);
 
-// One SAMPLES record for each instruction in the buffer. May wait for space where `may_wait`.
+// Emits one SAMPLES record per instruction. With `may_wait`, waits for free space in the ring.
 void emit_samples(const PcBuffer& buffer, const StallReasons& reasons, uint32_t window, uint32_t ring, bool may_wait);
 
-// False: it could not be written.
+// Return false if the record was not written.
 bool emit_sampled_launch(uint64_t correlation);
 bool emit_window(gpuprof_sample_window window, uint32_t ring, bool may_wait);
 

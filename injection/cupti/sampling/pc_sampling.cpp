@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // the service thread comes each 200 ms
-constexpr uint64_t kEndNs = 1200 * kMillisecond;      // to end in all contexts, of what the exit may take
+constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // just below 1 s; the service thread calls every 200 ms
+constexpr uint64_t kEndNs = 1200 * kMillisecond;      // limit for stopping all contexts at exit
 constexpr int kLockTries = 10;
 
 struct Sampling {
@@ -25,14 +25,14 @@ struct Sampling {
   uint32_t paused;  // atomic
   uint32_t ended;   // atomic
   uint64_t read_ns;
-  uint32_t table_lock;  // held where a place is taken
+  uint32_t table_lock;  // held while a table entry is taken
 };
 
 constinit Sampling current = {};
 constinit SampledContext contexts[kMaxContexts] = {};
 uint32_t recordings = 0;  // atomic
 
-// The context that the thread has last launched in, of this recording.
+// The context of the thread's last launch in this recording.
 struct NotedContext {
   CUcontext context;
   uint32_t recording;
@@ -49,7 +49,7 @@ SampledContext* find(CUcontext wanted) {
   return nullptr;
 }
 
-// The context's place, a new one where it has none. Null: it can not be had.
+// Returns the context's entry, added if needed. Null: not available.
 SampledContext* find_or_add(CUcontext wanted) {
   SampledContext* found = find(wanted);
   if (found != nullptr || wanted == nullptr || !try_lock_bounded(&current.table_lock)) {
@@ -73,12 +73,12 @@ SampledContext* find_or_add(CUcontext wanted) {
   return found;
 }
 
-// What CUPTI fills is not freed here: of a context that ended without us, it may still be CUPTI's.
+// Frees the entry but keeps its buffers: if the context was destroyed without a stop, CUPTI may still use them.
 void release(SampledContext& context) {
   store_release(&context.state, uint32_t{kFree});
 }
 
-// Calls `act` for each context, with its lock held, if it can be had.
+// Calls `act` for each context with its lock held. Skips contexts whose lock is busy.
 template <typename Act>
 void for_each(Act act) {
   for (SampledContext& context : contexts) {
@@ -94,12 +94,12 @@ bool is(const SampledContext& context, State state) {
   return load_relaxed(&context.state) == state;
 }
 
-// ---- in the target's threads
+// ---- called in the target's threads
 
 void context_created(CUcontext created) {
   SampledContext* context = find_or_add(created);
   if (context == nullptr || load_relaxed(&current.paused) != 0 || !try_lock_bounded(&context->lock)) {
-    return;  // the service thread will do it
+    return;  // the service thread will start it
   }
   if (is(*context, kWanted)) {
     start_context(*context);
@@ -107,7 +107,7 @@ void context_created(CUcontext created) {
   unlock(&context->lock);
 }
 
-// Whoever holds the lock finds that the context is gone: its last samples are lost then.
+// Stops sampling in a dying context. Without the lock, marks it for the lock's holder; its last samples are lost.
 void context_ending(CUcontext ending) {
   SampledContext* context = find(ending);
   if (context == nullptr) {
@@ -135,7 +135,7 @@ void read_one(SampledContext& context) {
   }
 }
 
-// Before another module can take this one's place.
+// Reads the samples before another module can take the address of this one.
 void module_unloading(CUcontext of) {
   if (of != nullptr) {
     if (SampledContext* context = find(of); context != nullptr) {
@@ -160,12 +160,12 @@ void begin_sampling() {
     return;
   }
   if (!session().api.sampling.complete) {
-    tell_sampling_off("this CUPTI has no PC sampling: use that of CUDA 12 or later");
+    tell_sampling_off("this CUPTI has no PC sampling: use CUPTI of CUDA 12 or later");
     return;
   }
   uint32_t version = 0;
   if (exact_wanted() && (session().api.get_version(&version) != CUPTI_SUCCESS || !samples_name_launches(version))) {
-    tell_sampling_off("the samples of this CUPTI do not name their launches: use that of CUDA 12.4 or later");
+    tell_sampling_off("samples of this CUPTI have no correlation ids: use CUPTI of CUDA 12.4 or later");
     return;
   }
   enable_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);
@@ -193,7 +193,7 @@ void flush_sampling() {
 }
 
 void pause_sampling(bool paused) {
-  const bool silent = recorder_silent();  // for good, perhaps: then nobody pays for it
+  const bool silent = recorder_silent();  // the pause may be permanent, so sampling must not cost anything
   for_each([=](SampledContext& context) {
     if (!is(context, kOn)) {
       return;

@@ -1,5 +1,4 @@
-// The code that is sampled, or whose instructions are counted. Modules are known by the CRC of their code
-// (cuptiGetCubinCrc()), as CUPTI's samples name them.
+// Stores code that is sampled or counted. Its CRC (cuptiGetCubinCrc()) identifies a module, as in CUPTI's samples.
 #pragma once
 
 #include "cupti/event_handlers.h"

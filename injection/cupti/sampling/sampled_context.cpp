@@ -14,14 +14,14 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kLateNs = 250 * kMillisecond;  // CUPTI's threads look for new samples each 100 ms
-constexpr int kMaxReadings = 4096;                // in a row
-constexpr uint32_t kMaxRestarts = 16;             // without a good reading in between
+constexpr uint64_t kLateNs = 250 * kMillisecond;  // CUPTI's threads poll for samples every 100 ms
+constexpr int kMaxReadings = 4096;                // in one call
+constexpr uint32_t kMaxRestarts = 16;             // without a successful read in between
 
-// Of all contexts; each atomic.
+// Counters of all contexts; each is atomic.
 struct Sums {
   uint32_t off_told;
-  uint32_t windows;  // the last number
+  uint32_t windows;  // last window number
   uint32_t restarts;
   SampleCounts totals;
 };
@@ -47,7 +47,7 @@ void open_window(SampledContext& context) {
   context.counts = {};
 }
 
-// But for one that is gone: that may have been noted without the lock.
+// Sets the state, unless the context is marked as destroyed, which happens without the lock.
 void become(SampledContext& context, State next) {
   const uint32_t now = load_relaxed(&context.state);
   if (now != kGone) {
@@ -66,7 +66,6 @@ void start_again(SampledContext& context) {
   become(context, result == CUPTI_SUCCESS ? kOn : kRefused);
 }
 
-// What is in a buffer becomes part of the window.
 void take(SampledContext& context, const PcBuffer& buffer, bool may_wait) {
   if (context.paused) {
     return;
@@ -103,7 +102,7 @@ void resume_window(SampledContext& context) {
 
 namespace {
 
-// While it lives no range is open, unless it says that it could not be had.
+// Holds the context's ranges, so that no range is open during its lifetime, if had() is true.
 class Quiet {
  public:
   Quiet(SampledContext& context, bool may_wait)
@@ -158,7 +157,7 @@ void close_window(SampledContext& context, bool may_wait) {
     return;
   }
   learn_ids(context);
-  // What CUPTI tells late was taken before the last reading.
+  // Samples delivered late were taken before the last read.
   const uint64_t late = context.begin_ns > kLateNs ? context.begin_ns - kLateNs : 0;
   gpuprof_sample_window window = {};
   window.start_ns = late > context.floor_ns ? late : context.floor_ns;
@@ -183,7 +182,7 @@ void stop_quiet(SampledContext& context, State next, bool may_wait) {
   const CUptiResult result = stop_sampler(&context.sampler);
   take(context, context.sampler.rest, may_wait);
   close_window(context, may_wait);
-  if (result == CUPTI_SUCCESS) {  // else CUPTI may still write there
+  if (result == CUPTI_SUCCESS) {  // on failure CUPTI may still write to the buffers
     free_sampler(&context.sampler);
   }
   become(context, next);
@@ -192,7 +191,7 @@ void stop_quiet(SampledContext& context, State next, bool may_wait) {
 }  // namespace
 
 void stop_context(SampledContext& context, State next, bool may_wait) {
-  if (const Quiet quiet(context, may_wait); quiet.had()) {  // else a launch is being sampled, and CUPTI is left to it
+  if (const Quiet quiet(context, may_wait); quiet.had()) {  // otherwise a launch is being sampled
     stop_quiet(context, next, may_wait);
   }
 }
@@ -200,12 +199,12 @@ void stop_context(SampledContext& context, State next, bool may_wait) {
 void restart_context(SampledContext& context) {
   const Quiet quiet(context, true);
   if (!quiet.had()) {
-    return;  // the next time
+    return;  // retried later
   }
   context.full = 0;
   meta("sampling.restarts", uint64_t{add_relaxed(&sums.restarts, 1U)} + 1);
   if (++context.restarts > kMaxRestarts) {
-    tell_sampling_off("CUPTI's buffers are full again and again: sample less often (a larger period)");
+    tell_sampling_off("CUPTI's buffers overflow repeatedly: sample less often (a larger period)");
     stop_quiet(context, kRefused, true);
     return;
   }

@@ -9,7 +9,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr size_t kScratchBytes = size_t{16} << 20;
-constexpr size_t kPcs = 4096;  // in one reading: some 1.5 MB with 40 reasons each
+constexpr size_t kPcs = 4096;  // per read: about 1.5 MB with 40 reasons each
 
 using Attribute = CUpti_PCSamplingConfigurationInfo;
 
@@ -44,7 +44,7 @@ CUptiResult configure(Sampler* sampler, bool exact) {
   return set(sampler->context, all, sizeof(all) / sizeof(all[0]));
 }
 
-// Some devices take no period: theirs is as good as none was asked for, and is read back in any case.
+// Requests a period. Some devices accept none: their own period is then used, and read back anyway.
 void choose_period(const Sampler& sampler, uint32_t period) {
   if (period == 0) {
     return;
@@ -89,7 +89,7 @@ CUptiResult learn_reasons(CUcontext context, StallReasons* reasons) {
     char* names[StallReasons::kMost];
     char texts[StallReasons::kMost][kStallReasonBytes];
   };
-  PcBuffer memory = {};  // as memory of its own: too much for the stack of a thread of the target's
+  PcBuffer memory = {};  // allocated, because it is too large for the stack of a target's thread
   memory.bytes = sizeof(ReasonNames);
   memory.memory = static_cast<uint8_t*>(map_memory(sizeof(ReasonNames)));
   if (memory.memory == nullptr) {

@@ -1,4 +1,4 @@
-// CUPTI's PC sampling, call by call: one context is set up, read and left.
+// Wraps CUPTI's PC sampling: start, read and stop in one context.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +7,22 @@
 
 namespace gpuprof::injection::cupti {
 
-// Of one context.
 struct Sampler {
   CUcontext context;
-  PcBuffer read;  // for what is asked for
-  PcBuffer rest;  // CUPTI's own, from start_sampler() on: what it still has when it ends
+  PcBuffer read;  // filled by read_sampler()
+  PcBuffer rest;  // CUPTI uses it between start_sampler() and stop_sampler(); then holds the remaining samples
   StallReasons reasons;
-  uint64_t period;  // cycles from one sample to the next, read back; 0: not known
+  uint64_t period;  // cycles between samples, read back from CUPTI; 0: unknown
 };
 
-// Enables sampling; may take 130 ms. `period`: cycles, a power of two; 0: CUPTI chooses. `exact`: kernels run one at a
-// time, and only what is launched in ranges is sampled; else none is held up. Where it fails, nothing is left enabled.
+// Enables sampling; may take 130 ms. `period`: cycles, a power of two; 0: CUPTI's default. `exact`: kernels run one at
+// a time, and only launches in ranges are sampled. On failure nothing stays enabled.
 CUptiResult start_sampler(Sampler* sampler, uint32_t period, bool exact);
 
-// Fills `read` with what CUPTI has at hand, as much as fits.
+// Fills `read` with samples that CUPTI holds, as many as fit.
 CUptiResult read_sampler(Sampler* sampler);
 
-// May take 255 ms. `rest` then holds what was not read.
+// Stops sampling; may take 255 ms. Afterwards `rest` holds the samples that were not read.
 CUptiResult stop_sampler(Sampler* sampler);
 
 void free_sampler(Sampler* sampler);

@@ -33,25 +33,25 @@ const char* refusal_text(CUptiResult result) {
              "loaded with NVreg_RestrictProfilingToAdminUsers=0";
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-      return "the hypervisor does not let this virtual GPU be sampled: have profiling enabled for the vGPU";
+      return "the hypervisor does not allow sampling of this virtual GPU: enable profiling for the vGPU";
     case CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED:
-      return "the GPU is in confidential computing mode, where nothing can be sampled: use one that is not";
+      return "the GPU is in confidential computing mode, which does not allow sampling: use another GPU";
     case CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED:
-      return "this MIG instance can not be sampled: use a whole GPU";
+      return "this MIG instance cannot be sampled: use a GPU without MIG";
     case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
-      return "GPUs can not be sampled in WSL: use Linux itself";
+      return "GPUs cannot be sampled in WSL: use native Linux";
     case CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED:
     case CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED:
-      return "this GPU can not be sampled, or not as it is set up (CMP, SLI): use another one";
+      return "this GPU, or its setup (CMP, SLI), does not support sampling: use another GPU";
     case CUPTI_ERROR_NOT_SUPPORTED:
-      return "CUPTI does not sample here: the GPU is too old, or clients of MPS share it (run without MPS)";
+      return "CUPTI cannot sample this GPU: it is too old, or MPS clients share it (run without MPS)";
     case CUPTI_ERROR_HARDWARE_BUSY:
     case CUPTI_ERROR_NOT_COMPATIBLE:
     case CUPTI_ERROR_INVALID_OPERATION:
       return "another tool holds the GPU's counters (DCGM, Nsight, another profiler): stop it, or have it pause";
     case CUPTI_ERROR_OUT_OF_MEMORY:
-      return "there is no memory for CUPTI's buffers (512 MB on the GPU): leave it some";
+      return "CUPTI has no memory for its buffers: leave 512 MB of GPU memory free";
     default:
       return nullptr;
   }

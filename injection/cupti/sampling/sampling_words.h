@@ -1,4 +1,4 @@
-// What CUPTI's PC sampling says, in words for people.
+// Converts names and errors of CUPTI's PC sampling to texts for users.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,17 @@
 
 namespace gpuprof::injection::cupti {
 
-// A stall reason in the field's word; `length` 0: it is to be left out.
+// A stall reason in common terms; `length` 0: ignore the reason.
 struct ReasonWord {
   const char* text;
   size_t length;
 };
 
-// "smsp__pcsamp_warps_issue_stalled_long_scoreboard" is "long_scoreboard". What ends in "_not_issued" is left out: its
-// samples are in the reason without that ending, too.
+// Shortens "smsp__pcsamp_warps_issue_stalled_long_scoreboard" to "long_scoreboard". Ignores names in "_not_issued": the
+// reason without that suffix includes their samples.
 ReasonWord reason_word(const char* name);
 
-// Why there are no samples, and what to do about it, in one line; null: nothing is known of that result.
+// Returns one line that explains why there are no samples and what to do. Null: unknown result.
 const char* refusal_text(CUptiResult result);
 
 }  // namespace gpuprof::injection::cupti

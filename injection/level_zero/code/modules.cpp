@@ -18,7 +18,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-constexpr size_t kMaxCodeBytes = size_t{256} << 20;  // the recorder takes no larger object
+constexpr size_t kMaxCodeBytes = size_t{256} << 20;  // the recorder accepts no larger object
 constexpr uint32_t kMaxDrivers = 16;
 
 using GetBaseAddress = ze_result_t(ZE_APICALL*)(ze_kernel_handle_t, uint64_t*);
@@ -26,30 +26,30 @@ using GetFunction = decltype(&zeDriverGetExtensionFunctionAddress);
 using GetBinary = decltype(&zeModuleGetNativeBinary);
 using Translate = decltype(&zelLoaderTranslateHandle);
 
-// The extension is a function of a driver's, which would not survive the kernels of another.
+// An extension function belongs to one driver and would crash with kernels of another.
 struct Driver {
   ze_driver_handle_t handle;
-  GetBaseAddress base_address;  // null: it has no such extension
+  GetBaseAddress base_address;  // null: the driver lacks the extension
 };
 
 struct Calls {
   GetBinary get_binary;
-  Translate translate;  // null: handles are the driver's own, or nobody can say
+  Translate translate;  // null: handles are the driver's own, or cannot be translated
   Driver drivers[kMaxDrivers];
   uint32_t driver_count;
 };
 Calls calls = {};
 
 struct Origin {
-  uint32_t device = UINT32_MAX;           // its number; UINT32_MAX: not known
-  GetBaseAddress base_address = nullptr;  // of its driver; null: it has none
+  uint32_t device = UINT32_MAX;           // device number; UINT32_MAX: unknown
+  GetBaseAddress base_address = nullptr;  // of its driver; null: the driver lacks the extension
 };
 
 struct Module {
   const void* handle;
   Module* next;
   uint64_t load;
-  uint64_t key;  // of its code; 0: there is none
+  uint64_t key;  // of its code; 0: no code
   Origin origin;
 };
 constinit HandleTable<Module> modules;
@@ -60,11 +60,11 @@ void find_drivers() {
   ze_driver_handle_t drivers[kMaxDrivers] = {};
   uint32_t count = kMaxDrivers;
   uint32_t found = 0;
-  store_release(&calls.driver_count, 0U);  // callbacks may be on already
+  store_release(&calls.driver_count, 0U);  // callbacks may already be enabled
   if (api.zeDriverGet(&count, drivers) != ZE_RESULT_SUCCESS) {
     return;
   }
-  // Of several, the loader has handles of its own, which it must translate.
+  // With several drivers, the loader uses handles of its own, which must be translated.
   const bool usable = get_function != nullptr && (count == 1 || calls.translate != nullptr);
   for (uint32_t i = 0; i < count && i < kMaxDrivers; ++i) {
     void* function = nullptr;
@@ -74,7 +74,6 @@ void find_drivers() {
   store_release(&calls.driver_count, found);
 }
 
-// Where there is one driver, it is that one's.
 GetBaseAddress base_address_of(ze_device_handle_t device) {
   const uint32_t count = load_acquire(&calls.driver_count);
   const ze_driver_handle_t driver = count == 1 ? calls.drivers[0].handle : driver_of(device);
@@ -91,9 +90,9 @@ void tell_drivers() {
   for (uint32_t i = 0; i < calls.driver_count; ++i) {
     known += calls.drivers[i].base_address != nullptr ? 1 : 0;
   }
-  meta("level_zero.kernel_addresses", known == 0                    ? "the driver does not say them"
+  meta("level_zero.kernel_addresses", known == 0                    ? "not available from the driver"
                                       : known == calls.driver_count ? "known"
-                                                                    : "only some of the drivers say them");
+                                                                    : "available from some of the drivers");
 }
 
 uint64_t key_of(const void* bytes, size_t size) {
@@ -104,7 +103,7 @@ uint64_t key_of(const void* bytes, size_t size) {
   return key != 0 ? key : 1;
 }
 
-// Copies the module's native binary. The key of it; 0: there is none.
+// Stores the module's native binary. Returns its key; 0: no binary.
 uint64_t keep_binary(ze_module_handle_t handle) {
   size_t size = 0;
   if (calls.get_binary == nullptr || calls.get_binary(handle, &size, nullptr) != ZE_RESULT_SUCCESS || size == 0) {
@@ -121,7 +120,7 @@ uint64_t keep_binary(ze_module_handle_t handle) {
   if (calls.get_binary(handle, &written, static_cast<uint8_t*>(bytes)) == ZE_RESULT_SUCCESS && written == size) {
     key = key_of(bytes, size);
     keep_code(GPUPROF_CODE_ZEBIN, key, bytes, size);
-    note_work();  // there is something to flush, whatever else is told
+    note_work();  // the code must be flushed even if no other work is noted
   }
   munmap(bytes, size);
   return key;
@@ -136,7 +135,6 @@ void tell_gone(uint64_t load) {
   emit_record(gone);
 }
 
-// Out of the table, and its code is nowhere any more.
 void remove(Module* module) {
   if (module != nullptr) {
     tell_gone(module->load);
@@ -144,9 +142,8 @@ void remove(Module* module) {
   }
 }
 
-// Where `made` is null the module has been linked, and so loaded anew on what it was made for.
-//
-// Not under the lock of the tables: the driver may take its time.
+// Registers a loaded module. Null `made`: linking loaded it again on the same device. Runs without the tables' lock,
+// because the driver call may take long.
 void loaded(ze_module_handle_t handle, const Origin* made) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;
@@ -168,7 +165,6 @@ void loaded(ze_module_handle_t handle, const Origin* made) {
   }
 }
 
-// The kernel as its driver knows it.
 ze_kernel_handle_t drivers_handle(ze_kernel_handle_t kernel) {
   void* own = kernel;
   return calls.translate == nullptr || calls.translate(ZEL_HANDLE_KERNEL, kernel, &own) == ZE_RESULT_SUCCESS
@@ -190,7 +186,7 @@ void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* n
     }
   }
   if (base_address == nullptr) {
-    return;  // or it was made before we came
+    return;  // or the module is older than the recording
   }
   const ze_kernel_handle_t own = drivers_handle(handle);
   if (own == nullptr || base_address(own, &kernel.address) != ZE_RESULT_SUCCESS || kernel.address == 0) {
@@ -218,7 +214,7 @@ void ZE_APICALL module_created(ze_module_create_params_t* call_with, GPUPROF_EPI
   }
 }
 
-// What is linked has its addresses now, and the code may be another one. Kernels are made after that.
+// Linking assigns addresses and may change the code. Kernels are created after linking.
 void ZE_APICALL modules_linked(ze_module_dynamic_link_params_t* call_with, GPUPROF_EPILOGUE_REST) {
   const Guard guard;
   const bool linked = guard.entered() && result == ZE_RESULT_SUCCESS && *call_with->pphModules != nullptr;

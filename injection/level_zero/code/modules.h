@@ -1,19 +1,17 @@
-// GPU code that the target loads, for whoever samples inside of kernels: the native binaries of modules go the way of
-// code objects (runtime/kept_code.h), and of each kernel it is told where it lies on the GPU.
-//
-// Only where the recorder asks for samples (GPUPROF_OPTION_SAMPLES). The address is what an extension of Intel's driver
-// says, zexKernelGetBaseAddress(); without it code is handed over, and nobody can say which address is in it.
+// Sends native binaries of modules that the target loads as code objects (runtime/kept_code.h), and reports the GPU
+// address of each kernel: for samples inside kernels, only if requested (GPUPROF_OPTION_SAMPLES). Addresses come from
+// an extension of Intel's driver, zexKernelGetBaseAddress(). Without it, samples cannot be mapped to the code.
 #pragma once
 
 namespace gpuprof::injection::level_zero {
 
-// Whether code is wanted at all, and whether nothing else is.
+// Return whether code is requested at all, and whether only code is.
 [[nodiscard]] bool wants_code();
 [[nodiscard]] bool wants_code_only();
 
-// After bind(): a new recorder knows of no code.
+// Prepares for a new recorder, which has received no code. Call it after bind().
 void begin_code();
-// On our own thread.
+// Sends stored code. Call it only on a library thread.
 void flush_code();
 void forget_modules();
 

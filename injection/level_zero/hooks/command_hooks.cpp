@@ -1,5 +1,4 @@
-// The commands that put work on a device. Barriers, event commands, prefetches and advice are no work, and are left
-// alone.
+// Hooks commands that put work on a device, so no barriers, event commands, prefetches and advice.
 #include "level_zero/commands.h"
 #include "level_zero/newer.h"
 #include "level_zero/tracer.h"
@@ -26,7 +25,7 @@ void ZE_APICALL append_kernel(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// One command for all of them; the driver says no more than when all have ended. It has the first one's name.
+// One command for all kernels, with the first one's name: the driver only reports when all have ended.
 void ZE_APICALL append_several_kernels(ze_command_list_append_launch_multiple_kernels_indirect_params_t* call_with,
                                        GPUPROF_CALLBACK_REST) {
   ze_kernel_handle_t first = nullptr;
@@ -69,7 +68,7 @@ void ZE_APICALL append_fill(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// Of or into images: how many bytes that are, the driver does not say, nor where those are that it made.
+// Copies from or to images. The driver reports neither the number of bytes nor where its images are.
 template <typename Parameters>
 void ZE_APICALL append_image_copy(Parameters* call_with, GPUPROF_CALLBACK_REST) {
   begin_command({.list = *call_with->phCommandList, .signal = call_with->phSignalEvent, .op = GPUPROF_OP_COPY}, call);
@@ -101,14 +100,13 @@ void ZE_APICALL executed_at_once(newer::ImmediateAppendCommandListsExp* call_wit
   end_execution({*call_with->immediate, true, *call_with->pnumCommandLists, *call_with->pphCommandLists}, result, call);
 }
 
-// An append function with the callback before it.
 template <typename Parameters>
 Hook append_hook(const char* name, void(ZE_APICALL* before)(Parameters*, ze_result_t, void*, void**),
                  bool required = true) {
   return {name, as_callback(before), as_callback(appended<Parameters>), required};
 }
 
-constexpr bool kNewer = false;  // than 1.8, or of an extension: not in every loader
+constexpr bool kNewer = false;  // newer than 1.8, or from an extension: not in every loader
 
 }  // namespace
 

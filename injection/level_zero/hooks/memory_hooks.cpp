@@ -1,5 +1,4 @@
-// Memory that the target allocates by Level Zero, and gives back. A free is told with the bytes and the device that the
-// driver says of the memory before.
+// Hooks memory allocations and frees. Asks the driver for bytes and device before memory is freed.
 #include "base/guard.h"
 #include "base/thread_state.h"
 #include "level_zero/devices.h"
@@ -12,11 +11,10 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 struct Memory {
-  uint64_t bytes;  // 0: nothing to tell
+  uint64_t bytes;  // 0: nothing to report
   uint32_t device;
 };
 
-// What this thread is about to free.
 constinit thread_local Memory freed = {};
 
 void emit_memory(gpuprof_host_op_kind kind, const char* function, const Memory& memory) {

@@ -1,5 +1,4 @@
-// Lists, queues, events and pools of the target's: what they are when they are made, and what becomes of our work when
-// they go. These are followed while nothing is recorded, too.
+// Tracks the target's lists, queues, events and pools, also while recording is off.
 #include "base/guard.h"
 #include "level_zero/commands.h"
 #include "level_zero/executions.h"
@@ -15,7 +14,7 @@ namespace {
 #define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
 #define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
 
-// An object may be gone without our having been told: when its pool or its context goes, or a new one has its handle.
+// Removes a list. Objects may disappear unreported: with their pool or context, or when a new one gets the handle.
 void remove(List* list) {
   if (list != nullptr) {
     drop_recorded(list);
@@ -146,7 +145,7 @@ void ZE_APICALL destroy_pool(ze_event_pool_destroy_params_t* call_with, GPUPROF_
   }
 }
 
-// An event of a pool that we have not seen (of another process, or made before we came) stays unknown.
+// Registers an event. Events of unknown pools (of another process, or older than the recording) stay unknown.
 void ZE_APICALL event_created(ze_event_create_params_t* call_with, GPUPROF_EPILOGUE_REST) {
   const LockedCallback locked;
   if (result != ZE_RESULT_SUCCESS || *call_with->pphEvent == nullptr || !locked.held()) {
@@ -167,7 +166,7 @@ bool is_timed(ze_event_handle_t handle) {
   return event != nullptr && event->timed;
 }
 
-// A list of ours may still have to read the times that it has from an execution.
+// Waits for readouts first: they may still have to read the event's times.
 void ZE_APICALL destroy_event(ze_event_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
   const Guard guard;
   if (!guard.entered()) {
@@ -220,7 +219,6 @@ void ZE_APICALL event_asked(ze_event_query_status_params_t* call_with, GPUPROF_E
   }
 }
 
-// What the target has left in a context that goes.
 void remove_all(ze_context_handle_t context) {
   while (List* list = lists.take_any([context](const List& one) { return one.context == context; })) {
     remove(list);
@@ -250,7 +248,7 @@ struct Clone {
   ze_command_list_handle_t** clone;
 };
 
-// Both signal the same events.
+// The clone signals the same events as the original.
 void ZE_APICALL list_cloned(Clone* call_with, GPUPROF_EPILOGUE_REST) {
   const LockedCallback locked;
   if (result != ZE_RESULT_SUCCESS || *call_with->clone == nullptr || !locked.held()) {
@@ -268,7 +266,7 @@ void ZE_APICALL list_cloned(Clone* call_with, GPUPROF_EPILOGUE_REST) {
   }
 }
 
-// The event that a command of the list signals is not the one that it was appended with.
+// A command of the list now signals another event than the one it was appended with.
 void ZE_APICALL signal_changed(ze_command_list_handle_t** list_of, GPUPROF_CALLBACK_REST) {
   const LockedCallback locked;
   List* list = locked.held() ? lists.find(**list_of) : nullptr;

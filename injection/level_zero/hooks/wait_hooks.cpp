@@ -1,4 +1,4 @@
-// Calls in which the host waits for a device. With a timeout of 0 they only ask.
+// Hooks calls in which the host waits for a device. With a timeout of 0 they do not wait.
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
 #include "level_zero/newer.h"
@@ -12,9 +12,8 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// The call of this thread that waits.
 struct Wait {
-  uint64_t correlation;  // 0: none
+  uint64_t correlation;  // 0: no call
   uint64_t start_ns;
 };
 constinit thread_local Wait wait = {};
@@ -34,7 +33,7 @@ void end_wait(const char* function, ze_result_t result) {
   const uint64_t correlation = wait.correlation;
   wait.correlation = 0;
   if (correlation == 0 || (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_NOT_READY)) {
-    return;  // others were refused, and have not waited
+    return;  // other calls were refused and did not wait
   }
   host_wait(correlation, wait.start_ns, now_ns(), function);
 }
@@ -49,7 +48,7 @@ constexpr char kQueue[] = "zeCommandQueueSynchronize";
 constexpr char kList[] = "zeCommandListHostSynchronize";
 constexpr char kFence[] = "zeFenceHostSynchronize";
 
-// What the event has timed is read now: the target may use it for something else next.
+// Reads the event's time now: the target may reuse the event next.
 void ZE_APICALL event_waited(ze_event_host_synchronize_params_t* call_with, ze_result_t result, void* /*data*/,
                              void** /*call*/) {
   const Guard guard;

@@ -1,4 +1,4 @@
-// The functions of Level Zero's metrics, which are in every loader, and some that are not.
+// Binds the functions of Level Zero's metrics. Some are not in every loader.
 #pragma once
 
 #include <level_zero/zet_api.h>
@@ -17,12 +17,12 @@ struct MetricsApi {
 #define GPUPROF_ZET_MEMBER(name) decltype(&::name) name;  // NOLINT(bugprone-macro-parentheses)
   GPUPROF_ZET_FUNCTIONS(GPUPROF_ZET_MEMBER)
 #undef GPUPROF_ZET_MEMBER
-  // Null in loaders that do not have them.
+  // Null if the loader lacks them.
   decltype(&::zetMetricGroupCalculateMultipleMetricValuesExp) calculate_multiple;
   ze_result_t(ZE_APICALL* enable_metrics)(zet_device_handle_t);  // zetDeviceEnableMetricsExp, of Level Zero 1.13
 };
 
-// The name of a function that the loader lacks; null: all are there.
+// Returns the name of a missing function, or null.
 const char* bind_metrics(MetricsApi* zet);
 
 }  // namespace gpuprof::injection::level_zero

@@ -12,15 +12,15 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kLagNs = 20 * kMillisecond;     // between when a sample is taken and when it can be read, at most
+constexpr uint64_t kLagNs = 20 * kMillisecond;     // longest delay from taking a sample until it can be read
 constexpr uint64_t kRetryNs = 100 * kMillisecond;  // after a device was lost
-constexpr uint32_t kMaxTries = 100;                // without a reading in between
-constexpr int kMaxReads = 64;                      // of a stream in one turn
-constexpr uint32_t kPeriodNs = 100000;             // wanted; drivers take the nearest that they have
+constexpr uint32_t kMaxTries = 100;                // without a read in between
+constexpr int kMaxReads = 64;                      // of a stream per poll iteration
+constexpr uint32_t kPeriodNs = 100000;             // requested; drivers choose the nearest supported period
 
 uint32_t off_told = 0;  // atomic
 
-// The recorder's unit is cycles.
+// Converts the recorder's period from cycles to ns.
 uint32_t wanted_period_ns(uint32_t device) {
   const gpuprof_options* wanted = options();
   const uint64_t cycles = wanted != nullptr ? wanted->sampling_period : 0;
@@ -63,7 +63,8 @@ void lose(SampledDevice& one, const MetricsApi& zet) {
   }
 }
 
-// Returns whether nothing was left. What is not to be told is read all the same, or it would be told later.
+// Reads the stream; returns true if it is empty. While recording is off it is read too, or its samples would appear
+// later.
 bool read_all(SampledDevice& one, StallWork* work, bool is_told) {
   for (int i = 0; i < kMaxReads && work->may_call(); ++i) {
     const StallStream::Read read = one.stream.read(*work->zet, one.group, work->buffers);
@@ -125,7 +126,7 @@ void read_stream(SampledDevice& one, StallWork* work) {
   }
   const uint64_t late = one.empty_ns > kLagNs ? one.empty_ns - kLagNs : 0;
   const uint64_t start = late > one.floor_ns ? late : one.floor_ns;
-  // Switched off, the last window is still to be told.
+  // When recording is switched off, the last window is still reported.
   const bool on = active();
   const bool is_told = on || one.was_on;
   one.was_on = on;

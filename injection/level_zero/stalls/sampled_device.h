@@ -1,4 +1,4 @@
-// A device that is sampled: its stream, opened anew when it was lost, and what was read in windows of time.
+// A sampled device with its windows and its stream, which is opened again after a device loss.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,35 @@ enum StreamState : uint32_t { kFree, kOpening, kOn, kRefused };
 
 struct SampledDevice {
   uint32_t state;   // atomic StreamState
-  uint32_t device;  // its number
+  uint32_t device;  // device number
   StallGroup group;
   StallStream stream;
   StallWindows windows;
-  uint64_t floor_ns;  // nothing was sampled before
-  uint64_t empty_ns;  // when nothing was left to read, the last time
+  uint64_t floor_ns;  // start of sampling: windows must not begin earlier
+  uint64_t empty_ns;  // last time that a read emptied the stream
   uint64_t next_try_ns;
   uint32_t tries;
   bool lost;
-  bool was_on;  // recording, at the last reading
+  bool was_on;  // recording was on at the last read
 };
 
-// What a reading works with; of one thread.
 struct StallWork {
   const MetricsApi* zet;
   StallBuffers* buffers;
   StallSums* sums;
-  bool (*may_call)();  // the driver
-  uint64_t drops;      // readings before which samples are missing
-  uint64_t reopened;   // streams
+  bool (*may_call)();  // the driver may still be called
+  uint64_t drops;      // reads that reported missing samples
+  uint64_t reopened;   // streams opened again
 };
 
-// As the device's stream wants it. On any thread, before the device is kOn.
+// Opens the device's stream. Callable from any thread before the device is kOn.
 ze_result_t open_stream(const MetricsApi& zet, SampledDevice& one);
-// Reads what has come, and tells of it where recording is on. On the thread that reads.
+// Reads samples, and reports them if recording is on. Called on the reader thread.
 void read_stream(SampledDevice& one, StallWork* work);
-// Closes it. It is opened again by the next reading.
+// Closes the stream. The next read opens it again.
 void pause_stream(SampledDevice& one, StallWork* work);
 
-// Why there are no samples: said once for all devices.
+// Report why there are no samples. Only the first report of all devices is sent.
 void tell_off(const char* reason, uint32_t device);
 void tell_refused(ze_result_t result, uint32_t device);
 void forget_refusals();

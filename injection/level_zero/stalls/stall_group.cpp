@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kMaxGroups = 4096;
 constexpr char kName[] = "EuStallSampling";
 
-// Memory of the target's heap: on its thread, at its first module. Null: there is none.
+// Uses the target's heap, on the target's thread at its first module. get() is null without memory.
 template <typename T>
 class Array {
  public:
@@ -87,7 +87,7 @@ ze_result_t find_stall_group(const MetricsApi& zet, ze_device_handle_t device, S
       group->handle = handles.get()[i];
       if (!learn_metrics(zet, group)) {
         group->handle = nullptr;
-        return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;  // it has no addresses, or no counts
+        return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;  // the group has no address metric or no counters
       }
       return ZE_RESULT_SUCCESS;
     }

@@ -22,8 +22,8 @@ namespace {
 
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kPaceNs = 50 * kMillisecond;  // from one reading to the next
-constexpr uint32_t kSilentTurns = 3;             // after a stop of both, the target may run before the recorder does
+constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
+constexpr uint32_t kSilentTurns = 3;             // if both were stopped, the target may resume before the recorder
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;
@@ -37,16 +37,16 @@ struct ReaderMemory {
 
 struct Sampling {
   uint32_t wanted;      // atomic
-  uint32_t table_lock;  // held where a place is taken
+  uint32_t table_lock;  // held while a table entry is taken
   MetricsApi api;
-  uint64_t last_call_ns;  // atomic; after that the driver may be gone; 0: it stays
-  // Of the thread:
+  uint64_t last_call_ns;  // atomic; the driver may be gone afterwards; 0: no limit
+  // Used only by the reader thread:
   uint32_t silent_turns;
-  // Under the mutex:
+  // Protected by the mutex:
   Stage stage;
-  uint32_t asked;   // readings that somebody waits for
-  uint32_t served;  // of these
-  // Of the thread:
+  uint32_t asked;   // requested reads
+  uint32_t served;  // completed requested reads
+  // Used only by the reader thread:
   ReaderMemory* memory;
   StallWork work;
 };
@@ -57,9 +57,9 @@ pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t changed;
 bool changed_made = false;
 
-// ---- the thread
+// ---- the reader thread
 
-// What stays open when the process ends is the driver's to give back.
+// Returns whether the driver may be called. Streams still open at the end of the process are left to the driver.
 bool may_call() {
   const uint64_t last = load_relaxed(&sampling.last_call_ns);
   return last == 0 || now_ns() < last;
@@ -73,7 +73,7 @@ void read_streams() {
   }
 }
 
-// Nobody reads what is told, so nobody shall pay for it; whether for good is not known.
+// Closes the streams while the recorder is silent, possibly forever: sampling then must not cost anything.
 void pause_streams() {
   for (SampledDevice& one : sampled) {
     if (load_acquire(&one.state) == kOn && !one.lost && may_call()) {
@@ -108,7 +108,7 @@ void tell_totals() {
   meta("level_zero.stalls.malformed", malformed);
 }
 
-// True: it is to end.
+// Waits for the next read. Returns true if the thread must end.
 bool wait_for_turn() {
   pthread_mutex_lock(&mutex);
   const uint64_t until = now_ns() + kPaceNs;
@@ -124,7 +124,7 @@ bool wait_for_turn() {
 
 void* run(void* /*unused*/) {
   prctl(PR_SET_NAME, kThreadName);
-  const Guard guard;  // whatever we call is not the target's
+  const Guard guard;  // calls on this thread are not the target's
   bool ending = false;
   while (!ending) {
     ending = wait_for_turn();
@@ -154,9 +154,9 @@ void* run(void* /*unused*/) {
   return nullptr;
 }
 
-// ---- the target's threads
+// ---- called in the target's threads
 
-// With the table's lock held.
+// Starts the reader thread if needed. Needs the table's lock.
 bool start_reader() {
   pthread_mutex_lock(&mutex);
   const Stage stage = sampling.stage;
@@ -179,10 +179,10 @@ bool start_reader() {
   return true;
 }
 
-// A place for the device; null: it has one, or there is none. Its state is kOpening.
+// Takes an entry in state kOpening. Null: the device has an entry, or the table is full.
 SampledDevice* take_place(uint32_t device) {
   if (!try_lock_patiently(&sampling.table_lock)) {
-    tell_off("another thread was starting its samples for too long", device);
+    tell_off("another thread took too long to start sampling", device);
     return nullptr;
   }
   SampledDevice* free = nullptr;
@@ -194,7 +194,7 @@ SampledDevice* take_place(uint32_t device) {
     }
     if (state == kFree) {
       free = &one;
-      break;  // places are taken in their order
+      break;  // entries are taken in order
     }
   }
   if (free != nullptr) {
@@ -212,12 +212,12 @@ bool start_device(uint32_t device, ze_result_t* result) {
   }
   *result = ZE_RESULT_SUCCESS;
   if (handle_of(device) == nullptr || driver_of(device) == nullptr) {
-    tell_off("no driver of the loader lists the device", device);
+    tell_off("no Level Zero driver lists the device", device);
     store_release(&one->state, uint32_t{kRefused});
     return false;
   }
   if (sampling.api.enable_metrics != nullptr) {
-    sampling.api.enable_metrics(handle_of(device));  // where they are on, this changes nothing
+    sampling.api.enable_metrics(handle_of(device));  // no effect if metrics are enabled
   }
   *result = find_stall_group(sampling.api, handle_of(device), &one->group);
   if (*result == ZE_RESULT_SUCCESS && one->group.handle != nullptr) {
@@ -237,13 +237,13 @@ bool start_device(uint32_t device, ze_result_t* result) {
   }
   if (!started) {
     one->stream.close(sampling.api);
-    tell_off("the thread that reads its samples could not be started", device);
+    tell_off("cannot start the thread that reads samples", device);
   }
   store_release(&one->state, started ? uint32_t{kOn} : uint32_t{kRefused});
   return true;
 }
 
-// Waits until `is_done`, with the mutex held.
+// Waits until `is_done` or for `ns`. Call with the mutex held.
 template <typename Done>
 void wait_bounded(uint64_t ns, Done is_done) {
   const uint64_t until = now_ns() + ns;
@@ -265,7 +265,7 @@ void begin_stalls() {
   const bool left = sampling.stage == Stage::running || sampling.stage == Stage::ending;
   pthread_mutex_unlock(&mutex);
   if (left) {
-    meta("sampling.off", "an earlier recording of this process still samples: record it again");
+    meta("sampling.off", "an earlier recording of this process is still sampling: record again later");
     return;
   }
   sampling = {};
@@ -290,7 +290,7 @@ void begin_stalls() {
   store_release(&sampling.wanted, 1U);
 }
 
-// The stream of a whole device is that of its parts, too. Where it has none, a part may have one.
+// The stream of a device includes its sub-devices. If the device has no stream, a sub-device may have one.
 void sample_stalls(ze_device_handle_t handle) {
   if (load_acquire(&sampling.wanted) == 0 || handle == nullptr) {
     return;
@@ -298,7 +298,7 @@ void sample_stalls(ze_device_handle_t handle) {
   note_work();
   const uint32_t device = own_index(handle);
   if (device == UINT32_MAX) {
-    tell_off("there are too many devices, or they could not be listed in time", kMaxDevices - 1);
+    tell_off("too many devices, or listing them took too long", kMaxDevices - 1);
     return;
   }
   const uint32_t whole = whole_of(device);
@@ -356,7 +356,7 @@ void stalls_at_exit(uint64_t last_call_ns) {
   store_relaxed(&sampling.last_call_ns, last_call_ns);
 }
 
-// Streams, contexts and the thread are the parent's.
+// Resets the state only: streams, contexts and the thread belong to the parent.
 void forget_stalls() {
   sampling = {};
   forget_refusals();

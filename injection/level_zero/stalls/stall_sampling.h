@@ -1,30 +1,28 @@
-// EU stall sampling of the devices that the process loads code for: by Level Zero's metrics, for GPUs whose kernel
-// driver has no interface for it that the recorder could use by itself. A thread of ours reads the streams.
-//
-// Only where the recorder asks for samples, and takes none itself. Where the driver refuses, recording goes on without.
+// Samples EU stalls of devices that the process loads code for, by Level Zero's metrics, if the recorder requests
+// samples and takes none itself: the kernel drivers of these GPUs have no interface for it. A library thread reads the
+// streams. If the driver refuses, recording continues without samples.
 #pragma once
 
 #include "level_zero/api.h"
 
 namespace gpuprof::injection::level_zero {
 
-// After bind(): a new recorder knows of no samples.
+// Prepares for a new recorder. Call it after bind().
 void begin_stalls();
 
-// Code is loaded for this device, and will run there. The first time, its stream is opened before this returns, so that
-// no sample is missed. On the target's thread.
+// Opens a device's stream when code is first loaded for it, before it returns, so that no sample is missed. Called on
+// the target's thread.
 void sample_stalls(ze_device_handle_t device);
 
-// What has been taken is handed over, if that can be had within some time. On our own thread.
+// Sends available samples; waits for the reader thread for a limited time. Call it on the service thread.
 void flush_stalls();
 
-// The last samples are read, streams are closed, and the thread has ended; or is left alone after a second.
+// Reads the last samples, closes the streams, and ends the reader thread. Gives up on the thread after 1 s.
 void end_stalls();
 
-// The process ends: no call to the driver is begun later than that.
+// Sets the time after which the reader thread makes no driver call, when the process ends.
 void stalls_at_exit(uint64_t last_call_ns);
 
-// In the child of a fork.
 void forget_stalls();
 
 }  // namespace gpuprof::injection::level_zero

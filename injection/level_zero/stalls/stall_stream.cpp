@@ -79,7 +79,7 @@ StallStream::Read StallStream::read(const MetricsApi& zet, const StallGroup& gro
   return read;
 }
 
-// Asked for the numbers first, as drivers want it.
+// Asks for the number of values first, as drivers require.
 ze_result_t StallStream::calculate(const MetricsApi& zet, const StallGroup& group, size_t bytes, StallBuffers* buffers,
                                    Read* read) {
   uint32_t total = 0;
@@ -126,8 +126,8 @@ const char* stall_refusal(ze_result_t result) {
   switch (static_cast<uint32_t>(result)) {
     case ZE_RESULT_SUCCESS:
     case ZE_RESULT_ERROR_UNSUPPORTED_FEATURE:
-      return "the Level Zero driver offers no EU stall sampling for this GPU: that takes Ponte Vecchio, Xe2 or later, "
-             "and mostly root, or sysctl dev.xe.observation_paranoid=0 (of i915: dev.i915.perf_stream_paranoid=0)";
+      return "the Level Zero driver offers no EU stall sampling for this GPU: it needs Ponte Vecchio, Xe2 or later, "
+             "and usually root, or sysctl dev.xe.observation_paranoid=0 (of i915: dev.i915.perf_stream_paranoid=0)";
     case ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS:
       return "the kernel lets only administrators sample the GPU: run as root, or set sysctl "
              "dev.xe.observation_paranoid=0 (of i915: dev.i915.perf_stream_paranoid=0)";
@@ -147,7 +147,7 @@ const char* stall_refusal(ze_result_t result) {
     case ZE_RESULT_NOT_READY:
       return "the driver does not activate its metric group for EU stalls: another tool may use the GPU's metrics";
     case ZE_RESULT_ERROR_DEVICE_LOST:
-      return "the GPU has been reset again and again: its samples end here";
+      return "the GPU was reset repeatedly: its sampling stopped";
     default:
       return "the Level Zero driver refuses to sample: another tool may have the GPU's stream of stalls, or the kernel "
              "lets only administrators (root, or sysctl dev.xe.observation_paranoid=0)";

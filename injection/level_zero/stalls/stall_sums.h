@@ -1,5 +1,5 @@
-// Samples by their address, and by which part of a device they were taken on: what one address was found to do is told
-// once, however many rows the driver makes of it. No allocation; what finds no room has to be taken out first.
+// Sums samples by address and sub-device, so that each address is reported once. Does not allocate; the caller must
+// empty a full table.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace gpuprof::injection::level_zero {
 
 constexpr uint32_t kMaxReasons = 16;
-constexpr uint32_t kMaxParts = 16;  // of a device
+constexpr uint32_t kMaxParts = 16;  // sub-devices of a device
 
 struct StallSample {
   uint64_t address = 0;
@@ -18,11 +18,11 @@ class StallSums {
  public:
   struct Sum {
     uint64_t address;
-    uint32_t part_and_one;  // 0: the place is free
+    uint32_t part_and_one;  // number of the sub-device plus 1; 0: free entry
     uint32_t counts[kMaxReasons];
   };
 
-  // False: no room, or a count would be more than 32 bits hold. Nothing has been added then.
+  // Adds a sample. Returns false, and adds nothing, if the table is full or a count would exceed 32 bits.
   bool add(uint32_t part, const StallSample& sample) {
     Sum* sum = find(part, sample.address);
     if (sum == nullptr || !fits(*sum, sample)) {
@@ -34,7 +34,7 @@ class StallSums {
     return true;
   }
 
-  // Calls `take` with the part and the Sum of each, in no order, and is empty then.
+  // Calls `take` with sub-device and Sum of each entry, in any order, and empties the table.
   template <typename Take>
   void take_all(Take take) {
     for (uint32_t i = 0; used_ > 0 && i < kPlaces; ++i) {

@@ -5,7 +5,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// The hardware hands out addresses of 8 bytes, mostly their low 29 bits.
+// The hardware reports addresses in units of 8 bytes, usually only their low 29 bits.
 constexpr uint32_t kAddressShift = 3;
 constexpr uint64_t kMaxAddress = UINT64_MAX >> kAddressShift;
 
@@ -18,7 +18,7 @@ constexpr Word kWords[] = {{"Active", "active"},  {"ControlStall", "control"},  
                            {"SyncStall", "sync"}, {"InstrFetchStall", "inst_fetch"}, {"OtherStall", "other"},
                            {"PSDepStall", "tdr"}};
 
-// By its name: headers know its type from Level Zero 1.9 on only.
+// Checks the name: headers define the type of this metric only from Level Zero 1.9 on.
 bool is_address(const zet_metric_properties_t& metric) {
   return strncmp(metric.name, "IP", sizeof(metric.name)) == 0;
 }

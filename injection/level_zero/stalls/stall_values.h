@@ -1,6 +1,5 @@
-// Values of Level Zero's metrics, as a driver calculates them from what the hardware has sampled: rows of one value for
-// each metric of the group, of which one is an address and the others are counts. What a driver hands over is not
-// believed: rows that make no sense are counted and left out. No driver, no clock.
+// Interprets rows of Level Zero metrics, which a driver calculates from hardware samples: one metric is an address,
+// others are counts. Invalid rows are counted and ignored.
 #pragma once
 
 #include <level_zero/zet_api.h>
@@ -12,23 +11,22 @@
 namespace gpuprof::injection::level_zero {
 
 constexpr uint32_t kMaxMetrics = 64;         // of a group
-constexpr uint32_t kNoReason = kMaxReasons;  // of a metric: its values are no counts of samples
+constexpr uint32_t kNoReason = kMaxReasons;  // for a metric whose values are not sample counts
 
-// What is in a row.
 struct StallLayout {
   uint32_t metrics = 0;
-  uint32_t address = 0;               // which of them is
-  uint32_t reason[kMaxMetrics] = {};  // of each metric, its number in StallSums; or kNoReason
+  uint32_t address = 0;               // index of the address metric
+  uint32_t reason[kMaxMetrics] = {};  // per metric: index in StallSample::counts, or kNoReason
   uint32_t reasons = 0;
 };
 
-// The name of a metric in the word for it that profiles have ("SbidStall" is "sbid"); null: it has none.
+// Returns the profile's name for a metric ("SbidStall" is "sbid"). Null: unknown.
 const char* stall_word(const char* metric);
 
-// Adds metrics of the names and types to the layout. False: there is no address among them, no count, or too many.
+// Builds the layout. Returns false if the metrics include no address or no count, or are too many.
 bool make_layout(const zet_metric_properties_t* metrics, uint32_t count, StallLayout* layout);
 
-// A row. False: its values are not what the layout says.
+// Reads a row. Returns false if its values do not match the layout.
 bool read_row(const StallLayout& layout, const zet_typed_value_t* row, StallSample* sample);
 
 }  // namespace gpuprof::injection::level_zero

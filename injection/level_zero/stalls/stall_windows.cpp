@@ -10,7 +10,7 @@ namespace {
 
 uint32_t last_window = 0;  // atomic
 
-// All of them are read in the order of their writing.
+// All records use one ring, so that they are read in order.
 constexpr uint32_t kRing = 0;
 
 bool write(gpuprof_record* head, size_t bytes, const gpuprof_sample_reason* reasons, uint32_t count) {
@@ -31,7 +31,7 @@ void StallWindows::begin(uint32_t device, uint32_t whole, const uint32_t* parts,
   }
 }
 
-// A set for each part, in their order; or samples of which nobody says on which part they were taken.
+// Returns the window index of a set: one per sub-device, in order. 0: the sub-device is unknown.
 uint32_t StallWindows::part_of_set(uint32_t set, uint32_t sets) const {
   return sets > 1 && sets == part_count_ ? set + 1 : 0;
 }
@@ -57,7 +57,7 @@ void StallWindows::add(const StallGroup& group, const StallStream::Read& read, c
         sums->add(part, sample);
       }
     }
-    if (left != 0) {  // a part of a row
+    if (left != 0) {  // an incomplete row
       ++malformed_;
       ++windows_[part].dropped;
       values += left;
@@ -79,7 +79,7 @@ void StallWindows::tell(const StallGroup& group, uint32_t part, const StallSums:
       reasons[record.count++] = {group.reason_ids[i], sum.counts[i]};
       window.handed += sum.counts[i];
     } else {
-      window.dropped += sum.counts[i];  // there was no room for its name
+      window.dropped += sum.counts[i];  // it does not fit into the record
     }
   }
   if (record.count == 0) {
@@ -115,7 +115,7 @@ void StallWindows::close(const StallGroup& group, uint64_t start_ns, uint64_t en
     record.flags = GPUPROF_SAMPLE_WINDOW_NS;
     if (write(&record.header, sizeof(record), nullptr, 0)) {
       window = {};
-    } else {  // the recorder is held up: with the next one
+    } else {  // the recorder is delayed: report with the next window
       window.number = record.window;
       window.since_ns = record.start_ns;
     }

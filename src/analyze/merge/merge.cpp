@@ -56,7 +56,8 @@ class Merger {
     ended_ = false;
     has_end_ = !reader.is_published_form();
     if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
-      result_.warnings.push_back(name + " does not say when it was recorded: it is taken to begin with the others");
+      result_.warnings.push_back(
+          name + " has no recording time (META start_unix_ns): assuming that it starts with the first input");
     }
     for (const auto& [key, value] : header.meta) {
       RETURN_IF_ERROR(take_meta({key, value}));
@@ -133,7 +134,7 @@ class Merger {
     return {};
   }
 
-  // Of what became of the record in that line.
+  // Handles the outcome for the record in `line`. A lenient reader counts a bad line; otherwise it is an error.
   Status settle(p::Reader& reader, uint64_t line, const MergeReason& reason) {
     if (sink_failed_) {
       return *sink_failed_;
@@ -147,7 +148,7 @@ class Merger {
     return {};
   }
 
-  // `row` is that in row_. What take_record() does, where what there is to know about its work is known already.
+  // Does the same as take_record(), but faster if the row's work id is already mapped. `row` refers to row_.
   template <typename Row>
   MergeReason take_row(Row& row) {
     const uint32_t position = tables_.position(row.work);
@@ -177,10 +178,10 @@ class Merger {
     }
     if (reader.skipped_unknown() > 0) {
       result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_unknown()) +
-                                 " records of kinds that this version does not know are left out");
+                                 " records ignored: this version does not know their kinds");
     }
     if (reader.skipped_bad() > 0) {
-      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_bad()) + " bad lines are left out");
+      result_.warnings.push_back(name + ": " + std::to_string(reader.skipped_bad()) + " bad lines ignored");
     }
   }
 
@@ -194,10 +195,10 @@ class Merger {
     if (const auto* end = std::get_if<p::End>(&record)) {
       return take_end(*end);
     }
-    if (MergeReason reason = tables_.add(record)) {  // whatever makes an input no profile must not get into the result
+    if (MergeReason reason = tables_.add(record)) {  // an invalid record must not get into the result
       return reason;
     }
-    if (MergeReason reason = shift(record)) {  // first: a process is known by its start
+    if (MergeReason reason = shift(record)) {  // before ids_.map(): the start time is part of a process's identity
       return reason;
     }
     bool is_new = ids_.map(record);
@@ -235,7 +236,7 @@ class Merger {
     return meta_.emplace(meta.key, meta.value).second ? sink_(meta) : Status();
   }
 
-  // Of an input that has no END to tell how many there were.
+  // Counts the samples of an input without an END record, which would have the count.
   MergeReason count_samples(const p::Record& record) {
     const auto* const sample = std::get_if<p::EuStall>(&record);
     if (sample == nullptr || has_end_) {
@@ -292,12 +293,12 @@ class Merger {
   MergeClock clock_;
   const RecordSink& sink_;
   MergeIds ids_;
-  p::Tables tables_;                  // of this input
-  std::vector<p::WorkId> gpu_works_;  // the result's, by their position in `tables_`; 0: no row of it was taken so far
+  p::Tables tables_;                  // of the current input
+  std::vector<p::WorkId> gpu_works_;  // result's work id, by position in `tables_`; 0: not mapped yet
   p::Record row_;
   ClockShift shift_;
-  bool ended_ = false;   // this input
-  bool has_end_ = true;  // where it is whole
+  bool ended_ = false;   // whether the current input's END was read
+  bool has_end_ = true;  // whether a complete input of this form has an END record
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   PartsSeen parts_;

@@ -1,5 +1,5 @@
-// Joins profiles of several processes or hosts into one: ids are interned again, times and slices are put on one
-// clock. Memory grows with the distinct definitions, not with the records.
+// Merges profiles of several processes or hosts into one. Gives equal definitions one id, and puts all times and slices
+// on one clock. Memory grows with the distinct definitions, not with the records.
 #pragma once
 
 #include <functional>
@@ -16,22 +16,21 @@ namespace gpuprof::analyze {
 struct MergeInput {
   std::string name;  // for messages
   std::optional<profile::Reader> reader = {};
-  // Where there is no reader: opens a file, once to see when it was recorded, and again when it is its turn. So
-  // thousands of files need no more than one descriptor.
+  // Opens the file if `reader` is not set: first to read its clock, later to merge it. So one descriptor is enough.
   std::function<Result<profile::Reader>()> reopen = {};
 };
 
 struct MergeResult {
   std::vector<std::string> warnings;
-  bool complete = false;  // an END was written: every input has its own
+  bool complete = false;  // whether an END record was written: every input has one
 };
 
-// Where the merged records go, in the order of their lines. What it is given is valid during the call.
+// Takes the merged records in the order of their lines. A record is valid only during the call.
 using RecordSink = std::function<Status(const profile::Record&)>;
 
-// The inputs' clocks are joined by META start_unix_ns: the result's clock is that of the input that started first, and
-// slices go to the nearest one of that input. Fails where slices differ in length, where an input can not be read, and
-// where a total exceeds 64 bits.
+// Merges the inputs and sends the records to `sink`. META start_unix_ns relates the inputs' clocks. The result uses the
+// clock of the input that started first, and rounds each slice to the nearest slice of that input. Fails if the inputs'
+// slices differ in length, an input cannot be read, or a total exceeds 64 bits.
 Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink);
 
 }  // namespace gpuprof::analyze

@@ -30,7 +30,7 @@ Result<InputHeader> read_clock_header(const MergeInput& input) {
   RETURN_IF_ERROR(reader);
   auto header = read_header(*reader);
   if (header) {
-    header->next.reset();  // of that reader
+    header->next.reset();  // belongs to the reader that is closed here
     std::erase_if(header->meta, [](const auto& meta) { return !is_one_of(kClockKeys, meta.first); });
   }
   return header;
@@ -59,7 +59,7 @@ Result<MergeClock> common_clock(const std::vector<MergeInput>& inputs, const std
     const auto interval = headers[i].value("interval_ns");
     if (interval && clock.interval_ns && *interval != *clock.interval_ns) {
       return Error{"cannot merge " + inputs[first_with_interval].name + " and " + inputs[i].name +
-                       ": their slices are of " + std::to_string(*clock.interval_ns) + " ns and " +
+                       ": their time slices last " + std::to_string(*clock.interval_ns) + " ns and " +
                        std::to_string(*interval) + " ns",
                    "record them with the same --interval"};
     }
@@ -84,7 +84,7 @@ ClockShift shift_of(const InputHeader& header, const MergeClock& clock) {
   ClockShift shift;
   uint64_t later_ns = 0;
   if (const auto unix_start = header.value("start_unix_ns"); unix_start && clock.start_unix_ns) {
-    later_ns = *unix_start - *clock.start_unix_ns;  // the clock's is the smallest
+    later_ns = *unix_start - *clock.start_unix_ns;  // cannot underflow: the clock's start is the smallest
   }
   shift.ns = Int128{clock.start_ns} - header.value("start_ns").value_or(0) + later_ns;
   if (clock.interval_ns && *clock.interval_ns > 0) {

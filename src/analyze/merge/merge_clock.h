@@ -1,4 +1,4 @@
-// What inputs of a merge begin with, and how their clocks become one. Internal to merge.cpp.
+// Reads the headers of a merge's inputs and maps their clocks to one. Internal to merge.cpp.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace gpuprof::analyze {
 
 __extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
-// Said once for all inputs.
+// META keys that the result has once for all inputs.
 inline constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
 
-// Of these the result has the sums.
+// META keys whose values are summed in the result.
 inline constexpr std::array<std::string_view, 3> kSummedKeys = {"sweep.late_ns", "gpu_records.while_off",
                                                                 "samples.while_off"};
 
@@ -34,10 +34,10 @@ bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// What an input begins with, up to the first record that is not META.
+// The META lines that an input begins with, up to the first other record.
 struct InputHeader {
   std::vector<std::pair<std::string, std::string>> meta;
-  std::optional<profile::Record> next;  // the reader's last record; nothing at the end of the input
+  std::optional<profile::Record> next;  // the reader's last record; nullopt at the end of the input
 
   [[nodiscard]] std::string_view text(std::string_view key) const {
     const auto found = std::find_if(meta.begin(), meta.end(), [key](const auto& line) { return line.first == key; });
@@ -48,19 +48,19 @@ struct InputHeader {
 
 Result<InputHeader> read_header(profile::Reader& reader);
 
-// Of a file that is opened again when it is due: only what the clock is made of is kept until then.
+// Reads the header of an input that open_again() opens later. Keeps only the META lines of the clock.
 Result<InputHeader> read_clock_header(const MergeInput& input);
 
-// Fails where the file is another one than when it was looked at.
+// Opens the input's file again and reads its complete header. Fails if the clock differs from read_clock_header()'s.
 Status open_again(MergeInput& input, InputHeader& header);
 
-// The result's clock, and how an input's is put on it.
 struct MergeClock {
   uint64_t start_ns = 0;
   std::optional<uint64_t> start_unix_ns;
   std::optional<uint64_t> interval_ns;
 };
 
+// Maps times and slices of one input to the result's clock.
 struct ClockShift {
   Int128 ns = 0;
   uint64_t slices = 0;

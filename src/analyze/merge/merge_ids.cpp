@@ -41,7 +41,7 @@ bool MergeIds::map_record(R& r) {
   if constexpr (p::kIsDefinition<R>) {
     return define(r);
   } else if constexpr (std::is_same_v<R, p::GpuInstruction>) {
-    // Another input may have found out more, or less: the first one holds.
+    // The first input's GPU_INSTRUCTION is used, even if another input knows more about this code location.
     return explained_.insert(index(r.place)).second;
   }
   return true;
@@ -68,7 +68,7 @@ bool MergeIds::define(R& r) {
   const p::IdSpace space = own_space(r);
   std::string_view apart;
   if constexpr (std::is_same_v<R, p::Device>) {
-    // Without a uuid, devices of two hosts that look alike are two devices.
+    // Devices without a uuid are equal only if their hosts are equal.
     apart = index(r.uuid) == 0 ? std::string_view(host_name_) : std::string_view();
   }
   const uint32_t before = index(r.id);

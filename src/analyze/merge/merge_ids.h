@@ -1,5 +1,4 @@
-// The ids of a merged profile: each input's ids are translated to those of the result, where equal definitions have
-// one id. Internal to merge.cpp.
+// Maps the ids of each input to ids of the result, where equal definitions have one id. Internal to merge.cpp.
 #pragma once
 
 #include <array>
@@ -19,16 +18,14 @@ namespace gpuprof::analyze {
 
 class MergeIds {
  public:
-  // Forgets the ids of the input before. `host` is that of its META, and not empty. Returns the host's
-  // STRING id and whether the result needs a definition of it.
+  // Forgets the previous input's ids. `host` is META host, not empty. Returns its STRING id, and whether that is new.
   std::pair<profile::StringId, bool> begin_input(std::string_view host);
 
-  // Puts the result's ids into a record that profile::Tables has taken: its ids are defined, and definitions do not
-  // contradict each other. False for a definition that the result has already.
+  // Replaces the ids in a record that profile::Tables accepted. Returns false for a definition that the result has.
   bool map(profile::Record& record);
 
  private:
-  // Equal definitions by the line that they have with the id 0, and with what else tells them apart.
+  // Ids of equal definitions. The key is the definition's line with the id 0, plus a discriminator such as the host.
   struct Definitions {
     std::unordered_map<std::string, uint32_t> ids;
     uint32_t last = 0;
@@ -47,10 +44,10 @@ class MergeIds {
   std::pair<uint32_t, bool> intern(profile::IdSpace space, const profile::Record& record, std::string_view apart);
 
   std::array<Definitions, profile::kIdSpaces> definitions_;
-  std::array<profile::IdIndex, profile::kIdSpaces> maps_;  // of the input: its id to the result's
+  std::array<profile::IdIndex, profile::kIdSpaces> maps_;  // of the current input: from its id to the result's
   std::vector<profile::StackElement> elements_;
   std::vector<profile::FrameId> frames_;
-  std::unordered_set<uint32_t> explained_;  // places of the result with a GPU_INSTRUCTION
+  std::unordered_set<uint32_t> explained_;  // code locations of the result with a GPU_INSTRUCTION
   profile::StringId host_{};
   std::string host_name_;
   std::string key_;

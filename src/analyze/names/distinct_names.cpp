@@ -12,16 +12,16 @@
 namespace gpuprof::analyze {
 namespace {
 
-// More than a screen has lines: such names are only numbered.
+// Larger groups of equal short names are only numbered: no screen has that many lines.
 constexpr size_t kMostAlike = 100;
-constexpr size_t kMostDifferences = 3;  // that are shown of one name
+constexpr size_t kMostDifferences = 3;  // shown for one name
 constexpr std::string_view kOpening = "<({[";
 constexpr std::string_view kClosing = ">)}]";
-constexpr const char* kPlainEnds = "_:";  // of the words of a name
+constexpr const char* kPlainEnds = "_:";  // end the words of a name
 
-using SameNames = std::vector<size_t>;  // of names, as positions
+using SameNames = std::vector<size_t>;  // positions in the list of names
 
-// Not a template's: "sm80_xmma_gemm_f32f32_tn_n".
+// True for a name without template arguments: "sm80_xmma_gemm_f32f32_tn_n".
 bool is_plain(std::string_view text) {
   return text.find_first_of(kOpening) == std::string_view::npos;
 }
@@ -30,7 +30,7 @@ bool all_equal(const std::vector<std::string>& texts) {
   return std::all_of(texts.begin(), texts.end(), [&texts](const std::string& text) { return text == texts.front(); });
 }
 
-// How much all of them begin with, up to the beginning of the argument that differs.
+// Returns the length of the common prefix, back to the start of the argument that differs.
 size_t common_begin(const std::vector<std::string>& texts) {
   size_t length = texts.front().size();
   for (const std::string& text : texts) {
@@ -42,7 +42,7 @@ size_t common_begin(const std::vector<std::string>& texts) {
   return before == std::string_view::npos ? 0 : before + 1;
 }
 
-// How much all of them end with, behind `begin`, from the end of a word on.
+// Returns the length of the common suffix behind `begin`. The suffix starts at the end of a word.
 size_t common_end(const std::vector<std::string>& texts, size_t begin) {
   const std::string& first = texts.front();
   size_t length = first.size() - begin;
@@ -55,7 +55,7 @@ size_t common_end(const std::vector<std::string>& texts, size_t begin) {
   return end == std::string::npos ? 0 : first.size() - end;
 }
 
-// The argument that begins at `begin`, to the comma or bracket behind it.
+// Returns the argument that begins at `begin`, up to the next comma or closing bracket.
 std::string argument_at(const std::string& text, size_t begin) {
   size_t depth = 0;
   size_t end = begin;
@@ -75,7 +75,7 @@ std::string argument_at(const std::string& text, size_t begin) {
   return argument.empty() ? "-" : argument;
 }
 
-// Names that look alike, and what tells them apart.
+// Finds the arguments in which names with equal short forms differ.
 class Alike {
  public:
   Alike(const std::vector<std::string>& names, const SameNames& group) : names_(names) {
@@ -89,14 +89,14 @@ class Alike {
     }
   }
 
-  // "FillFunctor, half"; empty for nothing.
+  // Returns the differing arguments, such as "FillFunctor, half"; empty if the names do not differ.
   [[nodiscard]] std::string of(size_t name) const {
     const auto found = differences_.find(name);
     return found == differences_.end() ? std::string() : found->second;
   }
 
  private:
-  // By all arguments that differ in this form; what is left alike goes to `further`.
+  // Divides the group by all arguments that differ in this form. Adds subgroups that remain equal to `further`.
   void part(const SameNames& group, size_t form, std::vector<SameNames>& further) {
     std::vector<SameNames> groups = {group};
     for (size_t round = 0; round < kMostDifferences && !groups.empty(); ++round) {
@@ -186,7 +186,7 @@ std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& n
 
 void number_equal_texts(std::vector<std::string>& texts, size_t width) {
   std::unordered_set<std::string> taken;
-  std::unordered_map<std::string, size_t> last;  // number of a text
+  std::unordered_map<std::string, size_t> last;
   for (std::string& text : texts) {
     const std::string as_it_was = text;
     while (!taken.insert(text).second) {

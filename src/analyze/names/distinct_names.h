@@ -1,4 +1,4 @@
-// Names of one screen: short, and no two of them the same.
+// Makes short, distinct names for the entities of one screen.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace gpuprof::analyze {
 
-// short_kernel_name() of each of `names`, which are all different, in at most `width` characters; the first is the one
-// that matters most. Those that would look the same are shown as they are where that fits, or else with what tells them
-// apart behind them: "vectorized_elementwise_kernel [FillFunctor]"; and where there is no room for that, with a number.
+// Shortens each of `names` to at most `width` characters. `names` are all different, the most important one first. If
+// several short names are equal, shows the complete names where they fit. Otherwise appends what differs
+// ("vectorized_elementwise_kernel [FillFunctor]") or, if that does not fit either, a number.
 std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& names, size_t width,
                                                Named what = Named::kernel);
 
-// Texts that are like an earlier one get a number: "f (lib.py) #2". None gets longer than `width`, which has room for
-// such a number, unless it was.
+// Appends a number to each text that equals an earlier one: "f (lib.py) #2". Cuts the text so that it does not exceed
+// `width`, or its own length if that is larger. `width` must be large enough for the number.
 void number_equal_texts(std::vector<std::string>& texts, size_t width);
 
 }  // namespace gpuprof::analyze

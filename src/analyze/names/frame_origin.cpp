@@ -17,7 +17,7 @@ bool starts_with_one(std::string_view text, const std::array<std::string_view, N
                      [text](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
-// What is looked at of a name or path. A profile may have millions of frames that share one of many megabytes.
+// Only this much of a name or path is examined: millions of frames may share one name of many megabytes.
 constexpr size_t kMostText = 4096;  // PATH_MAX
 
 bool is_upper(char c) {
@@ -44,7 +44,7 @@ bool is_vendor_library(std::string_view name) {
   return starts_with_one(name, kNames);
 }
 
-// By where it lies: a source file as well as a module.
+// True if the path of a source file or module is in a folder of installed software.
 bool is_installed(std::string_view path) {
   static constexpr std::array<std::string_view, 9> kFolders = {"/usr/lib",  "/lib/",         "/lib64/",
                                                                "/lib32/",   "/usr/include/", "/usr/local/cuda",
@@ -66,18 +66,17 @@ Origin python_origin(std::string_view file) {
   return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
 }
 
-// The program's own functions may be called as a vendor's are ("clRender"). CUDA's runtime, though, is often linked
-// into the program itself, and has no source there.
+// Excludes functions of the program ("clRender"), but not CUDA's runtime linked into it, which has no source files.
 bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
   return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
 }
 
-// What nvcc makes of a kernel's name, so that the program can call it.
+// True for a kernel's host stub, which nvcc generates so that the program can launch the kernel.
 bool is_launch_stub(std::string_view name) {
   return name.starts_with("__device_stub__");
 }
 
-// `module` and `file` are empty where they are not known.
+// `module` and `file` are empty if unknown.
 Origin native_origin(std::string_view name, std::string_view module, std::string_view file) {
   if (is_launch_stub(name) || is_vendor_library(file_name(module)) ||
       (is_vendor_function(name) && may_be_vendors(name, module, file))) {
@@ -99,7 +98,7 @@ bool tells_nothing(std::string_view frame) {
 Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
   const std::string_view name = frame_name(tables, element);
   const bool is_python = !kernel && !element.is_label && tables.frame(element).kind == p::FrameKind::python;
-  if (is_python ? name == kUnknown : tells_nothing(name)) {  // Python's clone() starts no thread
+  if (is_python ? name == kUnknown : tells_nothing(name)) {  // a Python function named clone() does not start a thread
     return Origin::none;
   }
   if (kernel) {

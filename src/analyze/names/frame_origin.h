@@ -1,4 +1,4 @@
-// Whose code a CPU frame is: a reader looks for their own first, and for libraries' only behind that.
+// Classifies CPU frames by whose code they are. Reports show the user's own code first, and libraries after it.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace gpuprof::analyze {
 
-// In the order of what a reader wants to see.
+// Who wrote the code of a frame. Values are ordered from the most to the least interesting for a reader.
 enum class Origin : uint8_t {
-  own,      // of the program that was recorded, also of what it was built from
+  own,      // the recorded program and code that was built into it
   library,  // installed: below site-packages, dist-packages, lib/pythonX.Y, /usr/lib, /lib or a vendor's folder; a
-            // framework's library wherever it lies (libtorch*, libc10*, libcudnn* ...); std::; the interpreter
-  vendor,   // the interface that work is put on a GPU by: libcuda*, libOpenCL*, libze_*; cudaLaunchKernel, clEnqueue...
-            // outside of the program's own modules; and kernel space below it
-  none,     // it tells nothing: see tells_nothing()
+            // framework's library in any folder (libtorch*, libc10*, libcudnn* ...); std::; the interpreter
+  vendor,   // a vendor's GPU interface: libcuda*, libOpenCL*, libze_*; cudaLaunchKernel, clEnqueue... outside of the
+            // program's own modules; and the kernel-space frames below it
+  none,     // no useful name: see tells_nothing()
 };
 
-// `kernel`: it is a frame of a KSTACK.
+// Returns the origin of a frame. `kernel`: the frame is from a KSTACK.
 Origin origin_of(const profile::Tables& tables, profile::Element element, bool kernel);
 
-// A frame that tells a reader nothing: no function is known ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]"), or it is
-// how every thread starts.
+// True for a frame without a useful name: no function ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]") or a start-up
+// one.
 bool tells_nothing(std::string_view frame);
 
 }  // namespace gpuprof::analyze

@@ -12,16 +12,15 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Far above what compilers make; below it a hostile name costs no more than its length times the depth.
+// Longer names stay unchanged. Compilers make shorter ones. The limits bound the time for a hostile name.
 constexpr size_t kLongestName = size_t{64} << 10U;
 constexpr size_t kDeepest = 32;
 constexpr std::string_view kLeftOut = "...";
 constexpr size_t kNone = std::string_view::npos;
 
-// How much of a name is written.
 struct Style {
-  size_t qualifiers = kNone;  // of the kernel itself: namespaces and classes, the last ones
-  size_t depth = kDeepest;    // arguments of arguments down to here
+  size_t qualifiers = kNone;  // how many of the kernel's own namespaces and classes stay, counted from the innermost
+  size_t depth = kDeepest;    // how many levels of nested arguments stay
 };
 
 // One part of "a::b<c>(d)::{lambda(e)#1}".
@@ -51,7 +50,7 @@ bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// The length of the "operator<<" that `text` has at `at`; 0 where it has none.
+// Returns the length of "operator<<" or the like if it starts at `at`; 0 otherwise.
 size_t operator_length(std::string_view text, size_t at) {
   constexpr std::string_view kWord = "operator";
   if (text.substr(at, kWord.size()) != kWord || (at > 0 && is_name_character(text[at - 1]))) {
@@ -65,10 +64,10 @@ size_t operator_length(std::string_view text, size_t at) {
       return kWord.size() + symbol.size();
     }
   }
-  return 0;  // its symbol has no bracket, and needs no care
+  return 0;  // other operators have no brackets and need no special care
 }
 
-// Where the scan goes on after the character at `at`, with the bracket depth; an unmatched bracket makes it negative.
+// Returns the position after the token at `at`, and updates the bracket depth. Unmatched brackets make it negative.
 size_t step(std::string_view text, size_t at, int& depth) {
   if (const size_t length = operator_length(text, at); length > 0) {
     return at + length;
@@ -82,7 +81,7 @@ size_t step(std::string_view text, size_t at, int& depth) {
   return at + 1;
 }
 
-// Behind the bracket that closes the one at `open`.
+// Returns the position behind the bracket that closes the one at `open`.
 size_t group_end(std::string_view text, size_t open) {
   int depth = 0;
   size_t at = open;
@@ -113,7 +112,7 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  // Nothing where the text is no qualified name: a function pointer, an expression.
+  // Returns nullopt if the text is not a qualified name: a function pointer, an expression.
   std::optional<std::vector<Component>> components() {
     while (at_ < text_.size()) {
       if (!take_next()) {
@@ -197,7 +196,7 @@ class Parser {
   std::vector<Component> parts_;
 };
 
-// Inline namespaces that carry a version.
+// True for an inline namespace that carries a version.
 bool is_version(const Component& part) {
   static constexpr std::array<std::string_view, 3> kStandard = {"__1", "__cxx11", "_V2"};
   const bool cccl = (part.name.starts_with("CUB_") || part.name.starts_with("THRUST_")) && part.name.ends_with("_NS");
@@ -222,7 +221,7 @@ void drop_unread(std::vector<Component>& parts) {
   parts = std::move(kept);
 }
 
-// Leading names that only qualify, but for the last `kept`. What a lambda is in says more than the lambda does.
+// Removes leading qualifiers except the last `kept`. Keeps the function around a lambda, which is more informative.
 void drop_namespaces(std::vector<Component>& parts, size_t kept) {
   size_t drop = 0;
   while (drop + 1 < parts.size() && parts[drop].is_plain() && !parts[drop + 1].is_lambda) {
@@ -239,7 +238,7 @@ std::string_view without_suffix(std::string_view name) {
   return is_number ? name.substr(0, end) : name;
 }
 
-// What an argument is called, without its namespaces and its own arguments.
+// Returns the argument's name without its namespaces and its own arguments.
 std::string_view plain_name(std::string_view argument) {
   const std::string_view head = argument.substr(0, argument.find_first_of("<(*& "));
   const size_t colons = head.rfind("::");
@@ -270,7 +269,7 @@ std::string render_arguments(std::string_view text, const Style& style, size_t d
     return std::string(kLeftOut);
   }
   std::string out;
-  bool left_out = false;  // the argument before
+  bool left_out = false;
   for (const std::string_view argument : split_arguments(text)) {
     if (!out.empty() && is_default(argument)) {
       continue;
@@ -308,7 +307,7 @@ std::string render(std::string_view text, const Style& style, size_t depth) {
   return parts ? render(*std::move(parts), style, depth) : std::string(trimmed(text));
 }
 
-// What the wrapper runs; `parts` themselves where they are no wrapper.
+// Returns the kernel that a wrapper runs, or `parts` if they are not a wrapper.
 std::vector<Component> unwrapped(std::vector<Component> parts) {
   static constexpr std::array<std::string_view, 3> kCutlass = {"Kernel", "Kernel2", "device_kernel"};
   const Component& last = parts.back();
@@ -332,7 +331,7 @@ std::string_view without_decoration(std::string_view name) {
   return name;
 }
 
-// Behind the last space that is in no bracket, but for that of "operator bool".
+// Returns the text behind the last space outside of brackets. The space of "operator bool" does not count.
 std::string_view without_return_type(std::string_view head) {
   size_t begin = 0;
   int depth = 0;
@@ -345,7 +344,7 @@ std::string_view without_return_type(std::string_view head) {
   return begin < head.size() ? head.substr(begin) : head;
 }
 
-// Nothing: the name stays as it is.
+// Returns nullopt if the name stays unchanged.
 std::optional<std::vector<Component>> parts_of(std::string_view name) {
   if (name.starts_with("[") || name.size() > kLongestName) {
     return std::nullopt;

@@ -1,21 +1,21 @@
-// Kernel names as people read them. Demangled names of templates are signatures: what tells two kernels apart stands
-// between a return type, namespaces, pointers and iterators that every kernel of the library has.
+// Shortens kernel names for people. Demangled names of templates are long signatures: the few distinctive words stand
+// between return types, namespaces, pointers and iterators that all kernels of a library share.
 //
-// The rules, in this order; a name that they do not fit (brackets that do not match, no template and no parameters)
-// stays as it is, and so does a label such as "[copy HtoD]":
-// - " [clone .N]", ".kd" (AMD) and "typeinfo name for " (SYCL) are left out, and so are the return type and the
-//   parameters: "void f<int>(int*)" -> "f<int>".
-// - What only wraps another kernel is left out: cutlass::Kernel<X>, cutlass::Kernel2<X>, cutlass::device_kernel<X> and
-//   Thrust's _kernel_agent<X, ...> are X.
-// - The kernel itself keeps its namespaces; in its arguments names have none: "at::native::FillFunctor<float>" ->
-//   "FillFunctor<float>". Anonymous and inline ones go everywhere: "cub::CUB_200200_800_NS::", "std::__1::".
-// - Of lambdas in lambdas the innermost stays, with its parameters, after the function that they are in:
+// The rules are applied in this order. Labels such as "[copy HtoD]" and names that the rules do not fit (unmatched
+// brackets, neither template nor parameters) stay unchanged.
+// - " [clone .N]", ".kd" (AMD), "typeinfo name for " (SYCL), the return type and the parameters are removed:
+//   "void f<int>(int*)" -> "f<int>".
+// - Wrappers are replaced by the kernel X that they run: cutlass::Kernel<X>, cutlass::Kernel2<X>,
+//   cutlass::device_kernel<X> and Thrust's _kernel_agent<X, ...>.
+// - The kernel keeps its namespaces, its arguments lose theirs: "at::native::FillFunctor<float>" ->
+//   "FillFunctor<float>". Anonymous and inline namespaces are always removed: "cub::CUB_200200_800_NS::", "std::__1::".
+// - Nested lambdas are reduced to the innermost one with its parameters, after the enclosing function:
 //   "f(int)::{lambda()#3}::operator()() const::{lambda(float)#1}" -> "f::{lambda(float)}".
-// - Arguments that say nothing become "...", once for all that lie side by side: PyTorch's pointers and offset
-//   calculators (std::array<char*, 3ul>, TrivialOffsetCalculator<1>, LoadWithoutCast). Defaults of the standard library
-//   (std::allocator, std::less, std::char_traits ...) are left out without a trace.
+// - Adjacent arguments without information become one "...": PyTorch's pointers and offset calculators
+//   (std::array<char*, 3ul>, TrivialOffsetCalculator<1>, LoadWithoutCast). Default arguments of the standard library
+//   (std::allocator, std::less, std::char_traits ...) are removed.
 // - Numbers lose their suffix and their cast: "4ul" -> "4", "(bool)1" -> "1".
-// - Kernels without a template (cuBLAS, Triton, NCCL, XLA, OpenCL) have names that are meant to be read: they stay.
+// - Kernels without a template (cuBLAS, Triton, NCCL, XLA, OpenCL) have readable names, which stay unchanged.
 #pragma once
 
 #include <cstddef>
@@ -25,19 +25,20 @@
 
 namespace gpuprof::analyze {
 
-// "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >(int,
-// ...)"
-// -> "at::native::vectorized_elementwise_kernel<4, FillFunctor<float>, ...>". Two kernels may get the same name.
+// Applies the rules above: "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>,
+// std::array<char*, 1ul> >(int, ...)" becomes "at::native::vectorized_elementwise_kernel<4, FillFunctor<float>, ...>".
+// Two kernels may get the same short name.
 std::string short_kernel_name(std::string_view name);
 
-// The same in at most `width` characters: where it is too long, arguments of arguments become "<...>" first, then the
-// namespaces go, then all arguments; what is still too long is cut in the middle.
-// A function of the CPU is more often a method, which says little without its class: that stays.
+// Returns the name in at most `width` characters. Replaces arguments of arguments with "<...>" first, then removes the
+// namespaces, then all arguments, and at last cuts the middle. A CPU function (Named::function) keeps one qualifier:
+// methods mean little without their class.
 enum class Named : uint8_t { kernel, function };
 std::string short_kernel_name(std::string_view name, size_t width, Named what = Named::kernel);
 
-// The same in several forms, of which each says more than the one before: without any argument, with arguments but
-// not theirs, ..., and last the name as it is. For names that look the same in `width` characters.
+// Returns the name in form 0 to kKernelNameForms - 1, each with more detail than the one before. Form 0 has no
+// arguments, form 1 has arguments without their own arguments, and so on; the last form is the unchanged name. Used to
+// distinguish names that are equal in `width` characters.
 inline constexpr size_t kKernelNameForms = 6;
 std::string kernel_name_form(std::string_view name, size_t form);
 

@@ -13,7 +13,7 @@ std::string_view or_unknown(std::string_view text) {
   return text.empty() ? kUnknown : text;
 }
 
-// In the order of their enumeration; a kernel here is one without a name.
+// Indexed by p::Op. The first one is for a kernel without a name.
 constexpr std::array<std::string_view, 18> kOpLabels = {
     kUnknown,  "[copy HtoD]", "[copy DtoH]",       "[copy DtoD]",       "[copy HtoH]",    "[copy PtoP]",
     "[copy]",  "[fill]",      "[other GPU work]",  "[graph launch]",    "[launches]",     "[sync]",
@@ -38,7 +38,7 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
         return "[" + std::string(name) + " launches]";
       case p::Op::sync:
         return "[sync " + std::string(name) + "]";
-      default:  // the operation says it all
+      default:  // for all other operations the label is enough
         break;
     }
   }
@@ -101,7 +101,7 @@ std::string_view without_parameters(std::string_view name) {
       break;
     }
   }
-  // "operator()" alone has no parameters, and a name does not consist of them.
+  // "operator()" alone has no parameter list, and a name must not become empty.
   return head.empty() || depth != 0 || head.ends_with("operator") || head.ends_with(" ") ? name : head;
 }
 

@@ -1,4 +1,4 @@
-// The names that frames, stacks and GPU work are shown by, wherever they are shown.
+// Makes the names by which frames, stacks and GPU work are shown in all outputs.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@
 namespace gpuprof::analyze {
 
 struct LabelOptions {
-  bool files = true;    // false: the name alone
+  bool files = true;    // false: only the name
   bool lines = false;   // append " (file:line)" to native frames that have one; Python and GPU frames always show it
-  bool numbers = true;  // false: the file without the line
+  bool numbers = true;  // false: the file without the line number
 };
 
 inline constexpr std::string_view kUnknown = "[unknown]";
 inline constexpr std::string_view kNoCpuStack = "[no CPU stack]";
 inline constexpr std::string_view kNoPythonFrames = "[no Python frames]";  // a FRAME of kind unknown: see FORMAT.md
 
-// What a work's process is called; the pid is not part of it.
+// Returns the name of the work's process, without its pid.
 std::string_view process_label(const profile::Tables& tables, const profile::Work& work);
 
-// The kernel's name, "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]", "[page faults GPU]".
+// Returns the kernel's name or a label: "[copy HtoD]", "[cudaLaunchKernel launches]", "[sync cudaStreamSynchronize]".
 std::string work_label(const profile::Tables& tables, const profile::Work& work);
 
-// "name", or "domain:name" outside of the default domain; of the innermost range, without its parents.
+// Returns "name", or "domain:name" outside of the default domain. Leaves out the parents of `range`.
 std::string range_label(const profile::Tables& tables, const profile::Range& range);
 
-// The function of a CPU frame, or what is known instead.
+// Returns the function of a CPU frame, or a label such as "[truncated]" if the function is unknown.
 std::string_view frame_name(const profile::Tables& tables, profile::Element element);
 
 // "ns::f<int>(int, char const*) const" -> "ns::f<int>".
@@ -39,11 +39,11 @@ std::string_view without_parameters(std::string_view name);
 // site-packages, dist-packages or, for the standard library, lib/python3.N. Other paths stay as they are.
 std::string_view short_python_file(std::string_view file);
 
-// File and line are part of its label without being asked for.
+// True if the frame's label always has the file and line, whatever the options: Python and GPU frames.
 bool shows_line(const profile::Frame& frame);
 
-// A frame; `kernel` says which of a row's stacks it is from.
 std::string frame_label(const profile::Tables& tables, profile::Element element, const LabelOptions& options);
+// Returns the class of a frame. `kernel`: the frame is from the row's kernel stack.
 FrameClass frame_class(const profile::Tables& tables, profile::Element element, bool kernel);
 
 }  // namespace gpuprof::analyze

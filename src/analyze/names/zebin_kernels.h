@@ -1,4 +1,4 @@
-// Samples whose work is a batch of kernels, and whose code says which of them they were taken in: Intel's.
+// Finds the kernel of samples in batches of several kernels. Only Intel's code locations name their kernel.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,10 @@
 
 namespace gpuprof::analyze {
 
-// Whether the place is in code of Intel's compiler, or in a kernel of the driver xe that has no other name than its
-// address.
+// True for code of Intel's compiler, or a kernel of the xe driver known only by its address ("kernel at 0x...").
 bool in_zebin(const profile::Tables& tables, profile::GpuPlaceId place);
 
-// The kernel that the place is in, where its code says so better than its work; else empty.
+// Returns the kernel of the code location if that is more exact than the name of its work item; otherwise empty.
 std::string_view zebin_kernel(const profile::Tables& tables, profile::GpuPlaceId place);
 
 }  // namespace gpuprof::analyze

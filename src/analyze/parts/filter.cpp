@@ -29,7 +29,7 @@ bool is_about_process(const p::Record& row) {
 Filter::Filter(const Conditions& conditions, RecordSink sink)
     : conditions_(conditions),
       sink_(std::move(sink)),
-      texts_(whole_.tables(), StackOptions{.lines = true}),  // frames as `report --path` sees them
+      texts_(whole_.tables(), StackOptions{.lines = true}),  // frame labels as in `report --path`
       paths_(none_, conditions.path, texts_),
       kernels_(conditions.kernel, none_, texts_) {}
 
@@ -50,7 +50,7 @@ Status Filter::take_row(const p::Record& row) {
   rows_ += about_process ? 0 : 1;
   Answer answer = judge(row);
   if (answer == Answer::unknown) {
-    // What is lost may be of what is kept.
+    // Keep this LOSS record: the lost records may belong to the subset.
     if (!std::holds_alternative<p::Loss>(row)) {
       ++left_out_[std::string(kind_of(row))];
       return {};
@@ -86,7 +86,7 @@ Filter::Answer Filter::judge(const p::Record& row) {
   return answer;
 }
 
-// Nothing where the row does not tell.
+// Returns nullopt if the row lacks the field for this aspect.
 std::optional<Filter::Answer> Filter::ask(Aspect aspect, const Belongs& row) {
   switch (aspect) {
     case Aspect::time:
@@ -112,7 +112,7 @@ std::optional<Filter::Answer> Filter::ask(Aspect aspect, const Belongs& row) {
   return row.work ? std::optional(ask_work(aspect, *row.work)) : std::nullopt;
 }
 
-// Each process and WORK is looked at once.
+// Evaluates takes() only once for each process or WORK.
 template <typename Takes>
 Filter::Answer Filter::known_or(Aspect aspect, uint32_t id, const Takes& takes) {
   std::vector<uint8_t>& known = known_.at(static_cast<size_t>(aspect));
@@ -157,8 +157,7 @@ std::optional<TimeWindow> Filter::looked_at() const {
   return window_of(slices_of(*conditions_.window, whole_.interval_ns()), whole_.interval_ns());
 }
 
-// Those of the recording, cut to the time that was chosen. Of what other conditions leave out there is work at all
-// times.
+// Returns the recording's windows, cut to the time condition. Other conditions do not shorten windows.
 std::vector<p::Window> Filter::kept_windows() const {
   const auto time = looked_at();
   if (!time || conditions_.inverted) {
@@ -168,7 +167,7 @@ std::vector<p::Window> Filter::kept_windows() const {
     uint64_t sum = 0;
     return __builtin_add_overflow(ns, whole_.start_ns(), &sum) ? UINT64_MAX : sum;
   };
-  // Slice 0 holds what was before the start, too.
+  // Slice 0 also holds what happened before the start.
   const uint64_t from = time->from_ns == 0 ? 0 : absolute(time->from_ns);
   const uint64_t to = time->has_end() ? absolute(time->to_ns) : UINT64_MAX;
   std::vector<p::Window> kept;
@@ -194,7 +193,8 @@ Error Filter::nothing() const {
     return {"the profile holds no records to filter", "gpuprof report shows what it holds", kExitNothing};
   }
   if (conditions_.inverted) {
-    return {"nothing is left: all that can be told matches " + conditions_.text, "leave --not out", kExitNothing};
+    return {"no record is left: every record that can be judged matches " + conditions_.text, "leave out --not",
+            kExitNothing};
   }
   for (size_t i = 0; i < kAspects; ++i) {
     if (conditions_.has(static_cast<Aspect>(i)) && matched_.at(i) == 0) {

@@ -1,4 +1,4 @@
-// The part of a profile that conditions choose.
+// Writes the subset of a profile that fulfils given conditions.
 #pragma once
 
 #include <array>
@@ -19,40 +19,40 @@
 
 namespace gpuprof::analyze {
 
-// Whole numbers, each from the first to the second.
+// Inclusive ranges of unsigned integers.
 using NumberRanges = std::vector<std::pair<uint64_t, uint64_t>>;
 
 enum class Aspect : uint8_t { time, process, rank, device, path, kernel };
 inline constexpr size_t kAspects = 6;
 
-// What is not given takes everything; all that is given must hold.
+// Conditions on records. A record must fulfil all conditions that are set.
 struct Conditions {
-  std::optional<TimeWindow> window;     // the slices that a part of it lies in
-  std::optional<uint32_t> pid;          // of the process; or:
-  std::optional<Pattern> process_name;  // matches its name
+  std::optional<TimeWindow> window;  // selects the slices that overlap it
+  std::optional<uint32_t> pid;       // process id; excludes process_name
+  std::optional<Pattern> process_name;
   std::optional<NumberRanges> ranks;
-  std::optional<NumberRanges> devices;      // their index
-  std::optional<Pattern> path;              // matches a frame of the CPU stack, as it is shown
-  std::optional<Pattern> kernel;            // matches the name of the work
-  bool inverted = false;                    // keeps what does not fulfil them
-  std::string text;                         // as a user has given them, for META
-  std::array<std::string, kAspects> words;  // the option of each aspect, for messages; empty where it is not given
+  std::optional<NumberRanges> devices;      // device indexes
+  std::optional<Pattern> path;              // matches a frame label of the CPU stack
+  std::optional<Pattern> kernel;            // matches the name of the work item
+  bool inverted = false;                    // keeps the records that do not fulfil the conditions
+  std::string text;                         // the conditions as the user gave them, for META
+  std::array<std::string, kAspects> words;  // the option of each aspect, for messages; empty: not given
 
   [[nodiscard]] bool has(Aspect aspect) const { return !words.at(static_cast<size_t>(aspect)).empty(); }
 };
 
 class Filter {
  public:
-  // `conditions` must outlive it.
+  // `conditions` must outlive the filter.
   Filter(const Conditions& conditions, RecordSink sink);
 
-  Status take(const profile::Record& record);  // those of merge(), in turn
-  Status finish();                             // fails with kExitNothing where nothing is left
+  Status take(const profile::Record& record);  // takes the output of merge(), in order
+  Status finish();                             // fails with kExitNothing if no record is left
 
-  // What could not be told to be of what was asked for, and is left out: "COVERAGE 7, LATENCY 12". Empty for nothing.
+  // Lists the records left out because they lack the fields for a condition: "COVERAGE 7, LATENCY 12"; empty if none.
   [[nodiscard]] std::string left_out() const;
   [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
-  // The time of the slices that were kept; nothing without a condition of time.
+  // Returns the time of the selected slices, or nullopt without a time condition.
   [[nodiscard]] std::optional<TimeWindow> looked_at() const;
 
  private:
@@ -76,10 +76,10 @@ class Filter {
   WorkPaths texts_;
   RowFilter paths_;
   RowFilter kernels_;
-  std::array<std::vector<uint8_t>, kAspects> known_;  // answers by id + 1: of processes, of WORKs
+  std::array<std::vector<uint8_t>, kAspects> known_;  // [aspect][process or WORK id]: 0 unknown, 1 no, 2 yes
   std::optional<Part> part_;
   uint64_t rows_ = 0;
-  std::array<uint64_t, kAspects> matched_{};  // rows that fulfil this one
+  std::array<uint64_t, kAspects> matched_{};
   std::map<std::string, uint64_t> left_out_;
 };
 

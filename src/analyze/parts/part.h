@@ -1,5 +1,4 @@
-// One profile that is a part of another: its rows with the definitions that they need, what is said of the whole, and
-// sums of its own.
+// Writes a profile that is a subset of another: selected rows, their definitions, the META lines, and its own END.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +14,40 @@
 
 namespace gpuprof::analyze {
 
-// What a part has of the META lines of the whole.
+// Which META lines of the complete profile a subset gets.
 struct PartMeta {
-  bool sums = true;  // those that merge() sums
+  bool sums = true;  // includes the lines that merge() sums
+  // at most this many lines
   size_t most = std::numeric_limits<size_t>::max();
-  bool parts_nested = false;  // "part.x" of a whole that was a part is "part.part.x"
+  bool parts_nested = false;  // renames "part.x" of a profile that is a subset itself to "part.part.x"
 };
 
 class Part {
  public:
-  // `whole` must outlive it.
+  // `whole` must outlive the object.
   Part(const Whole& whole, RecordSink sink, PartMeta options) : whole_(whole), sink_(std::move(sink)), meta_(options) {}
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
   ~Part() = default;
 
-  // `own` comes behind the META lines that are known so far: a reader needs those in front of the first row.
+  // Writes the META lines known so far, and then `own`. A reader needs these lines before the first row.
   Status begin(const MetaLines& own);
-  Status add(profile::Record row);  // of the whole
+  Status add(profile::Record row);  // a row of the complete profile
   Status add_definitions(std::span<const profile::ProcessId> processes, std::span<const profile::DeviceId> devices);
 
-  // It has no rows but those about processes (LOSS, COVERAGE).
+  // True if all rows so far are about processes (LOSS, COVERAGE).
   [[nodiscard]] bool is_empty() const { return is_empty_; }
 
-  // How many launches END says, as far as the part tells.
+  // Returns the launches to write into END: from COVERAGE if available, else GPU work items plus counted launches.
   [[nodiscard]] uint64_t launches() const { return has_launches_ ? end_.launches : pieces_; }
 
   struct Last {
     MetaLines meta;
     std::span<const profile::Window> windows;
-    std::set<uint32_t> pids;  // of which `process.<pid>.` lines are due, besides those of the part's processes
+    std::set<uint32_t> pids;  // pids for `process.<pid>.` META lines, besides the subset's own
     uint64_t launches = 0;
   };
-  // END is written where the whole has one.
+  // Writes END only if the complete profile has one.
   Status finish(const Last& last);
 
   [[nodiscard]] const PartIds& ids() const { return ids_; }
@@ -55,7 +55,7 @@ class Part {
  private:
   Status put_meta();
   Status put_lines(const MetaLines& lines);
-  [[nodiscard]] bool count(const profile::Record& row);  // false: a sum exceeds 64 bits
+  [[nodiscard]] bool count(const profile::Record& row);  // returns false if a sum exceeds 64 bits
 
   const Whole& whole_;
   RecordSink sink_;
@@ -63,7 +63,7 @@ class Part {
   PartIds ids_{whole_, sink_};
   size_t meta_written_ = 0;
   profile::End end_;
-  uint64_t pieces_ = 0;  // of GPU work, and counted launches
+  uint64_t pieces_ = 0;  // GPU work items and counted launches
   bool has_launches_ = false;
   bool is_empty_ = true;
 };

@@ -10,7 +10,7 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// The tables keep an address as text, "0x7f12".
+// Restores the address of a label such as "0x7f12": the tables keep addresses as text.
 p::StackElement label_element(std::string_view label) {
   p::StackElement element;
   if (label.size() > 2 && label.starts_with("0x")) {
@@ -81,7 +81,7 @@ void PartIds::map_id(p::IdSpace space, Id& id) {
     if constexpr (std::is_same_v<Id, p::StackId>) {
       made.kernel = space == p::kKstackIds;
     }
-    map_ids(made);  // first, as a reader needs them before
+    map_ids(made);  // the definitions that a record refers to must come before it
     map_frames(made);
     made.id = Id{++last_[space]};
     ids_[space].insert(index(id), last_[space]);
@@ -109,14 +109,14 @@ void PartIds::add(p::DeviceId id) {
 Status PartIds::map(p::Record& row) {
   if (const auto* idle = std::get_if<p::Idle>(&row)) {
     p::WorkId work = idle->work;
-    map_id(p::kWorkIds, work);  // its definitions come in front of the device's, as for other rows
+    map_id(p::kWorkIds, work);  // as for other rows, the WORK's definitions come before the device's
   }
   std::visit([this](auto& r) { map_ids(r); }, row);
   return status_;
 }
 
 Status PartIds::explain_places() {
-  for (size_t i = 0; i < places_.size(); ++i) {  // which grow meanwhile
+  for (size_t i = 0; i < places_.size(); ++i) {  // map_ids() may append code locations
     p::GpuInstruction r = tables().instruction(places_[i]);
     const bool said_by_place = index(tables().gpu_place(places_[i])->instruction) != 0;
     if ((said_by_place || index(r.text) == 0) && index(r.waits_for) == 0 && index(r.what) == 0) {

@@ -1,4 +1,4 @@
-// The ids of a part: definitions are written when the first row needs them, and count from 1 in each part.
+// Assigns the ids of a subset, from 1. Writes each definition before the first row that needs it.
 #pragma once
 
 #include <array>
@@ -14,34 +14,34 @@ namespace gpuprof::analyze {
 
 class PartIds {
  public:
-  // Both must outlive it.
+  // `whole` and `sink` must outlive the object.
   PartIds(const Whole& whole, const RecordSink& sink) : whole_(whole), sink_(sink) {}
 
-  // Puts the part's ids into a row. What of its ids is new to the part is written first.
+  // Replaces the ids in a row with the subset's ids. Writes new definitions to the sink first.
   Status map(profile::Record& row);
 
   void add(profile::ProcessId id);
   void add(profile::DeviceId id);
 
-  // Writes what was found out of the places that the part has, with the places that these wait for.
+  // Writes the GPU_INSTRUCTION records of the subset's code locations, and the code locations that these wait for.
   Status explain_places();
 
-  [[nodiscard]] const Status& status() const { return status_; }  // a failure of the sink stays
-  // The whole's, of what was written.
+  [[nodiscard]] const Status& status() const { return status_; }  // the first error of the sink
+  // Ids, in the complete profile, of the definitions written so far.
   [[nodiscard]] const std::vector<profile::ProcessId>& processes() const { return processes_; }
   [[nodiscard]] const std::vector<profile::DeviceId>& devices() const { return devices_; }
 
  private:
   [[nodiscard]] const profile::Tables& tables() const { return whole_.tables(); }
 
-  // Turns an id of the whole into that of the part, which gets the definition if it has none yet.
+  // Replaces an id of the complete profile with the subset's id. Writes the definition first if the subset lacks it.
   template <typename Id>
   void map_id(profile::IdSpace space, Id& id);
   template <typename R>
   void map_ids(R& record);
   void put(const profile::Record& record);
 
-  // The whole's definitions, with ids of the whole. Stacks and places get their frames from map_frames().
+  // Return definitions of the complete profile with its ids. map_frames() adds the frames of stacks and code locations.
   [[nodiscard]] auto definition(profile::StringId id) const { return profile::String{id, tables().text(id)}; }
   [[nodiscard]] auto definition(profile::StackId id) const { return profile::Stack{.id = id}; }
   [[nodiscard]] auto definition(profile::FrameId id) const { return *tables().frame(id); }
@@ -64,7 +64,7 @@ class PartIds {
   std::array<uint32_t, profile::kIdSpaces> last_{};
   std::vector<profile::ProcessId> processes_;
   std::vector<profile::DeviceId> devices_;
-  std::vector<profile::GpuPlaceId> places_;  // the whole's
+  std::vector<profile::GpuPlaceId> places_;  // ids of the complete profile
   std::vector<profile::StackElement> elements_;
   std::vector<profile::FrameId> frames_;
   Status status_;

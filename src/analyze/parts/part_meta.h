@@ -1,4 +1,4 @@
-// What a profile that is a part of another one says of itself (META, see FORMAT.md).
+// META lines that describe a profile as a subset of another (see FORMAT.md).
 #pragma once
 
 #include <cstddef>
@@ -14,48 +14,48 @@
 
 namespace gpuprof::analyze {
 
-inline constexpr std::string_view kFilterKey = "filter";            // what was kept
-inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // what could not be told to be of that
+inline constexpr std::string_view kFilterKey = "filter";            // the conditions of `filter`
+inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // records for which a condition is undecidable
 inline constexpr std::string_view kPartPrefix = "part.";
-inline constexpr std::string_view kPartOf = "part.of";        // the same in all parts of one `split`
+inline constexpr std::string_view kPartOf = "part.of";        // random id, the same in all outputs of one `split`
 inline constexpr std::string_view kPartWhich = "part.which";  // "process 4242 train, of a profile split by process"
-inline constexpr std::string_view kPartCount = "part.count";  // how many parts there are; known at the end
+inline constexpr std::string_view kPartCount = "part.count";  // number of outputs; written at the end
 
-// "only what matches --rank 0", of a filtered profile or of parts; empty for a whole one.
+// Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
 std::string part_text(const std::multimap<std::string, std::string>& meta);
 
-// The same as a warning; empty for a whole one.
+// Returns the same description as a warning. Empty for a complete profile.
 std::string part_warning(const std::multimap<std::string, std::string>& meta);
 
-// The parts that a merge has met. Where all parts of a whole come together, the result is no part any more.
+// Collects the subsets among the inputs of a merge. If all subsets of a profile are there, the result is complete.
 class PartsSeen {
  public:
-  // An input begins. `of` is its META part.of, empty for what is no part.
+  // Begins an input. `of` is its META part.of, or empty if the input is not a subset.
   void begin_input(std::string_view of);
 
-  // Whether the key is one that parts have, of an input that is a part: the result's lines come from rest().
+  // Returns true if the input is a subset and the key describes subsets. rest() returns the lines for such keys.
   bool take(std::string_view key, std::string_view value);
 
-  // Each part has the windows of the whole, all of them: whether this is the first input that has it so often.
+  // Returns true for a window that the result lacks. Each subset repeats all windows of the complete profile.
   bool is_new(const profile::Window& window);
 
   using Lines = std::vector<std::pair<std::string, std::string>>;
   [[nodiscard]] Lines rest() const;
 
  private:
-  struct Group {  // the parts of one whole
+  struct Group {  // the subsets of one profile
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
-    Lines inherited;                                          // of a whole that was a part itself, once each
-    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how many of them are in the result
+    Lines inherited;  // META of a split profile that was a subset itself, without duplicates
+    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // number of each window in the result
     [[nodiscard]] bool complete() const {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());
     }
   };
   std::map<std::string, Group, std::less<>> groups_;
   Group* current_ = nullptr;
-  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // of the input
+  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // number of each window in the current input
 };
 
 }  // namespace gpuprof::analyze

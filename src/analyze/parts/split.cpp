@@ -20,7 +20,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr const char* kRest = "rest";
-// Lines that each part has: of a job of thousands of ranks there may be thousands, and parts as many.
+// Limits on the META and WINDOW lines that each subset repeats. A job of thousands of ranks may have thousands of both.
 constexpr size_t kMostMeta = 1000;
 constexpr size_t kMostWindows = 1000;
 
@@ -29,7 +29,7 @@ constexpr std::string_view split_word(SplitBy by) {
   return kWords.at(static_cast<size_t>(by));
 }
 
-// What of a name can stand in a file's name, on any system and in any shell.
+// Replaces characters that are special in file names, on any system and in any shell. Cuts long names.
 std::string safe(std::string_view name) {
   constexpr size_t kLongest = 40;
   std::string text;
@@ -41,7 +41,7 @@ std::string safe(std::string_view name) {
   return text;
 }
 
-// By chance: what a profile says of itself may be the same in another one, and parts of two would pass for a whole.
+// Returns a random id for META part.of. A computed id could be equal for two profiles, which merge() would mix up.
 std::string new_identity() {
   std::random_device random;
   std::array<char, 17> text{};
@@ -49,7 +49,6 @@ std::string new_identity() {
   return text.data();
 }
 
-// The ids of all definitions but the known ones.
 template <typename Definition, typename Id>
 std::vector<Id> ids_but(std::span<const Definition> all, const std::set<Id>& known) {
   std::vector<Id> ids;
@@ -76,7 +75,7 @@ Status Split::take(const p::Record& record) {
   if (by_ == SplitBy::time && length_ns_ < whole_.interval_ns()) {
     return Error{"--by time=" + exact_seconds(length_ns_) + " is shorter than the profile's time slices of " +
                      exact_seconds(whole_.interval_ns()),
-                 "choose at least these, or record with a shorter --interval", kExitUsage};
+                 "choose at least the slice length, or record with a shorter --interval", kExitUsage};
   }
   auto part = part_of(record);
   RETURN_IF_ERROR(part);
@@ -100,13 +99,13 @@ std::optional<uint64_t> Split::key_of(const Belongs& row) const {
   if (!row.slice) {
     return std::nullopt;
   }
-  // The slice's beginning, which may lie beyond 64 bits.
+  // The start of the slice may exceed 64 bits.
   const p::Uint128 begin = p::Uint128{*row.slice} * whole_.interval_ns();
   const p::Uint128 part = begin / length_ns_;
   return part > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(part);
 }
 
-// What tells a part from others: a number or nothing, and a name.
+// Returns what identifies a subset: a number (may be empty) and a name (may be empty).
 std::pair<std::string, std::string> Split::identity_of(uint64_t key) const {
   const p::Tables& tables = whole_.tables();
   const auto id = static_cast<uint32_t>(key);
@@ -130,7 +129,7 @@ std::pair<std::string, std::string> Split::identity_of(uint64_t key) const {
 std::string Split::name_of(uint64_t key) const {
   auto [number, name] = identity_of(key);
   if (by_ == SplitBy::time) {
-    constexpr size_t kDigits = 6;  // so that names sort as times do
+    constexpr size_t kDigits = 6;  // makes names sort by time
     number.insert(0, kDigits - std::min(kDigits, number.size()), '0');
   }
   std::string file(split_word(by_));
@@ -183,8 +182,8 @@ Result<Part*> Split::part_of(const p::Record& row) {
   if (parts_.size() == kMostParts) {
     return Error{
         "the profile has more than " + std::to_string(kMostParts) + " parts by " + std::string(split_word(by_)),
-        by_ == SplitBy::time ? "choose a longer time, or `gpuprof filter` for what you need"
-                             : "choose what you need by `gpuprof filter`"};
+        by_ == SplitBy::time ? "choose a longer time, or select records with `gpuprof filter`"
+                             : "select records with `gpuprof filter`"};
   }
   std::string name = name_of(*key);
   std::string which = which_of(*key);
@@ -201,7 +200,7 @@ Result<Part*> Split::part_of(const p::Record& row) {
   return &part;
 }
 
-// What no part says.
+// Puts what no subset has into "rest", and finishes all subsets.
 Status Split::add_leftovers() {
   std::set<p::ProcessId> processes;
   std::set<p::DeviceId> devices;

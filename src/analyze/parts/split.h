@@ -1,5 +1,5 @@
-// Parts of a profile by process, rank, device or time. Each row goes into one part; what belongs to none of them goes
-// into one of its own, "rest". So merge() of all parts is the profile again.
+// Splits a profile by process, rank, device or time. Each row goes into exactly one subset. Rows without a key, such as
+// a process, go into the subset "rest". So merge() of all subsets restores the profile.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ namespace gpuprof::analyze {
 
 enum class SplitBy : uint8_t { process, rank, device, time };
 
-inline constexpr size_t kMostParts = 4096;  // besides the rest
+inline constexpr size_t kMostParts = 4096;  // without "rest"
 
 class Split {
  public:
-  // Opens a part. Its name is made of [A-Za-z0-9._+-], begins with a word of ours, and differs from all others.
+  // Opens the output of a subset. `name` is unique, consists of [A-Za-z0-9._+-] and begins with a fixed word ("rank").
   using OpenPart = std::function<Result<RecordSink>(const std::string& name)>;
 
-  // `length_ns` is that of a part by time.
+  // `length_ns` is the length of a subset for SplitBy::time.
   Split(SplitBy by, uint64_t length_ns, OpenPart open) : by_(by), length_ns_(length_ns), open_(std::move(open)) {}
 
-  Status take(const profile::Record& record);  // those of merge(), in turn
-  Status finish();                             // fails with kExitNothing where no row belongs to a part
+  Status take(const profile::Record& record);  // takes the output of merge(), in order
+  Status finish();                             // fails with kExitNothing if no row has a key
 
-  [[nodiscard]] size_t parts() const { return parts_.size(); }  // without the rest
+  [[nodiscard]] size_t parts() const { return parts_.size(); }  // without "rest"
   [[nodiscard]] bool has_rest() const { return rest_.has_value(); }
   [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
 
@@ -41,8 +41,8 @@ class Split {
   Result<Part*> part_of(const profile::Record& row);
   [[nodiscard]] std::optional<uint64_t> key_of(const Belongs& row) const;
   [[nodiscard]] std::pair<std::string, std::string> identity_of(uint64_t key) const;
-  [[nodiscard]] std::string name_of(uint64_t key) const;   // of its file
-  [[nodiscard]] std::string which_of(uint64_t key) const;  // for META
+  [[nodiscard]] std::string name_of(uint64_t key) const;   // the output's name
+  [[nodiscard]] std::string which_of(uint64_t key) const;  // the value of META part.which
   Result<Part*> rest();
   MetaLines own_meta(const std::string& which);
   Status add_leftovers();

@@ -13,7 +13,7 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// The pid of a key as "process.4242.cuda.version".
+// Returns the pid of a key such as "process.4242.cuda.version".
 std::optional<uint32_t> pid_of(std::string_view key) {
   constexpr std::string_view kPrefix = "process.";
   if (!key.starts_with(kPrefix)) {
@@ -39,7 +39,7 @@ Belongs belongs_to(const R& r, const Whole& whole) {
   }
   if constexpr (std::is_same_v<R, p::Loss> || std::is_same_v<R, p::Coverage>) {
     if (index(r.process) == 0) {
-      row.process.reset();  // it is of the whole recording
+      row.process.reset();  // the record is about the whole recording
     }
   }
   if constexpr (requires { r.device; }) {
@@ -60,7 +60,7 @@ Belongs belongs_to(const R& r, const Whole& whole) {
 
 }  // namespace
 
-// Sums that do not fit fail in the part that they are of.
+// Ignores overflow: Part::count() reports it.
 void Whole::count(const p::Record& row) {
   if (const auto* gpu = std::get_if<p::Gpu>(&row)) {
     gpu_records_ += gpu->count;

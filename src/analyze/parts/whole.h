@@ -1,4 +1,4 @@
-// The profile that parts are made of: what its definitions stand for, and what is said of it as a whole.
+// The complete profile that subsets are taken from: its definitions, META, WINDOW and END.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,25 @@ namespace gpuprof::analyze {
 
 using MetaLines = std::vector<std::pair<std::string, std::string>>;
 
-// Memory grows with definitions, META and WINDOW lines, not with rows.
+// Collects everything but the rows. Memory grows with definitions, META and WINDOW lines.
 class Whole {
  public:
-  // Keeps a definition or what is about the whole. True for a row, which is the caller's. Records are those of merge(),
-  // whose ids are checked and count from 1.
+  // Takes the output of merge(), with checked ids from 1. Returns true for a row, which the caller must handle.
   Result<bool> take(const profile::Record& record);
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }
 
-  [[nodiscard]] const MetaLines& meta() const { return meta_; }  // but for what is said of a process
-  // process.<pid>. lines, by pid.
+  [[nodiscard]] const MetaLines& meta() const { return meta_; }  // without the lines of processes
+  // META lines "process.<pid>.*", by pid.
   [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
   [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }
   [[nodiscard]] const std::optional<profile::End>& end() const { return end_; }
-  // Records that END counts and that were not there, or the other way round. Parts have an END of their own, which
-  // hides that.
+  // Describes differences between the counts of END and the rows. Subsets have their own END, which hides them.
   [[nodiscard]] std::vector<std::string> mismatches() const;
 
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
-  [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0: not known
-  // In which the time lies, as that of a GPU line's end. interval_ns() is not 0.
+  [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0: unknown
+  // Returns the slice that contains the time. GPU rows use their end time. interval_ns() must not be 0.
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const { return ns <= start_ns_ ? 0 : (ns - start_ns_) / interval_ns_; }
 
  private:
@@ -55,14 +53,13 @@ class Whole {
   uint64_t interval_ns_ = 0;
 };
 
-// What a row tells of where it belongs; nothing for what lines of its kind do not tell. An id of 0 is told: there is
-// none.
+// Fields of a row that select its subset. nullopt: rows of this kind lack the field. Id 0: no such entity.
 struct Belongs {
   std::optional<profile::WorkId> work;
   std::optional<profile::ProcessId> process;
   std::optional<profile::DeviceId> device;
-  std::optional<uint64_t> slice;           // of GPU work and of what has times, the one in which it ended
-  std::optional<profile::StackId> ustack;  // of a row without a WORK
+  std::optional<uint64_t> slice;           // where the GPU work or the interval ended
+  std::optional<profile::StackId> ustack;  // only of rows without a WORK
 };
 
 Belongs belongs(const profile::Record& row, const Whole& whole);

@@ -16,10 +16,9 @@ namespace p = gpuprof::profile;
 
 constexpr size_t kRoot = SIZE_MAX;
 
-// In all kernels. Each has lines of its own for each of its places: a small file could ask for any amount of memory.
+// Limit for all kernels. Each kernel has its own lines for each code location, so a small file could need much memory.
 constexpr size_t kMostLines = 1'000'000;
 
-// Of one kernel.
 class AnnotationBuilder {
  public:
   AnnotationBuilder(const p::Tables& tables, KernelStalls stalls) : tables_(tables) {
@@ -34,7 +33,7 @@ class AnnotationBuilder {
     }
   }
 
-  // Takes what it adds from the number of lines that there may still be.
+  // Builds the result. Subtracts the added lines from `lines_left`.
   AnnotatedKernel finish(size_t& lines_left) {
     for (const auto& [id, counts] : places_) {
       add_place(p::GpuPlaceId{id}, counts, lines_left);
@@ -115,15 +114,15 @@ class AnnotationBuilder {
   AnnotatedKernel result_;
   std::map<LineKey, size_t> positions_;
   std::map<InstructionKey, uint64_t> instructions_;
-  std::map<uint32_t, Counts> places_;             // by id
-  std::unordered_map<uint32_t, size_t> columns_;  // by STRING
+  std::map<uint32_t, Counts> places_;             // key: id of the code location
+  std::unordered_map<uint32_t, size_t> columns_;  // key: STRING id of the reason
 };
 
 }  // namespace
 
 std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptions& options) {
   std::map<std::string, std::vector<const SampleRow*>, std::less<>> kernels;
-  std::unordered_map<uint32_t, std::vector<const SampleRow*>*> by_work;  // null: not wanted
+  std::unordered_map<uint32_t, std::vector<const SampleRow*>*> by_work;  // null: not selected
   StallTable table(rows);
   for (const SampleRow& row : rows.samples) {
     if (const std::string_view kernel = zebin_kernel(rows.tables, row.key.place); !kernel.empty()) {
@@ -159,7 +158,7 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
       builder.add(*row);
     }
     annotated.push_back(builder.finish(lines_left));
-    annotated.back().stalls.kernel = {};  // its text goes with the table
+    annotated.back().stalls.kernel = {};  // the text belongs to the table
     annotated.back().name = samples->first;
   }
   return annotated;

@@ -1,4 +1,4 @@
-// Source lines of kernels with their samples; what is inlined lies below the line that calls it.
+// Lists the source lines of kernels with their samples. Inlined lines are below the line that calls them.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline constexpr size_t kAnnotatedReasons = 3;
 
 struct SampledInstruction {
   uint64_t offset = 0;
-  std::string_view text;  // empty where it is not known
+  std::string_view text;
   uint64_t samples = 0;
 };
 
@@ -26,27 +26,27 @@ struct AnnotatedLine {
   std::string_view function;
   std::string_view file;
   uint32_t line = 0;
-  uint64_t samples = 0;                               // with what is inlined
-  std::array<uint64_t, kAnnotatedReasons> reasons{};  // of these
-  std::vector<SampledInstruction> instructions;       // of the line itself, by offset
-  std::vector<size_t> inlined;                        // positions in AnnotatedKernel::lines, most samples first
+  uint64_t samples = 0;  // including inlined lines
+  std::array<uint64_t, kAnnotatedReasons> reasons{};
+  std::vector<SampledInstruction> instructions;  // of the line itself, without inlined ones; sorted by offset
+  std::vector<size_t> inlined;                   // indexes into AnnotatedKernel::lines, most samples first
 };
 
 struct AnnotatedKernel {
   std::string name;
-  KernelStalls stalls;               // without its name; with the reasons of the columns, at most kAnnotatedReasons
-  std::vector<AnnotatedLine> lines;  // a parent stands before what is inlined into it
-  std::vector<size_t> roots;         // of these, those of the kernel's own functions: by file, then line
+  KernelStalls stalls;               // without the kernel's name; at most kAnnotatedReasons reasons, one per column
+  std::vector<AnnotatedLine> lines;  // a caller comes before the lines inlined into it
+  std::vector<size_t> roots;         // lines of the kernel's own functions, by file and line
   std::vector<SampledInstruction> without_lines;
   uint64_t without_place = 0;
 };
 
 struct AnnotateOptions {
-  size_t kernels = 0;                            // at most; 0: all
-  std::function<bool(std::string_view)> wanted;  // by its name; none: all
+  size_t kernels = 0;                            // maximum number of kernels; 0: all
+  std::function<bool(std::string_view)> wanted;  // selects by the kernel's name; empty: all
 };
 
-// Most samples first. Intervals need AggregateOptions::stall_slices.
+// Returns the kernels with the most samples first. Intervals need AggregateOptions::stall_slices.
 std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptions& options);
 
 }  // namespace gpuprof::analyze

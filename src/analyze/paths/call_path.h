@@ -1,4 +1,4 @@
-// Call paths: one process name, CPU stack as it is shown, and work. What reports group by.
+// Call paths, by which reports group work.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@
 
 namespace gpuprof::analyze {
 
-// Texts are those of the tables and of a WorkPaths.
+// Identifies a call path by process name, CPU stack as shown, and work. Texts belong to the tables and to WorkPaths.
 struct PathKey {
-  std::string_view process;  // its label
-  std::string_view work;     // its label
-  LaunchSite site;           // a representative
+  std::string_view process;
+  std::string_view work;
+  LaunchSite site;  // representative of all sites that are shown alike
   bool operator<(const PathKey& other) const;
 };
 
@@ -26,24 +26,23 @@ PathKey path_key(const profile::Work& work, WorkPaths& paths);
 
 struct PathFrame {
   std::string_view label;
-  std::string_view name;      // of the label
-  std::string_view location;  // "train.py:31"; empty where the label is the name
+  std::string_view name;
+  std::string_view location;  // "train.py:31"; empty if the label is only a name
   FrameClass cls = FrameClass::note;
   Origin origin = Origin::none;
 };
 
-// One path, of which the frames are looked up only when they are written: kept for each line of a large report, they
-// would be far more than the profile.
+// A call path that looks up its frames on request: stored frames would take far more memory than the profile.
 class CallPath {
  public:
   CallPath() = default;
   CallPath(PathKey key, std::shared_ptr<WorkPaths> paths) : key_(key), paths_(std::move(paths)) {}
 
-  [[nodiscard]] bool empty() const { return paths_ == nullptr; }  // otherwise there is a frame at least
-  // Root first: those of the launch, then those of the capture of a graph's node. The frame between user and kernel
-  // space is left out, as these are lists of functions. Valid as long as this.
+  [[nodiscard]] bool empty() const { return paths_ == nullptr; }  // a path that is not empty has at least one frame
+  // Returns the frames outermost first: the launch's, then those of a graph node's capture. Leaves out the separator
+  // between user and kernel frames. Valid as long as the CallPath.
   [[nodiscard]] std::vector<PathFrame> shown() const;
-  [[nodiscard]] std::vector<std::string_view> frames() const;  // their labels
+  [[nodiscard]] std::vector<std::string_view> frames() const;  // the labels of shown()
 
  private:
   PathKey key_;

@@ -7,7 +7,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-// How many labels both begin with. Long runs are compared by blocks, which the C library does many at a time.
+// Returns the length of the common prefix. Compares long runs in blocks with memcmp(), which is vectorized.
 uint32_t common_labels(std::span<const LabelId> a, std::span<const LabelId> b) {
   constexpr size_t kStride = 64;
   const size_t most = std::min(a.size(), b.size());
@@ -53,11 +53,11 @@ FlameTree::Run FlameTree::keep(std::span<const LabelId> path) {
   }
   const uint64_t left = blocks_.size() * uint64_t{kBlock} - kept_;
   if (path.size() > kBlock || (path.size() > left && kept_ + left + kBlock > UINT32_MAX)) {
-    throw std::length_error("the stacks of this profile have too many frames");  // 16 GiB of them
+    throw std::length_error("the stacks of this profile have too many frames");  // at 16 GiB of frames
   }
   if (path.size() > left) {
     kept_ += left;
-    blocks_.emplace_back(new LabelId[kBlock]);  // not cleared: it is about to be written
+    blocks_.emplace_back(new LabelId[kBlock]);  // uninitialized: it is written next
   }
   const Run run{static_cast<uint32_t>(kept_), static_cast<uint32_t>(path.size())};
   std::copy(path.begin(), path.end(), &blocks_[run.begin / kBlock][run.begin % kBlock]);
@@ -91,7 +91,7 @@ NodeId FlameTree::descend(NodeId parent, Run run) {
   return parent;
 }
 
-// Parts the node of that slot behind its first frames, which a new node takes: who knows the node means its end.
+// Splits a node after `frames` frames. A new node takes these. The old id keeps the end, which callers refer to.
 NodeId FlameTree::split(size_t slot, uint32_t frames) {
   const NodeId lower = children_.position(slot);
   const auto upper = static_cast<NodeId>(nodes_.size());

@@ -18,7 +18,7 @@ namespace p = gpuprof::profile;
 
 constexpr std::string_view kNothingLaunched = "[idle: nothing launched any more]";
 
-// Is a path of ranges one that `--nvtx-range` asks for?
+// Decides whether a path of NVTX ranges matches `--nvtx-range`.
 class RangeFilter {
  public:
   RangeFilter(const p::Tables& tables, const std::string& wanted) : tables_(tables), wanted_(wanted) {}
@@ -147,8 +147,7 @@ class TreeBuilder {
     }
   }
 
-  // Gathers the samples that the time of a row is shared out among. False: there are none, or too many for the stacks
-  // that it is spread over.
+  // Collects the row's samples for apportioning. False if there are none, or too many for the extrapolated stacks.
   bool share_out(const SampleOrder& samples, const Row& row) {
     const uint32_t begin = samples.begin(row.ref);
     const uint32_t end = samples.end(row.ref);
@@ -180,9 +179,9 @@ class TreeBuilder {
     return count > 0;
   }
 
-  // By work and place: what was found for one row is what most rows after it need, and so is the memory where it lies.
+  // Adds samples sorted by work and code location: consecutive rows then share most lookups and memory.
   void add_samples() {
-    // The rows do not lie in this order: the wait for one passes while those before it are added.
+    // Prefetches rows, which are in a different order in memory.
     constexpr size_t kAhead = 16;
     const SampleOrder order(rows_);
     tree_.reserve(order.size());
@@ -219,7 +218,7 @@ class TreeBuilder {
     }
   }
 
-  // Works are many, but their operations and names are few, and a name may be long.
+  // Few distinct operations and names exist for many works, and a name may be long.
   LabelId idle_leaf(const p::Work& work) {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
     const auto [known, is_new] = idle_leaves_.try_emplace(key, kNoLabel);
@@ -242,7 +241,7 @@ class TreeBuilder {
     return "[idle before " + next + "]";
   }
 
-  // `end` is what lies below the launch's stack.
+  // Adds the path of the work. `end` is what lies below the launch's stack.
   template <typename End>
   void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, const End& end) {
     if (options_.ranges == RangeFrames::filter && !filter_.passes(work.range)) {
@@ -257,13 +256,13 @@ class TreeBuilder {
     is_spread(work) ? donors_.each_part(work, weight, add) : add(site_of(work), weight);
   }
 
-  // Such a node of a graph does not need its launch's stack.
+  // Such a graph node is shown under its capture, so it does not need a stack of its launch.
   [[nodiscard]] bool is_shown_by_capture(const p::Work& work) const {
     return options_.graph == GraphStacks::capture && site_of(work).is_graph_node();
   }
   [[nodiscard]] bool is_spread(const p::Work& work) const { return options_.spread && !is_shown_by_capture(work); }
 
-  // The frames of --by.
+  // Returns the node of the --by frames.
   NodeId dimensions(const p::Work& work, p::DeviceId device) {
     NodeId node = FlameTree::kRoot;
     for (const Dimension dimension : options_.by) {
@@ -293,7 +292,7 @@ class TreeBuilder {
     return node;
   }
 
-  // A part's frames as labels of the tree: looked at once, as many rows share it.
+  // Returns the labels of a part's frames. Converts each part only once, because many rows share it.
   FlameTree::Run run_of(WorkPaths::Part part) {
     while (runs_.size() <= part) {
       path_.clear();
@@ -307,7 +306,7 @@ class TreeBuilder {
 
   void add_end(NodeId path, LabelId leaf, const Weight& weight) { tree_.add(tree_.child(path, leaf), weight); }
 
-  // The time of a kernel, shared out among the samples of shares_. How often it ran is its own: a sample is no launch.
+  // Apportions a kernel's time among the samples in shares_. The launch count stays at the kernel.
   struct TimeEnd {
     LabelId kernel{};
     const SampleOrder& samples;
@@ -327,14 +326,14 @@ class TreeBuilder {
     }
   }
 
-  // What a sample adds: kernel ; frames of its place ; reason ; frames of its place
+  // Frames that a sample adds: kernel, code location (above), reason, code location (below).
   struct SampleEnd {
     LabelId kernel{};
     FlameTree::Run above;
     FlameTree::Run reason;
     FlameTree::Run below;
   };
-  // The end of a sample, on its way into the tree: the wait for its memory passes meanwhile.
+  // A queued leaf. The queue gives the prefetch time to load the leaf's memory.
   struct Waiting {
     NodeId parent = FlameTree::kRoot;
     FlameTree::Run run;
@@ -399,18 +398,18 @@ class TreeBuilder {
   const FoldOptions& options_;
   WorkPaths paths_;
   StackView& view_;
-  std::vector<LabelId> labels_;  // in the tree, of the frames of view_; kNoLabel: not yet
+  std::vector<LabelId> labels_;  // labels by frame of view_; kNoLabel: not converted yet
   FoldResult& result_;
   FlameTree& tree_;
   GpuPlaces places_;
   StackDonors donors_;
   RangeFilter filter_;
   std::string_view host_;
-  size_t shared_parts_ = 0;       // samples times the stacks that they are spread over
-  uint32_t first_shared_ = 0;     // in the order of the samples
-  std::vector<uint64_t> shares_;  // the counts from there on
-  // What was found last, as the same is often looked for again. A node keeps its meaning when it is split.
-  const p::Work* last_work_ = nullptr;  // with its own stacks
+  size_t shared_parts_ = 0;       // total of samples times stacks in extrapolated rows
+  uint32_t first_shared_ = 0;     // position in SampleOrder of shares_[0]
+  std::vector<uint64_t> shares_;  // sample counts from there on
+  // Caches of the last lookup, because consecutive rows are often alike. Nodes stay valid when split() divides them.
+  const p::Work* last_work_ = nullptr;  // last work shown under its own stacks
   p::DeviceId last_device_{};
   NodeId last_path_ = FlameTree::kRoot;
   const p::Work* last_sampled_ = nullptr;
@@ -419,19 +418,19 @@ class TreeBuilder {
   p::GpuPlaceId last_place_id_{};
   p::StringId last_place_kernel_{};
   struct {
-    NodeId path = FlameTree::kRoot;  // no sample ends there
+    NodeId path = FlameTree::kRoot;  // the root means: cache is empty
     LabelId kernel{};
     FlameTree::Run above;
-    NodeId node = FlameTree::kRoot;  // of its last frame
+    NodeId node = FlameTree::kRoot;  // node of the last frame of `above`
   } last_end_;
   struct {
     std::array<Waiting, kWaiting> leaves;
-    size_t queued = 0;  // how many were ever put into the queue,
-    size_t added = 0;   // and taken out of it
+    size_t queued = 0;  // number of leaves ever put into the queue
+    size_t added = 0;   // number of leaves taken out of it
   } waiting_;
-  std::vector<LabelId> path_;                          // being put together
-  std::vector<FlameTree::Run> runs_;                   // by part of a path
-  std::unordered_map<uint64_t, LabelId> idle_leaves_;  // by operation and name
+  std::vector<LabelId> path_;                          // scratch buffer
+  std::vector<FlameTree::Run> runs_;                   // indexed by part number
+  std::unordered_map<uint64_t, LabelId> idle_leaves_;  // key: operation and name
 };
 
 }  // namespace

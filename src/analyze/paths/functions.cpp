@@ -10,14 +10,14 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// A stack may be part of many launches, and have far more frames than functions: a graph's launch with each of the
-// captures of its nodes.
+// Builds a FunctionTable. A stack may belong to many launches (a graph's launch combined with each capture of a node),
+// and has far more frames than functions.
 class Functions {
  public:
   Functions(StackView& view, const LaunchSums& launches) : view_(view), launches_(launches) {}
 
   FunctionTable make() {
-    // All stacks first: one of them may tell whose a function of another one is.
+    // All stacks first: the origin of a function may be known from only one of them.
     for (const LaunchSums::Launch& launch : launches_.all()) {
       for (const auto& [kernel, id] : stacks_of(launch)) {
         look_at(kernel, id);
@@ -36,12 +36,12 @@ class Functions {
   }
 
  private:
-  struct Run {  // in functions_
+  struct Run {  // range in functions_
     size_t begin = 0;
     size_t size = 0;
   };
 
-  // Root first: a node's capture lies below the launch of its graph.
+  // Returns the stacks outermost first: a node's capture is below the launch of its graph.
   static std::array<std::pair<bool, p::StackId>, 3> stacks_of(const LaunchSums::Launch& launch) {
     return {{{false, launch.site.ustack}, {true, launch.site.kstack}, {false, launch.site.capture}}};
   }
@@ -62,7 +62,7 @@ class Functions {
         table_.lines[line].origin = std::min(table_.lines[line].origin, view_.origin(frame));
       }
     }
-    // Each once, where it is innermost.
+    // Keep each function once, at its innermost frame.
     ++stack_;
     known->second.begin = functions_.size();
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
@@ -119,17 +119,17 @@ class Functions {
   StackView& view_;
   const LaunchSums& launches_;
   FunctionTable table_;
-  std::unordered_map<uint32_t, uint32_t> lines_;  // by function of the view
-  std::unordered_map<uint64_t, Run> runs_;        // by stack; those of kernel space in the upper half
-  std::vector<uint32_t> functions_;               // of all stacks, as lines
-  std::vector<uint64_t> last_stack_;              // that a line was seen in
-  std::vector<uint64_t> last_launch_;             // that a line was counted for
+  std::unordered_map<uint32_t, uint32_t> lines_;  // key: function number of the view
+  std::unordered_map<uint64_t, Run> runs_;        // key: stack id; the upper half of the key is 1 for kernel stacks
+  std::vector<uint32_t> functions_;               // line indexes for all stacks
+  std::vector<uint64_t> last_stack_;              // the last stack that has the line
+  std::vector<uint64_t> last_launch_;             // the last launch that was counted for the line
   uint64_t stack_ = 0;
   uint64_t launch_ = 0;
   const uint64_t seed_ = random_seed();
 };
 
-// Which of the lines of a chain, callers first, stands for it.
+// Returns the index of the line that represents a chain. `chain` has callers first.
 size_t chosen(const std::vector<FunctionLine>& lines, std::span<const size_t> chain) {
   const auto is = [&lines](Origin origin) {
     return [&lines, origin](size_t at) { return lines[at].origin == origin; };
@@ -163,7 +163,7 @@ FunctionTable function_table(const LaunchSums& launches, StackView& view) {
 }
 
 void join_chains(std::vector<FunctionLine>& lines) {
-  std::unordered_map<uint64_t, std::vector<size_t>> chains;  // by paths
+  std::unordered_map<uint64_t, std::vector<size_t>> chains;  // key: FunctionLine::paths
   for (size_t at = 0; at < lines.size(); ++at) {
     chains[lines[at].paths].push_back(at);
   }

@@ -1,4 +1,4 @@
-// The functions of the CPU that GPU work comes from: the sandwich of a report, total and direct.
+// Finds the CPU functions that launch GPU work: their total and direct weights, as in a sandwich view.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace gpuprof::analyze {
 
-// Which function of a path launched its work: the innermost of the program or a library, or where there is none, the
-// innermost at all. The vendor's interface, kernel space and code without a name launch for the one that called them.
+// Finds the function of a path that launched the work: the innermost function of the program or a library, or else the
+// innermost of all. Vendor interface, kernel space and unnamed code count for their caller.
 class Launcher {
  public:
-  // Of each function of the path, root first: a graph's launch, then its capture. Not of what is none ("[truncated]").
+  // Takes the path's functions, outermost first: the launch's, then the capture's. Skip notes such as "[truncated]".
   void add(uint32_t function, Origin origin) {
     innermost_ = function;
     if (origin <= Origin::library) {
@@ -32,25 +32,25 @@ class Launcher {
   std::optional<uint32_t> innermost_;
 };
 
-// One function: all its lines, inlined or not. Python functions of one name in two files are two.
+// All lines of one function, inlined or not. Python functions of the same name in two files are different functions.
 struct FunctionLine {
-  std::string_view name;  // as long as the view
-  std::string_view file;  // short, of a Python function; else empty
+  std::string_view name;  // valid as long as the view
+  std::string_view file;  // shortened file of a Python function; otherwise empty
   Origin origin = Origin::none;
-  Weight total;         // of all work launched below it, once however often it is in a stack
-  Weight direct;        // of what it launched itself, as Launcher says
-  uint64_t paths = 0;   // equal for functions that all the same work was launched below
-  uint64_t others = 0;  // functions that the line stands for as well, see join_chains()
+  Weight total;         // work launched below the function; counts once per stack, even with recursion
+  Weight direct;        // work that the function launched itself, according to Launcher
+  uint64_t paths = 0;   // hash of the launches below the function, to find functions with equal sets
+  uint64_t others = 0;  // number of other functions merged into this line by join_chains()
 };
 
-// No `total` exceeds `with_stack`, and the sum of all `direct` is `with_stack`.
+// No `total` exceeds `with_stack`. The sum of all `direct` equals `with_stack`.
 struct FunctionTable {
-  std::vector<FunctionLine> lines;  // in the order in which they were met, callers first
-  Weight with_stack;                // of all work with a function in its stack
-  uint64_t steps = 0;               // that were taken to make it: frames and functions looked at
+  std::vector<FunctionLine> lines;  // in the order of their first appearance, callers before callees
+  Weight with_stack;                // work with at least one function in its stacks
+  uint64_t steps = 0;               // cost measure: number of frames and functions examined
 };
 
-// What was launched from each stack: rows are many, but their stacks are few.
+// Sums the launched work by launch site: there are many rows, but few stacks.
 class LaunchSums {
  public:
   struct Launch {
@@ -66,14 +66,14 @@ class LaunchSums {
   std::unordered_map<LaunchSite, uint32_t, LaunchSiteHash> positions_;
 };
 
-// What of each stack is shown is the view's choice; what is no function ("[truncated]") is left out. Looks at the
-// frames of each stack once, and for each launch at the different functions of its stacks.
+// Builds the table from the frames that the view shows, without notes ("[truncated]"). Examines the frames of each
+// stack once, and then, for each launch, the distinct functions of its stacks.
 FunctionTable function_table(const LaunchSums& launches, StackView& view);
 
-// Functions that are in all the same paths, as those of a chain of calls are, have the same total, and become one line:
-// of the program's own function that is innermost, or of a library's: of the outermost native one where the chain
-// launches work, which says what was asked for, otherwise of the innermost, from which paths part. Its `direct` is that
-// of all.
+// Merges functions that are in the same paths, such as a chain of calls, into one line. Shows the innermost function of
+// the program, or else a library's. If the chain launches work, that is the library's outermost native function, which
+// says what was requested. Otherwise it is the innermost one, below which the paths divide. The line's `direct` is the
+// sum of the chain.
 void join_chains(std::vector<FunctionLine>& lines);
 
 }  // namespace gpuprof::analyze

@@ -1,4 +1,4 @@
-// A flame tree read from its leaves: what ends a path comes first, then its callers.
+// Inverts a flame tree: paths start with their innermost frame, followed by its callers.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,16 @@
 
 namespace gpuprof::analyze {
 
-// What bounds the work: a hostile profile may have a million paths of 65536 frames, of which none begins like another
-// when it is read from its end.
+// Bounds the work. A hostile profile may have a million paths of 65536 frames without common innermost frames.
 struct InvertedLimits {
-  size_t depth = 1'000;         // frames of a path, from its leaf
-  uint64_t steps = 20'000'000;  // frames of all paths together; later ones keep only their last `short_depth`
+  size_t depth = 1'000;         // maximum frames per path, counted from the innermost
+  uint64_t steps = 20'000'000;  // frames of all paths; later paths keep only `short_depth` frames
   size_t short_depth = 16;
 };
 
 struct Inverted {
-  FlameTree tree;          // with the same total
-  uint64_t cut_paths = 0;  // that end before their root
+  FlameTree tree;          // has the same total as the original
+  uint64_t cut_paths = 0;  // paths that lost their outermost frames
 };
 
 Inverted inverted(const FlameTree& tree, const InvertedLimits& limits = {});

@@ -1,4 +1,4 @@
-// Where a work item comes from: the stacks of its launch and, for a node of a CUDA graph, of its capture.
+// Describes where a work item comes from: the stacks of its launch and, for a CUDA graph node, of its capture.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,24 @@
 
 namespace gpuprof::analyze {
 
-// What a path shows besides the frames of stacks. The order breaks ties between call paths of equal weight.
+// Notes among the frames of a path. Their order breaks ties between call paths of equal weight.
 enum class PathNote : uint8_t {
   none,
   separator,    // between user and kernel frames
   captured_at,  // between the launch of a graph and the capture of its node
   all_hidden,   // the stack has frames, but the options hide all of them
   no_cpu_stack,
-  not_sampled,      // there is no stack because of --max-overhead
-  unknown_capture,  // a node of a child graph, or a lost stack
-  early_capture,    // gpuprof attached to the process, and the graph may be older than the recording
+  not_sampled,      // no stack because of --max-overhead
+  unknown_capture,  // node of a child graph, or the stack was lost
+  early_capture,    // gpuprof attached to the process; the graph may be older than the recording
 };
 
 struct LaunchSite {
   profile::StackId ustack{};
   profile::StackId kstack{};
   profile::StackId capture{};
-  PathNote no_launch = PathNote::none;   // shown if no frame of ustack and kstack is
-  PathNote no_capture = PathNote::none;  // shown if a graph's node has no capture
+  PathNote no_launch = PathNote::none;   // shown if ustack and kstack have no visible frame
+  PathNote no_capture = PathNote::none;  // shown if a graph node has no capture
 
   [[nodiscard]] bool has_stack() const { return index(ustack) != 0 || index(kstack) != 0; }
   [[nodiscard]] bool is_graph_node() const { return index(capture) != 0 || no_capture != PathNote::none; }
@@ -42,7 +42,7 @@ inline LaunchSite site_of(const profile::Work& work) {
   return site;
 }
 
-// The stacks of some work, and nothing in place of those that are missing.
+// Returns the stacks of the work, without notes for missing ones.
 inline LaunchSite stacks_of(const profile::Work& work) {
   return {.ustack = work.ustack, .kstack = work.kstack, .capture = work.capture};
 }

@@ -17,7 +17,7 @@ class SourceLineBuilder {
  public:
   explicit SourceLineBuilder(const p::Tables& tables) : tables_(tables) {}
 
-  // What was launched from one stack. False where no frame of it has a line.
+  // Adds the work of one stack. Returns false if no frame has a known line.
   bool add(p::StackId stack, const Weight& weight) {
     ++round_;
     Line* innermost = nullptr;
@@ -67,7 +67,7 @@ class SourceLineBuilder {
   }
 
  private:
-  // `round`: that of the stack which counted last, so that recursion does not count twice.
+  // `round` is the last stack that was counted, so that recursion does not count twice.
   struct Line {
     LaunchingLine values;
     uint64_t round = 0;
@@ -89,7 +89,7 @@ class SourceLineBuilder {
 
 LaunchingLines launching_lines(const Aggregate& rows, const std::function<bool(std::string_view)>& wanted) {
   LaunchingLines result;
-  std::map<uint32_t, Weight> stacks;  // by id
+  std::map<uint32_t, Weight> stacks;
   const RowKind kind = rows.info.gpu_records > 0 ? RowKind::gpu : RowKind::launch;
   for (const Row& row : rows.rows) {
     const p::Work& work = rows.work(row);

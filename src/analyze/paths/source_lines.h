@@ -1,4 +1,4 @@
-// GPU work by the source lines of the CPU stacks that launched it.
+// Sums GPU work by source line of the CPU stacks that launched it.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@ namespace gpuprof::analyze {
 
 struct LaunchingLine {
   uint32_t line = 0;
-  std::string_view function;  // of the first frame that was met there
-  Weight self;                // launched where this is the innermost line that is known
-  Weight total;               // with this line anywhere in the stack, once where it is there several times
+  std::string_view function;  // function of the first frame with this line
+  Weight self;                // work for which this is the innermost known line of the stack
+  Weight total;               // work with this line anywhere in the stack; recursion counts once
 };
 
 struct LaunchingFile {
   std::string_view file;
-  std::vector<LaunchingLine> lines;  // by number
-  Weight self;                       // of all its lines
-  Weight total;                      // of stacks with a line of it
+  std::vector<LaunchingLine> lines;  // sorted by number
+  Weight self;                       // sum over its lines
+  Weight total;                      // work with any of its lines in the stack
 };
 
 struct LaunchingLines {
-  std::vector<LaunchingFile> files;  // those with most of their own first, then those with most in all
-  bool timed = false;                // by ns; otherwise launches are counted
-  Weight all;                        // of the work that was wanted
-  Weight without_stack;              // of it: launched without a CPU stack
-  Weight without_lines;              // with a stack in which no line is known
+  std::vector<LaunchingFile> files;  // sorted by self, then by total, greatest first
+  bool timed = false;                // sorted by ns; otherwise by launches
+  Weight all;                        // the selected work
+  Weight without_stack;              // launched without a CPU stack
+  Weight without_lines;              // the stack has no known line
 };
 
-// `wanted`: work by its name; none: all. Texts are those of `rows`.
+// `wanted` selects by the name of the work; empty: all. Texts belong to `rows`.
 LaunchingLines launching_lines(const Aggregate& rows, const std::function<bool(std::string_view)>& wanted);
 
 }  // namespace gpuprof::analyze

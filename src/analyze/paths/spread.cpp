@@ -15,12 +15,10 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return fold_multiply(a ^ kHashMultiplier, b ^ GPUPROF_OTHER_MULTIPLIER);
 }
 
-// Every unsampled work is spread over all donors of its group: a file must not make that a product of two large
-// numbers.
+// Limits the cost of a file with many unsampled works and many donors: each work goes to each donor of its group.
 constexpr size_t kMostDonors = 1000;
 
-// Works that differ in their range or stream may come from one stack; a donor is a stack. Of very many the heaviest
-// stay.
+// Merges donors with equal stacks, which differ in range or stream. Keeps only the heaviest kMostDonors.
 void join_equal_stacks(std::vector<StackDonors::Donor>& donors) {
   const auto stacks = [](const StackDonors::Donor& donor) { return std::pair(donor.ustack, donor.kstack); };
   std::sort(donors.begin(), donors.end(), [&](const auto& a, const auto& b) { return stacks(a) < stacks(b); });
@@ -33,7 +31,7 @@ void join_equal_stacks(std::vector<StackDonors::Donor>& donors) {
       donors[++kept] = donors[i];
     }
   }
-  donors.resize(kept + 1);  // no group is empty
+  donors.resize(kept + 1);  // groups are never empty
   if (donors.size() > kMostDonors) {
     std::stable_sort(donors.begin(), donors.end(),
                      [](const auto& a, const auto& b) { return std::pair(a.ns, a.count) > std::pair(b.ns, b.count); });
@@ -115,7 +113,7 @@ std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& sh
   std::vector<size_t> order(shares.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return remainders[a] > remainders[b]; });
-  for (size_t i = 0; i < left; ++i) {  // fewer than there are shares
+  for (size_t i = 0; i < left; ++i) {  // `left` is less than the number of shares
     ++parts[order[i]];
   }
   return parts;

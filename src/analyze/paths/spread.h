@@ -1,5 +1,5 @@
-// Launches that got no stack because of --max-overhead were chosen at random: the stacks of the same work's other
-// launches stand for theirs.
+// Extrapolates stacks. --max-overhead leaves out the stacks of randomly chosen launches. The stacks of other launches
+// of the same work ("donors") stand in for them.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace gpuprof::analyze {
 
 class StackDonors {
  public:
-  // The stacks of a launch, and how much work of the same kind came from there.
+  // Stacks of launches, and how much work of the same kind they launched.
   struct Donor {
     profile::StackId ustack{};
     profile::StackId kstack{};
@@ -25,22 +25,19 @@ class StackDonors {
     uint64_t count = 0;
   };
 
-  // Each work that is spread has a path for each of its donors: a small file could ask for any amount of memory. Past
-  // so many in all, the rest stays as it is.
+  // Limits the memory for extrapolated paths: one per work item and donor. Further work is not extrapolated.
   static constexpr size_t kMostParts = 4'000'000;
 
   explicit StackDonors(const Aggregate& rows) : rows_(rows) {}
 
-  // The stacks of the launches that are most like that of `work`: of the same process and thread, device, stream,
-  // operation, name and range, or, where there are none, of fewer of these; the 1000 heaviest. Empty where even
-  // (process, operation, name) has none.
+  // Returns the stacks of the most similar sampled launches, at most 1000: same process, thread, device, stream,
+  // operation, name and range, or fewer of these. Empty if not even process, operation and name match.
   const std::vector<Donor>& of(const profile::Work& work);
 
-  // Calls `emit(site, part)` for each site that a part of the work's weight is shown under: its own, or those of its
-  // donors. The parts add up to the weight.
+  // Calls `emit(site, part)` for the work's own site, or for each donor's site. The parts add up to the weight.
   template <typename W, typename Emit>
   void each_part(const profile::Work& work, const W& weight, Emit emit);
-  // Before all rows are looked at once more: kMostParts counts from here on.
+  // Call it before another pass over all rows: restarts the count for kMostParts.
   void restart() { parts_ = 0; }
 
  private:
@@ -53,32 +50,32 @@ class StackDonors {
     uint32_t capture = 0;
     uint64_t stream = 0;
     profile::Op op = profile::Op::kernel;
-    bool graph_node = false;  // what a graph launches is never like what is launched on its own
+    bool graph_node = false;  // graph nodes and single launches are never similar
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
   using Groups = std::unordered_map<Key, std::vector<Donor>, KeyHash>;
-  static constexpr size_t kLevels = 4;  // from fine to coarse
+  static constexpr size_t kLevels = 4;  // from strict to loose matching
 
   static Key key_of(const profile::Work& work, size_t level);
   [[nodiscard]] Groups group(size_t level) const;
 
   const Aggregate& rows_;
-  std::array<std::optional<Groups>, kLevels> groups_;  // made when first needed
+  std::array<std::optional<Groups>, kLevels> groups_;  // built on first use
   std::vector<Donor> none_;
-  size_t parts_ = 0;  // that each_part() has made so far
+  size_t parts_ = 0;  // number of parts that each_part() made
 };
 
-// `amount` in the proportion of `shares`, whose sum is at least 1 and fits 64 bits. The parts add up to it; what
-// remains after rounding down goes to those who lost most by it.
+// Divides `amount` in proportion to `shares`, whose sum must be at least 1 and fit 64 bits. The parts add up to
+// `amount`: the largest remainders are rounded up.
 std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares);
 
-// The donors' ns; their counts if no time was measured; all 1 if nothing was.
+// Returns the donors' ns; their counts if no time was measured; otherwise 1 for each.
 std::vector<uint64_t> shares_of(const std::vector<StackDonors::Donor>& donors);
 
-// Splits each number of `weight` in proportion to the donors' shares. The parts add up to it exactly.
+// Divides each number of `weight` in proportion to the donors' shares. The parts add up exactly.
 template <typename W>
 std::vector<W> split(const W& weight, const std::vector<StackDonors::Donor>& donors) {
   const std::vector<uint64_t> shares = shares_of(donors);

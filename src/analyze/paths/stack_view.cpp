@@ -17,17 +17,16 @@ bool matches_any(const std::vector<Pattern>& patterns, const std::string& name, 
   });
 }
 
-// Where libc has no symbols, its frames are known by the module.
+// libc frames without symbols are recognized by their module.
 bool is_start_up(std::string_view name) {
   constexpr std::string_view kBegins[] = {"[libc.so.6+", "[libpthread.so.0+", "[ld-linux"};
   return is_start_up_function(name) || std::any_of(std::begin(kBegins), std::end(kBegins),
                                                    [name](std::string_view begin) { return name.starts_with(begin); });
 }
 
-// What is looked at of a name that may be main with its parameters: a hostile one may have megabytes, and many frames.
+// Only this much of a name is compared with main(): hostile names may have megabytes, in many frames.
 constexpr size_t kMostMain = 4096;
 
-// The key of what is shown as `text`.
 std::string view_key_of(FrameClass cls, std::string_view text) {
   return std::string(1, static_cast<char>(cls)).append(text);
 }
@@ -47,9 +46,9 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
   bool interpreter = false;
   for (size_t i = trimmed.value_or(0); i < elements.size(); ++i) {
     const Known& frame = known(kernel, elements[i]);
-    // What is inlined into the interpreter's code is its code, too.
+    // Code inlined into the interpreter is also interpreter code.
     interpreter = frame.kind == p::FrameKind::interpreter || (frame.kind == p::FrameKind::inlined && interpreter);
-    // That a stack is not whole stays to be seen.
+    // Notes about incomplete stacks are never trimmed here.
     const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
     if ((i >= program || is_note) && shows(frame, interpreter, has_python)) {
       push(frame.shown, elements[i]);
@@ -58,8 +57,8 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
   return path_;
 }
 
-// Where the program's own code begins: at main or at the first <module>, whichever comes first. What runs a <module> is
-// the interpreter and runpy; one that a thread or an import comes to begins nothing.
+// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. Only the
+// interpreter and runpy may precede that <module>. A <module> that a thread or an import runs does not count.
 size_t StackView::program_begin(std::span<const p::Element> elements, bool has_python) {
   const bool only_python = has_python && options_.python == PythonFrames::frames;
   bool python_before = false;
@@ -85,10 +84,10 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
     if (frame.role == Role::start_up) {
       begin = i + 1;
     } else if (shown_[frame.shown].cls != FrameClass::mark) {
-      break;  // also where outer frames are missing: what follows was called by one of them
+      break;  // also if outer frames are missing: these frames are not a thread's start
     }
   }
-  return begin < elements.size() ? begin : 0;  // nothing else is there to be shown
+  return begin < elements.size() ? begin : 0;  // show all frames if nothing else is left
 }
 
 StackView::Role StackView::role_of(p::Element element, FrameClass cls) const {
@@ -124,7 +123,7 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
   return shown.cls == FrameClass::mark || !shown.left_out;
 }
 
-// The path up to here has no repetition, so dropping the earlier occurrence of one leaves none.
+// The path so far has no repetition, so removing the earlier occurrence leaves none.
 void StackView::push(uint32_t frame, p::Element element) {
   path_.push_back(frame);
   path_elements_.push_back(element);
@@ -145,7 +144,7 @@ void StackView::push(uint32_t frame, p::Element element) {
 }
 
 std::string_view StackView::location(uint32_t frame) const {
-  constexpr size_t kAround = 3;  // " (" before it, ")" behind it
+  constexpr size_t kAround = 3;  // the parentheses and the space in " (...)"
   const std::string_view rest = std::string_view(shown_[frame].label).substr(shown_[frame].name_size);
   return rest.size() <= kAround ? std::string_view() : rest.substr(2, rest.size() - kAround);
 }
@@ -196,7 +195,7 @@ const StackView::Known& StackView::known(bool kernel, p::Element element) {
   return frame;
 }
 
-// The label gets a file and a line, and there is room for it.
+// Returns true if the label gets a location, which counts towards kMostComposedBytes.
 bool StackView::composes(p::Element element) {
   if (element.is_label) {
     return false;
@@ -226,7 +225,7 @@ uint32_t StackView::look_up_shown(p::Element element, p::FrameKind kind, FrameCl
   if (element.is_label || composes(element)) {
     return show(element, cls, {.lines = options_.lines, .numbers = options_.numbers});
   }
-  // Frames are many, but their names are few, and may be long.
+  // There are many frames, but few distinct names, which may be long.
   const uint64_t key = (uint64_t{static_cast<uint8_t>(cls)} << 40U) | (uint64_t{static_cast<uint8_t>(kind)} << 32U) |
                        index(tables_.frame(element).name);
   const auto [found, added] = shown_by_name_.try_emplace(key, kNone);
@@ -242,13 +241,13 @@ uint32_t StackView::show(p::Element element, FrameClass cls, const LabelOptions&
               has_file ? short_python_file(tables_.text(tables_.frame(element).file)) : std::string_view(), cls);
 }
 
-// `file`: of a Python function, part of what tells it from others.
+// `file` distinguishes Python functions of the same name.
 uint32_t StackView::show(std::string_view label, std::string_view name, std::string_view file, FrameClass cls) {
   const auto [found, added] = shown_ids_.try_emplace(view_key_of(cls, label), static_cast<uint32_t>(shown_.size()));
   if (!added) {
     return found->second;
   }
-  // Whether the compiler inlined a call makes no difference to what calls itself.
+  // Inlined and other calls of a function count as the same function for recursion.
   std::string function = view_key_of(cls == FrameClass::inlined ? FrameClass::native : cls, name);
   if (cls == FrameClass::python) {
     function.append(1, '\0').append(file);

@@ -1,4 +1,4 @@
-// What of a CPU stack is shown: folding, reports, latencies and traces all look at stacks through this.
+// Decides which frames of a CPU stack are shown. Folding, reports, latencies and traces all use it.
 #pragma once
 
 #include <cstdint>
@@ -20,88 +20,85 @@
 
 namespace gpuprof::analyze {
 
-// In stacks that have Python frames.
+// Frames to show in stacks that have Python frames.
 enum class PythonFrames : uint8_t {
-  frames,  // Python's frames; the interpreter's own machine code is left out
+  frames,  // Python frames, without the interpreter's machine code
   native,  // both
-  off,     // the interpreter's machine code; Python's frames are left out
+  off,     // the interpreter's machine code, without Python frames
 };
 
-// The steps are taken in this order. "[truncated]" and "[no Python frames]" are no frames to hide: only what lies
-// rootward of trim_to takes them away.
+// Filters, applied in this order. Only trim_to removes the notes "[truncated]" and "[no Python frames]".
 struct StackOptions {
-  std::string trim_to;  // user stacks begin at their outermost frame of this function, where they have it
-  // false: user stacks begin where the program does, at `main` or at <module> (of Python, behind at most the runpy
-  // module), and those that have neither, as threads do, behind the code of libc that starts a thread. Not where
-  // trim_to is found.
+  std::string trim_to;  // user stacks begin at their outermost frame of this function, if they have one
+  // false: user stacks begin at `main` or at Python's <module> (which may follow runpy). Stacks with neither, such as
+  // those of threads, begin after libc's thread start. Ignored for stacks in which trim_to is found.
   bool from_start = false;
   PythonFrames python = PythonFrames::frames;
-  std::vector<Pattern> only;  // frames of which one of these matches the name or the label; empty: all
-  std::vector<Pattern> hide;  // no frames of which one of these does
-  // Wherever up to kLongestCycle functions follow themselves directly, only the innermost occurrence stays.
+  std::vector<Pattern> only;  // show only frames whose name or label matches one of these; empty: all
+  std::vector<Pattern> hide;  // hide frames whose name or label matches one of these
+  // If a sequence of up to kLongestCycle functions repeats itself directly, keep only the innermost occurrence.
   bool collapse_recursion = false;
-  bool lines = false;   // append " (file:line)" to native frames that have one
-  bool numbers = true;  // false: "(file)" where "(file:line)" would be
+  bool lines = false;   // append " (file:line)" to native frames with a known line
+  bool numbers = true;  // false: "(file)" instead of "(file:line)"
 };
 
 inline constexpr size_t kLongestCycle = 16;
 
-// Labels with a file and a line are as many as there are lines, each with all of a name. Beyond this much text further
-// ones are the name alone, or a small file could ask for any amount of memory.
+// Limits the text of labels with file and line, which a small file could make huge. Further labels are only names.
 inline constexpr size_t kMostComposedBytes = size_t{64} << 20U;
 
 class StackView {
  public:
-  // The tables must outlive the view. They may grow meanwhile.
+  // The tables must outlive the view, and may grow.
   StackView(const profile::Tables& tables, StackOptions options) : tables_(tables), options_(std::move(options)) {}
 
-  // The frames that are shown, root first, for label() and frame_class(). Valid until the next call.
+  // Returns the frames to show, outermost first, as numbers for label() and frame_class(). Valid until the next call.
   std::span<const uint32_t> frames(bool kernel, profile::StackId id);
 
-  // The elements of the stack that the frames of the last frames() are, one for each.
+  // Returns the stack elements of the last frames() result, in the same order.
   [[nodiscard]] std::span<const profile::Element> shown_elements() const { return path_elements_; }
 
-  // A frame of a place in GPU code, which is always shown; for label().
+  // Returns the number of a frame of a GPU code location, which is never hidden.
   uint32_t place_frame(profile::Element element) { return known(false, element).shown; }
 
-  // A frame that is no element of a stack: the kernel, or a note in a path. It is shown whatever the options hide.
+  // Returns the number of a frame that is not in a stack: a kernel, or a note in a path. Options never hide it.
   uint32_t text(std::string_view label, FrameClass cls) { return show(label, label, {}, cls); }
 
   [[nodiscard]] const std::string& label(uint32_t frame) const { return shown_[frame].label; }
-  // The label in its two parts; `location` is "train.py:31", empty where the label is a name alone.
+  // Return the two components of the label. `location` is "train.py:31", or empty if the label is only a name.
   [[nodiscard]] std::string_view name(uint32_t frame) const {
     return std::string_view(shown_[frame].label).substr(0, shown_[frame].name_size);
   }
   [[nodiscard]] std::string_view location(uint32_t frame) const;
   [[nodiscard]] FrameClass frame_class(uint32_t frame) const { return shown_[frame].cls; }
 
-  // Whose line a frame is: the same number for all lines of a function, inlined or not.
+  // Returns the frame's function: all its lines have the same number, inlined or not.
   [[nodiscard]] uint32_t function(uint32_t frame) const { return shown_[frame].function; }
 
   struct FunctionText {
     std::string_view name;
-    std::string_view file;  // short, of a Python function; else empty
+    std::string_view file;  // shortened file of a Python function; otherwise empty
   };
   [[nodiscard]] FunctionText function_text(uint32_t function) const;
 
-  // Whose code it is. Of frames that are shown alike, and of which some are the user's own, all are.
+  // Returns whose code the frame is. If one of several frames with the same label is the user's own, all are.
   [[nodiscard]] Origin origin(uint32_t frame) const { return shown_[frame].origin; }
 
-  // A stack that is shown alike: the same one for all that are.
+  // Returns one stack for all stacks that are shown alike.
   profile::StackId representative(bool kernel, profile::StackId id);
 
-  // Of the user stacks looked at so far.
+  // Counts user stacks that frames() has seen.
   struct Trimmed {
     uint64_t stacks = 0;
-    uint64_t without = 0;  // they do not have the function of trim_to
+    uint64_t without = 0;  // without the function of trim_to
   };
   [[nodiscard]] const Trimmed& trimmed() const { return trimmed_; }
 
  private:
-  // What a frame is at a stack's root.
+  // The role of a frame at the outermost end of a stack.
   enum class Role : uint8_t {
     other,
-    start_up,  // of libc: before main, or a thread's function
+    start_up,  // libc code before main or before a thread's function
     runner,    // Python's runpy
     main,
     python_main,  // main of the program python3
@@ -109,11 +106,11 @@ class StackView {
   };
   struct Shown {
     std::string label;
-    size_t name_size = 0;  // of the label
+    size_t name_size = 0;  // length of the name at the start of the label
     FrameClass cls = FrameClass::note;
     Origin origin = Origin::none;
-    uint32_t function = 0;  // the same for all lines of a function
-    bool left_out = false;  // by `hide` or `only`
+    uint32_t function = 0;  // equal for all lines of a function
+    bool left_out = false;  // hidden by `hide` or `only`
     bool trim_here = false;
   };
   struct Known {
@@ -138,22 +135,22 @@ class StackView {
 
   const profile::Tables& tables_;
   StackOptions options_;
-  std::vector<Known> known_[4];  // by position of an element; frames and labels, of kernel stacks or not
-  std::deque<Shown> shown_;      // stay where they are
-  std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // by class and STRING: labels that are a name alone
-  size_t composed_bytes_ = 0;                             // of labels that are more than a name
-  std::unordered_map<std::string, uint32_t> shown_ids_;   // by class and label
-  // Where a function's name and file lie in its key, which stays where it is.
+  std::vector<Known> known_[4];  // [2 * is kernel stack + is label], each indexed by element position
+  std::deque<Shown> shown_;      // a deque, so that labels never move
+  std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // key: class and STRING, for labels without location
+  size_t composed_bytes_ = 0;                             // size of all labels with a location
+  std::unordered_map<std::string, uint32_t> shown_ids_;   // key: class and label
+  // Points to a function's name and file inside a key of function_ids_, which never moves.
   struct FunctionKey {
     const std::string* key = nullptr;
     size_t name_size = 0;
   };
-  std::unordered_map<std::string, uint32_t> function_ids_;  // by class, name and a Python function's file
+  std::unordered_map<std::string, uint32_t> function_ids_;  // key: class, name and, for Python, file
   std::vector<FunctionKey> functions_;
-  std::vector<uint32_t> path_;  // what frames() returns
+  std::vector<uint32_t> path_;  // the result of frames()
   std::vector<profile::Element> path_elements_;
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
-  std::unordered_map<std::u32string, uint32_t> contents_[2];  // the frames of a representative -> its id
+  std::unordered_map<std::u32string, uint32_t> contents_[2];  // shown frames -> id of the representative
   std::unordered_set<uint32_t> counted_;
   Trimmed trimmed_;
 };

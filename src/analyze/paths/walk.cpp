@@ -104,7 +104,7 @@ void Walk::put(WorkPaths::Part part) {
   path_.insert(path_.end(), frames.begin(), frames.end());
 }
 
-// As gpu_places.cpp shows a place: lines, the instruction, the stall, the offset.
+// Appends a code location in the same order as gpu_places.cpp: lines, instruction, stall, offset.
 void Walk::put_place(const SampleRow& row, const p::Work& work) {
   const p::GpuPlaceId id = row.key.place;
   const auto elements = tables_.place_frames(id);
@@ -136,14 +136,14 @@ void Walk::put_place(const SampleRow& row, const p::Work& work) {
   }
 }
 
-// `module`: the frame stands for it.
+// Returns the frame of a text. With `module`, returns the frame of that module.
 uint32_t Walk::string_frame(p::StringId id, FrameClass cls, const p::GpuModule* module) {
   const uint64_t key = module == nullptr ? join_ids(static_cast<uint8_t>(cls), index(id)) : index(module->id);
   const auto [known, is_new] = (module == nullptr ? string_ids_ : module_ids_).try_emplace(key);
   if (is_new) {
     const std::string_view text = tables_.text(id);
     known->second = frames_.text(text.empty() ? kUnknown : text, cls);
-    if (module != nullptr) {  // two modules of one name are two frames that look alike
+    if (module != nullptr) {  // modules with equal names get different frames with equal labels
       WalkFrame frame = frames_.frame(known->second);
       frame.module = frame.label;
       frame.build_id = tables_.text(module->hash);

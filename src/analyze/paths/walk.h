@@ -1,5 +1,5 @@
-// One walk over the rows of a profile, for those who hand it on to other tools: each row with its frames, root first,
-// as `flame` shows them, but with what the profile knows of each: file, line, module, build id and address.
+// Iterates over the rows of a profile for export to other tools. Each row has its frames, outermost first, as `flame`
+// shows them, plus all known details: file, line, module, build id and address.
 #pragma once
 
 #include <algorithm>
@@ -21,27 +21,26 @@ namespace gpuprof::analyze {
 
 struct WalkWeight {
   uint64_t ns = 0;
-  uint64_t launches = 0;  // GPU records; of a profile that counts launches only, these
+  uint64_t launches = 0;  // GPU records; in a profile with only launch counts, launches
   uint64_t queue_ns = 0;
   uint64_t bytes = 0;
-  uint64_t samples = 0;  // of GPU code; a sample has no time of its own
+  uint64_t samples = 0;  // samples of GPU code; a sample has no time of its own
 
   static constexpr uint64_t WalkWeight::*kNumbers[] = {&WalkWeight::ns, &WalkWeight::launches, &WalkWeight::queue_ns,
                                                        &WalkWeight::bytes, &WalkWeight::samples};
 
-  // Whether sums are not larger than numbers of formats can be that have a sign.
+  // True if the sums fit the signed 64-bit numbers of other formats.
   [[nodiscard]] bool fits_signed() const { return std::max({ns, launches, bytes, samples}) <= INT64_MAX; }
 };
 
 struct WalkRow {
   const profile::Work& work;
-  // Root first: process; NVTX ranges; stack of the launch, of the capture; kernel; of samples the source lines and the
-  // stall reason. For Walk::frame().
+  // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; for samples lines and stall.
   std::span<const uint32_t> frames;
-  profile::StackId ustack{};  // of the launch, or of another one that stands for it
+  profile::StackId ustack{};  // of the launch, or of the donor whose stack stands in for it
   profile::StackId kstack{};
-  size_t outer = 0;           // how many of them are the process and its NVTX ranges
-  profile::StringId stall{};  // of samples
+  size_t outer = 0;           // number of leading frames that are the process and NVTX ranges
+  profile::StringId stall{};  // samples only
   WalkWeight weight;
 };
 
@@ -49,20 +48,18 @@ class Walk {
  public:
   using Visit = std::function<Status(const WalkRow&)>;
 
-  // The rows, aggregated with AggregateOptions::queue, must outlive the walk.
+  // `rows` must outlive the walk, and be aggregated with AggregateOptions::queue.
   Walk(const Aggregate& rows, const StackOptions& stacks);
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
   ~Walk() = default;
 
-  // All rows that measure something, with their parts where they are spread over other launches' stacks. The weights
-  // add up to total(). May be run again; a failure of `visit` ends it.
+  // Visits rows with nonzero weights, split if extrapolated. The weights add up to total(). Stops if `visit` fails.
   Status run(const Visit& visit);
 
-  // Ids are small and stay; those of a row are known from its visit on.
+  // Ids are small and stable. The ids of a row are valid from its visit on.
   [[nodiscard]] const WalkFrame& frame(uint32_t id) const { return frames_.frame(id); }
 
-  // What is shown of a stack.
   std::span<const uint32_t> stack(bool kernel, profile::StackId id) { return frames_.of(paths_.stack(kernel, id)); }
   [[nodiscard]] uint32_t frame_count() const { return frames_.count(); }
 
@@ -70,13 +67,13 @@ class Walk {
   [[nodiscard]] const StackOptions& stack_options() const { return stack_options_; }
   [[nodiscard]] const WalkWeight& total() const { return total_; }
   [[nodiscard]] const StackView::Trimmed& trimmed() const { return folded_ ? *folded_ : paths_.view().trimmed(); }
-  // Of who looks at the rows by fold() instead of run().
+  // For callers that use fold() instead of run(): sets the result of trimmed().
   void note_trimmed(const StackView::Trimmed& trimmed) { folded_ = trimmed; }
 
  private:
   Status visit_row(const Row& row, const Visit& visit);
   Status visit_sample(const SampleRow& row, const Visit& visit);
-  // Calls `emit` once for each stack that the work is shown under, with that in path_.
+  // Calls `emit` for each stack that the work is shown under. path_ then holds that stack.
   template <typename Emit>
   Status each_part(const profile::Work& work, const WalkWeight& weight, Emit emit);
 
@@ -88,17 +85,17 @@ class Walk {
   const Aggregate& rows_;
   const profile::Tables& tables_;
   StackOptions stack_options_;
-  bool instructions_ = false;  // of samples, as in pictures of profiles that hold nothing else
+  bool instructions_ = false;  // show instructions, as in pictures of profiles with only samples
   WalkFrames frames_;
   WorkPaths& paths_ = frames_.paths();
   std::optional<StackView::Trimmed> folded_;
   StackDonors donors_;
   WalkWeight total_;
-  std::unordered_map<uint64_t, uint32_t> string_ids_;  // by class and STRING
-  std::unordered_map<uint64_t, uint32_t> module_ids_;  // by GPU_MODULE
-  std::vector<uint32_t> path_;                         // being put together
+  std::unordered_map<uint64_t, uint32_t> string_ids_;  // key: class and STRING id
+  std::unordered_map<uint64_t, uint32_t> module_ids_;  // key: GPU_MODULE id
+  std::vector<uint32_t> path_;                         // scratch buffer
   size_t outer_ = 0;
-  LaunchSite site_;  // that the path is of
+  LaunchSite site_;  // launch site of path_
 };
 
 }  // namespace gpuprof::analyze

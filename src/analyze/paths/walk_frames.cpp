@@ -6,8 +6,8 @@ namespace gpuprof::analyze {
 
 namespace p = gpuprof::profile;
 
-// A part's frames have the same positions in ids_ as in the numbers of WorkPaths. Parts are converted in the order in
-// which they were made, and ids follow that order.
+// Converts the parts in the order of their numbers, so that frame ids are deterministic. A frame of a part has the same
+// position in ids_ as its number has among those of WorkPaths.
 std::span<const uint32_t> WalkFrames::of(WorkPaths::Part part) {
   for (; known_parts_ <= part; ++known_parts_) {
     add_part(static_cast<WorkPaths::Part>(known_parts_));
@@ -21,7 +21,7 @@ void WalkFrames::add_part(WorkPaths::Part part) {
   const WorkPaths::Kind kind = paths_.kind(part);
   ids_.resize(begin + shown.size());
   if (kind == WorkPaths::Kind::text) {
-    for (size_t i = shown.size(); i > 0; --i) {  // the innermost NVTX range gets the first id
+    for (size_t i = shown.size(); i > 0; --i) {  // in reverse: the innermost NVTX range gets the first id
       ids_[begin + i - 1] = text(shown[i - 1]);
     }
     return;

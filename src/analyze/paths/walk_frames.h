@@ -1,4 +1,4 @@
-// Frames of paths for those who hand them on to other tools: with all that the profile knows of each.
+// Collects frames with all details that the profile knows, for export to other tools.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 namespace gpuprof::analyze {
 
 struct WalkFrame {
-  std::string_view label;     // as `flame` shows it; never empty
-  std::string_view name;      // of the function, without file and line
-  std::string_view file;      // of the source, as it was recorded; empty: not known
-  std::string_view module;    // path of the mapped file, or name of the GPU module; empty: not known
-  std::string_view build_id;  // of the module; empty: not known
-  uint64_t address = 0;       // in the module
-  uint32_t line = 0;          // 0: not known
+  std::string_view label;     // as `flame` shows it; not empty
+  std::string_view name;      // function, without file and line
+  std::string_view file;      // recorded path of the source file; empty: unknown
+  std::string_view module;    // path of the mapped file, or name of the GPU module; empty: unknown
+  std::string_view build_id;  // of the module; empty: unknown
+  uint64_t address = 0;       // offset in the module
+  uint32_t line = 0;          // 0: unknown
   FrameClass cls = FrameClass::note;
 };
 
 class WalkFrames {
  public:
-  // The tables must outlive it. They may grow meanwhile.
+  // The tables must outlive the object, and may grow.
   WalkFrames(const profile::Tables& tables, const StackOptions& stacks)
       : tables_(tables), numbers_(stacks.numbers), paths_(tables, stacks) {
     paths_.keep_elements();
@@ -35,7 +35,7 @@ class WalkFrames {
 
   WorkPaths& paths() { return paths_; }
 
-  // Ids are small and stay. The frames of a part are valid until those of another one are asked for.
+  // Returns the frame ids of a part. Ids are small and stable, but the span is valid only until the next call.
   std::span<const uint32_t> of(WorkPaths::Part part);
   uint32_t of_place(profile::Element element) {
     return of_element(Whose::place, element, paths_.view().place_frame(element));
@@ -53,11 +53,11 @@ class WalkFrames {
   uint32_t of_element(Whose whose, profile::Element element, uint32_t shown);
 
   const profile::Tables& tables_;
-  bool numbers_;  // lines are shown
+  bool numbers_;  // show line numbers
   WorkPaths paths_;
   std::deque<WalkFrame> frames_;
-  std::unordered_map<uint32_t, uint32_t> texts_;     // by frame of the view
-  std::unordered_map<uint64_t, uint32_t> elements_;  // of stacks and places
+  std::unordered_map<uint32_t, uint32_t> texts_;     // key: frame number of the view
+  std::unordered_map<uint64_t, uint32_t> elements_;  // key: stack or code location element
   std::vector<uint32_t> ids_;                        // of the frames of all parts
   size_t known_parts_ = 0;                           // parts whose frames are in ids_
 };

@@ -10,7 +10,7 @@ namespace p = gpuprof::profile;
 
 namespace {
 
-// In the order of their enumeration.
+// Indexed by PathNote.
 constexpr std::array<std::string_view, 8> kNotes = {"",
                                                     "-",
                                                     kCapturedAt,
@@ -44,7 +44,7 @@ WorkPaths::Part WorkPaths::ranges(p::RangeId id) {
     for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
       frames_.push_back(range_frame(*range));
       if (range_frame_count_ >= kMostRangeFrames) {
-        break;  // without what is around it
+        break;  // drops the outer ranges
       }
     }
     range_frame_count_ += frames_.size() - begin;
@@ -58,7 +58,7 @@ uint32_t WorkPaths::range_frame(const p::Range& range) {
   const auto [known, is_new] = range_frames_.try_emplace(index(range.id), 0);
   if (is_new) {
     const std::string_view name = tables_.text(range.name);
-    const size_t bytes = tables_.text(range.domain).size() + name.size();  // many ranges may share one domain
+    const size_t bytes = tables_.text(range.domain).size() + name.size();  // many ranges may share a long domain
     if (bytes <= kMostComposedBytes - range_bytes_) {
       range_bytes_ += bytes;
       known->second = view_.text(range_label(tables_, range), FrameClass::mark);
@@ -144,7 +144,6 @@ WorkPaths::Part WorkPaths::text(std::string_view label, FrameClass cls) {
   return keep(frames_.size() - 1);
 }
 
-// The frames from `begin` on as a part.
 WorkPaths::Part WorkPaths::keep(size_t begin) {
   parts_.push_back({.begin = begin, .size = frames_.size() - begin});
   return static_cast<Part>(parts_.size() - 1);

@@ -14,7 +14,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr uint64_t kCollectivesInBlock = 4;
-constexpr uint64_t kLeastBlocks = 12;  // joining stops above that
+constexpr uint64_t kLeastBlocks = 12;  // finish() joins blocks only if at least this many remain
 constexpr unsigned kPathBits = 28;
 constexpr unsigned kBlockBits = 16;
 
@@ -33,7 +33,7 @@ void add_cell(RankCell& sum, const RankCell& cell) {
   sum.meetings_ns += cell.meetings_ns;
 }
 
-// Numbers by their value, and before other names.
+// Sorts numbers by value, and before other names.
 bool before(const std::string& a, const std::string& b) {
   const auto left = whole_number(a);
   const auto right = whole_number(b);
@@ -50,7 +50,7 @@ Job::~Job() = default;
 
 Status Job::take(const p::Record& record) {
   if (auto reason = tables_.add(record)) {
-    return Error{"the merged profile makes no sense: " + *reason, ""};
+    return Error{"the merged profile is inconsistent: " + *reason, ""};
   }
   if (const auto* meta = std::get_if<p::Meta>(&record)) {
     if (meta->key == "interval_ns") {
@@ -124,7 +124,7 @@ Activity Job::activity_of(const p::Work& work) {
   return Activity::nothing;
 }
 
-// By its name, its innermost NVTX range or, for waits, a frame of the stack that it was called from.
+// Matches the name, the innermost NVTX range and, for CPU waits, the frames of the calling stack.
 bool Job::is_collective(const p::Work& work) {
   const Pattern& wanted = options_.collective;
   if (index(work.name) != 0 && wanted.matches(std::string(tables_.text(work.name)))) {
@@ -179,10 +179,10 @@ uint64_t Job::block_of(uint64_t slice) {
   if (!origin_) {
     origin_ = slice;
   }
-  if (slice < *origin_) {  // blocks keep their borders: the origin goes back by whole ones
+  if (slice < *origin_) {  // move the origin back by whole blocks, so that block borders stay
     const uint64_t back = (*origin_ - slice + width_ - 1) / width_;
     if (back > kMostBlocks || blocks_ + back > kMostBlocks) {
-      return 0;  // of a recording whose clock was set; nothing that a lag is found in
+      return 0;  // the clock was changed during the recording: such slices do not matter for lags
     }
     origin_ = *origin_ >= back * width_ ? *origin_ - back * width_ : 0;
     std::unordered_map<uint64_t, PathSum> moved;
@@ -281,7 +281,7 @@ uint64_t Job::usual_collectives() const {
   return counts[counts.size() / 2];
 }
 
-// A CPU that waits for a collective on the GPU, and that one, are the same time: it counts once.
+// CPU waits in collectives count as collectives only if the job has no GPU work of collectives: it is the same time.
 void Job::settle_meetings() {
   const bool on_gpu = collectives_ > 0;
   const auto settle = [on_gpu](RankCell& cell) {

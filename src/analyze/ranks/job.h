@@ -1,4 +1,4 @@
-// A parallel job from the records of its profile: what each rank did in each stretch of time, and from which call path.
+// Sums up what each rank of a parallel job did in each block of time, and from which call path.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +21,28 @@ namespace gpuprof::analyze {
 
 enum class RankBy : uint8_t { rank, pid, host };
 
-// What a rank did; `before` of idle: the device had nothing to do until that work was launched.
+// What a rank did. `idle`: the device had nothing to do until the work item was launched.
 enum class Activity : uint8_t { compute, collective, wait, collective_wait, other_host, idle, nothing };
 
-struct RankCell {            // sums of a rank in a stretch of time; ns
-  uint64_t busy = 0;         // GPU work but for collectives
-  uint64_t floor = 0;        // as busy, had each work always taken the least that it took in that slice
-  uint64_t collective = 0;   // collectives: GPU work, or waits of the CPU where the job has no GPU work of them
-  uint64_t waits = 0;        // of the CPU for the GPU, but for those in collectives
-  uint64_t idle = 0;         // the device had nothing to do
-  uint64_t collectives = 0;  // how many
-  uint64_t meetings = 0;     // waits of the CPU in collectives, until finish() knows what they are
+struct RankCell {           // sums of a rank in one block of time, in ns
+  uint64_t busy = 0;        // GPU work without collectives
+  uint64_t floor = 0;       // as busy, if each work item took the shortest time of its kind in that slice
+  uint64_t collective = 0;  // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
+  uint64_t waits = 0;       // the CPU waited for the GPU, except in collectives
+  uint64_t idle = 0;
+  uint64_t collectives = 0;  // number of collectives
+  uint64_t meetings = 0;     // number of CPU waits in collectives; finish() adds them to other fields
   uint64_t meetings_ns = 0;
 };
 
 struct JobRank {
-  std::string name;  // "3", or what RankBy says
+  std::string name;  // "3", or the name that RankBy selects
   std::string host;
-  std::vector<RankCell> cells;  // by block
+  std::vector<RankCell> cells;  // one per block
   RankCell total;
 };
 
-struct JobPath {  // what of all ranks has the same activity, call path and kernel
+struct JobPath {  // work items of all ranks with the same activity, call path and kernel
   Activity activity = Activity::compute;
   profile::WorkId example{};
 };
@@ -50,7 +50,7 @@ struct JobPath {  // what of all ranks has the same activity, call path and kern
 struct PathSum {
   uint64_t ns = 0;
   uint64_t count = 0;
-  uint64_t floor = 0;  // of GPU work: as in RankCell
+  uint64_t floor = 0;  // GPU work only: as RankCell::floor
 };
 
 struct JobOptions {
@@ -61,17 +61,17 @@ struct JobOptions {
 
 class Job {
  public:
-  static constexpr uint64_t kMostBlocks = 1024;  // blocks join in pairs where there would be more
+  static constexpr uint64_t kMostBlocks = 1024;  // more blocks are joined in pairs
 
   explicit Job(JobOptions options);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
   ~Job();
 
-  // A record of a merged profile, in the order of its lines.
+  // Takes the records of a merged profile, in the order of its lines.
   Status take(const profile::Record& record);
 
-  // When all are taken: joins blocks until each rank has a few collectives in most of them, and sorts the ranks.
+  // Call it after the last record. Joins blocks until most have several collectives per rank, and sorts the ranks.
   void finish();
 
   [[nodiscard]] const std::vector<JobRank>& ranks() const { return ranks_; }
@@ -79,18 +79,18 @@ class Job {
   [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }
   [[nodiscard]] uint64_t block_slices() const { return width_; }
   [[nodiscard]] uint64_t block_ns() const { return width_ * interval_ns_; }
-  // When a block begins, since the start of the recording.
+  // Return when a block begins, since the start of the recording.
   [[nodiscard]] uint64_t begin_slice(uint64_t block) const { return origin_.value_or(0) + block * width_; }
   [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
   [[nodiscard]] uint64_t collectives() const { return collectives_; }
-  [[nodiscard]] uint64_t without_rank() const { return without_rank_; }  // GPU records of processes that have none
+  [[nodiscard]] uint64_t without_rank() const { return without_rank_; }  // GPU records of processes without a rank
   [[nodiscard]] uint64_t lost() const { return lost_; }
-  [[nodiscard]] std::string part() const { return part_text(part_meta_); }  // of another profile; empty: it is none
+  [[nodiscard]] std::string part() const { return part_text(part_meta_); }  // empty: complete profile
   [[nodiscard]] bool has_idle() const { return has_idle_; }
   [[nodiscard]] bool has_waits() const { return has_waits_; }
 
-  // By path, and below it by rank, what came from block to block, both included. Ranks without any of it are not there.
+  // Sums the blocks `first` to `last` (inclusive) by path, and then by rank. Ranks without such work are missing.
   [[nodiscard]] std::vector<std::unordered_map<uint32_t, PathSum>> sums(uint64_t first, uint64_t last) const;
 
   [[nodiscard]] std::string kernel(const JobPath& path);
@@ -127,8 +127,8 @@ class Job {
   std::map<std::string, uint32_t> rank_ids_;
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
-  std::vector<WorkFacts> works_[2];             // by idle or not, and by position in the tables
-  std::unordered_map<uint64_t, PathSum> sums_;  // by rank, path and block
+  std::vector<WorkFacts> works_[2];             // [0] of work, [1] of idle time; by position in the tables
+  std::unordered_map<uint64_t, PathSum> sums_;  // key: key_of(rank, path, block)
   std::map<uint64_t, bool> collective_stacks_;
   std::optional<uint64_t> origin_;  // slice of the first block
   std::string host_;

@@ -8,12 +8,12 @@
 namespace gpuprof::analyze {
 namespace {
 
-constexpr double kSigmaOfMad = 1.4826;     // of a normal distribution
+constexpr double kSigmaOfMad = 1.4826;     // deviation over median absolute deviation (normal distribution)
 constexpr double kErrorOfMedian = 1.2533;  // standard error of a median, in standard errors of a mean
-constexpr double kLeastNoise = 0.005;      // clocks and slices are no better than that
+constexpr double kLeastNoise = 0.005;      // precision of clocks and slices
 constexpr double kPersistent = 0.8;
-// The least part of the columns: a fifth where a lag lasts to the end (but for two columns), else a third. What ends
-// sooner is trouble of the host more often than not.
+// Minimum length of a lag: a fifth of the columns if it lasts to the end (up to two columns before), otherwise a third.
+// Shorter slowdowns mostly come from a disturbed host.
 constexpr size_t kLeastPart = 5;
 constexpr size_t kLeastPartEnded = 3;
 constexpr size_t kEnd = 2;
@@ -22,7 +22,7 @@ constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
 constexpr double kMostAlikeRanks = 0.8;
-constexpr double kLikelihood = 4;  // e^-4 is a fiftieth
+constexpr double kLikelihood = 4;  // e^-4 is about 1/50
 
 double mad_of(const std::vector<double>& values) {
   const double middle = median_of(values);
@@ -34,7 +34,7 @@ double mad_of(const std::vector<double>& values) {
   return median_of(std::move(distances));
 }
 
-// The median of all but one, from the sorted column.
+// Returns the median of the sorted column without one occurrence of `value`.
 double median_without(const std::vector<double>& sorted, double value) {
   std::vector<double> rest = sorted;
   rest.erase(std::lower_bound(rest.begin(), rest.end(), value));
@@ -42,7 +42,7 @@ double median_without(const std::vector<double>& sorted, double value) {
   return rest.size() % 2 == 1 ? rest[half] : (rest[half - 1] + rest[half]) / 2;
 }
 
-struct Excess {  // by rank and column
+struct Excess {  // indexed by rank and column
   std::vector<std::vector<double>> share;
   std::vector<std::vector<double>> others_ns;
 };
@@ -63,7 +63,7 @@ Excess excess_of(const OwnTimes& own) {
       excess.share[rank][column] = own[rank][column] - others;
     }
   }
-  // One scale for all columns: where the others need next to nothing, a difference must not become great.
+  // Use one scale for all columns, so that columns in which the others need little time do not amplify differences.
   for (size_t rank = 0; rank < own.size(); ++rank) {
     const double scale = std::max(median_of(excess.others_ns[rank]), 1.0);
     for (double& share : excess.share[rank]) {
@@ -74,14 +74,13 @@ Excess excess_of(const OwnTimes& own) {
 }
 
 struct Fit {
-  size_t first = 1;  // the stretch; empty (first > last) where nothing is nearer to `within` than to `outside`
+  size_t first = 1;  // columns of the lag; empty (first > last) if no columns are nearer to `within` than to `outside`
   size_t last = 0;
   double outside = 0;
   double within = 0;
 };
 
-// By how much each column is nearer to the level within than to the one outside. None counts for more than the distance
-// of the levels, however far off it is.
+// Returns how much nearer each column is to `within` than to `outside`. Bounded, so outliers have limited weight.
 std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
   std::vector<double> votes;
   votes.reserve(values.size());
@@ -91,7 +90,7 @@ std::vector<double> votes_by_distance(const std::vector<double>& values, const F
   return votes;
 }
 
-// The stretch with the greatest sum of votes.
+// Chooses the interval with the greatest sum of votes.
 void choose_stretch(const std::vector<double>& votes, Fit& fit) {
   double best = 0;
   double sum = 0;
@@ -124,7 +123,7 @@ std::vector<double> medians_of(const std::vector<double>& values, size_t group) 
   return medians;
 }
 
-// Of one column, from how the values change: a step is one change of many.
+// Returns the noise of one column, from the changes between columns. A step in the level is only one of many changes.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
   const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
@@ -138,11 +137,11 @@ size_t least_length(size_t columns, size_t last) {
   return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
 }
 
-// Of all columns: those of a stretch that was chosen because they are alike would be less than the noise.
+// Uses all columns: the columns of a lag were chosen because they are alike, so they would underestimate the noise.
 double noise_of(const Excess& excess, size_t rank) {
   const size_t columns = excess.share[rank].size();
   double noise = noise_of_changes(excess.share[rank], 1);
-  if (columns >= kGroup * kLeastGroups) {  // noise that lasts: what disturbs a host does so for a while
+  if (columns >= kGroup * kLeastGroups) {  // noise that lasts, because a host is disturbed for a while
     noise = std::max(noise, noise_of_changes(excess.share[rank], kGroup));
   }
   if (excess.share.size() >= kRanksForSpread) {
@@ -157,7 +156,7 @@ double noise_of(const Excess& excess, size_t rank) {
   return std::max(noise, kLeastNoise);
 }
 
-// Two levels and a stretch, each chosen for the other. Empty where it is shorter than a lag may be, or lags too little.
+// Fits two levels and the columns of a lag, alternately. Returns an empty fit if the lag is too short or small.
 Fit fit_of(const std::vector<double>& share, double least_effect) {
   Fit fit{.within = least_effect};
   for (int round = 0; round < kRounds; ++round) {
@@ -172,7 +171,7 @@ Fit fit_of(const std::vector<double>& share, double least_effect) {
     std::vector<double> rest = cut(share, 0, fit.first);
     rest.pop_back();
     rest.insert(rest.end(), share.begin() + static_cast<std::ptrdiff_t>(fit.last) + 1, share.end());
-    // A few columns say little of the level; the others are alike without a lag.
+    // With too few other columns the level is unknown: assume that the rank equals the others there.
     fit.outside = rest.size() < kLeastLag ? 0 : std::clamp(median_of(std::move(rest)), -fit.within / 2, fit.within / 2);
   }
   return fit;
@@ -186,8 +185,8 @@ std::vector<double> deviations_of(const std::vector<double>& share, const Fit& f
   return deviations;
 }
 
-// How many columns say as much as one would if they were independent: what disturbs a host does so for a while. From
-// how often neighbours deviate to the same side, which outliers do not change.
+// Returns how many adjacent columns carry the information of one independent column: a disturbed host affects several.
+// Counts how often neighbours deviate to the same side, because outliers do not change that.
 double alike_columns(const std::vector<double>& deviations) {
   double same = 0;
   for (size_t i = 1; i < deviations.size(); ++i) {
@@ -197,8 +196,7 @@ double alike_columns(const std::vector<double>& deviations) {
   return (1 + correlation) / (1 - correlation);
 }
 
-// Where else the lag may have begun: each start that is at least a fiftieth as likely as the best one, if deviations
-// are of a Laplace distribution.
+// Bounds the start of the lag to starts at least 1/50 as likely as the best, if deviations are Laplace-distributed.
 void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
   const std::vector<double> deviations = deviations_of(share, fit);
   const double sum = std::accumulate(deviations.begin(), deviations.end(), 0.0,
@@ -234,7 +232,7 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
   lag.first = fit.first;
-  lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;  // the end of a job is ragged
+  lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;  // ranks end at different times
   lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);
   lag.score = lag.effect * std::sqrt(static_cast<double>(within.size()) / alike_columns(deviations_of(share, fit))) /

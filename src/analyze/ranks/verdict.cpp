@@ -9,7 +9,7 @@ bool has_work(const RankCell& cell) {
   return cell.busy + cell.collective + cell.waits > 0;
 }
 
-// The blocks in which all ranks ran, without the first and the last one of each: they are not whole.
+// Finds the blocks in which all ranks ran. Skips the first and last block of each rank, which are incomplete.
 bool common_blocks(const Job& job, uint64_t& first, uint64_t& last) {
   first = 0;
   last = job.blocks();
@@ -53,7 +53,7 @@ Difference difference_of(const std::unordered_map<uint32_t, PathSum>& sums, size
       floors.push_back(static_cast<double>(sum.floor) / blocks);
     }
   }
-  ns.resize(ranks - 1);  // what the others have not at all is 0
+  ns.resize(ranks - 1);  // ranks without this path count as 0
   counts.resize(ranks - 1);
   floors.resize(ranks - 1);
   const PathSum& own = sums.at(rank);
@@ -97,7 +97,7 @@ void add_differences(const Job& job, Laggard& laggard) {
     }
   }
   const auto more = [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; };
-  const auto more_at_least = [](const Difference& a, const Difference& b) {  // what is less than the others' is 0
+  const auto more_at_least = [](const Difference& a, const Difference& b) {  // counts less than others as 0
     return a.floor - std::min(a.floor, a.others_floor) > b.floor - std::min(b.floor, b.others_floor);
   };
   for (auto* list : {&laggard.kernels, &laggard.idle, &laggard.host}) {
@@ -129,7 +129,7 @@ Laggard laggard_of(const Job& job, const Lag& lag) {
   return laggard;
 }
 
-// What a rank needs by itself. A wait counts where it ends: what is longer than the block began in those before.
+// Returns the time that a rank needs by itself. Waits count where they end; a longer one began in earlier blocks.
 std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, uint64_t block_ns) {
   const auto block = static_cast<double>(block_ns);
   std::vector<double> times;
@@ -146,17 +146,17 @@ std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, ui
   return times;
 }
 
-// GPU work per collective, had each work always taken the least that it took in its slice. That is the same however
-// often the ranks of a busy machine are kept waiting, so it shows a slow kernel where the times themselves do not.
+// Returns GPU work per collective, if each work item took the shortest time of its kind in its slice. Waiting on a busy
+// machine does not change that value, so it reveals a slow kernel that the times themselves hide.
 std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
   std::vector<double> times;
   for (uint64_t i = verdict.first; i <= verdict.last; ++i) {
     const RankCell& cell = rank.cells[i];
     if (cell.collectives > 0) {
       const double each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
-      times.resize(i - verdict.first, each);  // slices before the first collective are taken for like it
+      times.resize(i - verdict.first, each);  // blocks before the first collective get its value
       times.push_back(each);
-    } else if (!times.empty()) {  // it was in one all the time: nothing new is known
+    } else if (!times.empty()) {  // inside one collective all the time: repeat the last value
       times.push_back(times.back());
     }
   }
@@ -164,8 +164,8 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
   return times;
 }
 
-// What is to be said of a lag that was found by GPU work: whether the others wait for the rank, told from own times.
-// Where they do not, it is nothing unless the work that is too much would be a lag if they did.
+// Decides whether a lag found by GPU work counts. Own times show whether the other ranks wait for it. If they do not,
+// it counts only if the excess work would be a lag if they did.
 bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdict, const LagOptions& options,
                     Lag& lag) {
   const Stretch stretch = stretch_of(own, lag.rank, lag.first, lag.last);
@@ -194,7 +194,7 @@ std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& wo
     const auto known = std::find_if(lags.begin(), lags.end(), [&](const Lag& one) { return one.rank == lag.rank; });
     if (known == lags.end()) {
       lags.push_back(lag);
-    } else if (lag.waited_for && lag.score > known->score) {  // knows better when it began
+    } else if (lag.waited_for && lag.score > known->score) {  // its start is more precise
       *known = lag;
     }
   }
@@ -207,12 +207,12 @@ std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& wo
 JobVerdict judge_job(const Job& job, const LagOptions& options) {
   JobVerdict verdict{.by_collectives = job.collectives() > 0};
   if (!common_blocks(job, verdict.first, verdict.last)) {
-    verdict.inconclusive = "the ranks have fewer than " + std::to_string(kLeastLag) + " whole slices in common";
+    verdict.inconclusive = "the ranks have fewer than " + std::to_string(kLeastLag) + " complete slices in common";
     return verdict;
   }
   OwnTimes own;
   OwnTimes work;
-  // Work per collective says nothing of a rank that has none.
+  // Work per collective is meaningless for a rank without collectives.
   const bool all_meet = std::all_of(job.ranks().begin(), job.ranks().end(), [&verdict](const JobRank& rank) {
     return std::any_of(rank.cells.begin() + static_cast<std::ptrdiff_t>(verdict.first),
                        rank.cells.begin() + static_cast<std::ptrdiff_t>(verdict.last) + 1,

@@ -1,4 +1,4 @@
-// What is to be said of a job: which ranks lag, by what, since when, and what they did meanwhile.
+// Judges a parallel job: which ranks lag, by how much, since when, and what they did meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,35 @@
 
 namespace gpuprof::analyze {
 
-struct Difference {   // between a rank and the median of the others, in a stretch of time
-  uint32_t path = 0;  // of Job::paths()
-  uint64_t ns = 0;    // of a block
+struct Difference {   // between a rank and the median of the others, in an interval
+  uint32_t path = 0;  // index into Job::paths()
+  uint64_t ns = 0;    // per block
   uint64_t others_ns = 0;
-  uint64_t floor = 0;  // as ns, had each work always taken the least that it took in its slice
+  uint64_t floor = 0;  // as ns, if each work item took the shortest time of its kind in its slice
   uint64_t others_floor = 0;
-  double count = 0;  // of a block
+  double count = 0;  // per block
   double others_count = 0;
 };
 
 struct Laggard {
-  Lag lag;  // columns are blocks of the job
-  bool by_gpu =
-      false;  // at least half of the lag is longer GPU work, or that is how it was found; else the CPU was late
-  uint64_t gpu_ns = 0;  // GPU work of a block, without collectives, and of the others
+  Lag lag;              // columns are blocks of the job
+  bool by_gpu = false;  // at least half of the lag is longer GPU work, or GPU work revealed it; false: the CPU was late
+  uint64_t gpu_ns = 0;  // GPU work per block without collectives
   uint64_t others_gpu_ns = 0;
-  double collective_share = 0;  // of its time
+  double collective_share = 0;  // share of the rank's time
   double others_collective_share = 0;
-  std::vector<Difference> kernels;  // greatest first; at most kMostDifferences each
-  std::vector<Difference> idle;     // before which work the device had nothing to do
+  std::vector<Difference> kernels;  // greatest first; each list has at most kMostDifferences
+  std::vector<Difference> idle;     // the device had nothing to do before this work item was launched
   std::vector<Difference> host;     // waits, allocations
 };
 constexpr size_t kMostDifferences = 3;
 
 struct JobVerdict {
-  std::vector<Laggard> laggards;  // the one that costs most first
-  std::string inconclusive;       // why nothing can be said; else empty
-  uint64_t first = 0;             // the blocks that were looked at, both included
+  std::vector<Laggard> laggards;  // the most expensive one first
+  std::string inconclusive;       // why no verdict is possible; otherwise empty
+  uint64_t first = 0;             // the judged blocks, inclusive
   uint64_t last = 0;
-  bool by_collectives = false;  // else by GPU time alone: whether others wait is not known
+  bool by_collectives = false;  // false: by GPU time only, so whether others wait is unknown
 };
 
 JobVerdict judge_job(const Job& job, const LagOptions& options);

@@ -19,12 +19,12 @@ using Reason = std::optional<std::string>;
 constexpr const char* kAfterEnd = "there are records after END";
 constexpr const char* kTooLarge = "the sum of all records up to this one exceeds 64 bits";
 
-// Busy and idle time of a device make up how long it was watched.
+// True if the sum of a device's busy and idle time fits 64 bits.
 bool fit_together(uint64_t busy_ns, uint64_t idle_ns) {
   return add_to(busy_ns, idle_ns);
 }
 
-// Adds a weight that is known to fit, with the extremes of what it sums up. GPU and HOST.
+// Adds the sums and extremes of a GPU or HOST record to a row. The caller has checked that they fit.
 template <typename Sums>
 void add_sums(Row& row, const Sums& r) {
   if (r.count > 0) {
@@ -58,7 +58,7 @@ class Aggregator {
   Aggregator(p::Reader& reader, const AggregateOptions& options)
       : reader_(reader), options_(options), map_(result_.samples) {}
 
-  // Fails for a record that can not be accepted, unless the reader is lenient. A refused record leaves no trace.
+  // Adds a batch. Fails for an invalid record unless the reader is lenient. A rejected record changes nothing.
   Status take(const p::Reader::Batch& batch) {
     if (options_.window && !result_.window && has_slices(batch)) {
       return no_interval(reader_.line());
@@ -81,7 +81,7 @@ class Aggregator {
     return batch.gpu.empty() ? take_rows(batch.shares) : take_rows(batch.gpu);
   }
 
-  // Adds the waiting samples to their rows. Due before anything that comes after them is looked at.
+  // Adds the queued samples to their rows. Must run before any later record is handled.
   Status settle() {
     while (settled_ != queued_) {
       if (Status added = add_oldest(); !added) {
@@ -91,7 +91,7 @@ class Aggregator {
     return {};
   }
 
-  // After the last settle().
+  // Call it after the last settle().
   Aggregate finish() {
     ProfileInfo& info = result_.info;
     info.cut_short = reader_.cut_short();
@@ -109,7 +109,6 @@ class Aggregator {
   }
 
  private:
-  // A sample on its way to its row.
   struct Waiting {
     SampleKey key;
     uint64_t slice = 0;
@@ -132,8 +131,7 @@ class Aggregator {
     return reason ? refuse(reader_.line(), *reason) : Status();
   }
 
-  // In a large profile finding a row is waiting for memory, three times in turn. So all records' waits of one kind go
-  // together.
+  // In a large profile the lookup of a row causes three cache misses. Each loop prefetches one of them for all records.
   template <typename Measured>
   Status take_rows(std::span<const Measured> records) {
     for (const Measured& r : records) {
@@ -192,7 +190,7 @@ class Aggregator {
     return reason ? refuse(oldest.line, *reason) : Status();
   }
 
-  // Whether a line's slice is one to make rows of. Those of other slices are checked and counted all the same.
+  // True if rows must not include the slice. Records of such slices are still checked and counted.
   [[nodiscard]] bool is_outside(uint64_t slice) const { return result_.window && !result_.window->has(slice); }
 
   void add_coverage(p::WorkCoverage& coverage, p::WorkId work, uint64_t count) const {
@@ -211,7 +209,7 @@ class Aggregator {
     size_t slot = 0;
     SampleRow* row = map_.find(sample.key, sample.hash, slot);
     if (row == nullptr) {
-      // The ids that make up a key are checked when its first record comes.
+      // Ids are checked only for the first record of a key.
       const SampleKey& key = sample.key;
       Reason reason = map_.full()
                           ? Reason("too many distinct rows")
@@ -248,7 +246,7 @@ class Aggregator {
     return reason;
   }
 
-  // Where the row of the work at that position is; kNone so far.
+  // Returns the index of the row of the work at that position; kNone if it has no row yet.
   uint32_t& row_of(uint32_t position, std::vector<uint32_t>& rows_of) const {
     if (position >= rows_of.size()) {
       rows_of.resize(result_.tables.works().size(), kNone);
@@ -256,8 +254,7 @@ class Aggregator {
     return rows_of[position];
   }
 
-  // The row of a GPU, SHARE or LAUNCH record; one for all that lie outside of the window. Null, with `reason`, where
-  // its work is not good.
+  // Returns the row, or outside_.sums if the record is outside of the window. Null and `reason` for an invalid WORK.
   template <typename Measured>
   Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
     if (is_outside(r.slice)) {
@@ -304,7 +301,7 @@ class Aggregator {
     }
   }
 
-  // No sum of the profile depends on these, so that one too large is no reason to refuse a record.
+  // Clamps on overflow instead of rejecting the record, because no other sum depends on queue times.
   void add_queue(const Row& row, uint64_t queue_ns) {
     const auto position = static_cast<size_t>(&row - result_.rows.data());
     if (position >= result_.queue_ns.size()) {
@@ -315,7 +312,7 @@ class Aggregator {
     result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
   }
 
-  // Busy and exclusive times come with SHARE lines, counts and bytes with those of the work.
+  // True if the slices have counts and bytes of GPU work. For busy and exclusive, SHARE lines add the times.
   [[nodiscard]] bool measures_gpu() const {
     return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
   }
@@ -332,7 +329,7 @@ class Aggregator {
       result_.squares.resize(position + 1);
     }
     const auto low = static_cast<uint64_t>(squares);
-    // Converting 128 bits takes as long as the rest of a row.
+    // Avoids the 128-bit conversion, which takes as long as the rest of a row.
     result_.squares[position] += low == squares ? static_cast<double>(low) : static_cast<double>(squares);
   }
 
@@ -375,7 +372,7 @@ class Aggregator {
     return reason;
   }
 
-  // What comes by the thousand, and definitions. The tables check ids.
+  // Handles single records and definitions. The tables check ids.
   Reason take_other(const p::Record& record) {
     if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
       return add(*gpu);
@@ -448,7 +445,7 @@ class Aggregator {
     return std::nullopt;
   }
 
-  // Histograms are no part of any other sum, so each has to fit on its own.
+  // Histograms are not part of other sums, so each is checked for overflow on its own.
   Reason keep(const p::Latency& r) {
     if (!options_.latency) {
       return std::nullopt;
@@ -541,20 +538,20 @@ class Aggregator {
   }
 
   static constexpr uint32_t kNone = p::IdIndex::kNone;
-  // Long enough for memory to answer, short enough to stay in the nearest cache itself.
+  // Long enough to hide the memory latency, short enough to stay in the L1 cache.
   static constexpr size_t kQueue = 16;
 
   p::Reader& reader_;
   AggregateOptions options_;
   Aggregate result_;
-  std::vector<uint32_t> rows_of_;   // by the position of a work
-  std::vector<uint32_t> hosts_of_;  // the same, in Aggregate::host
+  std::vector<uint32_t> rows_of_;   // row index, by position of the WORK
+  std::vector<uint32_t> hosts_of_;  // index into Aggregate::host, by position of the WORK
   std::map<std::pair<p::DeviceId, p::WorkId>, size_t> idle_rows_;
   std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
   SampleMap map_;
   std::array<Waiting, kQueue> queue_;
-  size_t queued_ = 0;   // how many were ever put into the queue,
-  size_t settled_ = 0;  // and taken out of it
+  size_t queued_ = 0;   // number of samples ever put into the queue
+  size_t settled_ = 0;  // number of samples taken out of it
   Outside outside_;
   uint64_t lost_ = 0;
   bool ended_ = false;
@@ -568,7 +565,7 @@ Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& opt
   for (;;) {
     auto next = reader.next_batch();
     const bool at_end = next && next->at_end();
-    // What waits comes from lines before this one, so its error goes first.
+    // Queued samples come from earlier lines, so their error goes first.
     Status taken = next && !at_end ? aggregator.take(*next) : aggregator.settle();
     if (!taken) {
       return std::move(taken).error();

@@ -1,5 +1,5 @@
-// Reads a profile to its end and adds up what belongs together: one row for each WORK, and for each distinct sample.
-// Memory grows with the rows, not with the records. Flame trees and reports are made from the rows.
+// Reads a profile to its end and sums it up: one row for each WORK, and one for each distinct sample. Memory grows with
+// the rows, not with the records. Flame trees and reports are made from the rows.
 #pragma once
 
 #include <cstdint>
@@ -21,55 +21,53 @@
 
 namespace gpuprof::analyze {
 
-// What the profile's records measure, which decides the default weight. HOST lines do not count for this, and samples
-// only where there is nothing else.
+// What a profile measures, for the default weight. HOST lines never count, samples only if there is nothing else.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
-// About the profile as a whole.
+// Facts about the complete recording.
 struct ProfileInfo {
   ProfileKind kind = ProfileKind::empty;
-  std::map<std::string, uint64_t> losses;    // LOSS reasons, summed
-  std::map<std::string, uint64_t> coverage;  // COVERAGE words, summed
+  std::map<std::string, uint64_t> losses;    // LOSS counts by reason
+  std::map<std::string, uint64_t> coverage;  // COVERAGE counts by word
   std::multimap<std::string, std::string> meta;
-  std::vector<std::string> warnings;  // contradictions that do not make the profile unreadable
-  bool complete = false;              // nothing is missing at the end; the published form has no END to tell
+  std::vector<std::string> warnings;  // contradictions in a profile that is still readable
+  bool complete = false;              // the end is not missing; the published form has no END record
   bool cut_short = false;
   uint64_t launches = 0;  // from END, or counted from LAUNCH lines
   uint64_t gpu_records = 0;
-  uint64_t with_stack = 0;  // GPU records whose launch has a CPU stack; from END, or counted
-  uint64_t unsampled = 0;   // GPU records without one because of --max-overhead
-  uint64_t samples = 0;     // of GPU code
-  uint64_t estimated = 0;   // of these: whose they are was estimated
-  // What of it a CPU stack explains: of GPU records; in a profile without those and without losses of them, of
-  // launches (LAUNCH lines), or else of samples.
+  uint64_t with_stack = 0;  // GPU records with a CPU stack; from END, or counted
+  uint64_t unsampled = 0;   // GPU records without a CPU stack because of --max-overhead
+  uint64_t samples = 0;
+  uint64_t estimated = 0;  // samples whose attribution was estimated
+  // Coverage by CPU stacks: of GPU records if any were recorded or lost, else of launches, else of samples.
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
   uint64_t records = 0;  // GPU, LAUNCH and EUSTALL lines
-  uint64_t events = 0;   // EVENT, CALL and SPAN lines: there is a timeline
+  uint64_t events = 0;   // EVENT, CALL and SPAN lines, which form a timeline
 
-  // The sum of COVERAGE lines of that word.
+  // Returns the sum of the COVERAGE lines with that word.
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
 
   [[nodiscard]] uint64_t dropped_samples() const;
-  // Samples go missing where there are most of them: where more than a hundredth did, shares of the rest tell nothing.
+  // True if at most 1% of the samples was dropped. Busy code loses most samples, so with more loss the shares mislead.
   [[nodiscard]] bool samples_tell() const;
 };
 
 enum class RowKind : uint8_t { gpu, launch, host };
 
-// One cache line: in a large profile, finding a row is waiting for its memory.
+// The sums of one WORK. Exactly one cache line, because looking up a row in a large profile is a cache miss.
 struct alignas(64) Row {
   RowKind kind = RowKind::gpu;
-  uint32_t ref = 0;  // see Aggregate::work()
+  uint32_t ref = 0;  // position of the WORK: see Aggregate::work()
   Weight weight;
-  uint64_t min_ns = 0;  // of one record; 0 and 0 where nothing was timed
+  uint64_t min_ns = 0;  // of one record; min and max are 0 if nothing was timed
   uint64_t max_ns = 0;
-  uint64_t busy_ns = 0;  // SHARE; of gpu rows
+  uint64_t busy_ns = 0;  // from SHARE lines; gpu rows only
   uint64_t exclusive_ns = 0;
 };
 
-// What tells samples apart, but for their slice.
+// Identifies a sample, except for its slice.
 struct SampleKey {
   profile::WorkId work{};
   profile::GpuPlaceId place{};
@@ -84,7 +82,7 @@ struct SampleRow {
   uint64_t count = 0;
 };
 
-// How the time of all WINDOWs went on one device.
+// How one device spent the time of all WINDOWs.
 struct DeviceTime {
   uint64_t busy_ns = 0;
   uint64_t exclusive_ns = 0;
@@ -93,7 +91,7 @@ struct DeviceTime {
 
 struct IdleRow {
   profile::DeviceId device{};
-  profile::WorkId work{};  // 0: nothing was launched any more
+  profile::WorkId work{};  // the work item that ended the idle time; 0: nothing was launched afterwards
   uint64_t ns = 0;
 };
 
@@ -104,48 +102,47 @@ struct LatencyRow {
   uint64_t sum_ns = 0;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
-  std::vector<profile::Latency::Bucket> buckets;  // ascending, each once; bounds: profile/latency_bucket.h
+  std::vector<profile::Latency::Bucket> buckets;  // ascending and unique; for bounds see profile/latency_bucket.h
 };
 
 struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
-  LargeVector<Row> rows;                 // gpu, launch; in the order of their first appearance
-  std::vector<double> squares;           // with AggregateOptions::squares; sums of squared ns, in the order of `rows`
-  std::vector<uint64_t> queue_ns;        // with AggregateOptions::queue; in the order of `rows`, for the first of them
-  uint64_t queue_total_ns = 0;           // the same of `queue_ns`; UINT64_MAX where they come to more
-  LargeVector<SampleRow> samples;        // in the same order
-  StallSlices stall_slices;              // with AggregateOptions::stall_slices; of the samples
-  SliceSums slices;                      // with AggregateOptions::slices; of what is measured,
-  SliceSums sample_slices;               // and of samples where that is gpu or samples
+  LargeVector<Row> rows;           // gpu and launch rows, in the order of their first appearance
+  std::vector<double> squares;     // with AggregateOptions::squares: sums of squared ns, parallel to `rows`
+  std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: parallel to `rows`, but may be shorter
+  uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
+  LargeVector<SampleRow> samples;
+  StallSlices stall_slices;              // with AggregateOptions::stall_slices: from the samples
+  SliceSums slices;                      // with AggregateOptions::slices: what that measures,
+  SliceSums sample_slices;               // and the samples if it measures gpu or samples
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
-  std::vector<IdleRow> idle;             // with AggregateOptions::idle; one a device and WORK
-  std::vector<LatencyRow> latencies;     // with AggregateOptions::latency; one a WORK and phase
+  std::vector<IdleRow> idle;             // with AggregateOptions::idle: one per device and WORK
+  std::vector<LatencyRow> latencies;     // with AggregateOptions::latency: one per WORK and phase
   std::vector<profile::Window> windows;  // in the file's order
-  Weight total;                          // of `rows`; no sum of rows overflows, since this one does not
-  uint64_t sample_count = 0;             // the same of `samples`
-  Weight host_total;                     // of HOST lines, collected or not; the same for these four
+  Weight total;                          // sum of `rows`; it does not overflow, so no sum of rows does
+  uint64_t sample_count = 0;             // sum of `samples`; does not overflow
+  Weight host_total;  // sum of all HOST lines, even without AggregateOptions::host; does not overflow
   uint64_t busy_ns = 0;
   uint64_t exclusive_ns = 0;
-  uint64_t idle_ns = 0;  // fits together with busy_ns
+  uint64_t idle_ns = 0;  // busy_ns + idle_ns does not overflow
   uint64_t window_ns = 0;
   std::map<profile::DeviceId, DeviceTime> device_times;  // from SHARE and IDLE lines
-  bool has_shares = false;           // there are SHARE lines: the weights busy, exclusive and idle mean something
-  uint64_t interval_ns = 0;          // how long a slice is; 0: the profile does not say
-  std::optional<SliceRange> window;  // with AggregateOptions::window: the slices that rows are of
+  bool has_shares = false;           // has SHARE lines, so the weights busy, exclusive and idle are valid
+  uint64_t interval_ns = 0;          // length of a slice; 0: unknown
+  std::optional<SliceRange> window;  // with AggregateOptions::window: the selected slices
 
-  // The time of these slices; nothing where rows are of the whole recording.
+  // Returns the time of the selected slices, or nullopt if no window was chosen.
   [[nodiscard]] std::optional<TimeWindow> looked_at() const {
     return window ? std::optional(window_of(*window, interval_ns)) : std::nullopt;
   }
-  // Whether there is nothing to make a command's output of.
   [[nodiscard]] bool no_rows() const { return rows.empty() && samples.empty() && host.empty(); }
 
   [[nodiscard]] const profile::Work& work(const Row& row) const { return tables.works()[row.ref]; }
   [[nodiscard]] const profile::Work& work(const SampleRow& row) const { return *tables.work(row.key.work); }
 };
 
-// What to keep besides `rows`. All lines are checked in any case, and summed up but for those of LATENCY.
+// What to collect besides `rows`. aggregate() checks all lines, and sums up all but the LATENCY lines in any case.
 struct AggregateOptions {
   bool host = false;
   bool idle = false;
@@ -154,8 +151,7 @@ struct AggregateOptions {
   bool queue = false;
   bool stall_slices = false;
   std::optional<Measure> slices;
-  // Only the slices that a part of it lies in make rows and their sums. `info` is always about the whole recording, and
-  // so is what is in no slice.
+  // Only slices that overlap it make rows and sums. `info` and lines without a slice cover the complete recording.
   std::optional<TimeWindow> window;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// Ranges may lie in each other a thousand deep, and have long names.
+// Ranges may be nested a thousand deep and have long names.
 constexpr size_t kLongestRangePath = 4096;
 
 constexpr std::array<std::pair<std::string_view, Dimension>, 9> kDimensionWords = {{{"pid", Dimension::pid},
@@ -31,7 +31,7 @@ std::string_view word(Dimension dimension) {
   return found == kDimensionWords.end() ? std::string_view() : found->first;
 }
 
-// What follows the dimension's word; empty where it is not known.
+// Returns what follows the dimension's word; empty if unknown.
 std::string value_text(const p::Tables& tables, Dimension dimension, const p::Work& work, std::string_view host) {
   const p::Process* process = tables.process(work.process);
   const auto of_process = [&](p::StringId p::Process::*field) {
@@ -117,7 +117,7 @@ std::string device_label(const p::Tables& tables, p::DeviceId id) {
     label.append(" ").append(name);
   }
   const std::string_view uuid = tables.text(device->uuid);
-  // A profile may name millions, which are not to be compared each with each.
+  // Bounds the comparison, because a profile may have millions of devices.
   constexpr size_t kMostCompared = 1024;
   const auto devices = tables.devices().first(std::min(tables.devices().size(), kMostCompared));
   const bool ambiguous = std::any_of(devices.begin(), devices.end(), [&](const p::Device& other) {

@@ -39,7 +39,7 @@ class LineTexts {
  private:
   std::string name(p::StringId id) const { return plain(tables_.text(id)); }
 
-  // In one line, and without what parts frames.
+  // Removes line breaks and frame separators.
   static std::string plain(std::string_view text) {
     std::string out(text.empty() ? std::string_view("[unknown]") : text);
     for (char& c : out) {
@@ -48,7 +48,7 @@ class LineTexts {
     return escaped(out);
   }
 
-  // Each frame with a ';' behind it.
+  // Returns the frames, each followed by a ';'.
   const std::string& frames(bool kernel, p::StackId id) {
     const auto [known, is_new] = stacks_.try_emplace(join_ids(kernel ? 1 : 0, index(id)));
     if (is_new && index(id) != 0) {
@@ -59,7 +59,7 @@ class LineTexts {
     return known->second;
   }
 
-  // These forms have texts and addresses, and no frames.
+  // Imported profiles have labels and addresses instead of frames.
   [[nodiscard]] std::string_view text_of(p::Element element) const {
     return element.is_label ? tables_.label(element) : tables_.text(tables_.frame(element).name);
   }

@@ -1,4 +1,4 @@
-// Stall samples as the folded lines of Intel's iaprof, for who has tools that read those.
+// Writes stall samples as the folded lines of Intel's iaprof, for tools that read those.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,11 @@
 
 namespace gpuprof::analyze {
 
-// By line without its count: "process;pid;user;frames;-;kernel;frames;file_[G];symbol_[G];instruction_[g];stall_[g];
-// 0xoffset_[g]". What is not known is [unknown], a ';' in a name is ':'.
+// Counts by line: "process;pid;user;frames;-;kernel;frames;file_[G];symbol_[G];instruction_[g];stall_[g];0xoffset_[g]".
+// Unknown fields are "[unknown]". A ';' in a name becomes ':'.
 using IaprofLines = std::map<std::string, uint64_t>;
 
-// Adds the samples of `rows`. An error where a sum does not fit, or the lines take too much memory; `lines` is then of
-// no use.
+// Adds the samples of `rows` to `lines`. Fails if a sum overflows or the lines exceed 512 MiB; `lines` is then invalid.
 Status add_iaprof_lines(const Aggregate& rows, IaprofLines& lines);
 
 }  // namespace gpuprof::analyze

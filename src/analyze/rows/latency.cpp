@@ -41,7 +41,7 @@ struct Histogram {
     }
   }
 
-  // The least value that at least `percent` of the values are not above.
+  // Returns the upper end of the bucket that contains the percentile.
   [[nodiscard]] uint64_t percentile(unsigned percent) const {
     const p::Uint128 wanted = (p::Uint128{count} * percent + 99) / 100;
     p::Uint128 seen = 0;

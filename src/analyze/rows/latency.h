@@ -1,4 +1,4 @@
-// Launch latencies of a profile, grouped for a report: histograms and percentiles.
+// Groups the launch latencies of a profile for a report: histograms and percentiles.
 #pragma once
 
 #include <array>
@@ -15,13 +15,12 @@
 
 namespace gpuprof::analyze {
 
-inline constexpr size_t kPhases = 4;  // of profile::Phase
+inline constexpr size_t kPhases = 4;  // number of profile::Phase values
 
-// What is known of the latencies of one phase. Percentiles are the upper ends of their buckets, and never more than
-// the maximum: at most an eighth too high.
+// Latencies of one phase. Percentiles are upper ends of buckets, limited by the maximum: at most 1/8 too high.
 struct LatencyStats {
   uint64_t count = 0;
-  uint64_t sum_ns = 0;  // stays at the greatest number where it does not fit 64 bits
+  uint64_t sum_ns = 0;  // UINT64_MAX on overflow
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
   uint64_t p50_ns = 0;
@@ -30,27 +29,27 @@ struct LatencyStats {
   std::vector<profile::Latency::Bucket> buckets;  // ascending; see profile/latency_bucket.h
 };
 
-// One kernel or copy, or one together with the call path that launched it.
+// Latencies of one kernel or copy, or of one call path that launched it.
 struct LatencyLine {
-  std::string_view work;     // texts are those of the rows and of `texts`
-  std::string_view process;  // of a call path
-  CallPath path;             // CPU frames, root first; of a call path
+  std::string_view work;     // valid as long as the rows and `texts`
+  std::string_view process;  // only with LatencyOptions::paths
+  CallPath path;             // CPU frames, outermost first; only with LatencyOptions::paths
   std::shared_ptr<WorkPaths> texts;
-  std::array<LatencyStats, kPhases> phases;  // by profile::Phase
+  std::array<LatencyStats, kPhases> phases;  // indexed by profile::Phase
 
-  // Launches that any phase is known for.
+  // Returns the number of launches, as the maximum over the phases.
   [[nodiscard]] uint64_t count() const;
 };
 
 struct LatencyOptions {
-  bool paths = false;                                        // lines for call paths, not for work
-  size_t top = 0;                                            // at most so many lines; 0: all
-  std::function<bool(const std::string&)> wanted = nullptr;  // by the work's name; null: all
-  StackOptions stacks;                                       // of call paths
+  bool paths = false;                                        // one line per call path instead of per work
+  size_t top = 0;                                            // maximum number of lines; 0: all
+  std::function<bool(const std::string&)> wanted = nullptr;  // selects by the name of the work; null: all
+  StackOptions stacks;
 };
 
-// Lines with the longest sum of call_to_start first (of all phases, where that is not known). `rows` were read with
-// AggregateOptions::latency. `trimmed`, where given, is set.
+// Returns the lines, sorted by the sum of call_to_start in descending order (by the sum of all phases if unknown).
+// `rows` must be read with AggregateOptions::latency. Sets `trimmed` if it is not null.
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
                                        StackView::Trimmed* trimmed = nullptr);
 

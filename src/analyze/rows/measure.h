@@ -1,13 +1,13 @@
-// What of a profile is looked at.
+// The measures of reports and pictures.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuprof::analyze {
 
-// Weights are GPU time, records and bytes for `gpu`. For busy and exclusive, ns is that share of the device's time.
-// `samples` are counts; a profile that has nothing else gives them for `gpu`, too. The last three are not GPU work: ns
-// of idle time; ns and number of calls that wait for the GPU; number and bytes of allocations.
+// What a report or picture measures. For `gpu`: GPU time, records and bytes. For busy and exclusive, ns is that share
+// of the device's time. `samples` are counts; `gpu` uses them too if the profile has nothing else. The last three are
+// not GPU work: idle time; time and number of calls that wait for the GPU; number and bytes of allocations.
 enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc };
 
 }  // namespace gpuprof::analyze

@@ -1,4 +1,4 @@
-// Which work a user wants to see: by its name, and by a frame of the CPU stacks that it came from.
+// Selects work by its name and by a frame of its CPU stacks.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace gpuprof::analyze {
 
-// Each name, stack and frame is matched once, however many rows have it.
+// Matches each name, stack and frame only once.
 class RowFilter {
  public:
-  // All must outlive it. What is not given takes all.
+  // All arguments must outlive the filter. An empty pattern accepts everything.
   RowFilter(const std::optional<Pattern>& work, const std::optional<Pattern>& path, WorkPaths& texts)
       : work_(work), path_(path), texts_(texts) {}
 
   [[nodiscard]] bool takes_all() const { return !work_ && !path_; }
 
-  // Frames are those that are shown, by their label.
+  // Matches frames by the labels that are shown.
   bool takes(const profile::Work& work) {
     return takes_all() || ((!work_ || matches_name(work)) && (!path_ || matches_path(work)));
   }
@@ -33,9 +33,9 @@ class RowFilter {
   const std::optional<Pattern>& work_;
   const std::optional<Pattern>& path_;
   WorkPaths& texts_;
-  std::unordered_map<const char*, bool> names_;  // by the text of a WorkPaths, which stays where it is
-  std::unordered_map<uint32_t, bool> frames_;    // of the view
-  std::unordered_map<uint64_t, bool> stacks_;    // by id; kernel stacks in the upper half
+  std::unordered_map<const char*, bool> names_;  // key: the address of the text, which WorkPaths never moves
+  std::unordered_map<uint32_t, bool> frames_;    // key: frame index of the view
+  std::unordered_map<uint64_t, bool> stacks_;    // key: stack id; the upper half of the key is 1 for kernel stacks
 };
 
 }  // namespace gpuprof::analyze

@@ -2,7 +2,7 @@
 
 namespace gpuprof::analyze {
 
-// Blocks join in pairs until the slice is in one of them.
+// Returns the slice's block. Joins blocks in pairs until the slice fits.
 Weight& SliceSums::block_of(uint64_t slice) {
   while ((slice - origin_) / width_ >= kBlocks) {
     const size_t joined = (blocks_.size() + 1) / 2;

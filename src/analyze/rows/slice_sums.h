@@ -1,4 +1,4 @@
-// What a profile holds over time: sums for each slice, or for as many slices together as bounded memory asks for.
+// Sums weights over time in bounded memory: one block per slice, or per several slices of a long recording.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace gpuprof::analyze {
 
 class SliceSums {
  public:
-  // A recording of 18 hours in slices of a second has a block for each of them.
+  // Enough for one block per second for 18 hours.
   static constexpr size_t kBlocks = 65536;
 
-  // The first block begins with the slice `origin`. No earlier one is added.
+  // `origin` is the first slice. Earlier slices must not be added.
   explicit SliceSums(uint64_t origin = 0) : origin_(origin) {}
 
-  // The sum of all weights has to fit.
+  // Adds a weight. The caller must ensure that the sum of all weights fits 64 bits.
   void add(uint64_t slice, const Weight& weight) {
     if (slice != last_slice_ || last_ == nullptr) {
       last_ = &block_of(slice);
@@ -27,8 +27,8 @@ class SliceSums {
   }
 
   [[nodiscard]] uint64_t origin() const { return origin_; }
-  [[nodiscard]] uint64_t width() const { return width_; }                      // slices in a block
-  [[nodiscard]] const std::vector<Weight>& blocks() const { return blocks_; }  // up to the last one that has something
+  [[nodiscard]] uint64_t width() const { return width_; }                      // slices per block
+  [[nodiscard]] const std::vector<Weight>& blocks() const { return blocks_; }  // without empty blocks at the end
 
  private:
   Weight& block_of(uint64_t slice);

@@ -37,7 +37,7 @@ struct Sum {
   [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
   [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
 
-  // Squares that are less than the mean's were not recorded.
+  // Returns nullopt if the squares are less than those of the mean: they were not recorded.
   [[nodiscard]] std::optional<uint64_t> deviation() const {
     if (weight.count == 0 || weight.ns == 0) {
       return std::nullopt;
@@ -50,7 +50,7 @@ struct Sum {
       return std::nullopt;
     }
     const double deviation = std::sqrt(std::max(0.0, mean_square - mean * mean));
-    // Of rounding alone it can be no more than this.
+    // Rounding alone causes deviations up to this size.
     return deviation < mean * 1e-6 ? 0 : static_cast<uint64_t>(std::min(std::round(deviation), 1e19));
   }
   [[nodiscard]] SummaryLine line() const {
@@ -63,7 +63,7 @@ struct Sum {
   }
 };
 
-// What decides the order of lines; the second number only where the first is equal.
+// Sort criterion. measure() returns it with a tie-breaker.
 enum class Order : uint8_t { ns, count, bytes, average, max };
 
 std::pair<uint64_t, uint64_t> measure(const Sum& sum, Order order) {
@@ -100,7 +100,7 @@ Order order_of(SortBy sort, bool timed) {
   return Order::ns;
 }
 
-// Heaviest first; equal ones by name, so that a report does not depend on the order of the records.
+// Sorts heaviest first, and equal entries by name, so that a report does not depend on the order of the records.
 template <typename Sums>
 std::vector<typename Sums::const_iterator> heaviest(const Sums& sums, Order order, size_t top) {
   std::vector<typename Sums::const_iterator> entries;
@@ -118,9 +118,8 @@ std::vector<typename Sums::const_iterator> heaviest(const Sums& sums, Order orde
   return entries;
 }
 
-// A row belongs to the work with its label, and to the call path of its process label, stacks and work.
 struct TextLess {
-  // Equal texts are mostly one text, and it may be long.
+  // Compares addresses first: equal texts are mostly the same text, and it may be long.
   bool operator()(std::string_view a, std::string_view b) const {
     return (a.data() != b.data() || a.size() != b.size()) && a < b;
   }
@@ -167,7 +166,6 @@ std::vector<GroupLine> group_lines(const GroupSums& sums, Order order, size_t to
   return lines;
 }
 
-// The devices that had work.
 std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   std::vector<DeviceLine> lines;
   struct Use {
@@ -196,7 +194,7 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   return lines;
 }
 
-// Where several processes have a rank.
+// True if the profile has several ranks.
 bool has_ranks(const p::Tables& tables) {
   std::set<uint32_t> ranks;
   for (const p::Process& process : tables.processes()) {
@@ -214,7 +212,7 @@ std::vector<FunctionLine> function_lines(std::vector<FunctionLine> lines, bool t
   if (options.chains) {
     join_chains(lines);
   }
-  // What has no name or is not of interest in itself is there for what it launched.
+  // Functions without a name or of vendors count only with what they launched directly.
   const auto key = [timed](const FunctionLine& line) {
     const Weight& total = line.origin > Origin::library ? line.direct : line.total;
     return std::pair(timed ? total.ns : total.count, timed ? line.direct.ns : line.direct.count);
@@ -250,7 +248,7 @@ PlaceLine place_line(const p::Tables& tables, p::GpuPlaceId id, uint64_t samples
   return line;
 }
 
-// Samples of each place. A profile may have hundreds of thousands of places, each in rows all over it.
+// Counts samples by code location. A profile may have hundreds of thousands of code locations.
 class PlaceCounts {
  public:
   explicit PlaceCounts(const p::Tables& tables) : tables_(tables), counts_(tables.gpu_places().size() + 1) {}
@@ -261,9 +259,9 @@ class PlaceCounts {
     counts_[position].is_there = true;
   }
 
-  // Most samples first, equal ones by id; `found` is how many there are in all.
+  // Returns the code locations with the most samples, ties by id. `found` becomes the number of all code locations.
   [[nodiscard]] std::vector<PlaceLine> heaviest(size_t top, size_t& found) const {
-    std::vector<std::pair<uint64_t, uint32_t>> list;  // the samples' complement, so that the order is that of pairs
+    std::vector<std::pair<uint64_t, uint32_t>> list;  // complement of samples and id, for sorting
     for (size_t i = 0; i < counts_.size(); ++i) {
       if (counts_[i].is_there) {
         list.emplace_back(~counts_[i].samples, i + 1 == counts_.size() ? 0 : index(tables_.gpu_places()[i].id));
@@ -287,10 +285,9 @@ class PlaceCounts {
     bool is_there = false;
   };
   const p::Tables& tables_;
-  std::vector<Count> counts_;  // by position; the last one is of samples without a place
+  std::vector<Count> counts_;  // indexed by position; the last one is for samples without a code location
 };
 
-// One summary in the making.
 class Summarizer {
  public:
   Summarizer(const Aggregate& rows, const SummaryOptions& options)
@@ -371,7 +368,7 @@ class Summarizer {
   }
 
   void sum_samples() {
-    std::unordered_map<uint32_t, uint64_t> works;  // by id, as all three
+    std::unordered_map<uint32_t, uint64_t> works;  // sample counts by id of the WORK
     std::map<uint32_t, Sum> reasons;
     PlaceCounts places(rows_.tables);
     StallTable stalls(rows_);
@@ -412,7 +409,7 @@ class Summarizer {
     summary_.stalls_without_in_zebins = stalls.without_in_zebins();
   }
 
-  // In a profile of nothing else, samples are the work.
+  // In a profile with only samples, treats them as the work.
   void add_sampled(const p::Work& work, uint64_t count) {
     const Weight weight{.count = count};
     if (rows_.info.kind != ProfileKind::stall_samples) {
@@ -445,7 +442,7 @@ class Summarizer {
     summary_.functions = function_lines(std::move(functions.lines), summary_.timed, options_, summary_.found.functions);
   }
 
-  // The straggler of a job, whatever else is sorted by.
+  // Sorts ranks by time, whatever the sort option, to show the straggler of a job first.
   void put_ranks() {
     const bool shared = rows_.has_shares;
     summary_.ranks = group_lines(ranks_, Order::ns, 0, summary_.found.ranks);

@@ -5,10 +5,9 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Divisors and multiples of a minute: cells of a second become cells of 2, 5, 10, 30 seconds.
+// Divisors and multiples of a minute: cells of one second become cells of 2, 5, 10 or 30 seconds.
 constexpr std::array<uint64_t, 8> kSteps{1, 2, 5, 10, 20, 30, 60, 120};
 
-// How many blocks a cell holds.
 uint64_t blocks_in_cell(size_t blocks, size_t most_cells) {
   for (const uint64_t step : kSteps) {
     if ((blocks + step - 1) / step <= most_cells) {
@@ -42,7 +41,7 @@ Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t mo
   series.cells.resize((blocks.size() + step - 1) / step);
   if (!fits(sums, step * sums.width(), series.cells.size(), rows.interval_ns)) {
     return Error{"the profile's last time slice ends after more nanoseconds than 64 bits can count",
-                 "its slices or its META interval_ns are not those of a recording"};
+                 "its slices or its META interval_ns are wrong"};
   }
   series.start_ns = sums.origin() * rows.interval_ns;
   series.cell_ns = step * sums.width() * rows.interval_ns;

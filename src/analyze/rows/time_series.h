@@ -1,4 +1,4 @@
-// What a profile holds over time, as the cells of a heat map.
+// Makes the cells of a heat map: a profile's weights over time.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,17 @@
 namespace gpuprof::analyze {
 
 struct TimeSeries {
-  uint64_t start_ns = 0;      // of the first cell, since the start of the recording
-  uint64_t cell_ns = 0;       // what a cell lasts: one slice or several
-  uint64_t interval_ns = 0;   // what a slice lasts
-  std::vector<Weight> cells;  // from the first to the last with something in it, and none where nothing is
-  Weight total;               // of all cells
+  uint64_t start_ns = 0;  // start of the first cell, since the start of the recording
+  uint64_t cell_ns = 0;   // length of a cell: one or several slices
+  uint64_t interval_ns = 0;
+  std::vector<Weight> cells;  // from the start to the last nonzero one; empty without data
+  Weight total;
 
-  [[nodiscard]] uint64_t begin_ns(size_t cell) const { return start_ns + cell * cell_ns; }  // also of the end: fits
+  [[nodiscard]] uint64_t begin_ns(size_t cell) const { return start_ns + cell * cell_ns; }  // valid for the end, too
 };
 
-// A cell is a slice where that makes at most that many cells, else as many slices as people count in. From rows with
-// AggregateOptions::slices, of that measure: samples where the profile has nothing else for `gpu`. Fails where the
-// profile does not say what a slice lasts, or lasts longer than 64 bits of ns.
+// Makes up to `most_cells` cells of a round number of slices. Needs AggregateOptions::slices = `measure`. Uses samples
+// for `gpu` if there is nothing else. Fails if the slice length is unknown or the time exceeds 64 bits of ns.
 Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t most_cells);
 
 }  // namespace gpuprof::analyze

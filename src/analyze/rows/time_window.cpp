@@ -6,7 +6,7 @@ namespace {
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr size_t kDecimals = 9;
 
-// The end of time where it does not fit.
+// Clamps to the maximum on overflow.
 uint64_t product(uint64_t slices, uint64_t interval_ns) {
   uint64_t ns = 0;
   return __builtin_mul_overflow(slices, interval_ns, &ns) ? std::numeric_limits<uint64_t>::max() : ns;

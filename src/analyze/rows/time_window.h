@@ -1,4 +1,4 @@
-// A stretch of a recording, and the time slices that it is made of.
+// Time ranges of a recording, in ns and in slices.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace gpuprof::analyze {
 
-// Both since the start of the recording.
+// Times since the start of the recording.
 struct TimeWindow {
   uint64_t from_ns = 0;
   uint64_t to_ns = std::numeric_limits<uint64_t>::max();
@@ -15,7 +15,7 @@ struct TimeWindow {
   [[nodiscard]] bool has_end() const { return to_ns != std::numeric_limits<uint64_t>::max(); }
 };
 
-// The slices from `first` to `last`, both included.
+// The slices from `first` to `last`, inclusive.
 struct SliceRange {
   uint64_t first = 0;
   uint64_t last = std::numeric_limits<uint64_t>::max();
@@ -23,16 +23,16 @@ struct SliceRange {
   [[nodiscard]] bool has(uint64_t slice) const { return first <= slice && slice <= last; }
 };
 
-// Those that a part of the window lies in. `interval_ns` is not 0, and the window begins before it ends.
+// Returns the slices that overlap the window. `interval_ns` must not be 0, and the window must not be empty.
 SliceRange slices_of(const TimeWindow& window, uint64_t interval_ns);
 
-// What the slices last, as a window that is as long or longer.
+// Returns the time of the slices. It contains the window that slices_of() got.
 TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns);
 
-// "12.4s": a time as options take it, to the nanosecond.
+// Returns a time as options accept it, such as "12.4s", without rounding.
 std::string exact_seconds(uint64_t ns);
 
-// "from 2s to 3.5s", "from 2s on" where it has no end.
+// Returns "from 2s to 3.5s", or "from 2s on" without an end.
 std::string window_text(const TimeWindow& window);
 
 }  // namespace gpuprof::analyze

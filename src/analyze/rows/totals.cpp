@@ -22,7 +22,7 @@ ProfileKind kind_of(bool timed, bool launches, bool samples) {
   return samples ? ProfileKind::stall_samples : ProfileKind::empty;
 }
 
-// Where profiles of several hosts were joined, a device was there for only a part of the windows.
+// True for a merged profile of several hosts: its devices were observed only in some of the windows.
 bool is_merged(const p::Tables& tables) {
   const auto processes = tables.processes();
   return std::any_of(processes.begin(), processes.end(), [](const p::Process& r) { return index(r.host) != 0; });
@@ -35,7 +35,7 @@ std::string device_name(const p::Tables& tables, p::DeviceId id) {
 
 p::WorkCoverage covered_samples(const Aggregate& rows, const Outside& outside) {
   p::WorkCoverage samples = outside.samples;
-  samples.recorded = rows.sample_count;  // of all lines
+  samples.recorded = rows.sample_count;  // all lines, also outside of the window
   samples.lost = p::lost_samples(rows.info.losses);
   for (const SampleRow& row : rows.samples) {
     samples.with_stack += has_stack(rows.work(row)) ? row.count : 0;
@@ -55,7 +55,7 @@ uint64_t ProfileInfo::dropped_samples() const {
 }
 
 bool ProfileInfo::samples_tell() const {
-  constexpr p::Uint128 kLeastTaken = 99;  // for each one that was dropped
+  constexpr p::Uint128 kLeastTaken = 99;  // kept samples per dropped one
   return samples > 0 && dropped_samples() * kLeastTaken <= samples;
 }
 
@@ -80,7 +80,7 @@ bool add_latency(const p::Latency& r, LatencyRow& row) {
   }
   row.count = count;
   row.sum_ns = sum_ns;
-  for (const p::Latency::Bucket& bucket : r.buckets) {  // their sum is r.count
+  for (const p::Latency::Bucket& bucket : r.buckets) {  // the bucket counts add up to r.count
     count_of_bucket(row.buckets, bucket.bucket) += bucket.count;
   }
   return true;
@@ -163,7 +163,7 @@ std::string end_mismatch(const char* what, uint64_t end, uint64_t sum) {
 
 void check_conservation(Aggregate& rows) {
   ProfileInfo& info = rows.info;
-  // In a part of a profile, work that had started first may be missing, or the idle time.
+  // A subset may lack earlier work or the idle time.
   const bool is_part = !part_text(info.meta).empty();
   if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window || is_part) {
     return;

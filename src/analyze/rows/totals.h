@@ -1,11 +1,11 @@
-// Sums of an Aggregate: what its rows come to, and whether that fits together. Internal to this folder.
+// Sums and consistency checks for Aggregate. Internal to this folder.
 #pragma once
 
 #include "analyze/rows/aggregate.h"
 
 namespace gpuprof::analyze {
 
-// Where a part does not fit, `sum` keeps its value.
+// Add with an overflow check. Return false, and leave `sum` unchanged, if the result does not fit.
 inline bool add_to(uint64_t& sum, uint64_t value) {
   uint64_t next = 0;
   const bool fits = !__builtin_add_overflow(sum, value, &next);
@@ -22,40 +22,39 @@ inline bool add_to(Weight& sum, const Weight& weight) {
   return true;
 }
 
-// The count of a bucket of a histogram, whose buckets ascend; made if need be.
+// Returns the count of a histogram's bucket, and inserts the bucket if it is missing. `buckets` must be ascending.
 uint64_t& count_of_bucket(std::vector<profile::Latency::Bucket>& buckets, uint32_t bucket);
 
-// False, with `row` as it was, where a sum does not fit.
+// Adds the histogram. Returns false, and leaves `row` unchanged, if a sum does not fit.
 bool add_latency(const profile::Latency& r, LatencyRow& row);
 
-// What the profile holds in slices outside of the window, and so has no rows.
+// Counts and sums of the slices outside of the window, which have no rows.
 struct Outside {
-  bool timed = false;  // there are GPU lines
+  bool timed = false;  // the profile has GPU lines there
   profile::WorkCoverage gpu;
   profile::WorkCoverage launches;
   profile::WorkCoverage samples;
   uint64_t unsampled = 0;
   uint64_t estimated = 0;
-  Row sums;  // of GPU, LAUNCH and SHARE lines
+  Row sums;  // sums of GPU, LAUNCH and SHARE lines
   Weight host_total;
   uint64_t idle_ns = 0;
 };
 
-// Fills what of ProfileInfo is counted from rows (the kind, launches, gpu_records, with_stack, unsampled), and busy
-// and exclusive times of devices.
+// Fills the fields of ProfileInfo that are counted from rows, and the devices' busy and exclusive times.
 void count_rows(Aggregate& rows, const Outside& outside);
 
-// As ProfileInfo says.
+// Computes ProfileInfo::covered.
 profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside);
 
-// Makes the sums, which were of all lines, those of the rows.
+// Subtracts what is outside of the window from the sums, which covered all lines.
 void leave_out(Aggregate& rows, const Outside& outside);
 
-// Warns where the times of a whole profile with SHARE lines do not add up: on each device with work, all that is busy
-// must be exclusive, and busy and idle time must make up the windows.
+// Warns if the times of a complete profile with SHARE lines are inconsistent. On each device with work, busy time must
+// equal exclusive time, and busy plus idle time must equal the time of the windows.
 void check_conservation(Aggregate& rows);
 
-// What to say where the END record counts something else than the records before it; empty where they agree.
+// Describes a difference between the END record and the records before it; empty if they agree.
 std::string end_mismatch(const char* what, uint64_t end, uint64_t sum);
 
 }  // namespace gpuprof::analyze

@@ -55,7 +55,7 @@ const CountedLines* find(const Metrics& metrics, std::string_view name) {
   return found == metrics.end() ? nullptr : &found->second;
 }
 
-// How much worse than at best.
+// Returns how far the value is from the best possible one.
 uint64_t badness(CountedKind kind, const CountedRow& row) {
   switch (kind) {
     case CountedKind::excess:

@@ -1,4 +1,4 @@
-// What the hardware counted at instructions, by source line, beside what it would have been at best.
+// Reports what the hardware counted at instructions, by source line, next to the best possible value.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 namespace gpuprof::analyze {
 
 enum class CountedKind : uint8_t {
-  excess,      // `reference` is the least that the same accesses could have taken: sectors, wavefronts
-  divergence,  // `reference` is all executions of branches, of which `value` had threads that went different ways
-  threads,     // `reference` is what `value` would be if all 32 threads of each warp took part
+  excess,      // `reference` is the minimum for the same accesses: sectors, wavefronts
+  divergence,  // `reference` is the number of executed branches, `value` that of divergent ones
+  threads,     // `reference` is `value` if all 32 threads of each warp took part
   plain        // no reference
 };
 
 struct CountedRow {
-  std::string_view function;  // of GPU code
-  std::string_view file;      // empty: its module does not say
+  std::string_view function;  // in GPU code
+  std::string_view file;      // empty: unknown
   uint32_t line = 0;
   uint64_t value = 0;
   uint64_t reference = 0;
@@ -28,12 +28,12 @@ struct CountedRow {
 
 struct CountedTable {
   CountedKind kind = CountedKind::plain;
-  std::string_view metric;       // the vendor's name of what `value` counts
+  std::string_view metric;       // the vendor's name of the metric
   std::vector<CountedRow> rows;  // worst first
   size_t found = 0;
 };
 
-// Of functions that match (null: all); at most so many rows a table (0: all).
+// Returns tables for functions that match `kernel` (null: all), with at most `most` rows each (0: all).
 std::vector<CountedTable> counted_tables(const profile::Tables& tables, const Pattern* kernel, size_t most);
 
 }  // namespace gpuprof::analyze

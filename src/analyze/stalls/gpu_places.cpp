@@ -68,12 +68,12 @@ void GpuPlaces::put(Leaf leaf, const p::GpuPlace& place, p::StringId kernel) {
     case Leaf::offset:
       path_.push_back(offset_label(place.offset));
       return;
-    case Leaf::stall:  // no matter of the place
+    case Leaf::stall:  // does not depend on the code location
       return;
   }
 }
 
-// "clamp (saxpy.cu:3)". Where the frames are not known, the module, and the function where it is not the kernel itself.
+// Appends "clamp (saxpy.cu:3)". Without frames: the module, and the function if it is not the kernel itself.
 void GpuPlaces::put_functions(const p::GpuPlace& place, p::StringId kernel, bool lines) {
   const auto frames = tables_.place_frames(place.id);
   for (const p::Element frame : frames) {
@@ -103,7 +103,7 @@ void GpuPlaces::put_instruction(const p::GpuPlace& place) {
                                                                  : offset_label(place.offset));
 }
 
-// "saxpy.cu:3", of the innermost function.
+// Appends "saxpy.cu:3" of the innermost function.
 void GpuPlaces::put_line_alone(const p::GpuPlace& place) {
   const auto frames = tables_.place_frames(place.id);
   const std::string_view line = frames.empty() ? "" : view_.location(view_.place_frame(frames.back()));
@@ -112,9 +112,9 @@ void GpuPlaces::put_line_alone(const p::GpuPlace& place) {
   }
 }
 
-// Many places have the same offset, each in its own kernel.
+// Caches labels: many code locations have the same offset in different kernels.
 LabelId GpuPlaces::offset_label(uint64_t offset) {
-  constexpr uint64_t kInstruction = 16;  // bytes, mostly
+  constexpr uint64_t kInstruction = 16;  // bytes of most instructions
   Offset& known = offsets_[offset / kInstruction % offsets_.size()];
   if (known.value != offset || known.label == kNoLabel) {
     char text[20] = "0x";

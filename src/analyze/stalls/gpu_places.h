@@ -1,4 +1,4 @@
-// What is shown of places in GPU code, as labels of a flame tree. Internal to fold.cpp.
+// Converts GPU code locations to labels of a flame tree. Internal to fold.cpp.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@ class GpuPlaces {
  public:
   GpuPlaces(const profile::Tables& tables, StackView& view, FlameTree& tree, const Leaves& leaves);
 
-  // The frames of a sample that its place decides. Where Leaf::stall is wanted, its frame is between them.
+  // The frames that a sample's code location adds. The frame of Leaf::stall goes between `above` and `below`.
   struct Shown {
     FlameTree::Run above;
     FlameTree::Run below;
-    uint32_t kernel = kNotYet;  // the STRING of the one that it is shown for; 0 where that makes no difference
+    uint32_t kernel = kNotYet;  // STRING of the kernel that the frames are for; 0: any kernel
   };
 
-  // Looked at once for a place, as many samples share it; without source lines, for a place and a kernel.
+  // Converts each code location only once, because many samples share it. Without source lines, once per kernel.
   const Shown& shown(profile::GpuPlaceId id, profile::StringId kernel);
 
   [[nodiscard]] bool shows_stall() const { return shows_stall_; }
@@ -50,12 +50,12 @@ class GpuPlaces {
   FlameTree& tree_;
   Leaves leaves_;
   bool shows_stall_ = false;
-  bool shows_instruction_ = false;              // or its offset
-  std::vector<LabelId> path_;                   // being put together
-  std::vector<Shown> first_;                    // by the position of a place; nearly all are in one kernel
-  std::unordered_map<uint64_t, Shown> others_;  // by place and kernel
-  std::array<Offset, 1024> offsets_ = {};       // by a part of the offset
-  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // by STRING
+  bool shows_instruction_ = false;              // or shows the offset
+  std::vector<LabelId> path_;                   // scratch buffer
+  std::vector<Shown> first_;                    // indexed by position of the code location; usually one kernel each
+  std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel
+  std::array<Offset, 1024> offsets_ = {};       // small cache, indexed by bits of the offset
+  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // [FrameClass], key: STRING
 };
 
 }  // namespace gpuprof::analyze

@@ -7,7 +7,7 @@ namespace gpuprof::analyze {
 namespace {
 
 constexpr std::string_view kKernel = "kernel";
-// In the order of Leaf.
+// Indexed by Leaf.
 constexpr std::array<std::string_view, 5> kLeafWords = {"function", "line", "instruction", "offset", "stall"};
 
 }  // namespace
@@ -22,14 +22,14 @@ Result<Leaves> parse_leaves(std::string_view list) {
     const std::string_view wanted = list.substr(at, end - at);
     const auto* const known = std::find(kLeafWords.begin(), kLeafWords.end(), wanted);
     if (known == kLeafWords.end()) {
-      return Error{wanted == kKernel ? "kernel stands alone: nothing is below it"
+      return Error{wanted == kKernel ? "kernel cannot be combined with other names: it shows nothing below the kernel"
                                      : "'" + std::string(wanted) +
                                            "' is not one of kernel, function, line, instruction, offset and stall",
                    "for example line,stall"};
     }
     const auto leaf = static_cast<Leaf>(known - kLeafWords.begin());
     if (has(leaves, leaf)) {
-      return Error{"'" + std::string(wanted) + "' stands there twice", "name each once"};
+      return Error{"'" + std::string(wanted) + "' is listed twice", "list each name once"};
     }
     leaves.push_back(leaf);
     at = end + 1;

@@ -1,4 +1,4 @@
-// What a flame graph shows of samples below a GPU kernel.
+// Options for what a flame graph shows below GPU kernels with samples.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,19 @@
 namespace gpuprof::analyze {
 
 enum class Leaf : uint8_t {
-  function,     // of the GPU's code, with what is inlined
-  line,         // the same with their lines; below functions the line alone
-  instruction,  // its text, or its offset where that is not known and not shown anyway
+  function,     // GPU functions, including inlined ones
+  line,         // functions with lines; after `function`, only the line
+  instruction,  // its text; or its offset if the text is unknown and `offset` is not chosen
   offset,       // of the instruction
-  stall,        // what was waited for
+  stall,        // what the instruction waited for
 };
 
-// The frames below a kernel, from it on; each at most once. Empty: the kernel is the leaf.
+// The kinds of frames below a kernel, outermost first, each at most once. Empty: none.
 using Leaves = std::vector<Leaf>;
 
-// Of "line,stall"; "kernel" alone is the empty list.
+// Parses a list such as "line,stall". "kernel" is the empty list.
 Result<Leaves> parse_leaves(std::string_view list);
 
-// "line,stall".
 std::string leaf_words(const Leaves& leaves);
 
 bool has(const Leaves& leaves, Leaf leaf);

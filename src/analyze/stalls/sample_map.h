@@ -14,14 +14,14 @@ class SampleMap {
  public:
   explicit SampleMap(LargeVector<SampleRow>& rows) : rows_(rows) {}
 
-  // In a large table find() waits for memory twice. Where records are queued on their way to it, begin() and, a while
-  // later, approach() let these waits pass in the background. approach() is false where the key is surely new.
+  // In a large table, find() causes two cache misses. For queued records, begin() and later approach() prefetch them.
+  // approach() returns false if the key is certainly new.
   [[nodiscard]] uint64_t begin(const SampleKey& key) const {
     const uint64_t h = hash(key);
     slots_.prefetch(h);
     return h;
   }
-  // Always inlined: gcc drops the call of a function whose only effect is a prefetch.
+  // always_inline: gcc drops the call of a function whose only effect is a prefetch.
   [[gnu::always_inline]] bool approach(uint64_t h) const {
     const uint32_t row = slots_.likely_position(h);
     if (row == SlotTable::kEmpty) {
@@ -31,14 +31,14 @@ class SampleMap {
     return true;
   }
 
-  // The key's row, or null; `slot` is where it belongs, for insert(). `h` is what begin() gave.
+  // Returns the key's row, or null. Sets `slot` for insert(). `h` is the result of begin().
   SampleRow* find(const SampleKey& key, uint64_t h, size_t& slot) {
     slot = slots_.find(h, [&](uint32_t row) { return rows_[row].key == key; });
     const uint32_t row = slots_.position(slot);
     return row == SlotTable::kEmpty ? nullptr : &rows_[row];
   }
 
-  // Adds a row for a key that find() has not found. Invalidates other rows' addresses.
+  // Adds a row for a key that find() did not find. Invalidates the addresses of other rows.
   SampleRow& insert(const SampleKey& key, uint64_t h, size_t slot) {
     const auto row = static_cast<uint32_t>(rows_.size());
     rows_.push_back({.key = key});
@@ -55,7 +55,7 @@ class SampleMap {
   }
 
   LargeVector<SampleRow>& rows_;
-  SlotTable slots_;  // positions in rows_
+  SlotTable slots_;
   uint64_t seed_ = random_seed();
 };
 

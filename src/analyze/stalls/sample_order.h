@@ -1,4 +1,4 @@
-// The samples of each work, by their places. Internal to the analysis of samples.
+// Sorts samples by work, and then by code location. Internal to the analysis of samples.
 #pragma once
 
 #include <algorithm>
@@ -34,14 +34,14 @@ class SampleOrder {
   [[nodiscard]] size_t size() const { return order_.size(); }
   [[nodiscard]] const SampleRow& row(size_t i) const { return rows_.samples[static_cast<uint32_t>(order_[i])]; }
 
-  // Those of the work at that position of the tables are begin() to end().
+  // Return the range of samples for the work at that position of the tables.
   [[nodiscard]] uint32_t begin(uint32_t work) const { return begins_[work]; }
   [[nodiscard]] uint32_t end(uint32_t work) const { return begins_[work + 1]; }
 
  private:
   const Aggregate& rows_;
-  std::vector<uint32_t> begins_;  // by the position of a work
-  LargeVector<uint64_t> order_;   // positions of rows, each behind its place, which only serves for sorting
+  std::vector<uint32_t> begins_;  // indexed by position of the work
+  LargeVector<uint64_t> order_;   // row index; the code location's id in the upper half serves for sorting
 };
 
 }  // namespace gpuprof::analyze

@@ -1,5 +1,4 @@
-// What samplers of GPUs call what they found: NVIDIA's warp states (the words of CUPTI without their prefix) and the EU
-// states of Intel's drivers.
+// Explains stall reasons of GPU samplers: NVIDIA's warp states (CUPTI's names without prefix) and Intel's EU states.
 #pragma once
 
 #include <string_view>
@@ -8,13 +7,13 @@ namespace gpuprof::analyze {
 
 struct StallReason {
   std::string_view word;
-  bool waits = true;         // false: it worked, or could have
-  std::string_view meaning;  // sentences, each with its full stop
-  std::string_view cause;    // "Usually ..."; may be empty, as the next
+  bool waits = true;         // false: the thread worked or could have worked
+  std::string_view meaning;  // complete sentences
+  std::string_view cause;    // "Usually ..."; `cause` and `advice` may be empty
   std::string_view advice;
 };
 
-// Null for a word that is not known. "wait_not_issued" is "wait".
+// Returns null for an unknown word. Treats "wait_not_issued" like "wait".
 const StallReason* stall_reason(std::string_view word);
 
 }  // namespace gpuprof::analyze

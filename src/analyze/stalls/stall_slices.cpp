@@ -20,7 +20,7 @@ StallSlices::Blocks* StallSlices::blocks_of(std::unordered_map<uint64_t, size_t>
   return &all.emplace_back(Blocks{});
 }
 
-// Blocks join in pairs until the slice is in one of them.
+// Joins blocks in pairs until the slice fits.
 void StallSlices::make_room(uint64_t slice) {
   while ((slice - first_) / width_ >= kBlocks) {
     for (std::vector<Blocks>* all : {&of_kernels_, &of_pairs_}) {
@@ -39,7 +39,7 @@ void StallSlices::add(profile::StringId kernel, profile::StringId reason, uint64
     begun_ = true;
     first_ = slice;
   }
-  slice = std::max(slice, first_);  // lines of merged profiles may come later than they were
+  slice = std::max(slice, first_);  // lines of merged profiles may be out of order
   make_room(slice);
   const size_t block = (slice - first_) / width_;
   Blocks* const pair = blocks_of(pairs_, of_pairs_, join_ids(index(kernel), index(reason)));
@@ -79,7 +79,7 @@ double StallSpread::dispersion() const {
   if (part <= 0 || part >= whole || blocks < 2) {
     return 1;
   }
-  // Pearson's chi-squared for its degrees of freedom.
+  // Pearson's chi-squared statistic, divided by its degrees of freedom.
   const double share = part / whole;
   return std::max(1.0, (squares - part * share) / (share * (1 - share)) / (blocks - 1));
 }

@@ -1,4 +1,4 @@
-// What kernels waited for, and where: their samples by reason and by source line.
+// Summarizes what kernels waited for, and where: their samples by reason and by source line.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace gpuprof::analyze {
 struct StallLine {
   std::string_view reason;
   uint64_t samples = 0;
-  Interval share;  // of the kernel's samples, with a confidence of 95%
+  Interval share;  // of the kernel's samples, 95% confidence interval
 };
 
-// The innermost function that was inlined there.
+// A source line with samples. `function` is the innermost inlined function.
 struct HotLine {
   std::string_view function;
   std::string_view file;
@@ -27,11 +27,11 @@ struct HotLine {
   uint64_t samples = 0;
 };
 
-// A line whose instructions wait for what those of another line make.
+// A line whose instructions wait for results of another line.
 struct AwaitedLine {
-  std::string_view file;  // of who waits
+  std::string_view file;  // line that waits
   uint32_t line = 0;
-  std::string_view what;  // what is waited for: "load", and where it is
+  std::string_view what;  // what it waits for, such as "load"; awaited_file and awaited_line locate that
   std::string_view awaited_file;
   uint32_t awaited_line = 0;
   uint64_t samples = 0;
@@ -40,32 +40,31 @@ struct AwaitedLine {
 struct KernelStalls {
   std::string_view kernel;
   uint64_t samples = 0;
-  uint64_t estimated = 0;          // of these: whose they are was estimated
-  uint64_t without_lines = 0;      // of these: their module does not say what source they are of
-  uint64_t without_in_zebins = 0;  // of those: in code of Intel's compiler
-  std::vector<StallLine> reasons;  // most samples first, as the lines
+  uint64_t estimated = 0;          // samples whose attribution was estimated
+  uint64_t without_lines = 0;      // samples whose module has no line information for them
+  uint64_t without_in_zebins = 0;  // those of them in code of Intel's compiler
+  std::vector<StallLine> reasons;  // reasons, lines and awaited lines: most samples first
   std::vector<HotLine> lines;
-  std::vector<AwaitedLine> awaited;  // at most as many as lines; none where instructions were not looked at
+  std::vector<AwaitedLine> awaited;  // at most as many as lines; empty without instruction analysis
   size_t found_reasons = 0;
   size_t found_lines = 0;
 };
 
-// Adds up the samples of kernels, by the label of their work.
+// Sums the samples of kernels by the label of their work.
 class StallTable {
  public:
   explicit StallTable(const Aggregate& rows) : rows_(rows) {}
 
-  // `kernel` stays where it is.
+  // `kernel` must outlive the table.
   void add(const SampleRow& row, std::string_view kernel);
 
-  // Of the kernels with that order's greatest numbers, heaviest first; of each at most so many reasons and lines (0:
-  // all).
+  // Maximum numbers of kernels, and of reasons and lines per kernel; 0: all.
   struct Limits {
     size_t kernels = 0;
     size_t reasons = 0;
     size_t lines = 0;
   };
-  // `weight_of` is what a kernel is ordered by; equal ones by their samples, then by name.
+  // Returns the heaviest kernels by `weight_of`. Ties are ordered by samples, then by name.
   template <typename WeightOf>
   [[nodiscard]] std::vector<KernelStalls> heaviest(const Limits& limits, WeightOf weight_of) const {
     std::vector<std::pair<uint64_t, size_t>> order;
@@ -87,9 +86,9 @@ class StallTable {
     uint64_t estimated = 0;
     uint64_t without_lines = 0;
     uint64_t without_in_zebins = 0;
-    std::unordered_map<uint32_t, uint64_t> reasons;  // by STRING
-    std::unordered_map<uint32_t, uint64_t> lines;    // by the position of the innermost frame
-    std::unordered_map<uint32_t, uint64_t> waiting;  // by the id of a place that is known to wait for another
+    std::unordered_map<uint32_t, uint64_t> reasons;  // key: STRING
+    std::unordered_map<uint32_t, uint64_t> lines;    // key: position of the innermost frame
+    std::unordered_map<uint32_t, uint64_t> waiting;  // key: id of a code location that waits for another
   };
 
   size_t position_of(const profile::Work& work, std::string_view kernel, bool one_of_many);
@@ -102,7 +101,7 @@ class StallTable {
   const Aggregate& rows_;
   std::vector<Kernel> kernels_;
   std::unordered_map<std::string_view, size_t> positions_;
-  std::unordered_map<uint32_t, size_t> by_work_;  // by id
+  std::unordered_map<uint32_t, size_t> by_work_;  // key: WORK id
   uint64_t without_lines_ = 0;
   uint64_t without_in_zebins_ = 0;
 };

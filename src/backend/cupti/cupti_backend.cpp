@@ -53,10 +53,10 @@ std::string from_environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// A libcupti that a program of this machine could get; the injection library looks closer, in the target itself.
+// Finds a libcupti that a program on this machine could load. The injection library in the target searches better.
 std::string find_cupti() {
   std::vector<std::string> roots;
-  std::istringstream listed(from_environment(GPUPROF_ENV_CUPTI_PATH));  // files or folders, ':' between
+  std::istringstream listed(from_environment(GPUPROF_ENV_CUPTI_PATH));  // files or folders, separated by ':'
   for (std::string root; std::getline(listed, root, ':');) {
     roots.push_back(root);
   }
@@ -88,7 +88,7 @@ std::string find_cupti() {
   return {};
 }
 
-// As the injection library tries them, one after the other: a folder, or a file.
+// Checks the folders and files in the order in which the injection library tries them.
 std::optional<Error> check_path(const std::string& value) {
   std::istringstream listed(value);
   std::string why;
@@ -108,8 +108,9 @@ std::optional<Error> check_path(const std::string& value) {
   if (why.empty()) {
     why = value.empty() ? "it is empty" : "there is no libcupti.so.13 or .12 in " + value;
   }
-  return Error{"GPUPROF_CUPTI_PATH names no library that can be loaded, and is passed over: " + why,
-               "name the folder of libcupti.so.13 or .12, or the file itself; unset, it is looked for"};
+  return Error{
+      "GPUPROF_CUPTI_PATH is ignored, because no library in it can be loaded: " + why,
+      "name the folder of libcupti.so.13 or .12, or the file itself; gpuprof searches for it if the variable is unset"};
 }
 
 std::optional<Error> check_domains(const std::string& value) {
@@ -118,8 +119,8 @@ std::optional<Error> check_domains(const std::string& value) {
       return std::nullopt;
     }
   }
-  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none: it means both",
-               "leave it unset, which is driver, unless you compare them"};
+  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none; it is read as both",
+               "leave it unset (driver) unless you compare them"};
 }
 
 std::optional<Error> check_flush(const std::string& value) {
@@ -127,9 +128,8 @@ std::optional<Error> check_flush(const std::string& value) {
   if (number && std::stol(value) >= GPUPROF_FLUSH_MS_LEAST && std::stol(value) <= GPUPROF_FLUSH_MS_MOST) {
     return std::nullopt;
   }
-  return Error{
-      "GPUPROF_CUPTI_FLUSH_MS='" + value + "' is not a number of milliseconds from 10 to 1000, and is passed over",
-      "for example GPUPROF_CUPTI_FLUSH_MS=50; unset, it is the default"};
+  return Error{"GPUPROF_CUPTI_FLUSH_MS='" + value + "' is ignored: it is not a number of milliseconds from 10 to 1000",
+               "for example GPUPROF_CUPTI_FLUSH_MS=50; leave it unset for the default"};
 }
 
 constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
@@ -139,9 +139,9 @@ constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
 constexpr std::string_view kCudaVariables[] = {"CUDA_", "NVIDIA_"};
 constexpr Descriptor kCupti = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs", kVariables, kCudaVariables};
 
-// The runtime's launch functions come through libcuda's exported ones (seen on driver 580: 311 637 of 311 720 launches,
-// the rest being those between the two attachments), so those count every launch once, with the runtime's function on
-// the stack. `<<<>>>` calls __cudaLaunchKernel, which jumps into cudaLaunchKernel.
+// The runtime's launch functions call the exported launch functions of libcuda. (Seen on driver 580 for 311 637 of
+// 311 720 launches; the others fell between the two attachments.) So probes on these count every launch once, with
+// the runtime's function on the stack. `<<<>>>` calls __cudaLaunchKernel, which jumps into cudaLaunchKernel.
 std::vector<LaunchFunction> counted_functions() {
   std::vector<LaunchFunction> functions;
   for (const CudaLaunch& launch : kCudaLaunches) {
@@ -156,7 +156,7 @@ std::vector<LaunchFunction> counted_functions() {
   return functions;
 }
 
-// CUPTI calls us from inside the driver's launch function.
+// CUPTI calls the injection library from inside the driver's launch function.
 constexpr std::string_view kCudaLibraries[] = {"libcupti.so"};
 
 class CuptiBackend final : public Backend {
@@ -177,7 +177,7 @@ class CuptiBackend final : public Backend {
     if (cupti.empty()) {
       return {false, "driver " + driver + "; no libcupti.so.13 or .12 found",
               "install the CUDA toolkit or the Python package nvidia-cuda-cupti, or set GPUPROF_CUPTI_PATH to the "
-              "folder of libcupti; a program that brings its own (PyTorch does) is recorded anyway",
+              "folder of libcupti; programs with their own copy (PyTorch) are recorded anyway",
               true};
     }
     return {true, "driver " + (driver.empty() ? std::string("of unknown version") : driver) + ", " + cupti, ""};
@@ -196,8 +196,8 @@ class CuptiBackend final : public Backend {
 
   [[nodiscard]] std::string_view attaches_to() const override { return "libcuda.so"; }
 
-  // libcuda loads one library only: the user's own is handed on for ours to call. For NVTX that is not possible, as a
-  // tool's handles go back and forth between it and the program: the user's own then sees the ranges, and we do not.
+  // libcuda loads only one injection library, so gpuprof's calls the user's own. NVTX does not allow that, because the
+  // program uses handles of the tool. So if the user has an NVTX tool, it gets the ranges, and gpuprof does not.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty()) {
       return Error{"the CUPTI library has not been unpacked", "set TMPDIR to a writable directory"};
@@ -210,7 +210,7 @@ class CuptiBackend final : public Backend {
     if (const std::string* tool = env.get(kNvtxVariable); tool == nullptr || tool->empty() || *tool == ours) {
       env.set(kNvtxVariable, ours);
     } else {
-      log::info(std::string("no NVTX ranges: ") + kNvtxVariable + " is set to " + *tool + ", which gets them");
+      log::info(std::string("no NVTX ranges: ") + kNvtxVariable + " is set to " + *tool + ", which receives them");
     }
     env.set(kInjectionVariable, std::move(ours));
     return {};

@@ -16,10 +16,10 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr auto kPace = std::chrono::milliseconds(250);
-constexpr auto kPatience = std::chrono::milliseconds(300);  // with a call that does not return, at the end
+constexpr auto kPatience = std::chrono::milliseconds(300);  // limit for a hanging NVML call at the end of the recording
 constexpr unsigned kMostDevices = 64;
 
-// What we use of nvml.h. All functions return 0 for success.
+// The part of nvml.h that gpuprof uses. All functions return 0 for success.
 constexpr int kSmClock = 1;  // NVML_CLOCK_SM
 struct Utilization {         // nvmlUtilization_t, in percent
   unsigned gpu = 0;
@@ -46,7 +46,7 @@ class Nvml {
     if (usable_) {
       shutdown_();
     }
-    // It stays open: its own threads may still be in it.
+    // NVML stays open, because its own threads may still run in it.
   }
 
   struct Device {
@@ -70,9 +70,9 @@ class Nvml {
     return found;
   }
 
-  // nullopt: not known, or the device does nothing and its clock says nothing about what it did.
+  // Returns nullopt if the clock is unknown, or the device is idle: an idle clock says nothing about its work.
   [[nodiscard]] std::optional<unsigned> busy_clock_mhz(void* device) const {
-    Utilization used{1, 0};  // where that is not told (MIG), it is taken to work
+    Utilization used{1, 0};  // busy, if the device does not report its utilization (MIG)
     unsigned mhz = 0;
     if (utilization_ != nullptr && utilization_(device, &used) == 0 && used.gpu == 0) {
       return std::nullopt;
@@ -106,7 +106,7 @@ struct ClockWatch::State {
   std::condition_variable changed;
   bool stop = false;
   bool ended = false;
-  std::map<std::string, DeviceClock> clocks;  // by uuid
+  std::map<std::string, DeviceClock> clocks;  // key: uuid
 
   void add(const std::string& uuid, unsigned mhz) {
     const std::lock_guard lock(mutex);
@@ -117,7 +117,6 @@ struct ClockWatch::State {
     clock.mean_mhz += (mhz - clock.mean_mhz) / static_cast<double>(++clock.samples);
   }
 
-  // False: it is over.
   bool pause() {
     std::unique_lock lock(mutex);
     return !changed.wait_for(lock, kPace, [this] { return stop; });

@@ -1,5 +1,4 @@
-// The SM clocks of NVIDIA's GPUs, by NVML (libnvidia-ml.so.1, which comes with the driver), while a program is
-// recorded.
+// Samples the SM clocks of NVIDIA GPUs during a recording, with NVML (libnvidia-ml.so.1, part of the driver).
 #pragma once
 
 #include <memory>
@@ -10,8 +9,8 @@
 
 namespace gpuprof::backend {
 
-// Samples from a thread of its own: NVML waits for locks of the driver, and a recording does not. Without NVML, or
-// where it refuses, there are no clocks, and nothing is said: they only explain differences.
+// Uses a separate thread, because NVML waits for locks of the driver and a recording must not. If NVML is missing or
+// fails, there are no clocks and no message: clocks only explain differences.
 class ClockWatch {
  public:
   ClockWatch();
@@ -19,12 +18,12 @@ class ClockWatch {
   ClockWatch& operator=(const ClockWatch&) = delete;
   ~ClockWatch();
 
-  // Ends it. Devices of which there was no sample are left out.
+  // Stops sampling. Omits devices without samples.
   std::vector<DeviceClock> finish();
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // the thread's as well: it may hang in the driver when we are gone
+  std::shared_ptr<State> state_;  // shared with the thread, which may hang in the driver longer than this object lives
   std::thread thread_;
 };
 

@@ -11,7 +11,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxKeys = 1 << 18;  // more than there is room for
+constexpr size_t kMaxKeys = 1 << 18;  // more than the map's capacity
 
 template <typename Key>
 std::vector<Key> keys_of(int map) {
@@ -29,7 +29,7 @@ std::vector<Key> keys_of(int map) {
 }  // namespace
 
 void sweep_bindings(int bindings, int spaces, int numbers) {
-  // Before the others are looked at: a VM with a higher number is new.
+  // Read first: a VM with a higher number was created during this sweep.
   const uint32_t of_spaces = GPUPROF_DRM_NUMBER_OF_SPACE;
   uint64_t last = 0;
   if (bpf_map_lookup_elem(numbers, &of_spaces, &last) != 0) {

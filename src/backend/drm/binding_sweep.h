@@ -1,9 +1,9 @@
-// What bpf/gpu_bindings.h knows of VMs that are gone: it is found no more, and only takes room.
+// Removes the entries of destroyed VMs from the maps of bpf/gpu_bindings.h: nothing looks them up any more.
 #pragma once
 
 namespace gpuprof::backend::drm {
 
-// Maps by their file descriptors. What is known of VMs that are there stays, also while binds go on.
+// Takes the file descriptors of the maps. Keeps the entries of existing VMs, even if VM binds happen meanwhile.
 void sweep_bindings(int bindings, int spaces, int numbers);
 
 }  // namespace gpuprof::backend::drm

@@ -16,11 +16,11 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxFdInfo = 8192;  // one of a DRM file has some hundred bytes, and memory for each region
+constexpr size_t kMaxFdInfo = 8192;  // that of a DRM file has a few hundred bytes, and more for each memory region
 constexpr size_t kMaxProcesses = 65536;
-constexpr int kMaxGenerations = 32;  // as bpf/submitter.h goes up
+constexpr int kMaxGenerations = 32;  // parents to check, as in bpf/submitter.h
 
-// The entries of a folder that are numbers, up to so many.
+// Calls `take` for at most `most` entries of a folder whose names are numbers.
 void for_each_number(const std::string& folder, size_t most, const std::function<void(uint32_t)>& take) {
   std::error_code error;
   std::filesystem::directory_iterator entries(folder, error);
@@ -33,8 +33,7 @@ void for_each_number(const std::string& folder, size_t most, const std::function
   }
 }
 
-// By its name, which is the kernel's word where it is a device; what else is called so has no client in its fdinfo. It
-// is not opened or asked: that may block.
+// Decides by the name, because opening the file may block. Another file of that name has no client in its fdinfo.
 bool is_card(const std::string& link) {
   constexpr std::string_view kCards = "/dev/dri/";
   std::array<char, kCards.size()> target{};
@@ -69,7 +68,7 @@ void Clients::learn(uint64_t client, uint32_t pid) {
 }
 
 void Clients::keep(uint64_t client, Found found) {
-  if (found_.size() >= kMaxClients) {  // most are gone
+  if (found_.size() >= kMaxClients) {  // most have ended
     found_.clear();
   }
   found_[client] = found;

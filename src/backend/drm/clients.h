@@ -1,6 +1,6 @@
-// Whose a DRM client is (an open file of a GPU's driver), where jobs are queued for it by a thread of the kernel: by
-// what /proc/PID/fdinfo says of each process's files. Kernels that name a job's client number clients over all drivers,
-// and use no number again.
+// Finds the process that owns a DRM client (an open file of a GPU driver), for jobs that a kernel thread queues for
+// it. Reads /proc/PID/fdinfo of each process's files. Kernels that name a job's client number clients over all
+// drivers, and never reuse a number.
 #pragma once
 
 #include <sys/types.h>
@@ -16,34 +16,34 @@
 
 namespace gpuprof::backend::drm {
 
-// "drm-client-id" of the text of an fdinfo; nothing: it is not a DRM client's.
+// Returns the "drm-client-id" in the text of an fdinfo. nullopt: the file is not a DRM client.
 std::optional<uint64_t> client_of(std::string_view fdinfo);
 
 class Clients {
  public:
-  // `recorded`: whose descendants are recorded, and itself. `proc`: /proc.
+  // `recorded` is recorded with its descendants. `proc` stands for /proc.
   explicit Clients(pid_t recorded, std::string proc = "/proc")
       : recorded_(static_cast<uint32_t>(recorded)), proc_(std::move(proc)) {}
 
   enum class Owner { recorded, other, unknown };
   struct Found {
     Owner owner = Owner::unknown;
-    uint32_t pid = 0;  // of a recorded one
+    uint32_t pid = 0;  // only of a recorded process
   };
-  // Nothing: it must be looked for.
+  // nullopt: call look_for().
   [[nodiscard]] std::optional<Found> find(uint64_t client) const;
 
-  // A recorded process has queued a job for this client itself.
+  // A recorded process has itself queued a job for this client.
   void learn(uint64_t client, uint32_t pid);
-  // A process has ended.
+  // The process has ended.
   void forget(uint32_t pid);
 
-  // Asks all processes, once, for all of these clients. Of those that nobody has it is not known whose they were.
+  // Searches the files of all processes once. Clients that no process has become Owner::unknown.
   void look_for(const std::vector<uint64_t>& clients);
 
   static constexpr size_t kMaxClients = 65536;
-  static constexpr size_t kMaxFilesOfOne = 4096;  // a process may have any number
-  static constexpr size_t kMaxFiles = 131072;     // of all, in one look
+  static constexpr size_t kMaxFilesOfOne = 4096;  // the number of files is unlimited
+  static constexpr size_t kMaxFiles = 131072;     // of all processes, in one look_for()
 
  private:
   [[nodiscard]] bool is_recorded(uint32_t pid) const;

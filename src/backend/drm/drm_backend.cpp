@@ -24,20 +24,19 @@ namespace {
 using drm::Job;
 using drm::JobKey;
 
-constexpr Descriptor kDrm = {"drm",
-                             "jobs of GPUs by their kernel drivers, without their libraries (only with --backend drm)"};
+constexpr Descriptor kDrm = {
+    "drm", "GPU jobs as kernel drivers report them, without an injection library (only with --backend drm)"};
 
 Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
 }
 
 constexpr uint64_t kLookIntervalNs = 200'000'000;     // for processes that have ended
-constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // of what is known of VMs
-constexpr uint64_t kSearchPause = 20;                 // times as long as the search for clients before took
+constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // to remove destroyed VMs
+constexpr uint64_t kSearchPause = 20;  // pause between client searches, in multiples of the last search's duration
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kPatienceNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;
 
-// One recording.
 class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
  public:
   DrmRecording(const Recording& recording, std::unique_ptr<drm::JobPrograms> programs)
@@ -47,7 +46,6 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // What has happened until now was before it.
   void set_recording(bool on) {
     if (on != on_) {
       drain();
@@ -166,7 +164,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
  private:
-  // What can not be sampled is recorded all the same.
+  // A GPU that can not be sampled is still recorded.
   void start_sampling(const Recording& recording) {
     auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling.period);
     if (!reader) {
@@ -180,8 +178,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       log::warn(refused.message, refused.hint);
     }
     if (!programs_->used().xe_batches) {
-      log::warn("samples will be of unknown kernels: what xe is handed can not be looked at",
-                "gpuprof doctor says what the driver lacks");
+      log::warn("samples will have unknown kernels: gpuprof cannot read the batches that xe gets",
+                "`gpuprof doctor` lists what the driver lacks");
     }
     stalls_.emplace(recording, submitters_, std::move(*reader));
   }
@@ -194,10 +192,10 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       vms_gone_ = false;
       programs_->sweep();
     }
-    // The driver has until the next look to end what a process has left behind.
+    // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // first: its last samples are of jobs that are forgotten then
+        stalls_->end_source(source, now);  // first, because JobJoin::end_source() forgets the jobs of its last samples
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -205,7 +203,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // A job that a thread of the kernel has queued. False: whose it is must be looked for.
+  // Handles a job that a kernel thread queued. False: look_for() must find its client first.
   bool queue_for_client(gpuprof_drm_queued queued) {
     const auto found = clients_.find(queued.submission.client);
     if (!found) {
@@ -240,7 +238,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
     clients_.look_for(clients);
     for (const gpuprof_drm_queued& queued : std::exchange(unclaimed_, {})) {
-      if (!queue_for_client(queued)) {  // more clients than are kept
+      if (!queue_for_client(queued)) {  // more clients than Clients::kMaxClients
         drop(queued, true);
       }
     }
@@ -255,8 +253,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
       return;
     }
     note("unknown_submitter", std::to_string(of_kernel) +
-                                  " jobs of this machine's GPUs were queued by threads of the kernel, and for which "
-                                  "process is not known: they are not in the profile");
+                                  " jobs of this machine's GPUs are not in the profile: kernel threads queued them "
+                                  "for unknown processes");
   }
 
   void note(const std::string& name, const std::string& text) {
@@ -265,7 +263,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // A number, and where it is not 0 what that means.
+  // Writes a counter to the profile, and a note about its meaning if it is not 0.
   void tell_count(const std::string& name, uint64_t count, const std::string& meaning) {
     submitters_.add_meta("drm." + name + "=" + std::to_string(count));
     if (count != 0) {
@@ -275,25 +273,24 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
 
   void tell_lost_kernels() {
     tell_count("batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES),
-               " events of batches and binds found the buffer full: kernels of some jobs are not known, or are told as "
-               "those that were at their addresses before");
-    tell_count(
-        "batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
-        " batches were not complete when they were handed over, nor later on: not all of their kernels are known");
+               " events of batches and binds were dropped because the buffer was full: some jobs have unknown kernels, "
+               "or the names of kernels that were at their addresses before");
+    tell_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
+               " batches were incomplete when they were submitted, and later: some of their kernels are unknown");
     tell_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
-               " VM binds were not followed: batches in their VMs were not looked at from then on");
+               " VM binds were not followed: later batches in these VMs were not read");
   }
 
   void tell_lost_times() {
     if (const uint64_t skipped = programs_->skipped(); skipped != 0) {
       tell_count(
           "calls.skipped", skipped,
-          " calls of the driver were not seen, as the kernel does not run a BPF program that it has interrupted on "
-          "the same processor: jobs, batches or binds of these are missing");
+          " driver calls were not seen, because the kernel does not run a BPF program that it has interrupted on "
+          "the same processor: their jobs, batches or binds are missing");
     }
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
       tell_count("times.lost", lost,
-                 " times at which jobs began or ended found the buffer full: these jobs have no time");
+                 " start or end times of jobs were dropped because the buffer was full: these jobs have no times");
     }
   }
 
@@ -306,8 +303,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;   // where samples are wanted and can be had
-  std::vector<gpuprof_drm_queued> unclaimed_;  // for clients that nobody is known to have
+  std::optional<drm::StallSampling> stalls_;   // with reader only if the GPU can be sampled; empty without sampling
+  std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
   uint64_t next_look_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;

@@ -1,5 +1,5 @@
-// Jobs of GPUs as their drivers in the kernel see them, by eBPF: of i915, and of any driver that uses the kernel's GPU
-// scheduler (amdgpu, xe, nouveau, panfrost, ...). Nothing is brought into the target.
+// Records GPU jobs with eBPF, as the drivers in the kernel see them: jobs of i915, and of any driver that uses the
+// kernel's GPU scheduler (amdgpu, xe, nouveau, panfrost, ...). Loads nothing into the target.
 #pragma once
 
 #include <memory>

@@ -7,7 +7,7 @@ namespace gpuprof::backend::drm {
 void JobJoin::on_queued(const JobKey& key, const Job& job) {
   const auto [at, is_new] = jobs_.try_emplace(key, job);
   if (!is_new) {
-    // Its other moments may have come before; but those of a job that had this name before lie in the past.
+    // Other events of this job may have come first. Those of an earlier job with this key are older than queued_ns.
     const Job before = at->second;
     const bool is_half =
         before.source == 0 && !before.ignored && std::max(before.run_ns, before.done_ns) >= job.queued_ns;
@@ -44,7 +44,6 @@ void JobJoin::on_done(const JobKey& key, uint64_t time_ns, bool failed) {
   }
 }
 
-// Null: there is no room for more.
 Job* JobJoin::half(const JobKey& key) {
   const auto known = jobs_.find(key);
   if (known != jobs_.end()) {
@@ -65,11 +64,11 @@ void JobJoin::settle(Jobs::iterator at) {
   const JobKey key = at->first;
   const Job done = job;
   jobs_.erase(at);
-  if (last_done_.size() >= kMaxRings) {  // most are gone
+  if (last_done_.size() >= kMaxRings) {  // most have ended
     last_done_.clear();
   }
   uint64_t& last = last_done_[done.ring];
-  // A job may overtake others of its ring: then it has not worked after them.
+  // If a job overtakes others of its ring, it did not start after them.
   const uint64_t start = last <= done.done_ns ? std::max(done.run_ns, last) : done.run_ns;
   last = std::max(last, done.done_ns);
   sink_.on_job(key, done, start);
@@ -89,7 +88,7 @@ void JobJoin::expire(uint64_t now_ns) {
   std::erase_if(jobs_, [&](const auto& entry) {
     const auto& [key, job] = entry;
     const uint64_t last = std::max({job.run_ns, job.done_ns, job.ignored ? job.queued_ns : 0});
-    const bool is_over = job.source == 0 || job.done_ns != 0;  // it may run for hours
+    const bool is_over = job.source == 0 || job.done_ns != 0;  // a running job may run for hours
     if (!is_over || now_ns < last + kPatienceNs) {
       return false;
     }

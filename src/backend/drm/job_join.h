@@ -1,4 +1,4 @@
-// Jobs of the kernel's GPU schedulers: what is told of a job at three moments, put together. No BPF, no clock.
+// Joins the three events of each GPU scheduler job: queued, run, done. Uses no BPF and no clock.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace gpuprof::backend::drm {
 
-// The fence that says that the job is done.
+// Identifies a job by the fence that signals its end.
 struct JobKey {
   uint64_t context = 0;
   uint64_t seqno = 0;
@@ -26,11 +26,11 @@ struct JobKeyHash {
 
 struct Job {
   SourceId source = 0;
-  uint64_t correlation = 0;  // 0: nobody is to be told of it
+  uint64_t correlation = 0;  // 0: do not report the job
   uint64_t ring = 0;         // jobs of one ring run one after the other
   uint64_t stream = 0;
   uint64_t queued_ns = 0;
-  uint64_t run_ns = 0;  // when it was handed to the hardware
+  uint64_t run_ns = 0;  // when the driver gave it to the hardware
   uint64_t done_ns = 0;
   uint32_t name_id = 0;
   uint32_t device = 0;
@@ -45,12 +45,11 @@ class JobSink {
   JobSink& operator=(const JobSink&) = delete;
   virtual ~JobSink() = default;
 
-  // The hardware may hold several jobs of a ring: this one has worked since `start_ns`, when it was handed over and the
-  // one before it was done.
+  // The job is complete. It ran from `start_ns`, when the hardware had it and the previous job of the ring was done.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
-  // It was dropped before it ran.
+  // The job was dropped before it ran.
   virtual void on_failed_job(const Job& job) = 0;
-  // It will not be told of. `unfinished`: it has not come to its end, as far as is known; else its times are not known.
+  // The job will not be reported as complete. `unfinished`: its end was not seen. Otherwise its times are unknown.
   virtual void on_lost_job(const JobKey& key, const Job& job, bool unfinished) = 0;
 };
 
@@ -58,23 +57,20 @@ class JobJoin {
  public:
   explicit JobJoin(JobSink& sink) : sink_(sink) {}
 
-  // The three may come in any order, and may be missing.
+  // The three events of a job may come in any order, and may be missing.
   void on_queued(const JobKey& key, const Job& job);
   void on_run(const JobKey& key, uint64_t time_ns);
-  // `failed`: with an error.
   void on_done(const JobKey& key, uint64_t time_ns, bool failed);
 
-  // It is nobody's who is recorded: what is told of it counts nowhere.
+  // No recorded process owns the job: ignore its events.
   void ignore(const JobKey& key, uint64_t queued_ns);
 
-  // What has been incomplete for too long at this time will stay so: a job that is done and whose beginning was not
-  // seen, and one that nobody has queued.
+  // Drops jobs that are incomplete for kPatienceNs: done without a known start, or queued by no process.
   void expire(uint64_t now_ns);
-  // Jobs of the source that are not done never will be.
+  // The unfinished jobs of the source will never finish.
   void end_source(SourceId source);
 
   [[nodiscard]] size_t waiting() const { return jobs_.size(); }
-  // Jobs without a submitter.
   [[nodiscard]] uint64_t unknown() const { return unknown_; }
 
   static constexpr uint64_t kPatienceNs = 1'000'000'000;
@@ -90,7 +86,7 @@ class JobJoin {
 
   JobSink& sink_;
   Jobs jobs_;
-  std::unordered_map<uint64_t, uint64_t> last_done_;  // by ring
+  std::unordered_map<uint64_t, uint64_t> last_done_;  // key: ring
   uint64_t unknown_ = 0;
 };
 

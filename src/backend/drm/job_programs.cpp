@@ -28,17 +28,17 @@ constexpr const char* kHint = "jobs of kernel drivers need Linux 5.17 or later, 
 #ifdef GPUPROF_HAVE_BPF
 namespace {
 
-constexpr uint32_t kMaxWords = GPUPROF_STACK_MAX_WORDS / 4;  // nothing else runs on the CPU during a walk
+constexpr uint32_t kMaxWords = GPUPROF_STACK_MAX_WORDS / 4;  // a walk blocks the CPU, so it must be short
 constexpr uint32_t kCachedRules = 1U << 18;                  // of 16 bytes each, for all processes together
 
 struct Program {
   const char* name;
   const char* target;  // a tracepoint, or a function of i915 or xe
   bool is_function = false;
-  bool KernelEvents::*use = nullptr;  // what cannot be told without it; null: it is needed
+  bool KernelEvents::*use = nullptr;  // the feature that is lost without it; null: the program is required
 };
 
-// A job is followed from when it is queued: its end must be seen by then.
+// Start with the end of a job: a job whose queueing is seen must not end unseen.
 std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
   std::vector<Program> programs{{"on_fence_signaled", "dma_fence_signaled"}};
   if (events.scheduler) {
@@ -83,7 +83,7 @@ std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
   return programs;
 }
 
-// Without rights libbpf does not find a module's functions, and says that there are none.
+// Without the right to use BPF, libbpf does not find a module's functions, and reports that they do not exist.
 Status check_rights() {
   const UniqueFd map(bpf_map_create(BPF_MAP_TYPE_LRU_HASH, nullptr, sizeof(uint64_t), sizeof(uint64_t), 1, nullptr));
   if (!map) {
@@ -92,7 +92,7 @@ Status check_rights() {
   return {};
 }
 
-// What is not loaded needs no types of a driver that is not there.
+// Programs that are not loaded do not need the types of missing drivers.
 Status choose(bpf_object* object, const std::vector<Program>& wanted) {
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object) {
@@ -119,7 +119,7 @@ Result<BpfObject> load(pid_t root, const std::vector<Program>& programs, bool ba
   config.root = static_cast<uint32_t>(root);
   config.batches = batches ? 1 : 0;
   config.max_words = kMaxWords;
-  config.max_turns = 3 * kMaxWords;  // native frames, Python frames, and what lies between runs of them
+  config.max_turns = 3 * kMaxWords;  // native frames, Python frames, and the transitions between them
   config.cache_mask = kCachedRules - 1;
   if (!configure_bpf_object(object->get(), config) ||
       !resize_bpf_map(object->get(), "rule_cache", config.cache_mask + 1)) {
@@ -134,7 +134,6 @@ Result<BpfObject> load(pid_t root, const std::vector<Program>& programs, bool ba
   return object;
 }
 
-// Does without a program that is not needed.
 void give_up(KernelEvents& used, const Program& program, const Error& why) {
   if (program.use != nullptr && std::exchange(used.*program.use, false)) {
     used.lacks += (used.lacks.empty() ? "" : "; ") + why.message;
@@ -150,7 +149,7 @@ Result<std::unique_ptr<JobPrograms>> JobPrograms::start(pid_t root, const Kernel
   std::vector<Program> programs = programs_for(events, batches);
   KernelEvents used = events;
   auto object = load(root, programs, batches && (events.xe_batches || events.i915_batches));
-  if (!object) {  // where the kernel refuses one program it has none
+  if (!object) {  // the kernel rejected one program, so libbpf unloaded all
     for (const Program& program : programs) {
       give_up(used, program, object.error());
     }
@@ -219,7 +218,7 @@ int JobPrograms::on_event(void* context, void* data, size_t bytes) {
   auto* self = static_cast<JobPrograms*>(context);
   self->dispatch({static_cast<const std::byte*>(data), bytes});
   ++self->drained_events_;
-  // Jobs may come faster than we take them: after a whole buffer, what was there at the start has been taken.
+  // Jobs may come faster than this reads them. So it stops after one full buffer.
   self->drained_bytes_ += bytes;
   return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
 }

@@ -1,4 +1,4 @@
-// bpf/drm.bpf.c in the kernel, and the events that it sends.
+// Loads bpf/drm.bpf.c into the kernel, and reads the events that it sends.
 #pragma once
 
 #include <sys/types.h>
@@ -24,45 +24,42 @@ class JobEventSink {
   JobEventSink& operator=(const JobEventSink&) = delete;
   virtual ~JobEventSink() = default;
 
-  // Before its first use. As of StackSink.
+  // Comes before the first use of the stack. See StackSink.
   virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                         std::span<const uint64_t> kernel) = 0;
-  virtual void on_code(uint32_t pid, const PythonCode& code) = 0;  // before the first stack that names it
-  virtual void on_loader(uint32_t pid) = 0;                        // its mappings are to be read again
+  virtual void on_code(uint32_t pid, const PythonCode& code) = 0;  // before the first stack that refers to it
+  virtual void on_loader(uint32_t pid) = 0;                        // the process's mappings must be read again
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
   virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
-  // The job runs the batch.
-  virtual void on_handed(uint64_t batch, const JobKey& key) = 0;
+  virtual void on_handed(uint64_t batch, const JobKey& key) = 0;  // the job runs the batch
   virtual void on_bound(const gpuprof_drm_bound& bound) = 0;
 };
 
 class JobPrograms {
  public:
-  // Jobs of the process `root` and of its descendants, with `batches` the kernels in those of xe, too. The error says
-  // which right or kernel feature is missing.
+  // Records jobs of `root` and its descendants, with `batches` also their kernels. The error says what is missing.
   static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events, bool batches = false);
 
-  // Those of the events that are there and that the kernel lets us use.
+  // The available events that the kernel lets gpuprof use.
   [[nodiscard]] const KernelEvents& used() const { return used_; }
 
-  // Whose maps the recorder fills in.
+  // The recorder fills the maps of these programs.
   [[nodiscard]] bpf_object* object() const { return object_.get(); }
 
-  // All that has come. How many events that were.
+  // Sends all pending events to the sink, and returns their number.
   size_t drain(JobEventSink& sink);
 
-  // No event of this job is wanted any more.
+  // Stops sending events of this job.
   void forget(const JobKey& key) const;
 
-  // Removes what is known of VMs that are gone, to make room for others.
+  // Removes destroyed VMs from the maps, to free their capacity.
   void sweep() const;
 
-  // So far.
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
 
-  // Calls for which the kernel did not run a program of ours, as it was interrupted in it on the same processor.
+  // Calls for which the kernel skipped a program, because they interrupted that program on the same processor.
   [[nodiscard]] uint64_t skipped() const;
 
  private:
@@ -79,7 +76,7 @@ class JobPrograms {
   BpfRing ring_;
   int followed_ = -1;
   int counts_ = -1;
-  JobEventSink* sink_ = nullptr;  // only while drain() runs
+  JobEventSink* sink_ = nullptr;  // set only while drain() runs
   size_t drained_bytes_ = 0;
   size_t drained_events_ = 0;
 };

@@ -17,14 +17,14 @@ constexpr std::array<SchedulerEvents, 2> kGenerations = {{
 }};
 
 constexpr const char* kNoDriver =
-    "load the GPU's driver (amdgpu, xe, i915, nouveau, panfrost, ...); NVIDIA's own one is seen by the backend cupti";
+    "load the GPU's driver (amdgpu, xe, i915, nouveau, panfrost, ...); the backend cupti records NVIDIA's own driver";
 
 struct BtfFree {
   void operator()(btf* types) const { btf__free(types); }
 };
 using Btf = std::unique_ptr<btf, BtfFree>;
 
-constexpr const char* kNewerDriver = "jobs and their times are seen all the same";
+constexpr const char* kNewerDriver = "jobs and their times are recorded anyway";
 
 bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
@@ -32,11 +32,10 @@ bool exists(const std::string& path) {
 
 Error without_types(const std::string& what) {
   return {what + " has no type information (BTF) that can be read",
-          "use a kernel with CONFIG_DEBUG_INFO_BTF=y and CONFIG_DEBUG_INFO_BTF_MODULES=y, as those of the "
-          "distributions are"};
+          "use a kernel with CONFIG_DEBUG_INFO_BTF=y and CONFIG_DEBUG_INFO_BTF_MODULES=y, like the kernels of "
+          "distributions"};
 }
 
-// Types of the kernel and its modules.
 class Types {
  public:
   explicit Types(std::string root) : root_(std::move(root)), folder_(root_ + "/sys/kernel/btf/") {
@@ -46,8 +45,7 @@ class Types {
 
   [[nodiscard]] bool of_kernel() const { return kernel_ != nullptr; }
 
-  // Those of a module, which a kernel may also have built in: then it has a struct of that name. Null: it is not
-  // loaded.
+  // Returns the types of a module, which may be built into the kernel if that has `its_struct`. Null: not loaded.
   Result<Btf> of_module(const std::string& module, const char* its_struct) const {
     const std::string file = folder_ + module;
     if (!exists(file)) {
@@ -82,7 +80,7 @@ const btf_type* behind_pointer(const btf* types, uint32_t id) {
   return type;
 }
 
-// Whether an argument of the function points to a struct of this name: the programs read that.
+// Whether an argument of the function points to a struct of this name. The BPF programs read that struct.
 bool takes(const btf* types, const btf_type* function, uint16_t argument, std::string_view name) {
   if (function == nullptr || !btf_is_func_proto(function) || btf_vlen(function) <= argument) {
     return false;
@@ -91,7 +89,7 @@ bool takes(const btf* types, const btf_type* function, uint16_t argument, std::s
   return pointed != nullptr && btf_is_struct(pointed) && btf__name_by_offset(types, pointed->name_off) == name;
 }
 
-// A tracepoint is known by the type of what is called there, which gets a pointer of its own first.
+// The BTF type of a tracepoint is that of its probe function, whose first argument is an additional pointer.
 Has has_in(const Btf& types) {
   return [&types](Hook hook, std::string_view name, std::string_view pointed, uint16_t argument) {
     const bool is_function = hook == Hook::function;
@@ -153,7 +151,7 @@ Result<SchedulerEvents> choose_scheduler_events(const Has& has) {
   }
   return Error{missing.empty() ? "the GPU scheduler of this kernel has no tracepoints that gpuprof knows"
                                : "the GPU scheduler of this kernel lacks tracepoints: " + missing,
-               "gpuprof knows those of Linux 5.17 and later; a kernel with CONFIG_TRACEPOINTS=y has them"};
+               "gpuprof supports Linux 5.17 and later, with CONFIG_TRACEPOINTS=y"};
 }
 
 Status check_i915_events(const Has& has) {
@@ -161,7 +159,7 @@ Status check_i915_events(const Has& has) {
     return Error{"i915 lacks the tracepoint i915_request_add", "a kernel with CONFIG_TRACEPOINTS=y has it"};
   }
   if (!has(Hook::function, "__i915_request_submit", "i915_request", 0)) {
-    return Error{"i915 lacks the function __i915_request_submit", "gpuprof knows i915 from Linux 5.17 on"};
+    return Error{"i915 lacks the function __i915_request_submit", "gpuprof supports i915 from Linux 5.17 on"};
   }
   return {};
 }
@@ -169,7 +167,7 @@ Status check_i915_events(const Has& has) {
 Status check_i915_contexts(const Has& has) {
   if (!has(Hook::function, "i915_gem_do_execbuffer", "drm_file", 1) ||
       !has(Hook::function, "i915_gem_do_execbuffer", "drm_i915_gem_execbuffer2", 2)) {
-    return Error{"i915 lacks the function i915_gem_do_execbuffer: contexts are not known", kNewerDriver};
+    return Error{"i915 lacks the function i915_gem_do_execbuffer: contexts are unknown", kNewerDriver};
   }
   return {};
 }
@@ -177,7 +175,7 @@ Status check_i915_contexts(const Has& has) {
 Status check_xe_exec_queues(const Has& has) {
   for (const char* function : {"xe_exec_ioctl", "xe_exec_queue_create_ioctl"}) {
     if (!has(Hook::function, function, "drm_file", 2)) {
-      return Error{std::string("xe lacks the function ") + function + ": exec queues are not known", kNewerDriver};
+      return Error{std::string("xe lacks the function ") + function + ": exec queues are unknown", kNewerDriver};
     }
   }
   return {};
@@ -189,12 +187,12 @@ Status check_xe_batches(const Has& has) {
   for (const char* function :
        {"xe_vm_bind_ioctl", "xe_vm_destroy_ioctl", "xe_gem_mmap_offset_ioctl", "xe_wait_user_fence_ioctl"}) {
     if (!has(Hook::function, function, "drm_file", 2)) {
-      return Error{std::string("xe lacks the function ") + function + ": kernels in its jobs are not known",
+      return Error{std::string("xe lacks the function ") + function + ": kernels in its jobs are unknown",
                    kNewerDriver};
     }
   }
   if (!has(Hook::function, "xe_file_close", "drm_file", 1)) {
-    return Error{"xe lacks the function xe_file_close: kernels in its jobs are not known", kNewerDriver};
+    return Error{"xe lacks the function xe_file_close: kernels in its jobs are unknown", kNewerDriver};
   }
   return {};
 }
@@ -203,13 +201,13 @@ Status check_i915_batches(const Has& has) {
   for (const char* function : {"i915_gem_context_create_ioctl", "i915_gem_context_setparam_ioctl",
                                "i915_gem_mmap_offset_ioctl", "i915_gem_mmap_ioctl", "i915_gem_userptr_ioctl"}) {
     if (!has(Hook::function, function, "drm_file", 2)) {
-      return Error{std::string("i915 lacks the function ") + function + ": kernels in its jobs are not known",
+      return Error{std::string("i915 lacks the function ") + function + ": kernels in its jobs are unknown",
                    kNewerDriver};
     }
   }
   if (!has(Hook::function, "i915_driver_postclose", "drm_file", 1) ||
       !has(Hook::function, "i915_gem_mmap", "vm_area_struct", 1)) {
-    return Error{"i915 lacks a function that closes or maps files: kernels in its jobs are not known", kNewerDriver};
+    return Error{"i915 lacks a function that closes or maps files: kernels in its jobs are unknown", kNewerDriver};
   }
   return {};
 }
@@ -258,8 +256,7 @@ Result<KernelEvents> find_kernel_events(const std::string& root) {
     }
   }
   if (!found.scheduler && !found.i915) {
-    return why ? Error{found.lacks, why->hint}
-               : Error{"no driver of this machine is one whose jobs can be seen", kNoDriver};
+    return why ? Error{found.lacks, why->hint} : Error{"no GPU driver of this machine can report its jobs", kNoDriver};
   }
   return found;
 }

@@ -1,4 +1,4 @@
-// What this kernel and its drivers offer of what the BPF programs need, by their type information.
+// Finds which of the hooks for the BPF programs this kernel and its drivers have, from their type information (BTF).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 
 namespace gpuprof::backend::drm {
 
-// Names of tracepoints, which have changed with Linux 6.17.
 struct SchedulerEvents {
   const char* queued = nullptr;
   const char* run = nullptr;
@@ -19,30 +18,29 @@ struct SchedulerEvents {
 };
 
 struct KernelEvents {
-  std::optional<SchedulerEvents> scheduler;  // of the drivers that use the kernel's
+  std::optional<SchedulerEvents> scheduler;  // for drivers that use the kernel's GPU scheduler
   bool i915 = false;
-  // What jobs are handed to, by the drivers' own numbers. Jobs are seen without them, too.
+  // Whether jobs have the driver's number of an exec queue (xe) or context (i915). They are optional.
   bool xe_exec_queues = false;
   bool i915_contexts = false;
-  bool xe_batches = false;  // and the kernels in what is handed over
+  bool xe_batches = false;  // whether the kernels in submitted batches can be read
   bool i915_batches = false;
-  std::string lacks;  // what is loaded, but cannot be used; empty: nothing
+  std::string lacks;  // what is loaded but unusable; may be empty
 
   [[nodiscard]] std::string text() const;  // for doctor
 };
 
 enum class Hook { tracepoint, function };
 
-// Whether there is a hook of this name one of whose arguments, counted from 0, points to such a struct.
+// Returns whether a hook of this name exists whose argument (counted from 0) points to such a struct.
 using Has = std::function<bool(Hook hook, std::string_view name, std::string_view pointed, uint16_t argument)>;
 
-// The error says which ones are missing.
 Result<SchedulerEvents> choose_scheduler_events(const Has& has);
 Status check_i915_events(const Has& has);
 Status check_i915_contexts(const Has& has);
 Status check_xe_exec_queues(const Has& has);
 
-// Those of this kernel; the error says why there are none. `root` is in front of /sys.
+// Finds the events of this kernel. The error says why there are none. `root` is a prefix of /sys.
 Result<KernelEvents> find_kernel_events(const std::string& root = "");
 
 }  // namespace gpuprof::backend::drm

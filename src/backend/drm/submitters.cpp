@@ -59,13 +59,13 @@ GpuOp work_of(const Job& job, uint64_t start_ns) {
 
 void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                           std::span<const uint64_t> kernel) {
-  if (waiting_.size() >= kMaxWaitingStacks) {  // of events that were lost
+  if (waiting_.size() >= kMaxWaitingStacks) {  // of lost events
     waiting_.clear();
   }
   waiting_[stack.stack] = {{words.begin(), words.end()}, {kernel.begin(), kernel.end()}, stack.flags, stack.read_ns};
 }
 
-// Python frames are found in processes only that have been told of: by their first submission.
+// Only known processes have Python frames. A process becomes known with its first submission.
 void Submitters::on_code(uint32_t pid, const PythonCode& code) {
   if (const auto known = by_pid_.find(pid); known != by_pid_.end()) {
     recording_.sink.on_code(known->second, code);
@@ -82,7 +82,7 @@ Submitters::Submitter& Submitters::submitter(uint32_t pid, uint64_t image) {
   const auto known = by_pid_.find(pid);
   if (known != by_pid_.end()) {
     Submitter& before = submitters_.at(known->second);
-    if (before.image == 0) {  // it was known by its pid only
+    if (before.image == 0) {  // only its pid was known
       before.image = image;
     }
     if (image == 0 || before.image == image) {
@@ -140,13 +140,12 @@ uint32_t Submitters::device(Submitter& of, std::string_view bus, std::string_vie
   return number;
 }
 
-// Jobs of one scheduler run one after the other. It is told by its address, which may be used again: then by another
-// name, or by a ring that takes the old one's place.
+// A ring is a scheduler, identified by its address and name, because a later scheduler may reuse the address.
 uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
   std::string name(text_of(queued.device));
   name += '\n';
   name += text_of(queued.ring);
-  if (rings_.size() >= kMaxRings) {  // each queue of xe is one, for as long as it lives
+  if (rings_.size() >= kMaxRings) {  // each xe queue is a ring, for its lifetime
     rings_.clear();
   }
   const auto [at, is_new] = rings_.try_emplace({std::move(name), queued.scheduler}, last_ring_ + 1);
@@ -155,7 +154,7 @@ uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
 }
 
 std::pair<uint64_t, bool> StreamNumbers::number(const StreamKey& key, uint64_t wanted) {
-  if (numbers_.size() >= kMax) {  // most are gone
+  if (numbers_.size() >= kMax) {  // most have ended
     numbers_.clear();
     taken_.clear();
   }
@@ -166,11 +165,11 @@ std::pair<uint64_t, bool> StreamNumbers::number(const StreamKey& key, uint64_t w
   return {at->second, is_new};
 }
 
-// What a number means is said in the profile for exec queues and contexts.
+// Explains the numbers of exec queues and contexts in the profile.
 uint64_t Submitters::stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job) {
   const gpuprof_drm_submission& to = queued.submission;
   if (to.kind == 0) {
-    // The small numbers of these are their queues' and contexts'.
+    // Small numbers are reserved for exec queues (xe) and contexts (i915).
     const std::string_view driver = text_of(queued.driver);
     const bool is_other = driver == "xe" || driver == "i915";
     return of.streams.number({job.ring, 0, job.device}, is_other ? StreamNumbers::kFirstOfOthers : job.ring).first;
@@ -188,7 +187,7 @@ uint64_t Submitters::stream(Submitter& of, const gpuprof_drm_queued& queued, con
   return number;
 }
 
-// 0: it was lost on its way, or could not be taken.
+// Returns 0 if the stack was lost, or could not be taken.
 uint64_t Submitters::stack(Submitter& of, uint64_t id) {
   if (const auto told = of.stacks.find(id); told != of.stacks.end()) {
     of.without_tables += told->second ? 0 : 1;
@@ -285,7 +284,7 @@ bool Submitters::add_meta(const std::string& text) {
   return source != 0;
 }
 
-// A process, if there is one. 0: there is nobody yet.
+// Returns any process, or else nobody_. 0: no source yet.
 SourceId Submitters::somebody() const {
   for (const auto& [id, of] : submitters_) {
     if (id != nobody_) {

@@ -29,8 +29,8 @@ constexpr const char* kMetricsVariable = "ZET_ENABLE_METRICS";
 constexpr const char* kDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
 constexpr const char* kPreloadVariable = "LD_PRELOAD";
 
-// The file of the loader that a program of this machine would get, e.g. /usr/lib/x86_64-linux-gnu/libze_loader.so.1;
-// empty: there is none. Drivers are not loaded: that happens in zeInit().
+// Returns the file of the loader that a program on this machine would load
+// (/usr/lib/x86_64-linux-gnu/libze_loader.so.1), or an empty string. Does not load drivers: zeInit() does.
 std::string find_ze_loader() {
   void* library = dlopen(kLoader, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -46,7 +46,7 @@ std::string find_ze_loader() {
   return path;
 }
 
-// As its name says: libze_loader.so.1.8.0.
+// Returns the version in the file name: libze_loader.so.1.8.0.
 std::string version_of(const std::string& loader) {
   std::string file = loader;
   char* whole = realpath(loader.c_str(), nullptr);
@@ -73,7 +73,7 @@ std::vector<std::string> matches(const char* pattern) {
   return paths;
 }
 
-// What the loader would look for: an Intel GPU or NPU, or what the variable names instead. Empty: there is none.
+// Finds what the loader would use: an Intel GPU or NPU, or the alternative drivers of the variable. May return "".
 std::string find_device(const std::string* alternative_drivers) {
   if (alternative_drivers != nullptr && !alternative_drivers->empty()) {
     return std::string(kDriversVariable) + "=" + *alternative_drivers;
@@ -102,7 +102,7 @@ constexpr LaunchFunction kLevelZeroLaunches[] = {
     {"libze_loader.so", "zeCommandListAppendMemoryFill"},
 };
 
-// The tracing layer calls us from inside the loader's functions.
+// The tracing layer calls the injection library from inside the loader's functions.
 constexpr std::string_view kLevelZeroLibraries[] = {"libze_tracing_layer.so"};
 
 class LevelZeroBackend final : public Backend {
@@ -141,11 +141,11 @@ class LevelZeroBackend final : public Backend {
 
   [[nodiscard]] std::string_view attaches_to() const override { return "libze_loader.so"; }
 
-  // Without it the tracing layer can be switched on by a variable at the start only.
+  // Older loaders can enable the tracing layer only at program start, by an environment variable.
   [[nodiscard]] std::string_view attach_needs() const override { return "zelEnableTracingLayer"; }
 
-  // The library must be in the process when it initializes Level Zero, and the loader reads its variable then. Where
-  // there is no device, programs are spared a library that would have nothing to do.
+  // The library must be in the process when it initializes Level Zero, because the loader reads its variable then.
+  // Without a device, programs do not get the library, because it would do nothing.
   Status prepare(LaunchEnv& env) override {
     if (find_device(env.get(kDriversVariable)).empty()) {
       return {};
@@ -161,7 +161,7 @@ class LevelZeroBackend final : public Backend {
     }
     env.set(kPreloadVariable, std::move(libraries));
     env.set(kTracingVariable, "1");
-    // A user who has said no is told by the library why there are no samples.
+    // If the user disabled metrics, the library reports why there are no samples.
     if (env.samples && !is_code_only() && env.get(kMetricsVariable) == nullptr) {
       env.set(kMetricsVariable, "1");
     }

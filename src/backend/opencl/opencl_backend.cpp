@@ -46,7 +46,7 @@ bool file_contains(const char* path, std::string_view text) {
   return found;
 }
 
-// The ICD loader that a program of this machine would get. Drivers are not loaded: that happens at the first call.
+// The ICD loader that a program on this machine would load. Does not load drivers: the first OpenCL call does.
 struct Loader {
   bool present = false;
   bool layers = false;
@@ -62,7 +62,7 @@ Loader find_icd_loader() {
   loader.present = true;
   Dl_info info = {};
   void* function = dlsym(library, "clGetPlatformIDs");
-  // No loader tells whether it knows layers; one that does reads this variable, so its name is in the file.
+  // No loader reports whether it supports layers. One that does reads this variable, so its file contains the name.
   if (function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr) {
     loader.path = info.dli_fname;
     loader.layers = file_contains(info.dli_fname, kLayersVariable);
@@ -76,13 +76,13 @@ bool ends_with_icd(std::string_view name) {
   return name.size() > kSuffix.size() && name.substr(name.size() - kSuffix.size()) == kSuffix;
 }
 
-// Where the loader looks for drivers; OCL_ICD_VENDORS names another directory, or one driver.
+// Returns where the loader searches for drivers. OCL_ICD_VENDORS names another directory, or one driver.
 std::string vendors_path() {
   const char* vendors = std::getenv("OCL_ICD_VENDORS");
   return vendors != nullptr && *vendors != '\0' ? vendors : kVendorsDirectory;
 }
 
-// Names of the drivers that the loader would find there.
+// Returns the names of the drivers that the loader would find there.
 std::vector<std::string> find_drivers(const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
@@ -92,7 +92,7 @@ std::vector<std::string> find_drivers(const std::string& path) {
   DIR* directory = opendir(path.c_str());
   if (directory == nullptr) {
     if (path.find('/') == std::string::npos) {
-      drivers.push_back(path);  // the name of a library, which only the loader can look up
+      drivers.push_back(path);  // a library name, which only the loader can resolve
     }
     return drivers;
   }
@@ -152,7 +152,7 @@ class OpenClBackend final : public Backend {
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kOpenClLaunches; }
 
-  // The first layer in the list sits next to the driver: ours sees what the user's own layers let through.
+  // The first layer in the list is next to the driver: gpuprof's layer sees the calls that the user's layers pass on.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty() || env.library_dir.find(':') != std::string::npos) {
       return Error{"the OpenCL layer can not be named: '" + env.library_dir + "' is not a usable directory",

@@ -1,4 +1,4 @@
-// Files: opening input, and output that is there as a whole or not at all.
+// Opens input files. Writes output files completely or not at all.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +13,47 @@
 
 namespace gpuprof {
 
-// Opens `path` for reading; "-" is standard input. A directory is refused here, where the message can be plain.
+// Opens `path` for reading; "-" is standard input. Rejects a directory with a clear message.
 Result<UniqueFd> open_input(const std::string& path);
 
-// What was read from a descriptor, up to its end or a limit.
+// Text read from a descriptor, up to its end or a limit.
 struct BoundedText {
   enum class End : uint8_t { whole, too_large, failed };
-  std::string text;  // at most the limit; what was read by then, where it is not whole
+  std::string text;  // at most the limit; only the beginning unless `end` is whole
   End end = End::whole;
-  int error = 0;  // errno of `failed`
+  int error = 0;  // errno, if `end` is failed
 };
 
-// For small files, of which more than `most` bytes would be a mistake or an attack.
+// Reads a small file, for which more than `most` bytes would be a mistake or an attack.
 BoundedText read_bounded(int fd, size_t most);
 
-// What can be read of a file below the open folder (AT_FDCWD for a path), `most` bytes of it; empty where that is
-// nothing. For the files of /proc, which have no size and may go away at any time.
+// Reads at most `most` bytes of a file below the open folder (AT_FDCWD: a path). Returns an empty string on errors.
+// For files of /proc, which have no size and may disappear at any time.
 std::string read_text(int folder, const char* name, size_t most);
 
-// Its first line, without the newline; empty where that cannot be read.
+// Returns the first line of a file without its newline. Empty if it can not be read.
 std::string first_line(const std::string& path);
 
-// Writes all of `text`. A closed pipe (EPIPE) is an Error without a message: the reader has seen enough.
+// Writes all of `text`. A closed pipe (EPIPE) gives an Error without a message, because its reader needs no more.
 Status write_all(int fd, std::string_view text, const std::string& name);
 Status write_all(int fd, std::span<const unsigned char> bytes, const std::string& name);
 
-// Puts `text` into `path` as OutputFile does, so that a failure leaves what was there before; "-" is standard output.
+// Writes `text` to `path` through OutputFile, so that a failure keeps the old file. "-" is standard output.
 Status write_output(const std::string& path, std::string_view text);
 
-// The same for a text that `write` hands on piece by piece.
+// Like write_output(path, text), but `write` produces the text piece by piece.
 Status write_output(const std::string& path, const std::function<void(TextStream&)>& write);
 
 struct WrittenFile {
-  std::string place;   // where it is
-  uint64_t bytes = 0;  // of it
+  std::string place;   // path of the file
+  uint64_t bytes = 0;  // size
   bool regular = false;
 };
 
-// Puts what `write` hands on into a file that nobody has to fear for: one that was there is kept as NAME.old.
+// Writes a new file, and keeps an existing one as NAME.old.
 Result<WrittenFile> write_keeping_old(const std::string& path, const std::function<void(TextStream&)>& write);
 
-// For as long as it lives, a limit on the size of files (ulimit -f) is an error of write() and does not end us.
+// While it exists, exceeding the file size limit (ulimit -f) makes write() fail instead of killing the process.
 class FileLimitAsError {
  public:
   FileLimitAsError();
@@ -65,7 +65,7 @@ class FileLimitAsError {
   void (*before_)(int);
 };
 
-// Closes what was written; where the bytes come to the disk only then, their failure comes then, too.
+// Closes a written file. Reports an error if the data reaches the disk only then, and that fails.
 Status close_written(UniqueFd fd, const std::string& name);
 
 }  // namespace gpuprof

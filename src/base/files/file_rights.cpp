@@ -19,16 +19,16 @@ namespace gpuprof {
 namespace {
 
 constexpr gid_t kNobodysGroup = 65534;
-constexpr int kMostGroups = 65536;  // as the kernel has it
+constexpr int kMostGroups = 65536;  // the kernel's limit
 
 constexpr uint64_t kReadsAll = uint64_t{1} << CAP_DAC_OVERRIDE | uint64_t{1} << CAP_DAC_READ_SEARCH;
 
-// Nothing: the process is gone.
+// nullopt: the process is gone.
 std::optional<bool> is_in_own_user_namespace(int proc_fd) {
   struct stat theirs {};
   struct stat ours {};
   if (::stat("/proc/self/ns/user", &ours) != 0) {
-    return true;  // this kernel has only one
+    return true;  // this kernel has no other user namespace
   }
   if (::fstatat(proc_fd, "ns/user", &theirs, 0) != 0) {
     return std::nullopt;
@@ -36,14 +36,14 @@ std::optional<bool> is_in_own_user_namespace(int proc_fd) {
   return theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
 }
 
-// The system calls themselves: those of libc change all threads of the process, or are without an answer.
+// Direct system calls, because libc's functions change all threads of the process, or return no result.
 uid_t set_fsuid(uid_t uid) {
   return static_cast<uid_t>(::syscall(SYS_setfsuid, uid));
 }
 gid_t set_fsgid(gid_t gid) {
   return static_cast<gid_t>(::syscall(SYS_setfsgid, gid));
 }
-constexpr uid_t kAskOnly = static_cast<uid_t>(-1);  // is no id: the answer is the present one
+constexpr uid_t kAskOnly = static_cast<uid_t>(-1);  // an invalid id, so the call only returns the current one
 
 bool set_ids(const FileRights& rights, const FileRights& present) {
   if (rights.groups != present.groups && ::syscall(SYS_setgroups, rights.groups.size(), rights.groups.data()) != 0) {
@@ -61,8 +61,8 @@ bool get_capabilities(CapabilityData& data) {
   return ::syscall(SYS_capget, &header, data.data()) == 0;
 }
 
-// Of kReadsAll, which are both in the first word. The kernel takes them away with a user id that is not 0 and gives
-// them back with 0, unless a security bit of the thread says otherwise: it is not relied on.
+// Sets the bits of kReadsAll (both are in the first word). The kernel clears them when the user id becomes nonzero,
+// and restores them for 0, unless a security bit of the thread is set. This function does not rely on that.
 bool set_capabilities(uint64_t wanted) {
   CapabilityData data{};
   if (!get_capabilities(data)) {
@@ -78,7 +78,7 @@ bool set_capabilities(uint64_t wanted) {
   return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
-// With other ids a process loses its core dumps and debuggers, for good.
+// After a change of ids, the kernel makes the process undumpable for good: no core dumps, no debuggers.
 bool was_dumpable() {
   static const bool dumpable = ::prctl(PR_GET_DUMPABLE) == 1;
   return dumpable;
@@ -138,7 +138,7 @@ FileRights rights_of_user(uid_t uid) {
   rights.groups.resize(static_cast<size_t>(count));
   while (::getgrouplist(entry.pw_name, entry.pw_gid, rights.groups.data(), &count) < 0) {
     if (count <= static_cast<int>(rights.groups.size()) || count > kMostGroups) {
-      count = 0;  // cannot be told: no group's
+      count = 0;  // the number is unknown, so no groups
       break;
     }
     rights.groups.resize(static_cast<size_t>(count));
@@ -175,7 +175,7 @@ void ActAs::take_on(const FileRights& rights) {
   if (own && *own == rights) {
     return;
   }
-  was_dumpable();  // before the kernel takes it away
+  was_dumpable();  // before the kernel clears the flag
   ok_ = own && set_ids(rights, *own) && set_capabilities(rights.capabilities);
   own_ = std::move(own);
 }
@@ -184,7 +184,7 @@ ActAs::~ActAs() {
   if (!own_) {
     return;
   }
-  // The ids first: they need no capability. Should the groups not come back, the thread has fewer rights, not more.
+  // The ids first, because they need no capability. If restoring the groups fails, the thread only has fewer rights.
   set_fsuid(own_->uid);
   set_fsgid(own_->gid);
   ::syscall(SYS_setgroups, own_->groups.size(), own_->groups.data());

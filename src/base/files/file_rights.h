@@ -1,5 +1,5 @@
-// The rights with which a process opens files. gpuprof often runs as root and opens what its target names: with the
-// target's rights, or a profile would tell what the target could not read itself.
+// The rights with which a process opens files. gpuprof often runs as root, and opens files that its target names. It
+// uses the target's rights, because a profile must not contain what the target could not read.
 #pragma once
 
 #include <sys/types.h>
@@ -15,29 +15,28 @@ struct FileRights {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  uint64_t capabilities = 0;  // to read what the ids may not: CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, as bits
+  uint64_t capabilities = 0;  // for files that the ids may not read: CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, as bits
 
   bool operator==(const FileRights&) const = default;
 };
 
-// `status` is the text of /proc/PID/status. Capabilities count only in a process of our own user namespace: in another
-// one they are no rights to files of ours. Of a set-user-id or set-group-id program the ids of who has started it
-// count.
+// `status` is the text of /proc/PID/status. Capabilities count only for a process in gpuprof's own user namespace:
+// elsewhere they give no right to files of this one. For a set-user-id or set-group-id program, the ids of the user
+// who started it count.
 std::optional<FileRights> parse_file_rights(std::string_view status, bool own_user_namespace);
 
-// Of the process behind an open directory /proc/PID, never of a later one with that number. Nothing: it is gone.
+// Reads the rights of the process behind an open directory /proc/PID, never of a later one. nullopt: it is gone.
 std::optional<FileRights> read_file_rights(int proc_fd);
 
-// Those that a user has after a login: of one without a name in the system's list, the id alone and no group's. Never
-// capabilities.
+// The rights of a user after a login, without capabilities. A uid without a name in the system gets no groups.
 FileRights rights_of_user(uid_t uid);
 
-// The rights of a process that had `first` when it was met and has `now`: what it has given up is gone, and what it has
-// come to later (by executing a set-user-id program, for instance) does not count.
+// Returns the rights common to `first` and `now`. A process loses what it has given up, and does not gain rights that
+// it got later (for example by executing a set-user-id program).
 FileRights narrowed(const FileRights& first, const FileRights& now);
 
-// Opens of this thread are made with `rights` for as long as the object lives. Does nothing where gpuprof is not root,
-// as it has no more than its user's rights then, and for null, which stands for our own rights. Objects do not nest.
+// While the object exists, this thread opens files with `rights`. Does nothing if gpuprof is not root, because it has
+// only its user's rights then, or if `rights` is null (gpuprof's own). Objects do not nest.
 class ActAs {
  public:
   explicit ActAs(const FileRights* rights);
@@ -45,14 +44,14 @@ class ActAs {
   ActAs(const ActAs&) = delete;
   ActAs& operator=(const ActAs&) = delete;
 
-  // False: the rights could not be taken on. Nothing must be opened then.
+  // False: changing the rights failed. The caller must not open anything.
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:
   void take_on(const FileRights& rights);
 
   bool ok_ = true;
-  std::optional<FileRights> own_;  // to go back to
+  std::optional<FileRights> own_;  // the rights to restore
 };
 
 }  // namespace gpuprof

@@ -17,7 +17,7 @@
 namespace gpuprof {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as in the kernel
+constexpr int kMaxLinks = 40;  // the kernel's limit
 constexpr int kPlace = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 Error folder_failure(const std::string& path, const std::string& why, std::string hint = {}) {
@@ -28,7 +28,7 @@ Error errno_failure(const std::string& path, int error) {
   return folder_failure(path, std::strerror(error), "name a file in a folder that is there and that you may write");
 }
 
-// What a symbolic link says, read from the link that was looked at and not by its name, which may be another's by now.
+// Reads a symbolic link from its open descriptor. Another user could replace the link at its name.
 std::string link_text(int fd, const char* name) {
   std::array<char, PATH_MAX> text{};
   const ssize_t length = ::readlinkat(fd, name, text.data(), text.size());
@@ -55,7 +55,7 @@ class Walk {
   }
 
  private:
-  // Puts the components of `path` before those that are still to come.
+  // Puts the components of `path` in front of the remaining ones.
   void add(std::string_view path) {
     if (path.starts_with('/')) {
       at_.reset(::open("/", kPlace | O_DIRECTORY));
@@ -86,9 +86,9 @@ class Walk {
     return {};
   }
 
-  // Whether nobody but root and we can have put a link into the folder that we are at. In a user namespace root of the
-  // machine may have another number, that of the owner of "/": the same as every user without one there, so this counts
-  // only in folders that nobody else may write in.
+  // Whether only root or gpuprof's user can have put a link into the current folder. In a user namespace, the
+  // machine's root may appear with the owner of "/". All unmapped users share that id. So it counts only in folders
+  // that nobody else may write to.
   [[nodiscard]] bool is_trusted(uid_t owner) const {
     struct stat root {};
     struct stat folder {};
@@ -115,7 +115,7 @@ class Walk {
 
   const std::string& path_;
   UniqueFd at_;
-  std::vector<std::string> ahead_;  // components to come, the next one last
+  std::vector<std::string> ahead_;  // remaining components; the next one is the last element
   int links_ = 0;
 };
 

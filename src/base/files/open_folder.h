@@ -1,5 +1,4 @@
-// Folders to write in. gpuprof often runs as root, and another user who can put a symbolic link on the way to an output
-// must not choose where root writes.
+// Opens output folders. If gpuprof runs as root, other users must not redirect its output by symbolic links.
 #pragma once
 
 #include <string>
@@ -9,11 +8,11 @@
 
 namespace gpuprof {
 
-// Opens the folder `path` as a place (O_PATH), component by component; an empty path is the current folder. Symbolic
-// links on the way are followed where they belong to root or to our effective user, 40 of them at most.
+// Opens the folder `path` with O_PATH, component by component. An empty path is the current folder. Follows at most
+// 40 symbolic links, and only links of root or of gpuprof's effective user.
 Result<UniqueFd> open_folder(const std::string& path);
 
-// The path at which what is open can be found now; empty where it has been removed, or is out of our sight.
+// The current path of an open file. Empty if the file was removed, or has no path in this namespace.
 std::string real_path(int fd);
 
 }  // namespace gpuprof

@@ -21,7 +21,7 @@ namespace gpuprof {
 namespace {
 
 constexpr mode_t kPermissions = 0777;
-constexpr size_t kMaxTemporaryStart = 200;  // of the 255 bytes that a name may have
+constexpr size_t kMaxTemporaryStart = 200;  // leaves space for a suffix; a file name may have 255 bytes
 
 Error failure(const std::string& what, const std::string& why, std::string hint = "name another file") {
   return Error{what + ": " + why, std::move(hint)};
@@ -31,20 +31,20 @@ std::string folder_of(const std::string& name) {
   return name.substr(0, name.rfind('/') + 1);
 }
 
-// In a sticky folder only their owners, that of the folder and root may replace files.
+// In a sticky folder, only root and the owners of the file and of the folder may replace a file.
 bool may_replace(const struct stat& folder, const struct stat& entry) {
   const uid_t self = ::geteuid();
   return self == 0 || (folder.st_mode & S_ISVTX) == 0 || entry.st_uid == self || folder.st_uid == self;
 }
 
-// A link of ours or root's to something that no file can be renamed over was not made to be lost.
+// A symbolic link of gpuprof's user or root to a special file must not be replaced by a regular file.
 bool leads_to_special(int folder, const std::string& entry, const struct stat& link) {
   struct stat target {};
   return (link.st_uid == 0 || link.st_uid == ::geteuid()) && ::fstatat(folder, entry.c_str(), &target, 0) == 0 &&
          !S_ISREG(target.st_mode);
 }
 
-// A file that is mounted, as containers do it, cannot be renamed over.
+// A file that is a mount point, as in containers, cannot be replaced by a rename.
 bool is_mounted(int folder, const std::string& entry) {
   struct statx there {};
   struct statx here {};
@@ -53,8 +53,7 @@ bool is_mounted(int folder, const std::string& entry) {
          (there.stx_mask & here.stx_mask & STATX_MNT_ID) != 0 && there.stx_mnt_id != here.stx_mnt_id;
 }
 
-// Makes the others that write into a folder wait while one looks at a name and takes it. Not for ever: anybody who may
-// read the folder can hold it, too.
+// Excludes other writers while this one checks and takes a name. Waits a limited time: any reader may hold the lock.
 class FolderLock {
  public:
   explicit FolderLock(int folder) : fd_(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -69,7 +68,7 @@ class FolderLock {
   UniqueFd fd_;
 };
 
-// "folder/gpuprof.txt" with a number: "folder/gpuprof.17.txt".
+// Inserts a number into a name: "folder/gpuprof.txt" becomes "folder/gpuprof.17.txt".
 std::string numbered(const std::string& name, const std::string& number) {
   const size_t begin = folder_of(name).size();
   const size_t dot = name.rfind('.');
@@ -77,7 +76,7 @@ std::string numbered(const std::string& name, const std::string& number) {
   return name.substr(0, at) + "." + number + name.substr(at);
 }
 
-// Nobody can have made this name before us.
+// Returns a random name, so that nobody can have created it before.
 Result<std::string> temporary_name(const std::string& entry) {
   uint64_t random = 0;
   if (::getrandom(&random, sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) {
@@ -122,8 +121,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   if (there && kind == S_IFDIR) {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  // Another spelling of /dev/stdout, which root must not replace. As in the plain one, what is there makes no
-  // difference: a machine's /dev may have no such link.
+  // Another spelling of /dev/stdout, which root must not replace. It need not exist: /dev may have no such link.
   if (const std::string path = real_path(file.folder_.get()) + "/" + file.entry_;
       path != name && descriptor_named(path)) {
     return open(path, options);
@@ -150,7 +148,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   return file;
 }
 
-// What is there is a regular file or a symbolic link.
+// Checks an existing regular file or symbolic link.
 Status OutputFile::check_replaceable() const {
   struct stat folder {};
   struct stat info {};
@@ -172,7 +170,7 @@ Status OutputFile::check_replaceable() const {
   return keep_old_ && S_ISREG(info.st_mode) && info.st_size > 0 ? check_old(folder) : Status();
 }
 
-// What NAME.old may be.
+// Checks whether NAME.old may be replaced.
 Status OutputFile::check_old(const struct stat& folder) const {
   struct stat info {};
   const std::string what = "cannot keep the old " + name_ + " as " + name_ + ".old";
@@ -193,13 +191,13 @@ Status OutputFile::make_temporary(mode_t mode) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
   temporary_ = std::move(*temporary);
-  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // says that it is being written, for as long as this process has it open
+  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // the lock marks the file as being written, while this process has it open
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), hints::kMoreFiles);
 }
 
-// What the file that was there did not permit stays forbidden: a private file is replaced by a private one. Not more is
-// taken over: it may have had another group, or another owner.
+// Removes permissions that the replaced file did not grant, so that a private file stays private. Does not copy its
+// other permissions, because its owner or group may have been different.
 void OutputFile::narrow(mode_t before) const {
   struct stat info {};
   if (::fstat(fd_.get(), &info) == 0) {
@@ -224,7 +222,7 @@ OutputFile::~OutputFile() {
   }
 }
 
-// Whether there is a NAME.old with something in it, and nothing in what would take its place.
+// Whether a nonempty NAME.old exists, and a worthless file would replace it.
 bool OutputFile::would_lose_old() const {
   struct stat old {};
   if (is_worthless_ == nullptr || ::fstatat(folder_.get(), (entry_ + ".old").c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -237,7 +235,7 @@ bool OutputFile::would_lose_old() const {
   return there && ::fstat(there.get(), &info) == 0 && S_ISREG(info.st_mode) && is_worthless_(there.get());
 }
 
-// An empty file is nothing to keep, and a link is not the file that it leads to.
+// Renames the existing file to NAME.old. Skips empty files, and symbolic links.
 Status OutputFile::rotate() const {
   struct stat info {};
   if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -245,7 +243,7 @@ Status OutputFile::rotate() const {
     return {};
   }
   if (would_lose_old()) {
-    log::warn("the earlier " + name_ + " holds no GPU work: it is replaced, and " + name_ + ".old stays as it is");
+    log::warn("the earlier " + name_ + " holds no GPU work, so it is replaced. " + name_ + ".old stays as it is");
     return {};
   }
   if (::renameat(folder_.get(), entry_.c_str(), folder_.get(), (entry_ + ".old").c_str()) != 0) {
@@ -254,7 +252,7 @@ Status OutputFile::rotate() const {
   return {};
 }
 
-// By another gpuprof, most likely, which holds a lock on it.
+// Whether another process, most likely gpuprof, holds a lock on the file because it still writes it.
 bool OutputFile::is_being_written() const {
   struct stat info {};
   if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -270,7 +268,7 @@ void OutputFile::take_another_name() {
   const std::string wanted = name_;
   const std::string pid = std::to_string(::getpid());
   struct stat info {};
-  for (int i = 1;; ++i) {  // process ids are the same in different containers
+  for (int i = 1;; ++i) {  // containers may have processes with the same pid
     name_ = numbered(wanted, i == 1 ? pid : pid + "-" + std::to_string(i));
     entry_ = name_.substr(folder_of(name_).size());
     if (::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -301,16 +299,16 @@ Result<std::string> OutputFile::finish() {
     Error error = std::move(named).error();
     temporary_.clear();
     const std::string path = real_path(file_.get());
-    error.hint = path.empty() ? "nothing of it is kept: its temporary file was removed" : "it is kept as " + path;
+    error.hint = path.empty() ? "it is lost, because its temporary file was removed" : "it is kept as " + path;
     return error;
   }
   const auto now = place();
-  if (!now && keep_old_) {  // or else the next writer of this name has replaced it, as is its right
+  if (!now && keep_old_) {  // without keep_old, another writer may legitimately have replaced the file
     return failure(name_ + " is lost", "it was removed, or replaced, while it was written",
                    "write it into a folder that nobody else may change");
   }
   if (now && *now != name_) {
-    log::warn("what was written is not at " + name_ + " any more: it was moved to " + *now);
+    log::warn("the output is no longer at " + name_ + ": it was moved to " + *now);
   }
   return now.value_or(name_);
 }

@@ -1,5 +1,5 @@
-// The one way to write a file that a user has named. Whoever else may write in its folder, or owns what is there,
-// neither chooses where the bytes go nor keeps us waiting.
+// Writes a file that the user has named. Other users who can write to its folder or own an existing file there can
+// neither redirect the output nor block gpuprof.
 #pragma once
 
 #include <sys/types.h>
@@ -15,42 +15,41 @@
 namespace gpuprof {
 
 struct OutputOptions {
-  // An existing file becomes NAME.old. One that another program still writes stays, and ours gets a name of its own.
+  // An existing file becomes NAME.old. If another program still writes it, it stays, and this one gets another name.
   bool keep_old = false;
-  mode_t mode = 0666;  // less the umask, and less what a file that is replaced does not permit
-  StopRequested stop;  // of the waiting for a pipe's reader
-  const char* busy_hint = "give each its own name";  // where another program still writes it
-  // With keep_old: of an open regular file that there is nothing in it for which a NAME.old should be lost. It is
-  // replaced where there is one. None: every file is worth it.
+  mode_t mode = 0666;                                // reduced by the umask, and by the permissions of a replaced file
+  StopRequested stop;                                // ends the wait for the reader of a pipe
+  const char* busy_hint = "give each its own name";  // hint if another program still writes the file
+  // With keep_old: whether a file has no value, so that it must not replace NAME.old. Null: all files have value.
   bool (*is_worthless)(int fd) = nullptr;
 };
 
-// A file to write, under a name of its own until commit(): what is not finished leaves an earlier file in its place.
-// A symbolic link at the name itself is replaced and not followed.
+// A file with a temporary name until commit(), so that an unfinished output replaces nothing. Does not follow a
+// symbolic link at the final name.
 class OutputFile {
  public:
-  // "-" is stdout; names of open descriptors, character devices and pipes are written to directly. What will keep the
-  // file from getting its name is an error here already, where it can be known.
+  // "-" is stdout. Descriptor names, character devices and pipes are written directly. Reports errors that would
+  // later keep the file from getting its name, as far as they are known.
   static Result<OutputFile> open(const std::string& name, const OutputOptions& options);
 
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();  // removes what has not been committed
+  ~OutputFile();  // removes an uncommitted file
 
-  // Gives the file its name. After a failure it can be tried again.
+  // Gives the file its name. May be called again after a failure.
   Status commit();
-  // For a file that is whole: gives it its name, if it has none yet, and returns its place(). Where it cannot have that
-  // name it stays under another, which the hint says; where it is not what its name leads to, the user is told.
+  // Ends a complete file: gives it its name if necessary, and returns its place(). If the renaming fails, the file
+  // keeps a temporary name, which the hint contains. Warns if the file is no longer at its name.
   Result<std::string> finish();
 
   [[nodiscard]] UniqueFd take_fd() { return std::move(fd_); }
   [[nodiscard]] bool is_regular() const { return static_cast<bool>(file_); }
-  void set_owner(uid_t uid, gid_t gid) const;                      // of a regular file
-  [[nodiscard]] const std::string& name() const { return name_; }  // the one that it gets; for messages
-  // Where the file is now: its name, but where that leads elsewhere (its folder was moved), the real path. nullopt: it
-  // has been removed. Others than regular files have their name only.
+  void set_owner(uid_t uid, gid_t gid) const;                      // only for a regular file
+  [[nodiscard]] const std::string& name() const { return name_; }  // the final name, for messages
+  // Returns where the file is now: its name, or the real path if its folder was moved. nullopt: it was removed. For
+  // special files: the name.
   [[nodiscard]] std::optional<std::string> place() const;
 
  private:
@@ -66,13 +65,13 @@ class OutputFile {
   void take_another_name();
 
   UniqueFd fd_;
-  UniqueFd file_;      // the same file, to find it again; regular ones only, as are the next four
-  UniqueFd folder_;    // where it is to have its name
-  std::string entry_;  // its name in there
+  UniqueFd file_;      // the same file, to find it later; this and the next four are set only for regular files
+  UniqueFd folder_;    // folder of the final name
+  std::string entry_;  // final name in the folder
   bool keep_old_ = false;
   const char* busy_hint_ = nullptr;
   bool (*is_worthless_)(int fd) = nullptr;
-  std::string temporary_;  // its name in there until then; empty: nothing to rename
+  std::string temporary_;  // current name in the folder; empty after the rename
   std::string name_;
 };
 

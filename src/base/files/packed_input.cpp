@@ -11,7 +11,7 @@
 
 namespace gpuprof {
 
-// Of a format: both kinds of data may be several, one behind the other.
+// A compression format. The input may consist of several compressed streams in sequence.
 class PackedInput::Format {
  public:
   Format() = default;
@@ -21,10 +21,10 @@ class PackedInput::Format {
 
   [[nodiscard]] virtual const char* name() const = 0;
   [[nodiscard]] virtual const char* tool() const = 0;
-  // Shortens `packed` by what it has used, and returns how much of `out` it has filled; nullopt-like: failed().
+  // Removes the consumed bytes from `packed`. Returns the number of bytes written to `out`. Sets failed() on an error.
   virtual size_t unpack(std::string_view& packed, char* out, size_t size) = 0;
   [[nodiscard]] bool failed() const { return failed_; }
-  // The data may end here.
+  // Whether the data may end here.
   [[nodiscard]] bool is_whole() const { return whole_; }
 
  protected:
@@ -37,7 +37,7 @@ namespace {
 constexpr std::string_view kGzip = "\x1f\x8b";
 constexpr std::string_view kZstd = "\x28\xb5\x2f\xfd";
 constexpr size_t kPiece = size_t{64} << 10U;
-constexpr int kGzipOnly = 16;  // of inflateInit2, beside the size of the window
+constexpr int kGzipOnly = 16;  // flag for inflateInit2, added to the window size
 constexpr int kLargestWindowLog = 27;
 
 class Gzip final : public PackedInput::Format {
@@ -133,7 +133,7 @@ Result<size_t> PackedInput::read(int fd, char* out, size_t size) {
     if (used_ == packed_.size() && at_end_ && format_->is_whole()) {
       return size_t{0};
     }
-    // At the end, too, where what has been read may not be unpacked yet.
+    // Also at the end of the input, because the format may still hold unpacked bytes.
     std::string_view packed = std::string_view(packed_).substr(used_);
     const size_t filled = format_->unpack(packed, out, size);
     used_ = packed_.size() - packed.size();

@@ -1,6 +1,5 @@
-// Input that is compressed: gzip and zstd, told by how it begins. It is unpacked as it is read, so a small file that
-// unpacks to a huge one takes time, and not memory: at most 128 MiB, which is the largest window of a zstd frame that
-// is read (as for zstd itself).
+// Unpacks gzip and zstd input (recognized by its first bytes) piece by piece. A small file may unpack to a huge one:
+// that needs time, but at most 128 MiB of memory. This is the largest accepted window of a zstd frame.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +13,28 @@ namespace gpuprof {
 
 class PackedInput {
  public:
-  // Whether what begins with these bytes (four are enough) is compressed in a way that is read here.
+  // Whether these first bytes (four suffice) belong to a supported compression format.
   static bool knows(std::string_view begin);
 
-  // `begun` is what has been read already, and knows() it.
+  // `begun` is what was already read; knows(begun) must hold.
   explicit PackedInput(std::string_view begun);
   PackedInput(const PackedInput&) = delete;
   PackedInput& operator=(const PackedInput&) = delete;
   ~PackedInput();
 
-  // Unpacks up to `size` bytes (at least one) of what comes next, reading `fd` where that takes more; a negative `fd`
-  // has nothing more. 0: the end. Compressed data that is damaged, or ends within itself, is an Error that says so.
+  // Unpacks up to `size` bytes (at least one), and reads `fd` if necessary. A negative `fd` has no more input.
+  // Returns 0 at the end. Damaged or truncated data is an Error that says so.
   Result<size_t> read(int fd, char* out, size_t size);
 
-  class Format;  // one of those that are read
+  class Format;  // implemented for each supported format
 
  private:
   Status refill(int fd);
 
   std::unique_ptr<Format> format_;
-  std::string packed_;  // read and not unpacked yet, from used_ on
+  std::string packed_;  // read but not yet unpacked, from used_ on
   size_t used_ = 0;
-  bool at_end_ = false;  // of what is read
+  bool at_end_ = false;  // end of the input reached
 };
 
 }  // namespace gpuprof

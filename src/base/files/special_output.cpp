@@ -15,7 +15,7 @@ namespace gpuprof {
 namespace {
 
 constexpr int kStepMs = 50;
-constexpr int kPatienceMs = 1000;  // until the user is told of the waiting, or a reader is given up
+constexpr int kPatienceMs = 1000;  // time until a message about the wait, or until a reader is given up
 
 Error refused(const std::string& name, const std::string& why, std::string hint) {
   return Error{"cannot write " + name + ": " + why, std::move(hint)};
@@ -25,14 +25,13 @@ Error special_error(const std::string& name, int error) {
   return refused(name, std::strerror(error), "name another file");
 }
 
-// Through /proc, so that it is the file that was looked at, whatever has its name by now.
+// Opens the file through /proc, so that it is the checked one, whatever file has its name now.
 int reopen(const UniqueFd& place) {
   const std::string self = "/proc/self/fd/" + std::to_string(place.get());
   return ::open(self.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-// A pipe cannot be opened for writing until somebody reads it. An open() that waits for that would be deaf to
-// signals that we have blocked.
+// open() for writing blocks until a reader has the pipe open, and ignores signals that gpuprof blocks. So this polls.
 Result<UniqueFd> open_when_read(const UniqueFd& place, const std::string& name, const StopRequested& stop) {
   for (int waited = 0;; waited += kStepMs) {
     UniqueFd fd(reopen(place));
@@ -46,7 +45,7 @@ Result<UniqueFd> open_when_read(const UniqueFd& place, const std::string& name, 
       log::info("waiting for a reader of the pipe " + name);
     }
     if (stop && stop()) {
-      return refused(name, "the waiting for a reader of this pipe was ended", "start its reader first");
+      return refused(name, "gpuprof was stopped while it waited for a reader of this pipe", "start its reader first");
     }
     ::poll(nullptr, 0, kStepMs);
   }
@@ -90,7 +89,7 @@ Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name) {
 Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, const std::string& name,
                               const StopRequested& stop) {
   if (S_ISCHR(info.st_mode)) {
-    // Only root can make devices, and terminals stay in their folder: there is no owner to distrust.
+    // Only root can create devices, and terminals stay in their folder, so the owner does not matter.
     UniqueFd fd(reopen(place));
     if (!fd) {
       return special_error(name, errno);

@@ -1,4 +1,4 @@
-// Outputs that are no regular file: descriptors that are open already, devices, pipes.
+// Opens outputs that are not regular files: open descriptors, devices, pipes.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,23 +13,21 @@
 
 namespace gpuprof {
 
-// Asked while an output waits for somebody else; true ends the waiting. Empty: nothing but a signal ends it.
+// Called while an output waits for its reader; true ends the wait. Empty: only a signal ends it.
 using StopRequested = std::function<bool()>;
 
-// The descriptor that /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N mean; nullopt for any other
-// name.
+// The descriptor of /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N; nullopt for other names.
 std::optional<int> descriptor_named(const std::string& path);
 
-// The descriptor itself, which keeps its position and its flags; `name` is for messages.
+// Duplicates the descriptor, which shares its position and flags. `name` is for messages.
 Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name);
 
-// Opens what `place` (O_PATH, of the kind `info`) stands for: a character device, or a pipe of root's or ours, where it
-// waits for a reader. Everything else is refused, before it is opened.
+// Opens `place` (an O_PATH descriptor with the status `info`). Accepts character devices, and pipes of root or
+// gpuprof's user: for these it waits for a reader. Rejects everything else before opening it.
 Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, const std::string& name,
                               const StopRequested& stop);
 
-// Waits until `fd` takes at least PIPE_BUF bytes, or has an error that a write will tell. False: `give_up` was set, and
-// nothing was taken for a second.
+// Waits until writing PIPE_BUF bytes would not block. False: `give_up` is set, and `fd` accepted nothing for 1 s.
 bool wait_until_writable(int fd, const std::atomic<bool>& give_up);
 
 }  // namespace gpuprof

@@ -12,7 +12,7 @@ void hold_standard_streams() {
     if (::fcntl(fd, F_GETFD) >= 0) {
       continue;
     }
-    // open() takes the lowest free number, which is this one. For the wrong direction: nothing can be done with it.
+    // open() takes the lowest free number, which is `fd`. It opens for the wrong direction, so that using `fd` fails.
     const int wrong = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     (void)!::open("/dev/null", wrong | O_CLOEXEC);
   }

@@ -1,10 +1,10 @@
-// The descriptors 0, 1 and 2, which a program may have been started without.
+// Handles descriptors 0, 1 and 2 that were closed when the program started.
 #pragma once
 
 namespace gpuprof {
 
-// Takes the numbers of those that are closed, before a file of ours gets them and is read as input or written to as
-// output. Reading and writing them fails as it did, and a program that we start does not have them.
+// Occupies the closed ones of descriptors 0, 1 and 2. Otherwise a file of gpuprof could get such a number, and be
+// used as standard input or output. Using them still fails, and programs that gpuprof starts do not inherit them.
 void hold_standard_streams();
 
 }  // namespace gpuprof

@@ -1,12 +1,12 @@
-// Many descriptors at once, of a process that is about to become another one or to outlive its parent.
+// Closes many descriptors, in a process that will execute another program or outlive its parent.
 #pragma once
 
 namespace gpuprof {
 
-// All from `first` to `last`.
+// Closes the descriptors from `first` to `last`.
 void close_between(int first, int last);
 
-// All from `first` on are closed by the next exec. False: which ones there are is not known.
+// Makes the next exec close all descriptors from `first` on. False: they could not be listed.
 bool close_on_exec_from(int first);
 
 }  // namespace gpuprof

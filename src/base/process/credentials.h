@@ -1,4 +1,4 @@
-// Who a process is, as the kernel says: nothing here is the process's own word.
+// The identity of a process. All data is from the kernel, not from the process.
 #pragma once
 
 #include <sys/types.h>
@@ -9,22 +9,22 @@
 
 namespace gpuprof {
 
-// As our namespaces have them: a user that ours does not map is 65534, a process outside of ours has the pid 0.
+// In gpuprof's namespaces: a user without mapping is 65534, and a process outside the pid namespace has pid 0.
 struct Credentials {
   pid_t pid = 0;
   uid_t uid = 0;  // effective
   gid_t gid = 0;
 };
 
-// Of the process at the other end of a Unix socket, when it called connect() (or listen(), for who has connected).
+// Returns the credentials of the peer of a Unix socket when it called connect(), or (on the other side) listen().
 std::optional<Credentials> peer_credentials(int socket);
 
 // The users and groups of a process.
 struct ProcessUsers {
-  std::array<uid_t, 4> uids{};  // real, effective, saved, for files
+  std::array<uid_t, 4> uids{};  // real, effective, saved, file system
   std::array<gid_t, 4> gids{};
 
-  // It has the rights of one user and group, and none to go back to.
+  // True if the process has only the rights of this user and group, and can not regain others.
   [[nodiscard]] bool are_all(uid_t uid, gid_t gid) const;
 };
 

@@ -1,4 +1,4 @@
-// Packets of a Unix socket (SOCK_SEQPACKET), each with a descriptor or without (SCM_RIGHTS).
+// Sends and receives packets of a Unix socket (SOCK_SEQPACKET), each optionally with a descriptor (SCM_RIGHTS).
 #pragma once
 
 #include <sys/types.h>
@@ -10,16 +10,15 @@
 
 namespace gpuprof {
 
-// Sends all of the packet, and with it the descriptor unless it is negative. Never raises SIGPIPE. `flags` as for
-// sendmsg(). False: errno says why.
+// Sends the packet, and `fd` unless negative. No SIGPIPE. `flags` are those of sendmsg(). False: errno is set.
 bool send_packet(int socket, std::span<const std::byte> packet, int fd = -1, int flags = 0);
 
 struct Received {
-  ssize_t bytes = -1;  // of the packet that came, which is longer than the buffer where that was too small; -1: errno
-  UniqueFd fd;         // that came with it. Further ones are closed
+  ssize_t bytes = -1;  // size of the packet, which may exceed the buffer (then it was truncated); -1: see errno
+  UniqueFd fd;         // first received descriptor; others are closed
 };
 
-// `flags` as for recvmsg().
+// `flags` are those of recvmsg().
 Received receive_packet(int socket, std::span<std::byte> buffer, int flags = 0);
 
 }  // namespace gpuprof

@@ -1,4 +1,4 @@
-// A descriptor of a process: it means that process for ever, which its number does not.
+// A descriptor of a process. Unlike a pid, it always refers to the same process.
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 namespace gpuprof {
 
-// None, and errno: there is no such process, or no descriptor left.
+// Closed, with errno set: the process does not exist, or no descriptor is left.
 UniqueFd open_pidfd(pid_t pid);
 
 bool has_ended(const UniqueFd& pidfd);

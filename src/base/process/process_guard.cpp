@@ -31,7 +31,7 @@ Error cannot_hold(pid_t pid, int error) {
 Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   const auto credentials = peer_credentials(socket);
   if (!credentials || credentials->pid <= 0) {
-    return Error{"the process at the other end of a socket is not of our pid namespace", ""};
+    return Error{"the process at the other end of a socket is not in gpuprof's pid namespace", ""};
   }
   int fd = -1;
   socklen_t bytes = sizeof(fd);
@@ -41,7 +41,7 @@ Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   if (errno != ENOPROTOOPT) {
     return cannot_hold(credentials->pid, errno == ENODATA ? ESRCH : errno);
   }
-  // On an older kernel another process may have the number by now: if it is another user's, it counts as changed.
+  // On an older kernel another process may already have the pid. One of another user counts as changed.
   return make(*credentials, open_pidfd(credentials->pid));
 }
 
@@ -67,7 +67,7 @@ Result<ProcessGuard> ProcessGuard::make(const Credentials& credentials, UniqueFd
     return cannot_hold(credentials.pid, errno);
   }
   ProcessGuard guard(credentials, std::move(pidfd), std::move(proc));
-  if (guard.has_ended()) {  // the directory may be that of a later process with its number
+  if (guard.has_ended()) {  // otherwise the directory may belong to a later process with this pid
     return cannot_hold(credentials.pid, ESRCH);
   }
   return guard;
@@ -87,8 +87,8 @@ ProcessGuard::State ProcessGuard::state() {
   if (credentials_.uid == ::geteuid()) {
     return State::same;
   }
-  // The kernel gives the files of a process that is not dumpable to root; also those of one that has no memory any more
-  // because it is about to end, but then its status says nothing of memory.
+  // For a process that is not dumpable, the kernel makes root the owner of its files. It also does this for a process
+  // without memory, which is about to end, but the status of such a process has no memory lines.
   struct stat file {};
   const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
   const std::string status = read_status(proc_.get());

@@ -1,8 +1,8 @@
-// Holds on to one process, so that its number can not come to mean another one, and tells whether it is still who it
-// was. What /proc/PID says of a process may be given to its user only while that holds: a recorder that runs as root
-// could otherwise be made to tell a user where a set-user-id program lies in memory.
+// Holds one process, so that its pid can not refer to another one, and reports whether its identity is unchanged.
+// Only while it is unchanged may data of /proc/PID go to the process's user. Otherwise a recorder that runs as root
+// could reveal to a user where a set-user-id program is in memory.
 //
-// Ask state() before a reading of /proc/PID and again after it, and drop what was read unless both say `same`.
+// Call state() before and after reading /proc/PID, and drop the data unless both return `same`.
 #pragma once
 
 #include <sys/types.h>
@@ -13,31 +13,30 @@
 
 namespace gpuprof {
 
-// Of one thread.
+// Not thread-safe.
 class ProcessGuard {
  public:
-  // The process that connected a Unix socket, with the rights that it had when it did.
+  // Guards the process that connected a Unix socket, with its rights at that time.
   static Result<ProcessGuard> of_peer(int socket);
 
-  // The process that has this number now, with the rights that it has now.
+  // Guards the process that has this pid now, with its current rights.
   static Result<ProcessGuard> of_process(pid_t pid);
 
   enum class State {
     same,
-    // It has, or can have again, the rights of somebody else; or its own user may not look into it (it is not dumpable:
-    // it has executed a program with more rights than its user's, or one that he may not read, or has asked for it).
-    // For good: what has been somebody else is not believed again.
+    // It has, or can regain, the rights of another user. Or it is not dumpable, so its own user may not inspect it:
+    // it executed a program with more rights or an unreadable one, or asked for it. A changed process stays changed.
     changed,
     ended,
   };
-  // A process of our own user is never `changed`: it can not have us read anything that its user could not.
+  // A process of gpuprof's own user never becomes `changed`: gpuprof can not read more than that user could.
   State state();
 
   [[nodiscard]] bool has_ended() const;
 
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }
   [[nodiscard]] pid_t pid() const { return credentials_.pid; }
-  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable when the process has ended
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // becomes readable when the process ends
 
  private:
   ProcessGuard(const Credentials& credentials, UniqueFd pidfd, UniqueFd proc)
@@ -46,7 +45,7 @@ class ProcessGuard {
 
   Credentials credentials_;
   UniqueFd pidfd_;
-  UniqueFd proc_;  // its /proc directory
+  UniqueFd proc_;  // /proc/PID
   bool changed_ = false;
 };
 

@@ -10,7 +10,7 @@
 namespace gpuprof {
 namespace {
 
-constexpr size_t kMaxStatus = size_t{4} << 20;  // with 65536 groups it is half a megabyte
+constexpr size_t kMaxStatus = size_t{4} << 20;  // a status with 65536 groups has half a megabyte
 
 void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));

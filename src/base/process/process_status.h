@@ -1,5 +1,4 @@
-// The lines of /proc/PID/status: what the kernel says of a process. Nothing there is the process's own word: the kernel
-// escapes a newline in its name.
+// Reads /proc/PID/status. All its data is from the kernel, which escapes newlines in the process name.
 #pragma once
 
 #include <sys/types.h>
@@ -12,16 +11,14 @@
 
 namespace gpuprof {
 
-// The text of a process's status, from its open directory /proc/PID, or by its number; that of one of its threads where
-// `thread` is not 0. Empty: there is no such process.
+// Returns the status of a process (by its open /proc/PID, or its pid), or of `thread` if not 0. Empty: it is gone.
 std::string read_status(int proc_fd);
 std::string read_status_of(uint32_t pid, pid_t thread = 0);
 
-// What stands behind "Name:\t" and more blanks, up to the end of that line. Nothing: there is no such whole line. The
-// first line, the name, is not found.
+// Returns the text behind "Name:" and blanks. nullopt: no such complete line. Does not find the first line.
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name);
 
-// The same as numbers, of uint32_t (decimal ids) or uint64_t. Nothing: no such line, or something else is on it.
+// Like status_value(), as numbers of type uint32_t (decimal ids) or uint64_t. nullopt: no such line, or other text.
 template <typename Number>
 std::optional<std::vector<Number>> status_numbers(std::string_view status, std::string_view name, int base = 10);
 

@@ -1,4 +1,4 @@
-// How programs and threads begin.
+// Recognizes the functions that start programs and threads.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace gpuprof {
 
-// What libc runs before main, or before a thread's function, by the name of its symbol.
+// Whether libc runs this function before main, or before a thread's function.
 inline bool is_start_up_function(std::string_view name) {
   constexpr std::string_view kNames[] = {"_start",           "__clone",      "clone",        "__clone3",      "clone3",
                                          "__clone_internal", "start_thread", "thread_start", "_dl_start_user"};

@@ -1,4 +1,4 @@
-// Appends the numbers that large outputs are made of, without a string for each.
+// Appends numbers to large outputs, without a temporary string for each.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace gpuprof {
 
-inline constexpr size_t kMostDigits = 20;  // of 64 bits
+inline constexpr size_t kMostDigits = 20;  // of a 64-bit number
 
 inline constexpr std::array<uint64_t, kMostDigits> kPowersOfTen = [] {
   std::array<uint64_t, kMostDigits> powers{1};
@@ -29,9 +29,9 @@ inline constexpr std::array<char, 200> kDigitPairs = [] {
   return pairs;
 }();
 
-// Writes the digits to `at`, where there is room for kMostDigits. Returns their end.
+// Writes the digits to `at`, which must have capacity for kMostDigits, and returns their end.
 [[gnu::always_inline]] inline char* put_digits(char* at, uint64_t value) {
-  // log10(2) is 1233 / 4096: at most one digit too few.
+  // 1233 / 4096 approximates log10(2): the result is at most one digit too small.
   const size_t fewest = static_cast<size_t>(std::bit_width(value | 1U)) * 1233 >> 12U;
   char* const end = at + fewest + (fewest == 0 || value >= kPowersOfTen[fewest] ? 1 : 0);
   char* first = end;

@@ -1,4 +1,4 @@
-// How alike two words are: what a misspelt one was meant to be.
+// Computes how similar two words are, to suggest the correct one for a misspelling.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace gpuprof {
 
-// How many letters must be put in, left out, changed or swapped with their neighbour to make `b` of `a`. Takes time in
-// proportion to both lengths.
+// Returns the edit distance: how many letters must be inserted, removed, changed or swapped with a neighbour to turn
+// `a` into `b`. The time is proportional to the product of both lengths.
 size_t edits(std::string_view a, std::string_view b);
 
 }  // namespace gpuprof

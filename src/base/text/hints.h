@@ -1,17 +1,17 @@
-// What a user can do where a right or a resource is missing: one wording, wherever that is found out.
+// Hints for missing rights or resources, with one wording for all places that detect them.
 #pragma once
 
 namespace gpuprof::hints {
 
 inline constexpr const char* kRunAsRoot = "run gpuprof as root";
 
-// eBPF. CAP_PERFMON was to be enough for uprobes, but not every kernel agrees; 6.18 is one that does not.
+// For eBPF. CAP_PERFMON should suffice for uprobes, but some kernels require more (6.18, for example).
 inline constexpr const char* kRightsForBpf =
     "run gpuprof as root (sudo gpuprof record --user $USER -- ...), or give the capabilities once: "
     "sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof (cap_bpf,cap_perfmon in place of cap_sys_admin where the "
     "kernel lets these set uprobes; 6.18 does not)";
 
-// ptrace, of other users' processes; and where kernel.yama.ptrace_scope keeps even the own ones back.
+// For ptrace of other users' processes, and for own processes if kernel.yama.ptrace_scope forbids that too.
 inline constexpr const char* kRightsForPtrace =
     "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof; in a container, start it with CAP_SYS_PTRACE";
 inline constexpr const char* kPtraceScope = "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0";

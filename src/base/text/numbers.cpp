@@ -10,12 +10,12 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
-// To the nearest; halves go up.
+// Rounds value / unit to the nearest integer; halves go up.
 Wide rounded(Wide value, uint64_t unit) {
   return (2 * value + unit) / (Wide{2} * unit);
 }
 
-// 123 hundredths: "1.23".
+// Formats a number of hundredths: 123 becomes "1.23".
 std::string with_decimals(Wide scaled, int decimals) {
   std::string text;
   for (int digits = 0; scaled > 0 || digits <= decimals; ++digits) {
@@ -27,7 +27,7 @@ std::string with_decimals(Wide scaled, int decimals) {
   return text;
 }
 
-// value / unit: "1.23", "45.6", "789", "1,234".
+// Formats value / unit as "1.23", "45.6", "789" or "1,234".
 std::string three_digits(uint64_t value, uint64_t unit) {
   constexpr Wide kEnd = 1000;
   if (const Wide hundredths = rounded(Wide{value} * 100, unit); hundredths < kEnd) {

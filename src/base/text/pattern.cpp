@@ -14,13 +14,14 @@ Result<Pattern> Pattern::compile(std::string_view option, const std::string& tex
     return Error{std::string(option) + ": the regular expression is empty", "a . matches every name", kUsage};
   }
   re2::RE2::Options options;
-  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // bytes: names need not be UTF-8
+  options.set_encoding(re2::RE2::Options::EncodingLatin1);  // bytes, because names may not be UTF-8
   options.set_dot_nl(true);
   options.set_log_errors(false);
   auto regex = std::make_shared<const re2::RE2>(text, options);
   if (!regex->ok()) {
     return Error{std::string(option) + ": not a regular expression: " + regex->error(),
-                 "put a \\ before what is meant literally; lookahead and backreferences are not supported", kUsage};
+                 "put a \\ before characters that are meant literally; lookahead and backreferences are not supported",
+                 kUsage};
   }
   return Pattern(std::move(regex));
 }

@@ -1,5 +1,4 @@
-// Regular expressions that a user gives, in RE2's syntax. A match takes time linear in the text, so neither a name from
-// a target nor a pattern can stall a command.
+// The user's regular expressions (RE2 syntax). Matching takes linear time, so no name or pattern can stall a command.
 #pragma once
 
 #include <memory>
@@ -17,10 +16,10 @@ namespace gpuprof {
 
 class Pattern {
  public:
-  // `option` is what the error names. An empty text is an error: it would match everything.
+  // `option` is named in errors. An empty text is an error, because it would match everything.
   static Result<Pattern> compile(std::string_view option, const std::string& text);
 
-  // Whether the pattern matches somewhere in the text.
+  // Whether the pattern matches anywhere in the text.
   [[nodiscard]] bool matches(std::string_view text) const;
 
  private:

@@ -1,4 +1,4 @@
-// Commands as a user can type them.
+// Quotes commands for a shell.
 #pragma once
 
 #include <span>
@@ -7,10 +7,10 @@
 
 namespace gpuprof {
 
-// What a shell reads as this one word.
+// Quotes a text so that a shell reads it as one word.
 std::string shell_word(std::string_view text);
 
-// The words of a command, each as shell_word() has it.
+// Quotes each word of a command with shell_word(), and joins them.
 std::string shell_words(std::span<const std::string> words);
 
 }  // namespace gpuprof

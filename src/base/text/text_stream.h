@@ -1,4 +1,4 @@
-// Text on its way out, in bounded memory: it is put together piece by piece and handed on whenever there is enough.
+// Collects output text in bounded memory, and passes it to a sink piece by piece.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ class TextStream {
     }
   }
 
-  // For those who write to a string: pieces of bounded length go behind it, and a checkpoint() after each.
+  // For code that appends to a string: append pieces of bounded length, and call checkpoint() after each.
   std::string& text() { return text_; }
   void checkpoint() {
     if (text_.size() >= kEnough) {
@@ -35,10 +35,10 @@ class TextStream {
     }
   }
 
-  // The sink has refused something, and gets nothing more: there is no use in going on.
+  // The sink has failed, and gets no more text. The caller can stop writing.
   [[nodiscard]] bool failed() const { return !status_; }
 
-  // Hands on what is left. The sink's first failure.
+  // Passes on the remaining text. Returns the sink's first error.
   Status finish() {
     flush();
     return status_;
@@ -62,7 +62,7 @@ class TextStream {
   Status status_;
 };
 
-// What `write` puts into a stream, as one text: for what is known to be small.
+// Collects the output of `write` in one string. Only for small texts.
 template <typename Write>
 std::string collect_text(Write write) {
   std::string text;
@@ -71,7 +71,7 @@ std::string collect_text(Write write) {
     return Status();
   });
   write(out);
-  static_cast<void>(out.finish());  // a string takes everything
+  static_cast<void>(out.finish());  // appending to a string does not fail
   return text;
 }
 

@@ -10,7 +10,7 @@ bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-// Bytes to step over for one character, well-formed or not.
+// Returns the size of the first character in bytes; 1 if it is malformed.
 size_t step(std::string_view text) {
   const size_t n = utf8_sequence(text);
   return n == 0 ? 1 : n;
@@ -69,7 +69,7 @@ bool is_deceptive(char32_t code) {
     char32_t first;
     char32_t last;
   };
-  // U+200C and U+200D (joiners) stay: Persian, Indic scripts and emoji are written with them.
+  // U+200C and U+200D (joiners) are allowed: Persian, Indic scripts and emoji need them.
   static constexpr std::array<Range, 12> kDeceptive{{
       {0x00, 0x1F},        // C0
       {0x7F, 0x9F},        // delete, C1: U+009B begins an escape sequence as ESC [ does
@@ -96,7 +96,7 @@ void append_hex_escape(unsigned char byte, std::string& out) {
 }
 
 void append_escaped(std::string_view text, std::string_view also, std::string& out) {
-  // Which ASCII bytes need an escape is looked up, since nearly every byte is one that does not.
+  // A table lookup finds the ASCII bytes that need an escape, because nearly all bytes need none.
   std::array<bool, 128> special{};
   for (unsigned char byte = 0; byte < 0x80; ++byte) {
     special[byte] = byte < 0x20 || byte == 0x7F;
@@ -104,7 +104,7 @@ void append_escaped(std::string_view text, std::string_view also, std::string& o
   for (const char c : also) {
     special[static_cast<unsigned char>(c) & 0x7FU] = true;
   }
-  size_t plain = 0;  // what lies between here and `at` is copied as it is
+  size_t plain = 0;  // start of the bytes to be copied unchanged, up to `at`
   size_t at = 0;
   while (at < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMostKernels = 1'000'000;
 
-// The first, where a merged profile has several.
+// Returns the earliest start. A merged profile has several.
 std::optional<uint64_t> start_of(const analyze::ProfileInfo& info) {
   std::optional<uint64_t> start;
   const auto [begin, end] = info.meta.equal_range("start_unix_ns");
@@ -42,15 +42,15 @@ class Annotate : public Command {
   void declare(CLI::App& app) override {
     input_.declare(app);
     auto* const gpu = app.add_flag("--gpu", gpu_, "show the source of GPU kernels with their samples (default)");
-    app.add_flag("--cpu", cpu_, "show the CPU's source with the GPU time launched there")->excludes(gpu);
+    app.add_flag("--cpu", cpu_, "show CPU source lines with the GPU time launched from them")->excludes(gpu);
     kernel_.declare(app, "--kernel", "show only kernels whose name matches");
-    app.add_option("--limit", options_.kernels, "kernels to show, or files of --cpu; 0 for all (default: 5)")
+    app.add_option("--limit", options_.kernels, "kernels to show, or files with --cpu; 0 for all (default: 5)")
         ->check(CLI::Range(size_t{0}, kMostKernels));
     window_.declare(app);
     app.footer(
-        "Source files are read where they lie on this machine and were not changed since the recording began, by root "
-        "with the rights of the profile's owner; of others there are line numbers only. What is inlined stands below "
-        "the line that calls it.");
+        "annotate reads the source files at the paths in the profile. It shows only line numbers for files that are "
+        "missing or changed since the recording began. Root reads the files with the rights of the profile's owner. "
+        "Inlined code is shown below the line that calls it.");
   }
 
   Result<int> run() override {
@@ -109,7 +109,7 @@ class Annotate : public Command {
     }
     window_.explain(rows);
     if (const std::string dropped = output::dropped_samples_text(rows.info); !dropped.empty()) {
-      log::warn(dropped + ": shares of lines may be wrong, too");
+      log::warn(dropped + ": the shares of lines may be wrong");
     }
     const auto kernels = analyze::annotate(rows, options_);
     if (kernels.empty()) {

@@ -10,7 +10,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostBytes = size_t{16} << 20U;  // of a file
+constexpr size_t kMostBytes = size_t{16} << 20U;  // per file
 constexpr size_t kMostBytesInAll = size_t{256} << 20U;
 constexpr uid_t kNobody = 65534;
 
@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 symbolize::FileAccess access_of(std::span<const FileId> inputs) {
   symbolize::FileAccess access;
   if (::geteuid() != 0) {
-    return access;  // a user reads nothing new by a profile
+    return access;  // a user can read only files that he may read anyway
   }
   for (const FileId& input : inputs) {
     const uid_t owner = input.owner == 0 && input.others_write ? kNobody : input.owner;

@@ -1,4 +1,4 @@
-// Source files by the paths that a profile names, which may be from another machine, or somebody's trap.
+// Reads the source files that a profile names. The paths may be from another machine, or chosen by an attacker.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@
 
 namespace gpuprof::cmd {
 
-// How the files are opened that the profile names, which is `inputs`. Where gpuprof is root and the profile another
-// user's: with that user's rights, or it would show what its owner may not read. A profile of root's that others can
-// write counts as nobody's.
+// Returns how to open the source files that the profile `inputs` names. If gpuprof is root, it opens them as the
+// profile's owner, so that it shows only what the owner may read. A profile of root that others can write counts as
+// nobody's.
 symbolize::FileAccess access_of(std::span<const FileId> inputs);
 
 class SourceFiles {
  public:
-  // `started`: when recording began, in ns of Unix time; nothing where the profile does not say.
+  // `started`: start of the recording in ns of Unix time; nullopt if the profile does not say.
   SourceFiles(std::optional<uint64_t> started, symbolize::FileAccess access)
       : started_(started), access_(std::move(access)) {}
 

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNoCommit = "_unknown";  // as no commit is called here
+constexpr const char* kNoCommit = "_unknown";  // no commit has this name
 constexpr size_t kMostNameBytes = 100;
 constexpr uint64_t kSecond = 1'000'000'000;
 
@@ -33,7 +33,7 @@ bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
 }
 
-// A name for a folder: readable, and another one for each text however alike they are.
+// Makes a readable folder name from a text. A hash makes the names of similar texts different.
 std::string folded_name(std::string_view text) {
   std::string name = text.starts_with(".") ? "_" : "";
   for (const char c : text.substr(0, kMostNameBytes)) {
@@ -56,14 +56,14 @@ std::string machine_name(const compare::RunFacts& facts) {
   return folded_name(text + facts.driver);
 }
 
-// Most commits are their own name. All others have a '_' in theirs, or are longer, so that none has that of another.
+// Commits with valid names keep them. The names of other commits contain '_' or are longer, so they cannot collide.
 std::string commit_name(const std::string& commit) {
   const bool is_name = commit.size() <= kMostNameBytes && !commit.starts_with(".") &&
                        std::all_of(commit.begin(), commit.end(), is_plain);
   return commit.empty() ? kNoCommit : is_name ? commit : folded_name(commit);
 }
 
-// Without a hyphen, and in the order of time as text, too. Two are never the same: jobs can end in one second.
+// Returns the time without a hyphen; texts sort like times. Nanoseconds are unique even if jobs end in one second.
 std::string utc_now() {
   const uint64_t now = clock_ns(CLOCK_REALTIME);
   std::array<char, 16> digits{};
@@ -71,7 +71,6 @@ std::string utc_now() {
   return utc_text(static_cast<time_t>(now / kSecond), "%Y%m%dT%H%M%S") + digits.data();
 }
 
-// Sorted; empty where the folder cannot be read.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -102,7 +101,7 @@ Status copy_profile(const std::string& from, const std::string& to) {
   RETURN_IF_ERROR(fd);
   struct stat info {};
   if (::fstat(fd->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return Error{"cannot keep " + from + ": it is no regular file, and was read already",
+    return Error{"cannot keep " + from + ": it is not a regular file, and was already read",
                  "write the profile to a file, and name that"};
   }
   int error = 0;

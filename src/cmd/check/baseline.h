@@ -1,4 +1,4 @@
-// Profiles of earlier commits, kept in a folder to compare with.
+// Keeps profiles of earlier commits in a folder, to compare new runs with.
 //
 // BASELINE/<devices and driver>/<UTC time>-<commit>/run-1.txt, run-2.txt, ...
 #pragma once
@@ -14,7 +14,7 @@ namespace gpuprof::cmd {
 
 struct KeptRuns {
   std::string folder;
-  std::string commit;  // as the folder says it, where what no folder can be called is folded; empty: not known
+  std::string commit;  // from the folder's name, with characters folded that names cannot contain; empty: unknown
   std::vector<std::string> files;
 };
 
@@ -22,15 +22,13 @@ class Baseline {
  public:
   explicit Baseline(std::string folder) : folder_(std::move(folder)) {}
 
-  // Those kept last of the same devices and driver, but for runs of the same commit: nothing changed since. nullopt:
-  // there are none.
+  // Returns the newest kept runs of the same devices and driver, but of another commit; nullopt if there are none.
   [[nodiscard]] Result<std::optional<KeptRuns>> newest(const compare::RunFacts& like) const;
 
-  // Whether folders can be made there; nothing is made. For before the runs, which take long.
+  // Checks whether folders can be made, without making any. Call it before the runs, which take long.
   [[nodiscard]] Status may_keep() const;
 
-  // Copies the profiles of runs of `like`, which are regular files; there as a whole, or not at all. Where they are
-  // now.
+  // Copies the runs' profiles (regular files) and returns the folder of the copies. Keeps either all profiles or none.
   [[nodiscard]] Result<std::string> keep(const compare::RunFacts& like, const std::vector<std::string>& files) const;
 
  private:

@@ -1,8 +1,8 @@
-// gpuprof check [options] OLD... -- NEW...                     recorded profiles, one a run
-// gpuprof check [options] --runs K -- COMMAND --- COMMAND      records them, and judges
-// gpuprof check [options] --self K -- COMMAND                  what could be seen at all
-// gpuprof check [options] --baseline FOLDER ...                against an earlier commit
-// gpuprof check [options] --function REGEX --max TIME FILE...  an absolute budget
+// gpuprof check [options] OLD... -- NEW...                     compares recorded profiles, one per run
+// gpuprof check [options] --runs K -- COMMAND --- COMMAND      records both commands and compares them
+// gpuprof check [options] --self K -- COMMAND                  measures the noise of one command
+// gpuprof check [options] --baseline FOLDER ...                compares with an earlier commit
+// gpuprof check [options] --function REGEX --max TIME FILE...  checks an absolute budget
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -40,12 +40,10 @@ class Check final : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.footer(
-        "Usage: gpuprof check [options] OLD... -- NEW...\n"
-        "       gpuprof check [options] --runs K -- COMMAND --- COMMAND\n"
-        "       gpuprof check [options] --self K -- COMMAND\n"
-        "       gpuprof check [options] --baseline FOLDER [--save] --runs K -- COMMAND\n"
-        "       gpuprof check [options] --function REGEX --max TIME FILE...\n"
-        "Exit codes: 0 pass, 1 regression, 2 unusable input, 125 inconclusive (git bisect run skips it).");
+        "Usage: gpuprof check [options] OLD... -- NEW...\n       gpuprof check [options] --runs K -- COMMAND --- "
+        "COMMAND\n       gpuprof check [options] --self K -- COMMAND\n       gpuprof check [options] --baseline FOLDER "
+        "[--save] --runs K -- COMMAND\n       gpuprof check [options] --function REGEX --max TIME FILE...\nExit codes: "
+        "0 pass, 1 regression, 2 unusable input, 125 inconclusive (git bisect run skips the commit).");
     declare_runs(app);
     declare_baseline(app);
     declare_judgement(app);
@@ -54,25 +52,25 @@ class Check final : public Command {
     app.prefix_command();
   }
 
-  // Whatever goes wrong, the exit code is not that of a regression.
+  // Never fails with the exit code of a regression, whatever goes wrong.
   Result<int> run() override {
     try {
       auto code = run_as_asked();
       return code ? std::move(code) : Result<int>(unusable(std::move(code).error()));
-    } catch (const std::exception& error) {  // out of memory, most likely
+    } catch (const std::exception& error) {  // probably out of memory
       return Error{error.what(), "", kExitUsage};
     }
   }
 
  private:
   void declare_runs(CLI::App& app) {
-    app.add_option("--runs", runs_, "record each command this many times, in turns, and compare")
+    app.add_option("--runs", runs_, "record each command this many times, alternating, and compare")
         ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
     app.add_option("--self", self_runs_, "record one command this many times and measure its noise")
         ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
-    app.add_option("--warmup", warmup_, "runs of each command before the first that counts (default: 1)")
+    app.add_option("--warmup", warmup_, "discarded runs of each command before the first that counts (default: 1)")
         ->check(CLI::Range(size_t{0}, kMostRuns))
         ->type_name("N");
     add_file_option(app, "-o,--output", folder_, "folder for recorded profiles (default: gpuprof-check-DATE-TIME)")
@@ -84,11 +82,12 @@ class Check final : public Command {
   }
 
   void declare_baseline(CLI::App& app) {
-    add_file_option(app, "--baseline", baseline_, "compare with the profiles of an earlier commit in this folder")
+    add_file_option(app, "--baseline", baseline_, "compare with an earlier commit, whose profiles are in this folder")
         ->type_name("FOLDER");
-    app.add_flag("--save", save_, "with --baseline: keep the new profiles unless they are a regression");
-    app.add_option("--commit", commit_, "commit of the new side (default: found from CI or git)")->type_name("TEXT");
-    app.add_option("--old-commit", old_commit_, "commit of the first of two commands (default: unknown)")
+    app.add_flag("--save", save_, "with --baseline: store the new profiles in the folder if they pass");
+    app.add_option("--commit", commit_, "commit of the new runs (default: from CI variables or git)")
+        ->type_name("TEXT");
+    app.add_option("--old-commit", old_commit_, "with --runs: commit of the old command (default: unknown)")
         ->type_name("TEXT");
   }
 
@@ -98,17 +97,17 @@ class Check final : public Command {
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
     app.add_option("--min-effect", options_.min_effect_percent,
-                   "stay inconclusive unless a slowdown of this size would show (default: 25)")
+                   "report inconclusive unless the runs could show a slowdown this big (default: 25)")
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
     app.add_option("--max-loss", options_.max_loss_percent,
-                   "stay inconclusive if a run lost more of its GPU work (default: 1)")
+                   "report inconclusive if a run lost more of its GPU work (default: 1)")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PCT");
-    add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: what, how much, until when, why");
+    add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");
     app.add_option("--function", function_, "with --max: functions that the budget covers")->type_name("REGEX");
     app.add_option("--kernel", kernel_, "with --max: kernels that the budget covers")->type_name("REGEX");
-    app.add_option("--max", max_, "budget: GPU time that a run may spend in these functions or kernels")
+    app.add_option("--max", max_, "budget: most GPU time that a run may spend in these functions or kernels")
         ->type_name("TIME");
   }
 
@@ -133,7 +132,8 @@ class Check final : public Command {
                          "gpuprof check --function solve --max 250ms gpuprof.txt");
     }
     if ((runs_ > 0 && self_runs_ > 0) || (self_runs_ > 0 && (is_budget() || !baseline_.empty()))) {
-      return check_usage("--self has one side alone, and judges nothing", "leave --runs, --baseline and --max out");
+      return check_usage("--self records only one side, and gives no verdict",
+                         "leave out --runs, --baseline and --max");
     }
     if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < options_.min_runs && !is_budget()) {
       return check_usage(std::to_string(runs) + " runs are too few: a verdict needs at least " +
@@ -156,15 +156,15 @@ class Check final : public Command {
     const bool records = runs_ > 0 || self_runs_ > 0;
     if (!commit_.empty() && !records && baseline_.empty()) {
       return check_usage("--commit is for runs that check records, and for --baseline",
-                         "profiles say what they are of");
+                         "recorded profiles contain their commit");
     }
     if (!old_commit_.empty() && (runs_ == 0 || is_budget() || !baseline_.empty())) {
-      return check_usage("--old-commit is that of the first of two commands", "--runs K -- COMMAND --- COMMAND");
+      return check_usage("--old-commit applies to the first of two commands", "--runs K -- COMMAND --- COMMAND");
     }
     if (std::any_of(record_options_.begin(), record_options_.end(),
                     [](const std::string& option) { return option.starts_with("--commit"); })) {
-      return check_usage("each side has a commit of its own: --record=--commit would give both the same",
-                         "--commit TEXT is that of the new side, --old-commit TEXT of the old one");
+      return check_usage("--record=--commit would give both sides the same commit",
+                         "use --commit TEXT for the new side, --old-commit TEXT for the old side");
     }
     return {};
   }
@@ -177,27 +177,27 @@ class Check final : public Command {
       return check_usage("unknown option '" + words_.front() + "'", "gpuprof check --help lists the options");
     }
     if (runs_ > 0 || self_runs_ > 0) {
-      return {};  // commands
+      return {};  // the words are commands
     }
     const auto inputs = std::count(words_.begin(), words_.end(), "-");
     if (inputs + (thresholds_ == "-" ? 1 : 0) > 1) {
       return check_usage("standard input is named more than once", "write one of the files to disk");
     }
     if (save_ && inputs > 0) {
-      return check_usage("--save cannot keep standard input, which is read once only",
+      return check_usage("--save cannot keep standard input, which can be read only once",
                          "write the profile to a file, and name that");
     }
     return {};
   }
 
-  // What is wrong with files and expressions is found out before anything is recorded.
+  // Checks files and expressions before anything is recorded.
   Status prepare() {
     RETURN_IF_ERROR(stacks_.apply(stack_options_));
     RETURN_IF_ERROR(save_ ? Baseline(baseline_).may_keep() : Status());
     if (is_budget()) {
       const auto most = parse_duration(max_, 0);
       if (!most) {
-        return check_usage("--max '" + max_ + "' is no time", "for example --max 250ms, or --max 1.5s");
+        return check_usage("--max '" + max_ + "' is not a time", "for example --max 250ms, or --max 1.5s");
       }
       budget_ = {!function_.empty(), function_.empty() ? kernel_ : function_, *most};
       const auto pattern = Pattern::compile(budget_.option(), budget_.regex);
@@ -222,7 +222,7 @@ class Check final : public Command {
     return record_runs(plan);
   }
 
-  // Judged or not, runs that failed leave no verdict: those which ended well may be the ones that did less.
+  // Failed runs make the result inconclusive: the runs that succeeded may be those that did less.
   Result<int> conclude(const compare::Comparison& runs, Judgement judgement, const Words& failures) {
     judgement.reasons.insert(judgement.reasons.begin(), failures.begin(), failures.end());
     if (!failures.empty()) {
@@ -240,7 +240,6 @@ class Check final : public Command {
     }
   }
 
-  // Without any run of one side there is nothing to put side by side.
   Result<int> nothing_to_judge(const Words& reasons) {
     Judgement judgement;
     judgement.reasons = reasons;
@@ -263,7 +262,7 @@ class Check final : public Command {
     return compare_runs(*old_runs, *new_runs, {});
   }
 
-  // Profiles of runs that were just recorded: what is wrong with one is a failure of that run.
+  // Reads the profiles of runs that were just recorded. A bad profile is a failure of its run.
   Runs read_recorded(RunReader& reader, const Words& files, Words& failures) {
     Runs runs;
     for (const std::string& file : files) {
@@ -280,7 +279,7 @@ class Check final : public Command {
   Result<int> run_commands() {
     const auto commands = two_commands(words_);
     RETURN_IF_ERROR(commands);
-    // Which commit the old program is of is not to be found where both are run.
+    // `record` cannot find the commit of the old program, so it stays unknown unless it is given.
     const std::string old_commit = old_commit_.empty() ? std::string(record::kNoCommit) : old_commit_;
     auto recorded = record({{"old", commands->old_words, old_commit}, {"new", commands->new_words, commit_}}, runs_);
     RETURN_IF_ERROR(recorded);
@@ -311,7 +310,7 @@ class Check final : public Command {
     Words failures;
   };
 
-  // Of --baseline and budgets: profiles, or with --runs those of a command.
+  // Returns the new side for --baseline and budgets: profiles, or with --runs those of a command.
   Result<NewSide> new_side(RunReader& reader, const char* name) {
     NewSide side;
     if (runs_ > 0) {
@@ -350,8 +349,8 @@ class Check final : public Command {
     if (!code || !save_) {
       return code;
     }
-    // What was not found to be as fast as before must not become what later commits are measured by.
-    // Nor what nothing can be compared with: each later check would be inconclusive, and keep nothing better.
+    // Runs that did not pass must not become the baseline. Runs that cannot be compared must not either, because each
+    // later check would be inconclusive.
     if (!side->failures.empty() || !unfit.empty() || (*kept && *code != static_cast<int>(Outcome::pass))) {
       log::info("not kept as a baseline");
       return code;
@@ -365,13 +364,13 @@ class Check final : public Command {
   Result<int> compare_with(const KeptRuns& kept, RunReader& reader, const NewSide& side) {
     const auto old_runs = reader.read(kept.files);
     RETURN_IF_ERROR(old_runs);
-    log::info((kept.commit.empty() ? "the baseline is of a commit that is not known, "
+    log::info((kept.commit.empty() ? "the commit of the baseline is unknown, "
                                    : "the baseline is commit " + kept.commit + ", ") +
               kept.folder);
     return compare_runs(*old_runs, side.runs, side.failures);
   }
 
-  // `unfit`: why these runs are not kept as one.
+  // `unfit`: the reasons why these runs cannot become a baseline.
   Result<int> without_baseline(const NewSide& side, const Words& unfit) {
     Words reasons = side.failures;
     reasons.push_back("nothing was compared: " + baseline_ +
@@ -420,7 +419,7 @@ class Check final : public Command {
   StackChoices stacks_;
   analyze::StackOptions stack_options_;
   std::vector<FileId> opened_;
-  std::string kept_in_;  // the profiles that were recorded
+  std::string kept_in_;  // folder of the recorded profiles
 };
 
 }  // namespace

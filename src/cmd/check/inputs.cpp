@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMostThresholdBytes = size_t{1} << 20U;
 
-// When and where it was recorded; empty where the profile does not say. No two recordings begin in one nanosecond.
+// Returns the start time and host of a recording; "" if unknown. Two recordings never start in the same nanosecond.
 std::string recording_identity(const analyze::ProfileInfo& info) {
   std::string identity;
   for (const char* key : {"start_unix_ns", "start_ns", "host"}) {
@@ -98,8 +98,8 @@ Result<compare::Thresholds> read_thresholds(const std::string& file) {
     return Error{"cannot read " + name + ": " + std::strerror(read.error), "--thresholds names the file", kExitUsage};
   }
   if (read.end == BoundedText::End::too_large) {
-    return Error{name + " has more than " + bytes_text(kMostThresholdBytes) + ", too much for a file of thresholds",
-                 "--thresholds names the file; a * in a line of it stands for any text", kExitUsage};
+    return Error{name + " has more than " + bytes_text(kMostThresholdBytes) + ", the limit for a file of thresholds",
+                 "shorten the file of --thresholds; a * in a line matches any text", kExitUsage};
   }
   std::vector<std::string> expired;
   auto thresholds = compare::parse_thresholds(read.text, name, utc_text(::time(nullptr), "%Y-%m-%d"), expired);

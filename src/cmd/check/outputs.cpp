@@ -30,7 +30,7 @@ Status write_to(const std::string& file, const Write& write) {
   return file.empty() ? Status() : write_file(file, "", write);
 }
 
-// Others than regular files are not opened twice: a pipe's reader would take that for the end.
+// Does not open pipes and devices: if a pipe is opened and closed twice, its reader sees the end too early.
 Status can_be_made(const std::string& file) {
   struct stat info {};
   if (file == kStdout || (::stat(file.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
@@ -52,7 +52,7 @@ void CheckOutputs::declare(CLI::App& app) {
   add_file_option(app, "--json", json_, "also write JSON; - replaces the text on stdout");
   add_file_option(app, "--markdown", markdown_, "also write Markdown; - replaces the text on stdout");
   add_file_option(app, "--junit", junit_, "also write JUnit XML; - replaces the text on stdout");
-  app.add_flag("--annotations", annotations_, "also print annotations for GitHub");
+  app.add_flag("--annotations", annotations_, "also print annotations for GitHub Actions");
   add_width_option(app, width_, 40);
 }
 
@@ -77,7 +77,7 @@ Status CheckOutputs::usable(bool budget, const std::string& folder) const {
     const auto same =
         std::count_if(files.begin(), files.end(), [&](const auto* other) { return are_same_output(*other, *file); });
     if (!file->empty() && same > 1) {
-      return Error{"check: two outputs have one name, " + *file, "give each a file of its own", kExitUsage};
+      return Error{"check: two outputs have the same name, " + *file, "give each a file of its own", kExitUsage};
     }
   }
   RETURN_IF_ERROR(may_write({}));

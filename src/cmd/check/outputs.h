@@ -1,4 +1,4 @@
-// Where `check` writes what it found: text on standard output, and the forms for machines in files beside it.
+// Writes the result of `check`: text on standard output, and other formats to files.
 #pragma once
 
 #include <span>
@@ -19,18 +19,17 @@ class CheckOutputs {
  public:
   void declare(CLI::App& app);
 
-  // Whether what was asked for fits together and can be written, and no profile lies where it goes; to be known before
-  // anything is recorded. `folder`: where profiles will go, which may not be there yet.
+  // Checks before the recording that the options fit together, the files can be written, and no profile lies there.
+  // `folder`: where profiles will be written; it may not exist yet.
   [[nodiscard]] Status usable(bool budget, const std::string& folder) const;
 
-  // That no file is lost to an output: neither what was `read` nor another profile.
+  // Fails if an output would overwrite a file that was `read`, or another profile.
   [[nodiscard]] Status may_write(std::span<const FileId> read) const;
 
   [[nodiscard]] Status write(const compare::Comparison& runs, const compare::Judgement& judgement) const;
   [[nodiscard]] Status write(const compare::Budget& budget, const compare::BudgetResult& result) const;
 
  private:
-  // How many outputs go to standard output.
   [[nodiscard]] size_t in_place_of_text() const;
 
   std::string json_;

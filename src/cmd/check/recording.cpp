@@ -28,7 +28,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr int kExitBySignal = 128;  // as a shell shows it
+constexpr int kExitBySignal = 128;  // added to the signal number, as in shells
 
 Error system_error(const std::string& what, std::string hint) {
   return {what + ": " + std::strerror(errno), std::move(hint), kExitUsage};
@@ -45,7 +45,7 @@ Status make_folder(const std::string& folder) {
   return {};
 }
 
-// What the commands print is for people: it goes beside the profile, and standard output stays ours.
+// Opens the file for what a command prints, so that gpuprof's standard output has only the result.
 Result<UniqueFd> open_log(const std::string& file) {
   auto log = OutputFile::open(file, {});
   if (!log) {
@@ -60,7 +60,7 @@ Result<UniqueFd> open_log(const std::string& file) {
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, int log, const sigset_t& mask) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody would read its profile
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // without gpuprof, nobody reads its profile
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
@@ -76,7 +76,7 @@ Result<UniqueFd> open_log(const std::string& file) {
   ::_exit(kExitNotExecutable);
 }
 
-// "exit status 3", "signal 9 (Killed)"; empty: all went well.
+// Returns "exit status 3", "signal 9 (Killed)", or "" for success.
 std::string failure_text(int status) {
   if (WIFSIGNALED(status)) {
     return "signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
@@ -93,14 +93,14 @@ class Runner {
     total_ = (plan_.warmup + plan_.runs) * plan_.sides.size();
     for (size_t round = 0; round < plan_.warmup + plan_.runs; ++round) {
       for (size_t place = 0; place < plan_.sides.size(); ++place) {
-        // Each side goes first every other time: what drifts while it runs then falls upon both.
+        // The sides alternate in going first, so that drift affects both equally.
         const size_t side = round % 2 == 0 ? place : plan_.sides.size() - 1 - place;
         RETURN_IF_ERROR(one_run(side, round));
         if (stopped_ != 0) {
           return stopped_error();
         }
         if (!recorded_.failures.empty() && done_ <= plan_.sides.size()) {
-          return std::move(recorded_);  // the first run of a command that never works
+          return std::move(recorded_);  // the first run failed, so later ones would fail, too
         }
       }
     }
@@ -138,7 +138,7 @@ class Runner {
     return {};
   }
 
-  // The wait status of a recording.
+  // Runs a recording and returns its wait status.
   Result<int> record(const std::vector<std::string>& words, int log) {
     const pid_t pid = ::fork();
     if (pid < 0) {
@@ -164,7 +164,7 @@ class Runner {
     return status;
   }
 
-  // The recording ends its command and its profile; we end with it.
+  // Forwards signals. The recording then ends its command and completes its profile, and gpuprof ends with it.
   void pass_signals(pid_t pid) {
     while (const auto event = signals_.next()) {
       if (record::is_stop(event->signal)) {
@@ -179,7 +179,7 @@ class Runner {
   [[nodiscard]] Error stopped_error() const {
     return {"stopped by signal " + std::to_string(stopped_) + " (" + ::strsignal(stopped_) + ") after " +
                 std::to_string(done_ - 1) + " of " + std::to_string(total_) + " runs",
-            "nothing was judged; the profiles of whole runs are in " + plan_.folder, kExitBySignal + stopped_};
+            "there is no verdict; the profiles of complete runs are in " + plan_.folder, kExitBySignal + stopped_};
   }
 
   const RunPlan& plan_;

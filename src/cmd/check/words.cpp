@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// What lies on both sides of the only `mark`, neither of it empty.
+// Splits the words at `mark`, which must appear once with words on both sides.
 std::optional<TwoSides> split_at(const Words& words, const std::string& mark) {
   const auto at = std::find(words.begin(), words.end(), mark);
   if (at == words.end() || at == words.begin() || at + 1 == words.end() ||
@@ -19,7 +19,7 @@ std::optional<TwoSides> split_at(const Words& words, const std::string& mark) {
   return TwoSides{Words(words.begin(), at), Words(at + 1, words.end())};
 }
 
-// A command, or two, may stand behind a -- of its own.
+// Removes a leading "--", which is optional before commands.
 Words without_mark(const Words& words) {
   return {words.begin() + (!words.empty() && words.front() == "--" ? 1 : 0), words.end()};
 }
@@ -33,7 +33,7 @@ Error check_usage(const std::string& message, std::string hint) {
 Result<TwoSides> two_sides_of_files(const Words& words) {
   auto sides = split_at(words, "--");
   if (!sides) {
-    return check_usage("two sides are wanted: profiles of old runs, --, profiles of new runs",
+    return check_usage("two sides are needed: profiles of old runs, --, profiles of new runs",
                        "gpuprof check old-*.txt -- new-*.txt; --runs K records them itself");
   }
   return std::move(*sides);
@@ -43,7 +43,7 @@ Result<TwoSides> two_commands(const Words& words) {
   auto commands = split_at(without_mark(words), "---");
   if (!commands) {
     return check_usage(
-        "two commands are wanted, with --- between them",
+        "two commands are needed, with --- between them",
         "gpuprof check --runs 5 -- ./old-app --- ./new-app; for one command: --self, --baseline or --max");
   }
   return std::move(*commands);
@@ -52,7 +52,7 @@ Result<TwoSides> two_commands(const Words& words) {
 Result<Words> one_command(const Words& words) {
   Words command = without_mark(words);
   if (command.empty() || std::find(command.begin(), command.end(), "---") != command.end()) {
-    return check_usage("one command is wanted", "gpuprof check --self 10 -- ./app");
+    return check_usage("one command is needed", "gpuprof check --self 10 -- ./app");
   }
   return command;
 }

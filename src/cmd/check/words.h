@@ -1,4 +1,4 @@
-// The words of the command line behind the options of `check`: files or commands, of one side or of two.
+// Parses the words after the options of `check`: files or commands of one or two sides.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct TwoSides {
   Words new_words;
 };
 
-// All Errors have the exit code kExitUsage.
+// Returns a usage error. All functions below fail with the exit code kExitUsage, too.
 Error check_usage(const std::string& message, std::string hint);
 
 Result<TwoSides> two_sides_of_files(const Words& words);  // OLD... -- NEW...

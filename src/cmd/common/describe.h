@@ -1,5 +1,4 @@
-// What commands and their options are called and take, read from their definitions: the source of manual pages and of
-// completions for shells.
+// Describes commands and their options from their definitions, for manual pages and shell completions.
 #pragma once
 
 #include <string>
@@ -15,16 +14,16 @@ struct Entry;
 
 struct OptionDescription {
   std::vector<std::string> short_names;  // "o"
-  std::vector<std::string> long_names;   // "output"; both are empty for a positional argument
-  std::string value;                     // what its value is called: FILE, REGEX, N ...; empty: it takes none
-  bool is_argument = false;              // its value may stand without a name: "report FILE"
-  bool value_is_optional = false;        // then it is joined by "=": --pc-sampling=exact
-  bool is_list = false;                  // the value may be several words, with commas between them
-  bool is_common = false;                // all commands have it; such ones come last
-  bool is_basic = false;                 // --help shows it, not only --help-all
-  std::vector<std::string> words;        // that the value can be; empty: not known, or no word
-  std::string text;                      // a phrase that says what it does
-  std::string full_text;                 // the same, with the words that `value` does not name
+  std::vector<std::string> long_names;   // "output"; positional arguments have no names
+  std::string value;               // placeholder of the value: FILE, REGEX, N ...; empty if the option takes no value
+  bool is_argument = false;        // the value may be given without a name: "report FILE"
+  bool value_is_optional = false;  // an optional value is joined by "=": --pc-sampling=exact
+  bool is_list = false;            // the value may be several words, separated by commas
+  bool is_common = false;          // all commands have the option; common options come last
+  bool is_basic = false;           // --help shows it, not only --help-all
+  std::vector<std::string> words;  // possible values; empty if any value is possible
+  std::string text;
+  std::string full_text;  // `text` and those possible values that `value` does not list
 
   [[nodiscard]] std::vector<std::string> names() const;  // "-o", "--output"
   [[nodiscard]] bool is_positional() const { return short_names.empty() && long_names.empty(); }
@@ -35,17 +34,15 @@ struct CommandDescription {
   std::string summary;
   std::string usage;  // "gpuprof record [OPTIONS] -- COMMAND [ARGS...]"
   std::string footer;
-  bool takes_files = false;   // besides its options
-  bool runs_command = false;  // what follows "--" is a command, or profiles
+  bool takes_files = false;   // in addition to its options
+  bool runs_command = false;  // the words after "--" are a command (record), or profiles (check)
   std::vector<OptionDescription> options;
 };
 
 CommandDescription describe(const Entry& entry);
 
-// Of the options that `app` has.
 std::vector<OptionDescription> describe_options(const CLI::App& app);
 
-// Of all commands.
 std::vector<CommandDescription> describe_commands();
 
 }  // namespace gpuprof::cmd

@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kDefaultFile = "gpuprof.txt";
 
-// Something is connected to standard input that is meant to be read. Never /dev/null, a closed descriptor, a
-// terminal or a socket: programs are started with these where nobody has thought of their input.
+// Returns whether standard input is a pipe or a non-empty file. Ignores /dev/null, terminals and sockets: programs
+// often get these as standard input without intent.
 bool stdin_has_input() {
   struct stat info {};
   if (::fstat(STDIN_FILENO, &info) != 0) {
@@ -34,14 +34,14 @@ bool stdin_has_input() {
   return S_ISFIFO(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > 0);
 }
 
-// Says once what is waited for, where that takes longer than a second.
+// Warns once if no data arrives within a second.
 void wait_for_first_bytes(int fd, const std::string& name) {
   constexpr int kPatienceMs = 1000;
   struct stat info {};
   pollfd ready{fd, POLLIN, 0};
   if (::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) &&
       ::poll(&ready, 1, kPatienceMs) == 0) {
-    log::warn("waiting for a profile from " + name + ", which has brought nothing yet");
+    log::warn("waiting for a profile from " + name + ": no data yet");
   }
 }
 
@@ -70,8 +70,7 @@ std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
     list.push_back("bad lines skipped: " + std::to_string(info.skipped_bad));
   }
   if (info.skipped_unknown > 0) {
-    list.push_back("records skipped, of kinds that this version does not know: " +
-                   std::to_string(info.skipped_unknown));
+    list.push_back("records of unknown kinds skipped: " + std::to_string(info.skipped_unknown));
   }
   list.insert(list.end(), info.warnings.begin(), info.warnings.end());
   return list;
@@ -113,7 +112,7 @@ Result<profile::Reader> Input::open() {
     error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // a script's stdin is often empty
   } else if (::access(kDefaultFile, F_OK) != 0) {
     error.hint = ::access("gpuprof.0.txt", F_OK) == 0
-                     ? "each rank has its own: gpuprof merge gpuprof.*.txt -o gpuprof.txt joins them"
+                     ? "merge the profiles of the ranks: gpuprof merge gpuprof.*.txt -o gpuprof.txt"
                      : "record one first: gpuprof record -- COMMAND; or name one: -i FILE";
   }
   return error;
@@ -156,7 +155,7 @@ std::string gaps(const analyze::ProfileInfo& info) {
 
 void warn_of_coverage(const analyze::ProfileInfo& info) {
   for (const std::string& line : output::trust_lines(info)) {
-    if (!line.starts_with("lost: ")) {  // said already
+    if (!line.starts_with("lost: ")) {  // warn_of_gaps() reports losses
       log::warn(line);
     }
   }
@@ -167,7 +166,7 @@ void warn_of_coverage(const analyze::ProfileInfo& info) {
 
 void MinCoverage::declare(CLI::App& app) {
   app.add_option("--min-coverage", percent,
-                 "exit with 3 if less of the GPU work than this has a CPU stack (default: 0)")
+                 "exit with 3 if less than this percentage of GPU work has a stack (default: 0)")
       ->check(CLI::Range(0.0, 100.0))
       ->type_name("PCT");
 }
@@ -179,7 +178,7 @@ Status MinCoverage::check(const profile::WorkCoverage& covered) const {
   char wanted[32];
   std::snprintf(wanted, sizeof wanted, "%g%%", percent);
   if (!covered.any()) {
-    return Error{"there is no GPU work, so a CPU stack explains none of it: less than " + std::string(wanted),
+    return Error{"the profile holds no GPU work: its coverage is 0%, less than " + std::string(wanted),
                  hints::kAskDoctor, kExitCoverage};
   }
   return Error{"a CPU stack explains " + covered.percent_text() + " of the GPU work, less than " + wanted,
@@ -188,7 +187,7 @@ Status MinCoverage::check(const profile::WorkCoverage& covered) const {
 
 Status MinCoverage::check(const analyze::ProfileInfo& info) const {
   if (percent > 0 && !info.complete) {
-    return Error{"the profile is cut short, so its coverage is not known",
+    return Error{"the profile is cut short, so its coverage is unknown",
                  "record it again, and let `gpuprof record` end by itself", kExitCoverage};
   }
   return check(info.covered);

@@ -1,4 +1,4 @@
-// What the commands that read a profile have in common.
+// Opens and checks the input of the commands that read a profile.
 #pragma once
 
 #include <functional>
@@ -22,43 +22,40 @@ struct Input {
 
   void declare(CLI::App& app);
 
-  // Without -i: standard input where something is connected to it (a pipe, a socket, a file with bytes), else
-  // gpuprof.txt in the current folder. Compressed profiles are unpacked.
+  // Opens the file of -i. Without -i, opens standard input if it is a pipe or a non-empty file, else gpuprof.txt in
+  // the current folder. Unpacks compressed profiles.
   [[nodiscard]] Result<profile::Reader> open();
 
-  std::vector<FileId> files;  // what has been opened
-  std::string opened;         // its name; - for standard input
+  std::vector<FileId> files;
+  std::string opened;  // their name; - for standard input
 };
 
-// What messages call the input `path`.
 std::string input_name(const std::string& path);
 
-// Opens the profile `path`, which may be - for standard input, and adds it to `files`. A pipe that brings nothing for a
-// second is told of on stderr, and waited for.
+// Opens the profile `path` (- is standard input), and adds it to `files`. Warns if a pipe sends nothing for a second.
 Result<profile::Reader> open_profile(const std::string& path, bool lenient, std::vector<FileId>& files);
 
-// Adds all records of the profile to `tables`, and shows each of them to `see`, whose error ends it.
+// Adds all records of the profile to `tables`, and passes each to `see`. Stops at the first error of `see`.
 Status read_records(profile::Reader& reader, profile::Tables& tables,
                     const std::function<Status(const profile::Record&)>& see);
 
-// Tells on stderr what the profile lacks: cut short, losses, skipped lines, contradictions.
+// Warns of a profile that is cut short, of losses, skipped lines and contradictions.
 void warn_of_gaps(const analyze::ProfileInfo& info);
 
-// The same in one line, for a picture; empty where nothing is missing.
+// Returns the warnings of warn_of_gaps() in one line, for a picture; "" if nothing is missing.
 std::string gaps(const analyze::ProfileInfo& info);
 
-// Tells on stderr what the recording saw and missed. Nothing where it missed nothing.
+// Warns of what the recording missed, with the lines of the trust footer.
 void warn_of_coverage(const analyze::ProfileInfo& info);
 
-// That the profile holds no GPU work, with the exit code kExitNothing: a command that shows nothing has not succeeded.
+// Returns an Error with exit code kExitNothing: a command that shows nothing because of missing GPU work has failed.
 Error no_gpu_work(const profile::Tables& tables);
 
-// --min-coverage PCT of a command, and what it comes to.
 struct MinCoverage {
   double percent = 0;
 
   void declare(CLI::App& app);
-  // Their Errors have the exit code kExitCoverage. No GPU work at all is no coverage.
+  // Fail with the exit code kExitCoverage if the coverage is too low. Without any GPU work, the coverage is 0%.
   [[nodiscard]] Status check(const profile::WorkCoverage& covered) const;
   [[nodiscard]] Status check(const analyze::ProfileInfo& info) const;
 };

@@ -1,4 +1,4 @@
-// A profile made of others, into a file: the way that `merge`, `import` and `filter` share.
+// Writes a profile made of other profiles to a file, for `merge`, `import` and `filter`.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,14 @@ struct MergedProfile {
   WrittenFile file;
   std::vector<std::string> warnings;
 
-  // Tells on stderr where the profile is, and what is to be doubted.
   void tell() const;
 };
 
-// Writes the records that `make` hands on, which returns what is to be doubted. Where it fails, `output` keeps what it
-// was.
+// Writes the records that `make` passes to its sink; `make` returns warnings. On failure, `output` is unchanged.
 Result<MergedProfile> write_records(
     const std::string& output, const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make);
 
-// Where it fails, `output` keeps what it was. `see` is told of each record that was written.
+// Merges the inputs into the file `output`, which stays unchanged on failure. Passes each written record to `see`.
 Result<MergedProfile> write_merged(std::vector<analyze::MergeInput> inputs, const std::string& output,
                                    const std::function<void(const profile::Record&)>& see);
 

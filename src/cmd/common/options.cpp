@@ -16,14 +16,14 @@ namespace {
 
 constexpr size_t kWidth = 80;
 constexpr size_t kTextColumn = 26;
-constexpr const char* kMore = "more";      // the groups of options
-constexpr const char* kAlways = "always";  // help and levels, which all commands have
+constexpr const char* kMore = "more";      // group of the options that only --help-all shows
+constexpr const char* kAlways = "always";  // group of help and log levels, which all commands have
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
-// `text` behind what `line` has already, in lines that begin with `indent` blanks.
+// Appends `text` to `line` and wraps it. Further lines are indented by `indent` blanks.
 std::string wrapped(std::string line, const std::string& text, size_t indent) {
   std::string out;
-  bool fresh = true;  // nothing of the text stands in this line
+  bool fresh = true;  // the line has no word of the text yet
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(' ', at), text.size());
     const std::string_view word = std::string_view(text).substr(at, end - at);
@@ -39,7 +39,7 @@ std::string wrapped(std::string line, const std::string& text, size_t indent) {
   return out.append(line).append("\n");
 }
 
-// "-o, --output".
+// Returns "-o, --output".
 std::string option_names(const CLI::Option& option) {
   std::string text;
   for (const std::string& name : option.get_snames()) {
@@ -51,17 +51,17 @@ std::string option_names(const CLI::Option& option) {
   return text.empty() ? option.get_name(true) : text;
 }
 
-// What each option is, in two columns; the command's own lines, cut to the width.
+// Formats help texts: the options in two columns, the command's description wrapped at the width.
 class HelpText : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    (void)name;  // the app's own
+    (void)name;  // ignored: usage_line() has the complete name
     std::string text = wrapped("", app->get_description(), 0) + "\nUsage: " + usage_line(*app) + "\n\n";
     text += options(*app, "Options", "");
     if (mode == CLI::AppFormatMode::All) {
       text += options(*app, "More options", kMore);
     }
-    text += options(*app, "Of all commands", kAlways);
+    text += options(*app, "Options of all commands", kAlways);
     const std::string footer = app->get_footer();
     for (size_t at = 0; at < footer.size();) {
       const size_t end = std::min(footer.find('\n', at), footer.size());
@@ -111,17 +111,17 @@ void add_lenient_flag(CLI::App& app, bool& lenient) {
 }
 
 void add_width_option(CLI::App& app, size_t& width, size_t least) {
-  app.add_option("--width", width, "characters in a line (default: the terminal's)")
+  app.add_option("--width", width, "line width in characters (default: the terminal's)")
       ->check(CLI::Range(least, kMaxWidth));
 }
 
 CLI::Option* add_top_option(CLI::App& app, size_t& top, const std::string& text) {
-  constexpr size_t kMost = 1'000'000'000;  // also keeps -1 from being taken for 2^64 - 1
+  constexpr size_t kMost = 1'000'000'000;  // rejects -1, which would be parsed as 2^64 - 1
   return app.add_option("--top", top, text)->check(CLI::Range(size_t{0}, kMost));
 }
 
 void add_profile_output_option(CLI::App& app, std::string& output) {
-  add_file_option(app, "-o,--output", output, "profile to write (default: -, stdout)");
+  add_file_option(app, "-o,--output", output, "profile to write; - is stdout (default: -)");
 }
 
 CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64_t& value_ns, const std::string& text,
@@ -129,7 +129,8 @@ CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64
   const auto take = [names, least_ns, most_ns, &value_ns](const std::string& given) {
     const auto ns = parse_duration(given, kNsPerSecond);
     if (!ns) {
-      throw CLI::ValidationError(names, "'" + given + "' is no time; times are like 200ms, 2s, 1.5m, or 2 for seconds");
+      throw CLI::ValidationError(names,
+                                 "'" + given + "' is not a time; times are like 200ms, 2s, 1.5m, or 2 for seconds");
     }
     if (*ns < least_ns || *ns > most_ns) {
       throw CLI::ValidationError(names, given + " is not from " + duration_text(least_ns) + " to " +
@@ -175,13 +176,13 @@ CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words)
   for (const std::string& word : words) {
     text.append(text.empty() ? "" : ",").append(word);
   }
-  // A check of nothing, whose description stands with the type as that of IsMember does.
+  // This validator accepts everything. Its description extends the type name, like that of IsMember.
   return option->check(CLI::Validator([](const std::string&) { return std::string(); }, "{" + text + "}"));
 }
 
 void declare_all(CLI::App& app, Command& command, Levels& levels) {
   app.add_flag("-q,--quiet", levels.quiet, "print only errors and warnings")->group(kAlways);
-  app.add_flag("-v,--verbose", levels.verbose, "say what is being tried")->group(kAlways);
+  app.add_flag("-v,--verbose", levels.verbose, "also print debugging messages")->group(kAlways);
   app.formatter(std::make_shared<HelpText>());
   app.set_help_flag("-h,--help", "show the common options")->group(kAlways);
   app.set_help_all_flag("--help-all", "show all options")->group(kAlways);
@@ -204,7 +205,7 @@ std::vector<std::string> value_words(const CLI::Option& option) {
   for (size_t at = begin + 1; end != std::string::npos && at < end;) {
     const size_t comma = std::min(type.find(',', at), end);
     const std::string word = type.substr(at, comma - at);
-    words.push_back(word.substr(0, word.find("->")));  // of a word that stands for a value
+    words.push_back(word.substr(0, word.find("->")));  // without the mapped value
     at = comma + 1;
   }
   return words;

@@ -26,8 +26,8 @@ bool is_one_of(const struct stat& info, std::span<const FileId> files) {
          std::find(files.begin(), files.end(), FileId{info.st_dev, info.st_ino}) != files.end();
 }
 
-// A profile of any version, whole or cut, packed or not. Only regular files are looked into: others may have no end, or
-// do something when they are opened.
+// Returns whether the file is a profile, of any version, even cut short or compressed. Opens only regular files: others
+// may have no end, or act when opened.
 bool is_profile(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
@@ -60,18 +60,18 @@ Status may_write_profile(const std::string& path, std::span<const FileId> inputs
   struct stat info {};
   if (path == "-") {
     return ::fstat(STDOUT_FILENO, &info) == 0 && is_one_of(info, inputs)
-               ? Status(refused("stdout", "it is the file that is read"))
+               ? Status(refused("stdout", "it is also the input"))
                : Status();
   }
   if (::stat(path.c_str(), &info) != 0) {
     return {};
   }
   if (is_one_of(info, inputs)) {
-    return refused(path, "it is the file that is read");
+    return refused(path, "it is also the input");
   }
   struct stat old {};
   if (S_ISREG(info.st_mode) && ::stat((path + ".old").c_str(), &old) == 0 && is_one_of(old, inputs)) {
-    return refused(path, "the one that is there would take the place of " + shown_name(path) + ".old, which is read");
+    return refused(path, "the existing file would replace " + shown_name(path) + ".old, which is an input");
   }
   return {};
 }
@@ -86,14 +86,14 @@ Status may_write(const std::string& path, std::span<const FileId> inputs) {
   const std::string old = path + ".old";
   struct stat info {};
   const bool is_kept = ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
-  return is_kept && is_profile(old) ? Status(refused(path, "the one that is there would take the place of " +
-                                                               shown_name(old) + ", which is a profile"))
-                                    : Status();
+  return is_kept && is_profile(old)
+             ? Status(refused(path, "the existing file would replace " + shown_name(old) + ", which is a profile"))
+             : Status();
 }
 
 bool are_same_output(const std::string& one, const std::string& other) {
   const auto parts = [](const std::string& path) {
-    const size_t entry = path.rfind('/') + 1;  // 0 where there is none
+    const size_t entry = path.rfind('/') + 1;  // 0 if the path has no slash
     return std::pair(entry == 0 ? std::string(".") : path.substr(0, entry), path.substr(entry));
   };
   const auto [folder, entry] = parts(one);
@@ -123,7 +123,7 @@ Status write_file(const std::string& path, std::string_view advice, const std::f
 }
 
 void tell_written(const WrittenFile& written, std::string_view advice) {
-  if (written.regular) {  // whoever names a pipe or a device knows where it goes
+  if (written.regular) {  // a user who names a pipe or a device knows where the output goes
     log::info("wrote " + shown_name(written.place) + ", " + bytes_text(written.bytes) + (advice.empty() ? "" : ": ") +
               std::string(advice));
   }

@@ -1,4 +1,4 @@
-// Files that commands write: what must not be lost by it, and what is said of it.
+// Checks and writes the output files of commands, without overwriting inputs or profiles.
 #pragma once
 
 #include <sys/types.h>
@@ -13,33 +13,30 @@
 
 namespace gpuprof::cmd {
 
-// Which file it is, whatever it is called.
+// Identifies a file regardless of its name.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
-  uid_t owner = 65534;        // nobody, where it is not known
-  bool others_write = false;  // its group, or all
+  uid_t owner = 65534;        // nobody, if unknown
+  bool others_write = false;  // the group or others may write
 
   static FileId of(int fd);
   bool operator==(const FileId& other) const { return device == other.device && inode == other.inode; }
 };
 
-// That a command which has read `inputs` may write what it makes of them to `path`: that is none of them (nor is it
-// what `path` would be kept as), and no other profile is lost by it either. The Error has the exit code kExitUsage.
-// `path` may be - .
+// Checks whether a command that has read `inputs` may write `path` (- is stdout). Fails with exit code kExitUsage if
+// that replaces an input or any profile; PATH.old counts, too, as an existing PATH is moved there.
 Status may_write(const std::string& path, std::span<const FileId> inputs);
 
-// The same for a command that writes profiles, in whose place others are kept as NAME.old.
+// Like may_write(), for commands that write profiles: `path` may be a profile, as it is kept as PATH.old.
 Status may_write_profile(const std::string& path, std::span<const FileId> inputs);
 
-// That both lead to one entry of one folder, however they are spelt.
+// Returns whether both paths lead to the same entry of the same folder, regardless of their spelling.
 bool are_same_output(const std::string& one, const std::string& other);
 
-// With which the user looks at the profile.
 std::string report_command(const std::string& file);
 
-// Writes a file as write_keeping_old() does, and tells its name, its size and what to do with it: "wrote
-// flame.svg, 1.02 MiB: open it in a browser".
+// Writes a file like write_keeping_old(), and reports it: "wrote flame.svg, 1.02 MiB: open it in a browser".
 Status write_file(const std::string& path, std::string_view advice, const std::function<void(TextStream&)>& write);
 void tell_written(const WrittenFile& written, std::string_view advice);
 

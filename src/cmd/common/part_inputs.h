@@ -1,4 +1,4 @@
-// The profiles that `filter` and `split` take apart.
+// The input profiles of `filter` and `split`.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ namespace gpuprof::cmd {
 struct PartInputs {
   std::vector<std::string> words;
   bool lenient = false;
-  std::vector<FileId> files;  // what has been opened
+  std::vector<FileId> files;
 
   void declare(CLI::App& app);
 
-  // Those that were named, as `merge` takes them; without any, what a command that reads one profile reads.
+  // Opens the named profiles, like `merge`. Without names, opens the input that commands with one profile read.
   Result<std::vector<analyze::MergeInput>> open();
 };
 

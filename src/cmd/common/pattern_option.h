@@ -1,4 +1,4 @@
-// An option that takes a regular expression, by which a command chooses names.
+// An option whose value is a regular expression that selects names.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ class PatternOption {
   [[nodiscard]] bool given() const;
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  // " --kernel 'heavy'" for a message; empty where the option was not given.
+  // Returns " --kernel 'heavy'" for a message; "" if the option was not given.
   [[nodiscard]] std::string as_typed() const;
 
-  // Sets `pattern` where the option was given. The Error of a bad or empty expression has the exit code kExitUsage.
+  // Sets `pattern` if the option was given. Fails with exit code kExitUsage if the expression is invalid or empty.
   Status take(std::optional<Pattern>& pattern) const;
 
  private:

@@ -26,8 +26,8 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostOpen = 64;  // files at a time; more than that are opened when they are due
-constexpr size_t kMostNamed = 3;  // files in a message
+constexpr size_t kMostOpen = 64;  // open files at a time; others are opened when they are read
+constexpr size_t kMostNamed = 3;
 constexpr std::string_view kBegin = "GPUPROF;";
 
 struct CloseListing {
@@ -46,7 +46,7 @@ bool source_exists(const std::string& path) {
 
 enum class Kind { profile, foreign, folder };
 
-// By how it begins. Never waits: a pipe in a folder is no profile.
+// Determines the kind of a file by its first bytes. Never blocks, so a pipe in a folder is not a profile.
 Kind kind_of(int folder, const char* name) {
   const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat info {};
@@ -73,7 +73,7 @@ void tell_skipped(const std::string& path, const std::vector<std::string>& skipp
   if (skipped.size() > kMostNamed) {
     names += " and " + std::to_string(skipped.size() - kMostNamed) + " more";
   }
-  log::warn(escaped(path) + ": what is no profile is left out: " + names);
+  log::warn(escaped(path) + ": ignoring files that are not profiles: " + names);
 }
 
 Result<std::vector<std::string>> files_in(const std::string& path) {
@@ -99,8 +99,8 @@ Result<std::vector<std::string>> files_in(const std::string& path) {
   std::sort(skipped.begin(), skipped.end());
   tell_skipped(path, skipped);
   if (found.empty()) {
-    return Error{"there is no profile in the folder " + escaped(path),
-                 "`gpuprof record -o FILE` writes one; folders in it are not looked into", kExitUsage};
+    return Error{"no profile in the folder " + escaped(path),
+                 "`gpuprof record -o FILE` writes one; subfolders are not searched", kExitUsage};
   }
   return found;
 }
@@ -116,7 +116,7 @@ Result<std::vector<std::string>> files_like(const std::string& pattern) {
   }
   ::globfree(&matches);
   if (found.empty()) {
-    return Error{"no file is named like " + escaped(pattern), "name profiles, or a folder of profiles", kExitUsage};
+    return Error{"no file matches " + escaped(pattern), "name profiles, or a folder of profiles", kExitUsage};
   }
   return found;
 }
@@ -124,7 +124,7 @@ Result<std::vector<std::string>> files_like(const std::string& pattern) {
 Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words) {
   std::vector<std::string> files;
   std::set<std::pair<dev_t, ino_t>> named;
-  std::set<std::pair<dev_t, ino_t>> found_there;  // by folders and patterns
+  std::set<std::pair<dev_t, ino_t>> found_there;  // files found through folders and patterns
   for (const std::string& word : words) {
     const bool folder = word != "-" && is_folder(word);
     const bool pattern = !folder && word.find_first_of("*?[") != std::string::npos && !source_exists(word);

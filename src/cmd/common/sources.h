@@ -1,4 +1,4 @@
-// Several profiles as input: files, folders and patterns that a user names, and the files that these stand for.
+// Opens several input profiles: the files, folders and patterns that a user names.
 #pragma once
 
 #include <string>
@@ -10,15 +10,14 @@
 
 namespace gpuprof::cmd {
 
-// What --help says of them.
 inline constexpr const char* kSourcesHelp =
     "profiles, folders of profiles or quoted patterns ('run-*.txt'); - is stdin";
 
-// Opens the files that the words stand for, in their order. A folder stands for the profiles that lie in it, by name:
-// files that begin as a profile, or compressed; neither hidden ones, nor NAME.old. What it holds besides is reported on
-// stderr. A word with * ? or [ that is no file's name is a pattern, all of whose files have to be profiles. A file that
-// folders and patterns bring twice is taken once. A folder or a pattern that brings none is an error. Of many files
-// none stays open: merge() opens them again.
+// Opens the files that the words stand for, in order. A folder stands for its profiles, sorted by name: files that
+// begin like a profile or are compressed, except hidden files and NAME.old; a warning lists its other files. A word
+// with * ? or [ that is no existing file is a pattern that must match only profiles. A file found twice by folders and
+// patterns is used once. A folder or pattern without profiles is an error. Many files are closed again; merge() reopens
+// them.
 Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
                                                       std::vector<FileId>& files);
 

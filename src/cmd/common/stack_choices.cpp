@@ -29,10 +29,10 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 void StackChoices::declare(CLI::App& app) {
-  trim_to_option_ =
-      app.add_option("--root,--trim-to", trim_to_, "drop the callers of this function")->type_name("FUNCTION");
-  app.add_flag("--from-start", from_start_, "also show what runs before main, <module> or a thread's function");
-  app.add_option("--python", python_, "what to show of stacks with Python frames (default: frames)")
+  trim_to_option_ = app.add_option("--root,--trim-to", trim_to_, "begin stacks at this function: drop its callers")
+                        ->type_name("FUNCTION");
+  app.add_flag("--from-start", from_start_, "also show startup frames: before main, <module> or a thread's function");
+  app.add_option("--python", python_, "how to show stacks with Python frames (default: frames)")
       ->check(CLI::IsMember({"frames", "native", "off"}));
   app.add_option("--only", only_, "show only CPU frames that match; repeatable")
       ->allow_extra_args(false)
@@ -40,7 +40,7 @@ void StackChoices::declare(CLI::App& app) {
   app.add_option("--hide", hide_, "hide CPU frames that match; repeatable")
       ->allow_extra_args(false)
       ->type_name("REGEX");
-  app.add_flag("--collapse-recursion", collapse_recursion_, "show only the innermost round of a recursion");
+  app.add_flag("--collapse-recursion", collapse_recursion_, "show only the innermost repetition of a recursion");
   app.add_flag("--no-lines", no_lines_, "show Python frames without line numbers");
 }
 
@@ -73,7 +73,7 @@ void StackChoices::explain(const analyze::StackView::Trimmed& trimmed) const {
     log::warn("--root: no stack has a function " + quoted(trim_to_), "`gpuprof flame` shows how functions are named");
   } else {
     log::info(std::to_string(trimmed.without) + " of " + std::to_string(trimmed.stacks) + " stacks have no function " +
-              quoted(trim_to_) + " (--root): these begin as without it");
+              quoted(trim_to_) + " (--root): these are shown as without --root");
   }
 }
 

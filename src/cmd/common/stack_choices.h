@@ -1,4 +1,4 @@
-// The options that say what of a CPU stack is shown, for all commands that show stacks.
+// The options that select what is shown of CPU stacks, for all commands that show stacks.
 #pragma once
 
 #include <string>
@@ -20,17 +20,15 @@ class StackChoices {
 
   [[nodiscard]] bool without_lines() const { return no_lines_; }
 
-  // One of the options was given.
   [[nodiscard]] bool any() const;
 
-  // The options, for a message.
   static constexpr const char* kNames =
       "--root, --from-start, --python, --only, --hide, --collapse-recursion and --no-lines";
 
-  // Sets what was chosen; `lines` stays as it is. The Error of a bad or empty value has the exit code kExitUsage.
+  // Sets the chosen options; does not change `lines`. Fails with exit code kExitUsage if a value is invalid or empty.
   Status apply(analyze::StackOptions& options) const;
 
-  // Tells on stderr how many stacks --root has not trimmed.
+  // Reports on stderr how many stacks --root did not trim.
   void explain(const analyze::StackView::Trimmed& trimmed) const;
 
  private:

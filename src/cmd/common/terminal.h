@@ -1,4 +1,4 @@
-// The terminal that tables are printed on.
+// Properties of the terminal that shows tables.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@ namespace gpuprof::cmd {
 
 inline constexpr size_t kMaxWidth = 1000;
 
-// Characters in a line; `otherwise` where standard output is no terminal.
+// Returns the characters per line; `otherwise` if standard output is not a terminal.
 size_t terminal_width(size_t otherwise = 120);
 
-// Whether standard output is a terminal that shows colours. NO_COLOR and TERM=dumb say that they are not wanted.
+// Returns whether standard output is a terminal that shows colours. False if NO_COLOR is set or TERM is dumb.
 bool terminal_colors();
 
 }  // namespace gpuprof::cmd

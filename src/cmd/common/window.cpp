@@ -9,17 +9,17 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;  // what a time as text can be
+constexpr uint64_t kMostNs = 9'000'000'000'000'000'000;  // the longest time that an option can express
 
 }  // namespace
 
 void Window::declare(CLI::App& app) {
   const auto note = [this](const std::string& /*unused*/) { given_ = true; };
-  add_duration_option(app, "--from", window_.from_ns, "show only work that ended after this time of the recording", 0,
-                      kMostNs)
+  add_duration_option(app, "--from", window_.from_ns,
+                      "use only work that ended after this time since recording began (default: 0)", 0, kMostNs)
       ->each(note);
-  add_duration_option(app, "--to", window_.to_ns, "show only work that ended before this time of the recording", 0,
-                      kMostNs)
+  add_duration_option(app, "--to", window_.to_ns,
+                      "use only work that ended before this time since recording began (default: end)", 0, kMostNs)
       ->each(note);
 }
 
@@ -43,7 +43,7 @@ void Window::explain(const analyze::Aggregate& rows) const {
   const analyze::TimeWindow looked_at = *rows.looked_at();
   const bool as_asked = looked_at.from_ns == window_.from_ns && looked_at.to_ns == window_.to_ns;
   log::info("only work that ended " + analyze::window_text(looked_at) +
-            (as_asked ? "" : ": the profile's time slices are of " + analyze::exact_seconds(rows.interval_ns)));
+            (as_asked ? "" : ": the profile has time slices of " + analyze::exact_seconds(rows.interval_ns)));
 }
 
 Error Window::nothing(const char* what) const {

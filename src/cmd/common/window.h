@@ -1,4 +1,4 @@
-// --from and --to: the stretch of a recording that a command looks at.
+// The options --from and --to, which select a time window of a recording.
 #pragma once
 
 #include <optional>
@@ -17,15 +17,14 @@ namespace gpuprof::cmd {
 class Window {
  public:
   void declare(CLI::App& app);
-  [[nodiscard]] Status check() const;  // of the options alone
+  [[nodiscard]] Status check() const;  // checks only the options
 
-  // Nothing where neither option was given.
   [[nodiscard]] std::optional<analyze::TimeWindow> chosen() const;
 
-  // Says on stderr what was looked at: whole slices, which may be more than was asked for.
+  // Reports on stderr the window that was used: complete slices, which may exceed the requested window.
   void explain(const analyze::Aggregate& rows) const;
 
-  // That the window holds nothing: "no GPU work ended from 2s to 3.5s".
+  // Returns the error for an empty window: "no GPU work ended from 2s to 3.5s".
   [[nodiscard]] Error nothing(const char* what) const;
 
   [[nodiscard]] std::string text() const;  // "from 2s to 3.5s"

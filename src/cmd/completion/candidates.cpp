@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// The part of the last word that is completed, and the part before it.
+// Splits the last word into the part to complete, and the part before it.
 struct Cursor {
   std::string kept;
   std::string begun;
@@ -85,7 +85,7 @@ std::string of_options(const CommandDescription& command, const Cursor& cursor) 
   return std::move(answer).text();
 }
 
-// The option that `name` ("-o", "--output") is a name of, if it takes a value.
+// Returns the option that has the name `name` ("-o", "--output") and takes a value; else nullptr.
 const OptionDescription* option_with_value(const CommandDescription& command, const std::string& name) {
   const auto found = std::find_if(command.options.begin(), command.options.end(), [&name](const auto& option) {
     const auto names = option.names();
@@ -94,7 +94,6 @@ const OptionDescription* option_with_value(const CommandDescription& command, co
   return found == command.options.end() ? nullptr : &*found;
 }
 
-// `words` begin with the command's name.
 std::string within_command(const CommandDescription& command, const std::vector<std::string>& words) {
   const std::string& last = words.back();
   const auto before = words.end() - 1;

@@ -1,4 +1,4 @@
-// What can stand at the cursor of a command line. The completions of bash, zsh and fish ask for it.
+// Computes completions at the cursor of a command line, for bash, zsh and fish.
 #pragma once
 
 #include <string>
@@ -6,10 +6,9 @@
 
 namespace gpuprof::cmd {
 
-// `words` are those behind "gpuprof", up to the cursor; the last one is incomplete, and may be empty. The first line of
-// the answer is what to complete: "words", or what the shell itself knows: "files", "folders", "users", "processes",
-// "command" (behind "--"), "none". The second line is the part of the last word that stays. Behind "words" there is a
-// line for each candidate: the word, a tab, what it means.
+// `words`: those between "gpuprof" and the cursor; the last one is incomplete. Line 1 of the answer says what to
+// complete: "words", "none", or what the shell itself completes ("files", "folders", "users", "processes", "command").
+// Line 2 is the prefix of the last word that stays. After "words", each line is a candidate, a tab and its meaning.
 std::string candidates(const std::vector<std::string>& words);
 
 }  // namespace gpuprof::cmd

@@ -1,7 +1,7 @@
-# bash completion for gpuprof, printed by "gpuprof completion bash": gpuprof itself says what fits.
+# bash completion, printed by "gpuprof completion bash". gpuprof itself computes the candidates.
 _gpuprof() {
   local word kept words=() lines=()
-  # "--option=value" comes as three words.
+  # bash splits "--option=value" into three words. Join them.
   for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
     if [[ ${#words[@]} -gt 0 && ${words[-1]} == --* && ($word == "=" || ${words[-1]} == *=) ]]; then
       words[-1]+=$word

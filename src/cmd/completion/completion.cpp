@@ -1,5 +1,5 @@
-// gpuprof completion SHELL                        print completions for bash, zsh or fish
-// gpuprof __complete -- WORD...                   what they ask for at each completion
+// gpuprof completion SHELL                        prints completions for bash, zsh or fish
+// gpuprof __complete -- WORD...                   computes the candidates of one completion
 
 #include <unistd.h>
 
@@ -25,11 +25,13 @@ namespace {
 class Completion final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("SHELL", shell_, "shell to complete for")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    app.add_option("SHELL", shell_, "shell to print completions for")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
     app.footer(
-        "An installed gpuprof has them already. For a copied one: gpuprof completion bash > "
-        "~/.local/share/bash-completion/completions/gpuprof; gpuprof completion fish > "
-        "~/.config/fish/completions/gpuprof.fish; for zsh into a folder of $fpath, as _gpuprof.");
+        "An installed gpuprof has its completions in place. For a copied binary, store the output:\nbash: in "
+        "~/.local/share/bash-completion/completions/gpuprof\nfish: in ~/.config/fish/completions/gpuprof.fish\nzsh: as "
+        "_gpuprof in a folder of $fpath");
   }
 
   Result<int> run() override {

@@ -1,4 +1,4 @@
-# fish completion for gpuprof, printed by "gpuprof completion fish": gpuprof itself says what fits.
+# fish completion, printed by "gpuprof completion fish". gpuprof itself computes the candidates.
 function __gpuprof_complete
     set -l words (commandline -opc) (commandline -ct)
     set -l lines ($words[1] __complete -- $words[2..] 2>/dev/null)

@@ -1,5 +1,5 @@
 #compdef gpuprof
-# zsh completion for gpuprof, printed by "gpuprof completion zsh": gpuprof itself says what fits.
+# zsh completion, printed by "gpuprof completion zsh". gpuprof itself computes the candidates.
 _gpuprof() {
   local -a lines found
   lines=("${(@f)$(${(Q)~words[1]} __complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
@@ -23,5 +23,5 @@ _gpuprof() {
   esac
 }
 
-# Loaded by its name it completes at once; sourced, it is made known.
+# If autoloaded by name, complete now. If sourced, register the function.
 if [[ $funcstack[1] == _gpuprof ]]; then _gpuprof "$@"; else compdef _gpuprof gpuprof; fi

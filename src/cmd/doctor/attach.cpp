@@ -20,14 +20,15 @@ Fact ptrace_fact(const std::string& root, const Rights& rights) {
   const std::string scope = first_line(root + "/proc/sys/kernel/yama/ptrace_scope");
   const bool capable = rights.has(kCapSysPtrace);
   if (scope == "3") {
-    return {"ptrace", State::missing, "kernel.yama.ptrace_scope is 3, so nobody may: record -p only counts launches",
+    return {"ptrace", State::missing,
+            "kernel.yama.ptrace_scope is 3, which forbids ptrace: record -p only counts launches",
             hints::kPtraceForbidden};
   }
   if (capable) {
-    return {"ptrace", State::ok, "record -p brings the library into running CUDA processes", ""};
+    return {"ptrace", State::ok, "record -p can load the injection library into running CUDA processes", ""};
   }
   if (scope.empty() || scope == "0") {
-    return {"ptrace", State::limited, "record -p reaches your own processes only", hints::kRightsForPtrace};
+    return {"ptrace", State::limited, "record -p can attach only to your own processes", hints::kRightsForPtrace};
   }
   return {"ptrace", State::missing, "kernel.yama.ptrace_scope is " + scope + ": record -p only counts launches",
           hints::kPtraceScope};
@@ -36,9 +37,9 @@ Fact ptrace_fact(const std::string& root, const Rights& rights) {
 Fact pid_namespace_fact(const std::string& root) {
   const std::string found = link(root + "/proc/self/ns/pid");
   if (found.empty() || found == kFirstPidNamespace) {
-    return {"processes", State::ok, "all of the machine's can be seen", ""};
+    return {"processes", State::ok, "all processes of the machine are visible", ""};
   }
-  return {"processes", State::limited, "only those of this container can be seen",
+  return {"processes", State::limited, "only processes of this container are visible",
           "to record others, run gpuprof on the host, or start the container with --pid=host"};
 }
 

@@ -1,4 +1,4 @@
-// `gpuprof doctor`: what can be recorded on this machine, and what to do about the rest.
+// `gpuprof doctor`: shows what gpuprof can record on this machine, and how to enable the rest.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -45,15 +45,14 @@ std::vector<Fact> backend_facts() {
   return facts;
 }
 
-// Variables that change nothing are worse than none: who set them believes that they do.
+// Warns of environment variables without effect, because users who set them rely on them.
 std::vector<Fact> environment_facts() {
   std::vector<Fact> facts;
   for (const Error& remark : record::check_environment(record::own_environment(), backend::make_all())) {
     facts.push_back({"variable", State::limited, remark.message, remark.hint});
   }
   if (facts.empty()) {
-    facts.push_back(
-        {"variables", State::ok, "no GPUPROF_ variable is misspelt or has a value that is passed over", ""});
+    facts.push_back({"variables", State::ok, "no GPUPROF_ variable is misspelt or has an invalid value", ""});
   }
   return facts;
 }
@@ -61,7 +60,7 @@ std::vector<Fact> environment_facts() {
 Fact debuginfod_fact() {
   const char* urls = std::getenv("DEBUGINFOD_URLS");
   if (urls != nullptr && *urls != '\0') {
-    return {"debuginfod", State::info, "DEBUGINFOD_URLS is set: missing debug files are asked for there", ""};
+    return {"debuginfod", State::info, "DEBUGINFOD_URLS is set: missing debug files are downloaded from there", ""};
   }
   return {"debuginfod", State::info, "DEBUGINFOD_URLS is not set: only local debug files are used", ""};
 }
@@ -75,10 +74,11 @@ Fact assembler_fact() {
   const std::string library = symbolize::find_xe_assembler();
   if (library.empty()) {
     return {"instructions as text", State::info,
-            "no libiga64 of Intel's graphics compiler (package libigc1 or libigc2): samples have offsets, and no text",
+            "no libiga64 of Intel's graphics compiler (package libigc1 or libigc2): samples show offsets instead of "
+            "instructions",
             ""};
   }
-  return {"instructions as text", State::ok, "of Intel's kernels, by " + library, ""};
+  return {"instructions as text", State::ok, "available for Intel's kernels, with " + library, ""};
 }
 
 std::vector<Section> gather() {
@@ -105,7 +105,7 @@ std::string as_text(const std::vector<Section>& sections) {
   for (const Section& section : sections) {
     out += std::string(section.name) + "\n";
     for (const Fact& fact : section.facts) {
-      // "  state    name                       detail", the hint under the detail
+      // Format: "  state    name                       detail", with the hint in a line below the detail.
       constexpr std::size_t kStateWidth = 9;
       constexpr std::size_t kNameWidth = 27;
       std::string line = state_name(fact.state);

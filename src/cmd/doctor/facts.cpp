@@ -26,7 +26,7 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-// The n-th number of a line of numbers; 0 if there is none.
+// Returns the number at this index in a line of numbers; 0 if it is missing.
 std::uint64_t number(std::string_view line, int index, int base) {
   constexpr std::string_view kBlanks = " \t";
   for (;; --index) {
@@ -45,7 +45,7 @@ std::string or_unknown(const std::string& text) {
   return text.empty() ? "unknown" : text;
 }
 
-// CAP_SYS_ADMIN stands for the two that were split off from it.
+// CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON, which were split off from it.
 Fact capability_fact(const Rights& rights, unsigned capability, const char* name, const char* purpose,
                      const char* hint) {
   const bool split_off = capability == kCapBpf || capability == kCapPerfmon;
@@ -57,7 +57,7 @@ Fact user_fact(const Rights& rights) {
   Fact fact{.name = "user", .state = State::info, .detail = {}, .hint = {}};
   fact.detail = rights.effective_uid == 0 ? "root" : "uid " + std::to_string(rights.effective_uid);
   if (rights.own_user_namespace) {
-    fact.detail += ", inside a user namespace (a rootless container): its root has no rights over the kernel";
+    fact.detail += ", inside a user namespace (a rootless container): its root has no privileges in the kernel";
   }
   return fact;
 }
@@ -82,7 +82,7 @@ Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_creat
   fact.detail = "not permitted: stacks are walked in the process (--stacks=inproc)";
   fact.hint = rights.own_user_namespace
                   ? "run gpuprof outside of the container, or in one started by root with --privileged"
-              : rights.can_trace() ? "the kernel refuses in spite of the capabilities: look at the container's seccomp "
+              : rights.can_trace() ? "the kernel refuses despite the capabilities: check the container's seccomp "
                                      "profile (docker: --privileged)"
                                    : hints::kRightsForBpf;
   return fact;
@@ -90,8 +90,8 @@ Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_creat
 
 Fact uprobe_fact(const std::string& root, const KernelRelease& release) {
   if (first_line(root + "/sys/bus/event_source/devices/uprobe/type").empty()) {
-    return {"uprobes", State::missing, "this kernel has none: no --stacks=bpf",
-            "use a kernel with CONFIG_UPROBE_EVENTS=y, as those of the distributions are"};
+    return {"uprobes", State::missing, "not supported by this kernel: --stacks=bpf is unavailable",
+            "use a kernel with CONFIG_UPROBE_EVENTS=y, like the kernels of distributions"};
   }
   if (release >= kFastUprobeSince) {
     return {"uprobes", State::ok,
@@ -127,7 +127,7 @@ Rights parse_rights(std::string_view status, std::string_view uid_map) {
   const auto capabilities = status_numbers<std::uint64_t>(status, "CapEff", 16);
   rights.effective_uid = uids && uids->size() > 1 ? (*uids)[1] : ~0U;
   rights.effective_capabilities = capabilities && !capabilities->empty() ? capabilities->front() : 0;
-  // The first namespace maps all ids (2^32 - 1 of them) to themselves.
+  // The initial namespace maps all 2^32 - 1 ids to themselves.
   rights.own_user_namespace =
       !uid_map.empty() && (number(uid_map, 1, 10) != 0 || number(uid_map, 2, 10) != 4294967295ULL);
   return rights;
@@ -169,11 +169,11 @@ std::vector<Fact> kernel_facts(const std::string& root, const KernelRelease& rel
   facts.push_back({"release", State::info, or_unknown(first_line(root + "/proc/sys/kernel/osrelease")), ""});
   const bool ring_buffer = release >= kRingBufferSince;
   facts.push_back({"BPF ring buffer", ring_buffer ? State::ok : State::missing,
-                   ring_buffer ? "since Linux 5.8" : "this kernel has none: no --stacks=bpf",
+                   ring_buffer ? "since Linux 5.8" : "not supported by this kernel: --stacks=bpf is unavailable",
                    ring_buffer ? "" : "use Linux 5.8 or later"});
   const bool btf = exists(root + "/sys/kernel/btf/vmlinux");
   facts.push_back({"BTF", btf ? State::ok : State::missing, btf ? "/sys/kernel/btf/vmlinux" : "no type information",
-                   btf ? "" : "use a kernel with CONFIG_DEBUG_INFO_BTF=y, as those of the distributions are"});
+                   btf ? "" : "use a kernel with CONFIG_DEBUG_INFO_BTF=y, like the kernels of distributions"});
   facts.push_back(uprobe_fact(root, release));
   return facts;
 }
@@ -220,7 +220,7 @@ Fact kernel_symbols_fact(const std::string& root) {
   if (symbolize::KernelSymbols(root + "/proc/kallsyms").are_shown()) {
     return {"kernel symbols", State::ok, "kernel frames of --backend drm have names", ""};
   }
-  return {"kernel symbols", State::limited, "hidden: kernel frames of --backend drm are one, [kernel]",
+  return {"kernel symbols", State::limited, "hidden: --backend drm shows all kernel frames as one, [kernel]",
           "run gpuprof as root (or with CAP_SYSLOG), and with kernel.kptr_restrict below 2"};
 }
 

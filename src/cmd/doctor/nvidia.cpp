@@ -24,7 +24,7 @@ Fact counters_fact(const std::string& root, const Rights& rights) {
     found = line.starts_with(kKey);
   }
   if (!found) {
-    return {"performance counters", State::info, "no NVIDIA driver that says who may use them", ""};
+    return {"performance counters", State::info, "unknown: no NVIDIA driver reports who may use them", ""};
   }
   const bool admin_only = line.find('1', kKey.size()) != std::string::npos;
   if (!admin_only) {
@@ -60,7 +60,7 @@ bool has_cupti(const std::string& root, const char* major) {
 }
 
 Fact cupti_fact(const std::string& root) {
-  const int driver = std::atoi(nvidia_driver_version(root).c_str());  // the major version; 0 without one
+  const int driver = std::atoi(nvidia_driver_version(root).c_str());  // the major version; 0 without a driver
   const bool thirteen = has_cupti(root, "13");
   const bool twelve = has_cupti(root, "12");
   const std::string found = thirteen && twelve ? "13 and 12" : thirteen ? "13" : twelve ? "12" : "";
@@ -77,7 +77,7 @@ Fact cupti_fact(const std::string& root) {
   return {"libcupti and driver", State::ok, both, ""};
 }
 
-// Processes of tools that take what only one can have.
+// Lists running tools that use interfaces which only one process can use at a time.
 std::string running_tools(const std::string& root) {
   constexpr std::string_view kTools[] = {"nv-hostengine", "dcgm-exporter", "nsys", "ncu", "nsys-launcher"};
   std::string found;
@@ -101,8 +101,8 @@ Fact tools_fact(const std::string& root) {
   if (found.empty()) {
     return {"other profilers", State::ok, "neither DCGM nor Nsight is running", ""};
   }
-  return {"other profilers", State::limited, found + ": of those that use CUPTI in a process or its counters, one can",
-          "if a recording says that another profiler is there: dcgmi profmon --pause (later --resume), or end it"};
+  return {"other profilers", State::limited, found + ": only one tool can use CUPTI in a process, or its counters",
+          "if a recording reports another profiler: dcgmi profmon --pause (later --resume), or stop that profiler"};
 }
 
 Fact variable_fact(const char* name, const std::string& value, const char* consequence, const char* hint) {
@@ -118,10 +118,10 @@ std::vector<Fact> nvidia_facts(const std::string& root, const Rights& rights,
                                const std::function<std::string(const char* name)>& environment) {
   return {counters_fact(root, rights), cupti_fact(root), tools_fact(root),
           variable_fact("CUDA_INJECTION64_PATH", environment("CUDA_INJECTION64_PATH"),
-                        "it is loaded before ours, and if it uses CUPTI nothing is recorded",
-                        "unset it if a recording says that another profiler is there"),
+                        "that library is loaded before gpuprof's; if it uses CUPTI, nothing is recorded",
+                        "unset it if a recording reports another profiler"),
           variable_fact("NVTX_INJECTION64_PATH", environment("NVTX_INJECTION64_PATH"),
-                        "it gets the NVTX ranges, and the profile has none", "unset it to record NVTX ranges")};
+                        "that library gets the NVTX ranges instead of gpuprof", "unset it to record NVTX ranges")};
 }
 
 }  // namespace gpuprof::cmd

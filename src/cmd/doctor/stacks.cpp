@@ -24,7 +24,7 @@ Result<std::string> try_bpf(record::BpfWalk walk) {
   RETURN_IF_ERROR(engine);
   std::string note((*engine)->note());
   if (walk == record::BpfWalk::tables && (*engine)->name() != "bpf") {
-    return Error{std::move(note), ""};  // it has taken the other walk instead
+    return Error{std::move(note), ""};  // the engine fell back to walking frame pointers
   }
   return note;
 }
@@ -36,12 +36,12 @@ std::vector<Fact> stack_facts(const TryBpf& try_bpf) {
                          : pointers ? "bpf by frame pointers"
                                     : "nothing: such processes cannot be recorded";
   std::vector<Fact> facts;
-  facts.push_back({"auto takes", State::info,
-                   std::string("inproc, which costs the least and needs no rights; where launches are only counted "
-                               "(record -p without our library): ") +
+  facts.push_back({"auto selects", State::info,
+                   std::string("inproc, which costs least and needs no privileges; if launches are only counted "
+                               "(record -p without the injection library): ") +
                        counting,
                    ""});
-  facts.push_back({"inproc", State::ok, "our library in the process walks native and Python frames", ""});
+  facts.push_back({"inproc", State::ok, "the injection library walks native and Python frames in the target", ""});
   facts.push_back(engine_fact("bpf", tables, "a BPF program walks native and Python frames"));
   facts.push_back(engine_fact("fp", pointers, "a BPF program walks frames of code compiled with frame pointers"));
   return facts;

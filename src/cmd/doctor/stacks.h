@@ -1,4 +1,4 @@
-// What `doctor` says about who can walk the CPU stacks here.
+// Facts of `doctor` about the stack engines that work on this machine.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,7 @@
 
 namespace gpuprof::cmd {
 
-// Whether a BPF engine that walks so can be made: asked of the kernel itself, by making one. What it has to do without
-// there; empty: nothing.
+// Creates a BPF engine to test whether the kernel allows this walk. Returns a note on missing features, or "".
 using TryBpf = std::function<Result<std::string>(record::BpfWalk)>;
 Result<std::string> try_bpf(record::BpfWalk walk);
 

@@ -42,31 +42,32 @@ class Flame : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    add_file_option(app, "-o,--output", output_, "file for the folded stacks (default: -, stdout)");
+    add_file_option(app, "-o,--output", output_,
+                    "file for folded stacks; - is stdout (default: -, or none if a picture is drawn)");
     add_file_option(app, "--svg", svg_, "draw an interactive flame graph into this file");
-    add_file_option(app, "--html", html_, "write a page into this file: the flame graph and tables");
-    app.add_flag("--inverted", inverted_, "begin stacks at the leaf: each kernel, then its callers");
-    add_file_option(app, "--time-series", time_series_, "draw a heat map of the weight over time into this file");
-    app.add_option("--title", title_, "title of the pictures");
+    add_file_option(app, "--html", html_, "write an HTML page with the flame graph and tables into this file");
+    app.add_flag("--inverted", inverted_, "invert stacks: begin with each kernel, then its callers");
+    add_file_option(app, "--time-series", time_series_, "draw a heat map of the --weight over time into this file");
+    app.add_option("--title", title_, "title of the pictures (default: named after the weight)");
     window_.declare(app);
     declare_weight(app);
     app.add_option("--unit", unit_, "unit of times in folded stacks (default: us)")->check(CLI::IsMember({"ns", "us"}));
-    app.add_flag("--lines", fold_.stacks.lines, "append (file:line) to native CPU frames, too");
+    app.add_flag("--lines", fold_.stacks.lines, "also append (file:line) to native CPU frames");
     stacks_.declare(app);
-    suggest(app.add_option("--by", by_, "put these dimensions at the root, in this order")->type_name("LIST"),
+    suggest(app.add_option("--by", by_, "group stacks by these, outermost first")->type_name("LIST"),
             analyze::dimension_list());
-    app.add_option("--graph", graph_, "which stacks CUDA graph nodes have (default: both)")
+    app.add_option("--graph", graph_, "stack of CUDA graph nodes: of launch, capture or both (default: both)")
         ->check(CLI::IsMember({"both", "launch", "capture"}));
     app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)")
         ->check(CLI::IsMember({"frames", "filter", "off"}));
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
-    app.add_option("--unsampled", unsampled_, "extrapolate stacks left out by --max-overhead, or not (default: spread)")
+    app.add_option("--unsampled", unsampled_,
+                   "extrapolate stacks that --max-overhead skipped, or not (default: spread)")
         ->check(CLI::IsMember({"spread", "show"}));
-    leaf_option_ =
-        suggest(app.add_option("--leaf", leaf_, "frames below kernels that have samples (default: line,stall)")
-                    ->type_name("LIST"),
-                {"kernel", "function", "line", "instruction", "offset", "stall"});
+    leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
+                               ->type_name("LIST"),
+                           {"kernel", "function", "line", "instruction", "offset", "stall"});
     coverage_.declare(app);
     show_in_help(app, {"--input", "--output", "--svg", "--html", "--inverted", "--time-series", "--from", "--to",
                        "--weight", "--leaf", "--by", "--root", "--hide", "--no-lines"});
@@ -131,11 +132,11 @@ class Flame : public Command {
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
     }
-    app.add_option("--weight", weight_, "what the width of a stack stands for (default: sum)")
+    app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)")
         ->check(CLI::IsMember(words));
   }
 
-  // Of options that depend on each other, and those that are more than a word.
+  // Validates options that depend on each other, or that take more than one word.
   Status choose() {
     for (size_t at = 0; at < by_.size();) {
       const size_t end = std::min(by_.find(',', at), by_.size());
@@ -173,7 +174,7 @@ class Flame : public Command {
                    "leave one of them out", kExitUsage};
     }
     if (inverted_ && draws_only_time_series()) {
-      return Error{"--inverted is of stacks, of which --time-series shows none", "add --svg FILE or -o FILE",
+      return Error{"--inverted applies to stacks, which --time-series does not show", "add --svg FILE or -o FILE",
                    kExitUsage};
     }
     fold_.spread = unsampled_ != "show";
@@ -192,8 +193,7 @@ class Flame : public Command {
     return choice;
   }
 
-  // Nothing that is there is lost, and neither output is lost to the other.
-  // What is there already is kept as FILE.old.
+  // Returns whether writing one file would replace the other, or the FILE.old that an existing file becomes.
   static bool one_replaces(const std::string& path, const std::string& other) {
     return are_same_output(path, other) || (path != "-" && are_same_output(path + ".old", other)) ||
            (other != "-" && are_same_output(path, other + ".old"));
@@ -222,7 +222,7 @@ class Flame : public Command {
     return {};
   }
 
-  // Less than a microsecond in all would be no stack at all: it is shown in nanoseconds, unless us were asked for.
+  // Switches to ns if the total is less than 1 us, since all stacks would be 0 us. Fails if the user chose us.
   [[nodiscard]] Status choose_unit(const analyze::FlameTree& tree, WeightChoice& weight) const {
     constexpr uint64_t kNsInUs = 1000;
     const uint64_t total = output::raw_weight(tree.total(), weight.kind);
@@ -231,14 +231,13 @@ class Flame : public Command {
       return {};
     }
     if (!unit_.empty()) {
-      return Error{"all of it takes " + duration_text(total) + ", which is 0 us", "try --unit ns", kExitNothing};
+      return Error{"the total is " + duration_text(total) + ", which is 0 us", "try --unit ns", kExitNothing};
     }
-    log::info("all of it takes " + duration_text(total) + ", so the stacks are in ns (see --unit)");
+    log::info("the total is " + duration_text(total) + ", so the stacks are in ns (see --unit)");
     weight.unit = output::TimeUnit::ns;
     return {};
   }
 
-  // What a user would otherwise wonder about.
   void explain(const FoldResult& folded, WeightKind weight) const {
     if (weight_.empty() && folded.kind == ProfileKind::launch_counts) {
       log::info("the profile has launches without GPU times: stacks are weighted by launch count");
@@ -252,7 +251,7 @@ class Flame : public Command {
     stacks_.explain(folded.trimmed);
   }
 
-  // Whether the picture is of what the tables beside it are of.
+  // Returns whether the picture and the tables beside it show the same data.
   [[nodiscard]] bool shows_all_time(const WeightChoice& weight) const {
     return fold_.ranges != analyze::RangeFrames::filter && fold_.measure == Measure::gpu &&
            weight.kind != WeightKind::bytes;
@@ -264,7 +263,7 @@ class Flame : public Command {
     return of_time && weight == WeightKind::time && folded.samples > 0 && folded.kind != ProfileKind::stall_samples;
   }
 
-  // Why kernels end in what they end in.
+  // Reports which frames stand below kernels, and why.
   void explain_samples(const FoldResult& folded, WeightKind weight) const {
     if (!shares_out_time(folded, weight)) {
       return;
@@ -274,7 +273,7 @@ class Flame : public Command {
       log::warn(why);
     }
     if (shared.samples > 0) {
-      log::info("kernels end in " + analyze::leaf_words(folded.leaves) + ": their time is shared out among " +
+      log::info("kernels end in " + analyze::leaf_words(folded.leaves) + ": their time is apportioned among " +
                 count_text(shared.samples) + " samples (see --leaf)");
     }
     const bool shows_source = has(folded.leaves, analyze::Leaf::line) || has(folded.leaves, analyze::Leaf::function);
@@ -286,17 +285,16 @@ class Flame : public Command {
     }
   }
 
-  // That too many are missing, and what follows from it for the picture; empty where that is not so.
+  // Warns if too many samples were dropped, and states the effect on the picture. Else returns "".
   [[nodiscard]] std::string dropped_samples(const FoldResult& folded, WeightKind weight) const {
     const std::string dropped = output::dropped_samples_text(folded);
     if (dropped.empty() || !shares_out_time(folded, weight)) {
       return {};
     }
-    return dropped + (folded.leaves.empty() ? ": the picture ends at the kernels"
-                                            : ": the shares of what is below a kernel may be wrong");
+    return dropped +
+           (folded.leaves.empty() ? ": the picture ends at the kernels" : ": the shares below kernels may be wrong");
   }
 
-  // Of a profile of which there is nothing to draw.
   [[nodiscard]] Error why_nothing(const analyze::ProfileInfo& info, const profile::Tables& tables) const {
     if (const auto window = window_.chosen()) {
       return {"the chosen weight is 0 " + window_.text(), "--time-series FILE shows when there was work", kExitNothing};
@@ -307,14 +305,14 @@ class Flame : public Command {
       return no_gpu_work(tables);
     }
     if (fold_.ranges == analyze::RangeFrames::filter) {
-      return {"no work was done inside of the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
+      return {"no work ran inside the NVTX range" + (fold_.range.empty() ? "" : " '" + fold_.range + "'"),
               "--nvtx=frames shows which ranges there are", kExitNothing};
     }
     if (fold_.measure == Measure::samples && info.samples == 0) {
       return {"the profile has no samples of GPU code", "try --weight sum", kExitNothing};
     }
     if (of_shares && !has_shares_) {
-      return {"the chosen weight is 0 for all of the profile: it does not say how work shared its devices",
+      return {"the chosen weight is 0 for all of the profile: it lacks data on how work shared its devices",
               "try --weight sum", kExitNothing};
     }
     return {"the chosen weight is 0 for all of the profile", "try another --weight: time, count or bytes",
@@ -328,7 +326,7 @@ class Flame : public Command {
     };
     if (output::raw_weight(folded.spread, weight) > 0) {
       log::info(share(folded.spread) +
-                " comes from launches without a stack (--max-overhead): spread over the stacks of the same work");
+                " comes from launches without a stack (--max-overhead): extrapolated from the stacks of the same work");
     }
     if (output::raw_weight(folded.not_sampled, weight) > 0) {
       log::info(share(folded.not_sampled) +
@@ -353,7 +351,7 @@ class Flame : public Command {
     }
     if (folded.shared_out.samples > 0 && weight.kind == WeightKind::time) {
       options.width_note =
-          "Below kernels: their time, shared out among " + count_text(folded.shared_out.samples) + " samples.";
+          "Below kernels: their time, apportioned among " + count_text(folded.shared_out.samples) + " samples.";
     }
     options.weight = weight;
     options.time_name = weight_of(weight_).time_name;
@@ -395,7 +393,7 @@ class Flame : public Command {
     }
     if (!html_.empty()) {
       constexpr size_t kTableLines = 200;
-      constexpr const char* kOfAll = "These tables are of all GPU work of the profile, by time; the picture is not.";
+      constexpr const char* kOfAll = "These tables show all GPU work of the profile by time; the picture does not.";
       const analyze::SummaryOptions tables{.limits = {kTableLines, 1, kTableLines, 1}, .stacks = fold_.stacks};
       const std::string page = output::html(folded.tree, analyze::summarize(rows, tables), svg_options(folded, weight),
                                             shows_all_time(weight) ? "" : kOfAll);

@@ -1,4 +1,4 @@
-// The words of `flame --weight`.
+// The values of `flame --weight`.
 #pragma once
 
 #include <array>
@@ -9,7 +9,6 @@
 
 namespace gpuprof::cmd {
 
-// What --weight chooses, and what it is called in a picture.
 struct WeightWord {
   const char* word;
   analyze::Measure measure;

@@ -1,4 +1,4 @@
-// gpuprof manual [COMMAND]                        print a manual page, for man -l -
+// gpuprof manual [COMMAND]                        prints a manual page, for man -l -
 
 #include <unistd.h>
 

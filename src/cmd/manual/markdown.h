@@ -1,12 +1,12 @@
-// The tables of options in docs/cli.md.
+// Writes the tables of options in docs/cli.md.
 #pragma once
 
 #include <string>
 
 namespace gpuprof::cmd {
 
-// "<!-- options of record -->", a table, "<!-- end -->" for each command that has options of its own, and for the sets
-// of options that several commands take.
+// Returns "<!-- options of record -->", a table and "<!-- end -->" for each command with options. Does the same for
+// each set of options that commands share.
 std::string option_tables();
 
 }  // namespace gpuprof::cmd

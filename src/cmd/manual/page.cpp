@@ -8,7 +8,7 @@ extern const char gpuprof_manual_text_end[];
 namespace gpuprof::cmd {
 namespace {
 
-// Text of ours as roff prints it: no escapes, hyphens that can be searched for, no requests at the begin of lines.
+// Escapes text for roff: backslashes, hyphens (to keep them searchable), and request characters at line starts.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -51,7 +51,7 @@ std::string title(std::string_view name) {
   return ".TH " + plain(upper) + " 1 \"\" \"gpuprof " + std::string(version()) + "\" \"User Commands\"\n";
 }
 
-// "-o, --output FILE" or "--pc-sampling[=MODE]".
+// Formats "-o, --output FILE" or "--pc-sampling[=MODE]".
 std::string heading(const OptionDescription& option) {
   std::string text;
   const auto add = [&text](const std::string& name) { text.append(text.empty() ? "" : ", ").append(bold(name)); };
@@ -81,7 +81,7 @@ std::string options_of(const CommandDescription& command, bool basic) {
   return text;
 }
 
-// "gpuprof record [OPTIONS] -- COMMAND": the program and its command are bold.
+// Formats "gpuprof record [OPTIONS] -- COMMAND" with the program and its command in bold.
 std::string synopsis(const CommandDescription& command) {
   const std::string name = "gpuprof " + command.name;
   return bold(name) + plain(std::string_view(command.usage).substr(name.size())) + "\n";

@@ -1,4 +1,4 @@
-// Manual pages: what is written by hand in docs/manual.roff, around what the definitions of the options say.
+// Generates manual pages from the hand-written docs/manual.roff and the definitions of the options.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace gpuprof::cmd {
 
-// The part of the text that follows the line `.\" part NAME`, up to the next such line; empty where there is none.
+// Returns the text from the line `.\" part NAME` to the next such line; "" if the part is missing.
 std::string_view manual_part(std::string_view text, std::string_view name);
 
-// docs/manual.roff, as it was when gpuprof was built.
+// Returns docs/manual.roff, which was embedded when gpuprof was built.
 std::string_view manual_text();
 
-// gpuprof(1), in the language of man(7), and that of a command: gpuprof-record(1).
+// Return gpuprof(1), and the page of a command such as gpuprof-record(1), in the man(7) language.
 std::string main_page(const std::vector<CommandDescription>& commands, std::string_view text);
 std::string command_page(const CommandDescription& command, std::string_view text);
 

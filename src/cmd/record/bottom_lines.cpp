@@ -14,11 +14,11 @@ namespace {
 
 constexpr const char* kSave =
     "\x1b"
-    "7";  // the cursor, as whoever prints has it
+    "7";  // saves the cursor of the programs that print
 constexpr const char* kRestore =
     "\x1b"
     "8";
-constexpr const char* kWholeScreenScrolls = "\x1b[r";  // these two move the cursor
+constexpr const char* kWholeScreenScrolls = "\x1b[r";  // this, like setting a scrolling region, moves the cursor
 constexpr const char* kEraseBelow = "\x1b[J";
 constexpr const char* kEraseLine = "\x1b[K";
 constexpr const char* kNoWrap = "\x1b[?7l";
@@ -38,7 +38,7 @@ Screen screen_of_stderr(bool in_front) {
       ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) {
     return {};
   }
-  const pid_t front = ::tcgetpgrp(STDERR_FILENO);  // -1: another session's terminal, on which nobody else works
+  const pid_t front = ::tcgetpgrp(STDERR_FILENO);  // -1: a terminal of another session, without other jobs
   if (in_front && front > 0 && front != ::getpgrp()) {
     return {};
   }
@@ -53,7 +53,7 @@ std::string drawing(const std::vector<std::string>& lines, const Screen& screen,
   }
   const size_t above = screen.rows - lines.size();
   if (drawn == 0) {
-    // Room is made by scrolling, where the cursor is too far below; it stays in its column.
+    // Scrolls if the cursor is too far down to leave space for the lines. The cursor stays in its column.
     for (size_t i = 0; i < lines.size(); ++i) {
       text +=
           "\x1b"
@@ -83,14 +83,14 @@ void BottomLines::show(const std::vector<std::string>& lines, const Screen& scre
 
 void BottomLines::hide() {
   if (drawn_ > 0) {
-    // Asked for again: without its terminal our job must not touch it, and where that has shrunk the lines are higher.
+    // Query the size again: a terminal that shrank has moved the lines up. Without a terminal, draw nothing.
     const Screen now = screen_of_stderr(false);
     write(clearing(drawn_, {screen_.columns, now.rows == 0 ? screen_.rows : std::min(now.rows, screen_.rows)}));
     drawn_ = 0;
   }
 }
 
-// False: nothing of it was written.
+// Returns false if nothing of the text was written.
 bool BottomLines::write(const std::string& text) {
   if (!rest_.empty()) {
     rest_.erase(0, log::draw(rest_));

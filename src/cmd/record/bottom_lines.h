@@ -1,5 +1,5 @@
-// Lines at the bottom of the terminal that standard error is, below what programs print: these scroll in the lines
-// above (the terminal's scrolling region), so nothing of theirs is overwritten. No alternate screen is used.
+// Draws lines at the bottom of the terminal on standard error. Programs' output scrolls above them in the terminal's
+// scrolling region, so none is overwritten. Does not use the alternate screen.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,18 @@
 namespace gpuprof::cmd {
 
 struct Screen {
-  size_t columns = 0;  // 0: there is no terminal to draw on, or it is not ours at the moment
+  size_t columns = 0;  // 0: no terminal to draw on, or our job does not own it at the moment
   size_t rows = 0;
   bool operator==(const Screen&) const = default;
 };
 
-// Standard error as a terminal, where it can be drawn on: not where TERM is "dumb" or missing. `in_front`: nor where
-// our job is in the background.
+// Returns the size of the terminal on standard error; 0 columns if TERM is "dumb" or missing. `in_front`: also 0 if our
+// job is in the background.
 Screen screen_of_stderr(bool in_front);
 
-// What is to be written to put these lines on the screen; `drawn`: so many were there at the bottom of `before`.
+// Returns the sequences that draw these lines. `drawn`: the lines already at the bottom of the screen `before`.
 std::string drawing(const std::vector<std::string>& lines, const Screen& screen, size_t drawn, const Screen& before);
 
-// What is to be written to take them away.
 std::string clearing(size_t drawn, const Screen& screen);
 
 class BottomLines {
@@ -31,7 +30,7 @@ class BottomLines {
   BottomLines& operator=(const BottomLines&) = delete;
   ~BottomLines() { hide(); }
 
-  // In the lines no byte may be a control character but for SGR sequences. More than the screen has are left out.
+  // Draws the lines, as many as fit on the screen. Lines must not contain control characters except SGR sequences.
   void show(const std::vector<std::string>& lines, const Screen& screen);
   void hide();
 
@@ -40,7 +39,7 @@ class BottomLines {
 
   size_t drawn_ = 0;  // lines
   Screen screen_;
-  std::string rest_;  // that the terminal had no room for: a sequence must not be cut
+  std::string rest_;  // text that the terminal did not accept yet; sequences must not be split
 };
 
 }  // namespace gpuprof::cmd

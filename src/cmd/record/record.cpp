@@ -1,5 +1,5 @@
-// gpuprof record [options] -- COMMAND [ARGS]      run a command and record it
-// gpuprof record [options] -p PID                 record a running process
+// gpuprof record [options] -- COMMAND [ARGS]      runs a command and records it
+// gpuprof record [options] -p PID                 records a running process
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -34,9 +34,9 @@ namespace {
 constexpr uint64_t kMsNs = 1'000'000;
 constexpr uint64_t kRecordSecondNs = 1'000'000'000;
 
-// The target was ended by a signal, and so are we: shells and CI then see what they would have seen without us.
+// Ends gpuprof with the signal that ended the target, so that shells and CI see the same status as without gpuprof.
 [[noreturn]] void die_like(int signal) {
-  const rlimit no_core{0, 0};  // the target has left the core file that matters
+  const rlimit no_core{0, 0};  // the target has already written the relevant core file
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::signal(signal, SIG_DFL);
   sigset_t only;
@@ -60,8 +60,9 @@ class Record final : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.footer(
-        "With -p PID there is no command. SIGUSR1 to gpuprof switches recording on, SIGUSR2 off. Exits as the command "
-        "did. 127: the command was not found, 126: it cannot be run, 3: see --min-coverage.");
+        "With -p PID, give no command. SIGUSR1 to gpuprof starts recording, SIGUSR2 stops it.\nExit code: that of the "
+        "command; 126 if the command cannot be executed, 127 if it does not exist, 3 if --min-coverage is not reached, "
+        "1 if the profile cannot be written.");
     declare_target(app);
     declare_contents(app);
     declare_window(app);
@@ -94,7 +95,7 @@ class Record final : public Command {
   }
 
  private:
-  // Libraries that hand over code for others' samples come at a program's start only.
+  // Libraries that provide kernel code for another backend's samples can only be loaded when a program starts.
   void tell_what_stays_unnamed(const backend::Backends& chosen) const {
     const bool named_by_other =
         std::any_of(chosen.begin(), chosen.end(), [](const auto& backend) { return !backend->code_from().empty(); });
@@ -107,13 +108,13 @@ class Record final : public Command {
 
   void declare_target(CLI::App& app) {
     add_file_option(app, "-o,--output", options_.output,
-                    "profile to write (default: gpuprof.txt); - is stdout; %p, %h, %r are expanded");
+                    "profile to write; - is stdout; %p pid, %h host, %r rank (default: gpuprof.txt)");
     app.add_option("-p,--pid", options_.attach_pid, "record this running process instead of a command")
         ->type_name("PID");
-    app.add_option("--user", options_.user, "run the command as this user, for sudo gpuprof record")->type_name("USER");
+    app.add_option("--user", options_.user, "run the command as this user, if gpuprof runs as root")->type_name("USER");
     app.add_flag("--preserve-env", options_.preserve_environment,
-                 "with --user: keep root's environment instead of making one for the user");
-    app.add_option("--stacks", stacks_, "who walks the CPU stacks (default: auto)")
+                 "with --user: pass on root's environment instead of a new one for the user");
+    app.add_option("--stacks", stacks_, "how to capture CPU stacks (default: auto)")
         ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}));
     suggest(app.add_option("--backend", backends_, "record only with these backends (default: all except drm)")
                 ->delimiter(',')
@@ -122,10 +123,11 @@ class Record final : public Command {
     app.add_option("--wait", wait_, "wait for all processes that use a GPU, or for the command only (default: all)")
         ->check(CLI::IsMember({"all", "main"}));
     app.add_option("--max-overhead", options_.max_overhead,
-                   "take fewer CPU stacks if recording costs more than this (default: no limit)")
+                   "capture fewer stacks above this percentage of thread time (default: unlimited)")
         ->check(CLI::Range(0.01, 100.0))
         ->type_name("PCT");
-    app.add_option("--commit", options_.commit, "commit of the program, for check (default: found from CI or git)")
+    app.add_option("--commit", options_.commit,
+                   "commit to store, for gpuprof check (default: from CI variables or git)")
         ->type_name("TEXT");
     coverage_.declare(app);
   }
@@ -133,18 +135,19 @@ class Record final : public Command {
   void declare_contents(CLI::App& app) {
     add_duration_option(app, "--interval", options_.interval_ns, "length of a time slice of the profile (default: 1s)",
                         10 * kMsNs, 86'400 * kRecordSecondNs);
-    app.add_flag("--timeline", options_.timeline, "also record each event with its times; the profile grows");
-    app.add_flag("--top", top_, "show the heaviest kernels and call paths while recording");
-    app.add_flag("--latency", options_.latency, "also record histograms of launch latency");
+    app.add_flag("--timeline", options_.timeline, "also store each event with its times; makes the profile larger");
+    app.add_flag("--top", top_, "show a live view of the kernels and call paths with most GPU time");
+    app.add_flag("--latency", options_.latency,
+                 "also record histograms of launch latency: from API call to kernel start");
     app.add_flag("--pc-sampling{continuous},--stalls{continuous}", sampling_,
                  "sample which GPU instructions run or stall, and why (default: continuous)")
         ->check(CLI::IsMember({"continuous", "exact"}));
     auto* const counted = app.add_option("--sass-metrics", metrics_,
-                                         "count per instruction, without times: these groups, or CUPTI metrics")
+                                         "count per GPU instruction instead of timing: CUPTI metrics, or the groups")
                               ->delimiter(',')
                               ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});
-    kernel_.declare(app, "--kernel", "kernels for --pc-sampling=exact and --sass-metrics (default: all)");
+    kernel_.declare(app, "--kernel", "kernels that --pc-sampling=exact and --sass-metrics cover (default: all)");
     app.add_option("--sample-every", options_.sampling.exact_every,
                    "with --pc-sampling=exact: sample one of N launches of a kernel (default: 1)")
         ->check(CLI::Range(1U, 1'000'000'000U))
@@ -152,7 +155,7 @@ class Record final : public Command {
     app.add_option("--sampling-period", options_.sampling.period,
                    "cycles between samples, a power of two (default: the driver's choice)")
         ->type_name("CYCLES");
-    app.add_option("--graphs", graphs_, "write one GPU record per CUDA graph node or per launch (default: nodes)")
+    app.add_option("--graphs", graphs_, "record CUDA graphs node by node, or each launch as a whole (default: nodes)")
         ->check(CLI::IsMember({"nodes", "whole"}));
   }
 
@@ -241,14 +244,14 @@ class Record final : public Command {
     auto counted = record::counted_metrics(metrics_);
     RETURN_IF_ERROR(counted);
     if (options_.sampling.samples || options_.timeline || options_.latency || options_.whole_graphs) {
-      return Error{"record: --sass-metrics with what needs GPU times",
-                   "it is a pass of its own: CUPTI counts nothing where it also tells times", kExitUsage};
+      return Error{"record: --sass-metrics together with an option that needs GPU times",
+                   "use a separate run: CUPTI cannot count instructions while it measures times", kExitUsage};
     }
     options_.sampling.counted = std::move(*counted);
     return {};
   }
 
-  // Samples name no launch: they are shared out among all kernels that ran, which must all be recorded then.
+  // Samples have no correlation id. They are apportioned among all kernels that ran, so all kernels must be recorded.
   Status check_sampling() const {
     if (options_.sampling.period != 0 && !options_.sampling.samples) {
       return Error{"record: --sampling-period without --pc-sampling", "add --pc-sampling", kExitUsage};
@@ -262,7 +265,8 @@ class Record final : public Command {
     }
     if (options_.sampling.samples && !options_.nvtx_range.empty()) {
       return Error{"record: both --pc-sampling and --nvtx-range",
-                   "samples are taken everywhere; choose the time by --delay and --duration or by signals", kExitUsage};
+                   "samples cover all GPU work; limit the time with --delay and --duration or with signals",
+                   kExitUsage};
     }
     if (options_.sampling.samples && options_.whole_graphs) {
       return Error{"record: both --pc-sampling and --graphs whole", "samples need the times of each node of a graph",
@@ -279,7 +283,7 @@ class Record final : public Command {
   std::string stacks_ = "auto";
   std::string wait_ = "all";
   std::string graphs_ = "nodes";
-  std::string sampling_;  // empty: none
+  std::string sampling_;  // empty: no sampling
   PatternOption kernel_;
   std::vector<std::string> metrics_;
 };

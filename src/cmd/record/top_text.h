@@ -1,4 +1,4 @@
-// The state of a recording as lines of text.
+// Formats the state of a recording.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@ namespace gpuprof::cmd {
 
 struct TopShape {
   size_t width = 80;
-  size_t height = 20;  // lines at most
+  size_t height = 20;
   bool color = false;
 };
 
-// `before`: the state shown before, for what is told per second.
+// `before`: the state that was shown last, to compute rates per second.
 std::vector<std::string> top_lines(const record::LiveState& state, const record::LiveState& before,
                                    const TopShape& shape);
 
-// The same in one line, for a log.
+// Formats the state in one line, for a log.
 std::string top_line(const record::LiveState& state, const record::LiveState& before);
 
 }  // namespace gpuprof::cmd

@@ -13,8 +13,8 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr uint64_t kLineNs = 5'000'000'000;  // from one line of a log to the next
-constexpr size_t kLeastRows = 8;             // of a terminal that is drawn on
+constexpr uint64_t kLineNs = 5'000'000'000;  // between two lines of a log
+constexpr size_t kLeastRows = 8;             // smallest terminal that is drawn on
 constexpr size_t kMostTopLines = 24;
 
 bool has_colors() {
@@ -31,13 +31,13 @@ void TopView::show(const record::LiveState& state) {
     show_line(state);
     return;
   }
-  // The program's own output keeps half of the screen.
+  // Leaves half of the screen to the program's own output.
   const TopShape shape{screen.columns, std::min(screen.rows / 2, kMostTopLines), has_colors()};
   lines_.show(top_lines(state, before_, shape), screen);
   before_ = state;
 }
 
-// A job in the background says nothing on the terminal of others.
+// Prints nothing if the job is in the background, as another job owns the terminal.
 void TopView::show_line(const record::LiveState& state) {
   const bool in_background = screen_of_stderr(false).columns != 0 && screen_of_stderr(true).columns == 0;
   if (in_background || state.elapsed_ns - told_ns_ < kLineNs) {

@@ -1,4 +1,4 @@
-// What `record --top` shows: lines at the bottom of the terminal, or without one a line now and then.
+// Displays `record --top`: lines at the bottom of the terminal; without a terminal, a line every 5 s.
 #pragma once
 
 #include "cmd/record/bottom_lines.h"
@@ -18,7 +18,7 @@ class TopView final : public record::LiveView {
 
   BottomLines lines_;
   record::LiveState before_;
-  uint64_t told_ns_ = 0;  // when the last line of a log was written
+  uint64_t told_ns_ = 0;  // time of the last log line
 };
 
 }  // namespace gpuprof::cmd

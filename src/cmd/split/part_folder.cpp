@@ -22,9 +22,9 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostOfOne = size_t{256} << 10U;  // bytes that wait to be written, of a file
+constexpr size_t kMostOfOne = size_t{256} << 10U;  // buffered bytes per file
 constexpr size_t kMostOfAll = size_t{64} << 20U;
-constexpr mode_t kFolderMode = 0777;  // less the umask
+constexpr mode_t kFolderMode = 0777;  // before the umask
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kPrivate = 0700;
 constexpr mode_t kPermissions = 0777;
@@ -38,7 +38,6 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-// Whether the folder `entry` holds something; false where it is not there.
 bool has_entries(int parent, const std::string& entry) {
   const int fd = ::openat(parent, entry.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   const std::unique_ptr<DIR, CloseFolder> folder(fd < 0 ? nullptr : ::fdopendir(fd));
@@ -62,7 +61,7 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
   const size_t slash = made.path_.rfind('/');
   made.entry_ = slash == std::string::npos ? made.path_ : made.path_.substr(slash + 1);
   if (made.entry_.empty() || made.entry_ == "." || made.entry_ == "..") {
-    return failure(path, "the parts get a folder of their own", "name one that does not exist", kExitUsage);
+    return failure(path, "the profiles need a separate folder", "name one that does not exist", kExitUsage);
   }
   const std::string parent = slash == std::string::npos ? "." : made.path_.substr(0, slash + 1);
   auto opened = open_folder(parent);
@@ -72,7 +71,7 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
   struct stat before {};
   if (::fstatat(made.parent_.get(), made.entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISDIR(info.st_mode)) {
-      return failure(path, "it is there, and is no folder", "name one that does not exist", kExitUsage);
+      return failure(path, "it exists and is not a folder", "name one that does not exist", kExitUsage);
     }
     if (has_entries(made.parent_.get(), made.entry_)) {
       return failure(path, "the folder is not empty", "name one that does not exist, or is empty", kExitUsage);
@@ -90,14 +89,14 @@ Result<PartFolder> PartFolder::create(const std::string& path) {
   if (!made.folder_ || ::fstat(made.folder_.get(), &info) != 0) {
     return failure(path, std::strerror(errno));
   }
-  // Somebody to whom the folder around it belongs may have put one of theirs there.
+  // The owner of the parent folder may have replaced the new folder.
   if (info.st_uid != ::geteuid()) {
     made.temporary_.clear();
-    return failure(path, "somebody else has put something there meanwhile");
+    return failure(path, "another user replaced the new folder meanwhile");
   }
   made.mode_ = info.st_mode & (kPermissions | S_ISGID);
   ::fchmod(made.folder_.get(), kPrivate | (info.st_mode & S_ISGID));
-  if (before.st_mode != 0) {  // as open as the one that it replaces, and as much its owner's
+  if (before.st_mode != 0) {  // no more permissive than the replaced folder, and with its owner
     made.mode_ &= before.st_mode;
     if (before.st_uid != info.st_uid || before.st_gid != info.st_gid) {
       made.owner_ = {before.st_uid, before.st_gid};
@@ -149,14 +148,14 @@ Status PartFolder::flush(File& file) {
     return failure(path_, file.name + ": " + std::strerror(errno));
   }
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || info.st_nlink != 1) {
-    return failure(path_, file.name + ": something else was put there meanwhile");
+    return failure(path_, file.name + ": the file was replaced meanwhile");
   }
   const std::string shown = path_ + "/" + file.name;
   RETURN_IF_ERROR(write_all(fd.get(), file.waiting, shown));
   RETURN_IF_ERROR(close_written(std::move(fd), shown));
   bytes_ += file.waiting.size();
   waiting_ -= file.waiting.size();
-  file.waiting = {};  // also its memory: there may be thousands
+  file.waiting = {};  // frees its memory, as there may be thousands of files
   return {};
 }
 
@@ -170,13 +169,13 @@ Status PartFolder::flush_all() {
 Status PartFolder::finish() {
   RETURN_IF_ERROR(flush_all());
   if (owner_) {
-    (void)!::fchown(folder_.get(), owner_->first, owner_->second);  // root may
+    (void)!::fchown(folder_.get(), owner_->first, owner_->second);  // may fail unless gpuprof is root
   }
   ::fchmod(folder_.get(), mode_);
-  // Takes the place of an empty folder, and of nothing else.
+  // Replaces an empty folder, but nothing else.
   if (::renameat(parent_.get(), temporary_.c_str(), parent_.get(), entry_.c_str()) != 0) {
     const bool taken = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
-    return taken ? failure(path_, "something was put there meanwhile") : failure(path_, std::strerror(errno));
+    return taken ? failure(path_, "something else was created there meanwhile") : failure(path_, std::strerror(errno));
   }
   temporary_.clear();
   return {};

@@ -1,4 +1,4 @@
-// A folder of profiles that are written side by side: there as a whole, or not at all.
+// Writes a folder of several profiles at the same time. The folder appears with all profiles, or not at all.
 #pragma once
 
 #include <sys/types.h>
@@ -17,22 +17,22 @@ namespace gpuprof::cmd {
 
 class PartFolder {
  public:
-  // `path` must not exist, or be an empty folder. What is written lies beside it, hidden, until finish().
+  // `path` must be an empty folder, or not exist. Files are in a hidden folder beside it until finish().
   static Result<PartFolder> create(const std::string& path);
 
   PartFolder(PartFolder&&) noexcept = default;
   PartFolder& operator=(PartFolder&&) = delete;
   PartFolder(const PartFolder&) = delete;
   PartFolder& operator=(const PartFolder&) = delete;
-  ~PartFolder();  // removes what was not finished
+  ~PartFolder();  // removes the files unless finish() succeeded
 
-  // A new profile NAME.txt, for put(). `name` has no '/', and is used once.
+  // Creates the profile NAME.txt and returns its index for put(). `name` must be unique and must not contain '/'.
   Result<size_t> add(const std::string& name);
-  // One file is open at a time, and what waits to be written is of limited size.
+  // Opens only one file at a time, and buffers a limited number of bytes.
   Status put(size_t file, const profile::Record& record);
   Status finish();
 
-  [[nodiscard]] uint64_t bytes() const { return bytes_; }  // written so far
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& name(size_t file) const { return files_[file].name; }
 
@@ -46,12 +46,12 @@ class PartFolder {
   Status flush_all();
 
   std::string path_;
-  std::string entry_;      // its name in
-  UniqueFd parent_;        // this
-  std::string temporary_;  // its name in there until finish()
+  std::string entry_;  // name of the folder within parent_
+  UniqueFd parent_;
+  std::string temporary_;  // name of the hidden folder within parent_ until finish()
   UniqueFd folder_;
-  mode_t mode_ = 0;                               // that it gets
-  std::optional<std::pair<uid_t, gid_t>> owner_;  // that it gets, where that is not us
+  mode_t mode_ = 0;                               // final mode of the folder
+  std::optional<std::pair<uid_t, gid_t>> owner_;  // final owner of the folder, if it is not this user
   std::deque<File> files_;
   size_t waiting_ = 0;  // bytes
   uint64_t bytes_ = 0;

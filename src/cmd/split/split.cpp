@@ -25,16 +25,16 @@ class SplitCommand : public Command {
  public:
   void declare(CLI::App& app) override {
     inputs_.declare(app);
-    suggest(app.add_option("--by", by_, "write one profile for each of these")
+    suggest(app.add_option("--by", by_, "write one profile per process, rank, device or interval, such as time=10s")
                 ->required()
                 ->type_name("process|rank|device|time=DURATION"),
             {"process", "rank", "device", "time="});
-    add_file_option(app, "-o,--output", output_, "folder for the profiles; new or empty")
+    add_file_option(app, "-o,--output", output_, "folder for the profiles; must be new or empty")
         ->type_name("FOLDER")
         ->required();
     app.footer(
-        "Writes a profile for each part, named after it, and what belongs to no part into rest.txt: `gpuprof merge` of "
-        "the folder is the profile again. Work goes whole to the time in whose slice it ended.");
+        "Records that belong to no single file go to rest.txt. `gpuprof merge` of the folder restores the profile. "
+        "With --by time=..., work goes to the interval in which it ended.");
   }
 
   Result<int> run() override {
@@ -85,8 +85,8 @@ class SplitCommand : public Command {
         return {};
       }
     }
-    return Error{"--by: there is no '" + escaped(by_) + "'",
-                 "it is one of process, rank, device and time=DURATION, as time=10s", kExitUsage};
+    return Error{"--by: unknown value '" + escaped(by_) + "'",
+                 "it is one of process, rank, device and time=DURATION, such as time=10s", kExitUsage};
   }
 
   PartInputs inputs_;

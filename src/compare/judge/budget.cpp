@@ -22,7 +22,7 @@ struct Named {
   std::string name;
 };
 
-// Which functions or kernels match, by their index.
+// Returns, by index, whether a function or kernel matches.
 std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& pattern) {
   std::vector<char> matches;
   if (!budget.of_function) {
@@ -38,7 +38,7 @@ std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& 
   return matches;
 }
 
-// Each path once, however many matching functions it goes through.
+// Sums each path once, even if it has several matching functions.
 uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& matches) {
   uint64_t ns = 0;
   for (const Path& path : run.paths) {
@@ -50,8 +50,7 @@ uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& 
   return ns;
 }
 
-// A function above it is not known: there is no CPU stack, or not the whole of one. Frames that the user hides are no
-// gap.
+// True if the path has no complete CPU stack, so that functions may be missing. Frames hidden by the user do not count.
 bool lacks_stack(const Run& run, const Path& path) {
   bool whole = false;
   for (const uint32_t f : path.functions) {
@@ -64,7 +63,7 @@ bool lacks_stack(const Run& run, const Path& path) {
   return !whole;
 }
 
-// What matching functions may have caused, but that no stack says so.
+// Sums the work that matching functions may have launched, although its stacks do not show them.
 uint64_t cost_without_stack(const Run& run, const Budget& budget, const std::vector<char>& matches) {
   uint64_t ns = 0;
   for (const Path& path : run.paths) {
@@ -118,16 +117,16 @@ Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& bud
                   gap_of(run, max_loss_percent)};
     if (one.matched.empty()) {
       return Error{"no " + std::string(budget.of_function ? "function" : "kernel") + " in " + run.facts.file +
-                       " matches '" + escaped(budget.regex) + "': a budget of nothing would always be kept",
+                       " matches '" + escaped(budget.regex) + "', so the budget could never be exceeded",
                    "`gpuprof report` lists the names; regular expressions have the syntax of RE2", kExitUsage};
     }
     over = over || one.ns > budget.max_ns;
     const uint64_t unknown = cost_without_stack(run, budget, matches);
     if (one.gap.empty() && one.ns <= budget.max_ns && unknown > budget.max_ns - one.ns) {
-      one.gap = duration_text(unknown) + " of its GPU time has no whole CPU stack";
+      one.gap = duration_text(unknown) + " of its GPU time has no complete CPU stack";
     }
     if (!one.gap.empty()) {
-      result.reasons.push_back(one.file + ": " + one.gap + ", so it may have needed more");
+      result.reasons.push_back(one.file + ": " + one.gap + ", so its true GPU time may be higher");
     }
     result.runs.push_back(std::move(one));
   }

@@ -1,5 +1,4 @@
-// `check --function REGEX --max 250ms`: how much GPU time may be spent below matching functions, or in matching
-// kernels.
+// `check --function REGEX --max 250ms`: limits the GPU time below matching functions or in matching kernels.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +13,9 @@
 namespace gpuprof::compare {
 
 struct Budget {
-  bool of_function = true;  // false: of kernels
+  bool of_function = true;  // false: matches kernels
   std::string regex;
-  uint64_t max_ns = 0;  // a run may have as much
+  uint64_t max_ns = 0;  // maximum per run, inclusive
 
   [[nodiscard]] const char* option() const { return of_function ? "--function" : "--kernel"; }
 };
@@ -24,18 +23,17 @@ struct Budget {
 struct RunBudget {
   std::string file;
   uint64_t ns = 0;
-  std::vector<std::string> matched;  // names, heaviest first
-  std::string gap;                   // why the run may have had more; empty: it had not
+  std::vector<std::string> matched;  // matching names, heaviest first
+  std::string gap;                   // why the true time may be higher; empty: it is exact
 };
 
 struct BudgetResult {
-  Outcome outcome = Outcome::inconclusive;  // of the worst run
+  Outcome outcome = Outcome::inconclusive;  // outcome of the worst run
   std::vector<RunBudget> runs;
-  std::vector<std::string> reasons;  // why it is inconclusive
+  std::vector<std::string> reasons;  // why the outcome is inconclusive
 };
 
-// Where a run has nothing that matches, that is an Error with the exit code kExitUsage: a budget that nothing is held
-// to would always be kept. `max_loss_percent` as of JudgeOptions.
+// Checks each run. Fails with kExitUsage if nothing in a run matches, because such a budget could never be exceeded.
 Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent);
 
 }  // namespace gpuprof::compare

@@ -13,7 +13,7 @@ void excuse(const JudgeOptions& options, const Threshold& entry, Finding& findin
   finding.note = excused_text(options.thresholds, entry);
 }
 
-// The entry by which the path may grow as much as it did.
+// Returns the threshold entry that allows the path's growth, or null.
 const Threshold* entry_of_path(const Comparison& runs, const PathLine& path, const Means& means,
                                const JudgeOptions& options) {
   for (const uint32_t function : path.functions) {

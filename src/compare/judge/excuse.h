@@ -1,4 +1,4 @@
-// What the users' thresholds let pass.
+// Applies waivers: changes that the user's thresholds allow.
 #pragma once
 
 #include <span>
@@ -9,17 +9,15 @@
 
 namespace gpuprof::compare {
 
-// A slower kernel is excused by its own name, or where what it grew by is in paths that may grow. `paths`: the lines of
-// its paths.
+// Waives a slower kernel if its own name may be that much slower, or if the growth is in paths that may grow. `paths`
+// are the indexes of the kernel's paths.
 void excuse_kernel(const Comparison& runs, std::span<const uint32_t> paths, const JudgeOptions& options,
                    double material_ns, Finding& kernel);
 
-// A new kernel is excused by its own name, where it takes no more than that share of `total_ns`, the total before. It
-// keeps its verdict and gets a note.
+// Notes a waiver for a new kernel whose share of `total_ns`, the old total, is within its threshold. Keeps the verdict.
 void excuse_appeared(const Comparison& runs, const JudgeOptions& options, double total_ns, Finding& kernel);
 
-// A slower total, with or without the runs' common factor, is excused by kTotal, or where it is not slower without the
-// kernels that are `excused`.
+// Waives a slower total if kTotal allows it, or if it is not slower without `excused` kernels. `factor` may be empty.
 void excuse_total(const Comparison& runs, std::span<const Finding* const> excused, std::span<const double> factor,
                   const JudgeOptions& options, double material_ns, Finding& total);
 

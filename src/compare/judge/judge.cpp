@@ -21,12 +21,12 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr size_t kMany = 10;            // kernels, from which on they tell what they have in common
-constexpr size_t kManyVariances = 25;   // ... and how much their runs vary
-constexpr size_t kPermutationRuns = 8;  // a side
+constexpr size_t kMany = 10;            // minimum number of kernels for a common factor
+constexpr size_t kManyVariances = 25;   // minimum number of kernels for a common variance
+constexpr size_t kPermutationRuns = 8;  // per side
 constexpr double kPower = 0.8;
-constexpr double kHeavyShare = 0.1;    // of all GPU time: from here on a pass says that no kernel is much slower
-constexpr uint64_t kClockSamples = 3;  // of a run, of which a mean is worth something
+constexpr double kHeavyShare = 0.1;    // share of all GPU time above which a pass also covers a single kernel
+constexpr uint64_t kClockSamples = 3;  // minimum clock samples per run for a useful mean
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 class Judge {
@@ -59,18 +59,18 @@ class Judge {
 
   const Comparison& runs_;
   const JudgeOptions& options_;
-  double material_ns_ = 0;  // what a difference must be, at least
+  double material_ns_ = 0;  // minimum material difference
   std::vector<Tested> kernels_;
-  std::vector<double> factor_;  // of each run; empty: not taken out
+  std::vector<double> factor_;  // logarithm per run; empty: not removed
   Tested total_;
   std::optional<Tested> unmatched_;
   std::vector<Finding> one_sided_;
-  std::map<uint32_t, std::vector<uint32_t>> paths_;  // by kernel
-  size_t planned_runs_ = 0;                          // a side, of one program by itself; 0: these are the sides
+  std::map<uint32_t, std::vector<uint32_t>> paths_;  // indexes of paths, by kernel
+  size_t planned_runs_ = 0;                          // judge_self(): planned runs per side; otherwise 0
   Judgement judgement_;
 };
 
-// Of halves, as if each were a side of all runs.
+// Returns the minimum detectable change. For judge_self(), scales it from half of the runs to all runs per side.
 double Judge::detectable(const Tested& tested, double level) const {
   EstimatedDifference difference = tested.difference;
   if (planned_runs_ > 0 && tested.values.testable()) {
@@ -78,7 +78,7 @@ double Judge::detectable(const Tested& tested, double level) const {
     const auto n_old = static_cast<double>(tested.values.old_side().size());
     const auto n_new = static_cast<double>(tested.values.new_side().size());
     difference.error *= std::sqrt(2 / planned / (1 / n_old + 1 / n_new));
-    difference.freedom += planned;  // 2K - 2 in place of K - 2
+    difference.freedom += planned;  // 2K - 2 instead of K - 2
   }
   return tested.values.percent(difference.detectable(level, kPower));
 }
@@ -89,8 +89,7 @@ bool Judge::weighs(std::span<const Cost> costs) const {
   return ns > 0 && ns >= material_ns_;
 }
 
-// A kernel that is too small to make a material difference by any change is not tested: the fewer tests, the more
-// power.
+// Skips kernels that are too small for any material difference: fewer tests have more power.
 void Judge::choose_kernels() {
   for (uint32_t line = 0; line < runs_.kernels.size(); ++line) {
     const KernelLine& kernel = runs_.kernels[line];
@@ -188,12 +187,12 @@ void Judge::second_opinion(Tested& tested) const {
   }
 }
 
-// By what a threshold's glob is matched.
+// Returns the name that thresholds' globs are matched with.
 std::string_view Judge::rule_of(const Finding& finding) const {
   return finding.what == Finding::What::total ? kTotal : runs_.kernels[finding.line].name;
 }
 
-// The logarithm of each run's mean clock; empty where one is not known.
+// Returns the logarithm of each run's mean clock; empty if any is unknown.
 std::vector<double> judged_clocks(const Comparison& runs) {
   std::vector<double> clocks;
   for (const RunFacts* facts : runs.runs) {
@@ -213,15 +212,14 @@ std::vector<double> judged_clocks(const Comparison& runs) {
   return clocks;
 }
 
-// The same in cycles. A slowdown that is none there is the clock's, and so is one that is hidden by a higher clock:
-// either is no verdict on the program.
+// Repeats the test in GPU cycles. A slowdown in only time or only cycles may be the clock's effect: unclear.
 void Judge::look_at_cycles(std::span<const Cost> costs, double level, Tested& tested) {
   std::vector<double> clocks = judged_clocks(runs_);
   if (clocks.empty()) {
     return;
   }
   for (double& clock : clocks) {
-    clock = -clock;  // taken out: ns * MHz
+    clock = -clock;  // values_of() subtracts the factor, so this gives ns * MHz
   }
   const Values cycles = values_of(costs, runs_.old_runs, clocks);
   const EstimatedDifference in_cycles = plain_difference(cycles);
@@ -238,7 +236,7 @@ void Judge::look_at_cycles(std::span<const Cost> costs, double level, Tested& te
   }
 }
 
-// All of each run, less that factor.
+// Tests the totals of the runs, after removing `factor`.
 void Judge::test_totals(std::span<const double> factor, Tested& tested) const {
   tested.values = values_of(runs_.totals, runs_.old_runs, factor);
   tested.difference = plain_difference(tested.values);
@@ -257,8 +255,7 @@ void Judge::test_total() {
   look_at_cycles(runs_.totals, options_.total_level, total_);
 }
 
-// What kernels without a partner add to those that have one. What runs have in common cancels out, so that a new kernel
-// is seen where the total is too noisy.
+// Tests what one-sided kernels add to the others. Without the common factor, new kernels show despite a noisy total.
 void Judge::test_unmatched() {
   std::vector<Cost> matched(runs_.runs.size());
   bool any = false;
@@ -317,7 +314,7 @@ void Judge::excuse() {
   }
 }
 
-// The total first, then kernels, the worst first, with their paths.
+// Lists the total, then the kernels, worst first, each with its paths.
 void Judge::gather() {
   std::vector<Finding> lines = std::move(one_sided_);
   std::map<uint32_t, std::vector<Finding>> below;
@@ -351,8 +348,7 @@ void Judge::gather() {
   }
 }
 
-// A side, so that an unchanged program passes with kPower: its interval ends below `effect`. 0: more than anybody
-// makes.
+// Returns the runs per side with which an unchanged program's interval ends below `effect` (with kPower); 0: over 200.
 size_t runs_needed(double variance_of_run, double effect) {
   constexpr size_t kMost = 200;
   for (size_t runs = 3; runs <= kMost; ++runs) {
@@ -366,9 +362,8 @@ size_t runs_needed(double variance_of_run, double effect) {
   return 0;
 }
 
-// A pass says that no slowdown of min_effect_percent, or of what the thresholds allow, was missed, and not only that
-// none was found. Of a kernel that has less than kHeavyShare of all GPU time: none that adds as much to all as that
-// would.
+// A pass requires that the runs could not have missed a slowdown of min_effect_percent, or of what thresholds allow.
+// For kernels below kHeavyShare of all GPU time, the limit is the same amount of time as for a kernel of that share.
 void Judge::ask_what_was_seen() {
   const size_t runs = std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs);
   const auto ask = [this, runs](const Tested& tested, double least, const std::string& name) {
@@ -392,7 +387,7 @@ void Judge::ask_what_was_seen() {
 
 void Judge::decide() {
   if (!judgement_.reasons.empty()) {
-    return;  // whatever was found
+    return;  // data-quality problems override all findings
   }
   bool slower = false;
   for (const Finding& finding : judgement_.findings) {

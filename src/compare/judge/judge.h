@@ -1,5 +1,4 @@
-// Whether the new runs cost more GPU time than the old ones: a verdict with a known rate of false alarms. The unit is
-// the run, never the launch. Pure: numbers in, verdict out.
+// Decides, with a known rate of false alarms, whether new runs cost more GPU time. The statistical unit is the run.
 #pragma once
 
 #include <cstdint>
@@ -14,63 +13,62 @@
 namespace gpuprof::compare {
 
 struct JudgeOptions {
-  double material_percent = 2;          // a difference of this or less is never a regression
-  double share_percent = 0.1;           // nor one of less than this of all GPU time
-  double false_discovery_rate = 0.013;  // over kernels
-  double total_level = 0.002;           // of the total; both together: an alarm in at most 2% of unchanged programs
-  double min_effect_percent = 25;       // a slowdown of this much must have been seen, had there been one
-  size_t min_runs = 3;                  // a side
-  double max_loss_percent = 1;          // of GPU work; more in any run: inconclusive
-  Thresholds thresholds;                // of single kernels, functions or paths; may be none
-  uint64_t seed = 1;                    // of the permutations that are drawn where not all are counted
+  double material_percent = 2;          // ignore differences of at most this percentage
+  double share_percent = 0.1;           // ignore differences below this percentage of all GPU time
+  double false_discovery_rate = 0.013;  // for all kernels together
+  double total_level = 0.002;           // of the total; with the FDR, at most 2% of unchanged programs raise an alarm
+  double min_effect_percent = 25;  // report "inconclusive" unless the runs could have shown a slowdown of this size
+  size_t min_runs = 3;             // per side
+  double max_loss_percent = 1;     // of GPU work; a greater loss in any run: inconclusive
+  Thresholds thresholds;           // for kernels, functions or paths; may be empty
+  uint64_t seed = 1;               // for drawing permutations if there are too many to enumerate
 };
 
-// The numbers are those of the exit codes of `check`.
+// The values are exit codes of `check`.
 enum class Outcome : uint8_t { pass = 0, regression = 1, inconclusive = 125 };
 
 enum class Verdict : uint8_t { same, slower, faster, moved, appeared, gone, too_small, excused, unclear };
 
-// One thing that was tested: the total, what kernels of one side only add to it, a kernel, or a path below a kernel
-// that was flagged or has moved.
+// A tested entity: the total, the effect of one-sided kernels on it, a kernel, or a path of a flagged or moved kernel.
 struct Finding {
   enum class What : uint8_t { total, unmatched, kernel, path } what = What::total;
-  uint32_t line = 0;  // in Comparison::kernels or ::paths
+  uint32_t line = 0;  // index into Comparison::kernels or ::paths
   Verdict verdict = Verdict::same;
-  double old_ns = 0;  // mean of a run
+  double old_ns = 0;  // mean per run
   double new_ns = 0;
-  // Percentages are infinite where nothing is known (one run) or there was nothing before.
-  double change_percent = 0;  // of the geometric means, without the runs' common factor where that was taken out
-  double low_percent = 0;     // 95% confidence interval of it
+  // Percentages are infinite if unknown (one run per side) or if the old value is 0.
+  double change_percent = 0;  // of the geometric means, without the runs' common factor if that was removed
+  double low_percent = 0;     // 95% confidence interval of change_percent
   double high_percent = 0;
-  double p = 1;                           // of the test, one-sided for slower
-  double adjusted_p = 1;                  // BH over kernels, Holm over the paths of a kernel
-  std::optional<double> permutation_p;    // second opinion by permutation, from 8 runs a side on
-  bool permutations_drawn = false;        // it is of a sample of them: there are too many
-  double launches_percent = 0;            // what of the change is more launches ...
-  double duration_percent = 0;            // ... and what is longer ones
-  std::optional<double> cycles_percent;   // the change in cycles, where clocks are known
-  double minimum_detectable_percent = 0;  // at this number of runs, with a power of 80%
-  std::string note;                       // why it is excused, unclear ...
+  double p = 1;                           // one-sided test for slower
+  double adjusted_p = 1;                  // Benjamini-Hochberg over kernels, Holm over the paths of a kernel
+  std::optional<double> permutation_p;    // second opinion; with at least 8 runs per side
+  bool permutations_drawn = false;        // permutation_p comes from a random sample of the permutations
+  double launches_percent = 0;            // change caused by more launches
+  double duration_percent = 0;            // change caused by longer launches
+  std::optional<double> cycles_percent;   // change in GPU cycles, if clocks are known
+  double minimum_detectable_percent = 0;  // with this number of runs, at a power of 80%
+  std::string note;                       // why the verdict is excused, unclear ...
 };
 
 struct Judgement {
-  bool one_side = false;  // of judge_self()
+  bool one_side = false;  // result of judge_self()
   Outcome outcome = Outcome::inconclusive;
-  std::vector<std::string> reasons;       // why it is inconclusive; a line each
-  std::vector<std::string> notes;         // what else a reader must know: few kernels, unequal variances
-  std::vector<Finding> findings;          // the total first, then kernels with their flagged paths, worst first
+  std::vector<std::string> reasons;       // why the outcome is inconclusive, one per line
+  std::vector<std::string> notes;         // other information for readers: few kernels, unequal variances
+  std::vector<Finding> findings;          // total first, then kernels with their flagged paths, worst first
   bool moderated = false;                 // variances were shrunk across kernels
-  bool factor_removed = false;            // the runs' common factor was taken out of kernels
-  double factor_percent = 0;              // new against old: "everything 2.1% slower"
-  double noise_percent = 0;               // median over kernels of the standard deviation of a run
-  double minimum_detectable_percent = 0;  // of a typical kernel
-  double material_percent = 0;            // less is no regression, however well it could be seen
+  bool factor_removed = false;            // the runs' common factor was removed from the kernels
+  double factor_percent = 0;              // common factor, new against old: "everything 2.1% slower"
+  double noise_percent = 0;               // median over kernels of a run's standard deviation
+  double minimum_detectable_percent = 0;  // for a typical kernel
+  double material_percent = 0;            // smaller differences are not regressions
 };
 
 Judgement judge(const Comparison& runs, const JudgeOptions& options);
 
-// The noise floor of one program, and what as many runs of another one would show (`check --self`). The sides of `runs`
-// do not matter. Changes are those of the second half of the runs against the first, in the order of Comparison::runs.
+// Measures the noise floor of one program, and what the same number of runs per side could show (`check --self`).
+// Ignores the sides of `runs`. Changes compare the second half of the runs with the first.
 Judgement judge_self(const Comparison& runs, const JudgeOptions& options);
 
 }  // namespace gpuprof::compare

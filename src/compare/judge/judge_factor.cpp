@@ -9,7 +9,7 @@ namespace gpuprof::compare {
 namespace {
 
 constexpr size_t kLeastApart = 2;
-constexpr size_t kPartApart = 10;  // or one kernel in so many
+constexpr size_t kPartApart = 10;  // or one kernel in this many
 
 }  // namespace
 
@@ -26,8 +26,7 @@ std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const dou
   if (percent <= options.material_percent || options.thresholds.allowing(kTotal, percent) != nullptr) {
     return "";
   }
-  // Faster than the rest only: with what the runs have in common they may cost what they did. One that is faster beyond
-  // that has been changed.
+  // Counts kernels that are faster even with the common factor. Others may only be faster than the rest.
   const double margin = growth.margin(options.total_level);
   const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const Tested& kernel) {
     return kernel.finding.verdict == Verdict::faster && growth.mean + kernel.difference.mean > -margin;

@@ -1,4 +1,4 @@
-// Whether what all kernels have in common may be a slowdown of most of them.
+// Checks whether the common factor of all kernels may hide a slowdown of most of them.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace gpuprof::compare {
 
-// Why `factor`, the logarithm for each run of what was taken out of `kernels`, is no matter of course; empty: nothing
-// is to be said of it. The median over kernels is what they have in common, also where most of them are slower.
+// Returns why the common factor may be a real slowdown; empty if it is harmless. `factor` is the logarithm per run that
+// was removed from `kernels`. It is the median over kernels, so it is also high if most kernels are slower.
 std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const double> factor, size_t old_runs,
                             const JudgeOptions& options);
 

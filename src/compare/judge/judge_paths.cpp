@@ -7,7 +7,7 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr double kLevel = 0.05;  // of Holm's test; the kernel is known to be slower
+constexpr double kLevel = 0.05;  // of Holm's test; the kernel itself is known to be slower
 
 Verdict verdict_of(Change change) {
   switch (change) {
@@ -72,7 +72,7 @@ std::vector<Finding> judge_paths(const Comparison& runs, std::span<const uint32_
   if (slower && told.empty() && most != all.end()) {
     told.push_back(*most);
     told.back().verdict = Verdict::unclear;
-    told.back().note = "grew most, though no path is slower by more than chance";
+    told.back().note = "grew most, but no path is significantly slower";
   }
   std::stable_sort(told.begin(), told.end(), [&](const Finding& a, const Finding& b) { return grows_less(b, a); });
   return told;

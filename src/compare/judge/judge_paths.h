@@ -1,4 +1,4 @@
-// Where a kernel's time went: the call paths below a kernel that is told.
+// Finds the call paths that explain the change of a kernel.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace gpuprof::compare {
 
-// Those of `lines` (in Comparison::paths, all of one kernel) that are slower by Holm's test, have moved, are new or
-// gone, and weigh more than `material_ns`; of a slower kernel the one at least that grew most. What grew most is first.
-// `factor`: what the runs have in common; empty: it is not taken out.
+// Returns the paths of a kernel that are slower (Holm's test), moved, new or gone, and cost more than `material_ns`.
+// For a slower kernel, returns at least the path that grew most. `lines` are indexes into Comparison::paths. Sorted by
+// growth, greatest first. `factor` is the common factor to remove; may be empty.
 std::vector<Finding> judge_paths(const Comparison& runs, std::span<const uint32_t> lines, const Finding& kernel,
                                  std::span<const double> factor, const JudgeOptions& options, double material_ns);
 

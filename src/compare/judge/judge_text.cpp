@@ -30,8 +30,8 @@ std::string signed_percent(double percent) {
 
 std::string few_kernels_text(size_t kernels) {
   return std::to_string(kernels) + (kernels == 1 ? " kernel is" : " kernels are") +
-         " too few to learn from each other: each is judged by its own runs (Welch's test), with what all runs have in "
-         "common";
+         " too few for common statistics: each is judged by its own runs alone (Welch's test), including the change "
+         "that all kernels share";
 }
 
 std::string unequal_variances_text() {
@@ -57,23 +57,23 @@ std::string excused_text(const Thresholds& thresholds, const Threshold& entry) {
 std::string most_slower_text(double percent, size_t kernels, size_t apart) {
   const std::string all = std::to_string(kernels);
   if (apart == 0) {
-    return "all kernels may be slower: what the " + all + " of them have in common is " + signed_percent(percent) +
-           ", by clocks or by the program";
+    return "all kernels may be slower: the common change of " + all + " kernels is " + signed_percent(percent) +
+           ", caused by the clocks or by the program";
   }
-  return "most kernels may be slower: what the " + all + " of them have in common is " + signed_percent(percent) +
-         ", and " + std::to_string(apart) + " did not take part in it";
+  return "most kernels may be slower: the common change of " + all + " kernels is " + signed_percent(percent) +
+         ", and " + std::to_string(apart) + " of them did not change with the others";
 }
 
 std::string drift_text(const Finding& total) {
-  return "the second half of the runs took " + signed_percent(total.change_percent) +
-         " of GPU time against the first: is the machine still warming up, or busy?";
+  return "the GPU time of the second half of the runs differs from the first half by " +
+         signed_percent(total.change_percent) + ": the machine may be warming up or busy";
 }
 
 std::string not_seen_text(const std::string& name, const Finding& finding, double percent, size_t needed) {
   return "a slowdown of " + with_format("%.3g%%", percent) + " of " + escaped(name) +
-         " could have been missed: by these runs its change is " + signed_percent(finding.low_percent) + " to " +
+         " could have been missed: these runs show a change of " + signed_percent(finding.low_percent) + " to " +
          signed_percent(finding.high_percent) +
-         (needed == 0 ? "" : "; about " + std::to_string(needed) + " runs a side would tell");
+         (needed == 0 ? "" : "; about " + std::to_string(needed) + " runs a side would be enough");
 }
 
 }  // namespace gpuprof::compare

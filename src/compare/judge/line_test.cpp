@@ -10,7 +10,7 @@ double Values::percent(double difference) const {
   if (logs) {
     return 100 * std::expm1(difference);
   }
-  // In parts of the mean of all runs: of the old side's.
+  // Relative to the old side's mean instead of the mean of all runs.
   const double before = mean(old_side());
   return before > 0 ? 100 * difference / before : std::numeric_limits<double>::infinity();
 }
@@ -77,7 +77,7 @@ std::vector<double> common_factor(std::span<const Values> lines) {
 }
 
 bool unequal_variances(std::span<const Values> lines) {
-  constexpr double kRatio = 4;       // of variances
+  constexpr double kRatio = 4;       // ratio of variances
   constexpr double kByNoChance = 4;  // standard errors
   std::vector<double> ratios;
   for (const Values& line : lines) {

@@ -1,4 +1,4 @@
-// One line of a comparison as numbers that can be tested: a value for each run.
+// Converts a comparison line to values that can be tested: one per run.
 #pragma once
 
 #include <span>
@@ -9,8 +9,7 @@
 
 namespace gpuprof::compare {
 
-// The values of a line's runs, those of the old side first. Logarithms of ns; where a run has none, the ns in parts of
-// the mean of all runs.
+// Values per run, old side first: logarithms of ns. If any run has 0 ns, they are ns relative to the mean of all runs.
 struct Values {
   std::vector<double> all;
   size_t old_runs = 0;
@@ -20,30 +19,29 @@ struct Values {
   [[nodiscard]] std::span<const double> new_side() const { return std::span(all).subspan(old_runs); }
   [[nodiscard]] bool testable() const { return old_runs >= 2 && all.size() >= old_runs + 2; }
 
-  // A difference of them as a change in percent.
+  // Converts a difference of values to percent.
   [[nodiscard]] double percent(double difference) const;
 };
 
-// What a change of `percent` is as a difference of logarithms.
+// Converts a change in percent to a difference of logarithms.
 double log_change(double percent);
 
-// `factor`: the logarithm of what each run's costs have in common; empty: none is taken out.
+// `factor` is the common factor to remove, as a logarithm per run; may be empty.
 Values values_of(std::span<const Cost> costs, size_t old_runs, std::span<const double> factor);
 
-// By Welch's test; of fewer than two runs a side nothing is known, and the error is infinite.
+// Uses Welch's test. With fewer than two runs on a side, the error is infinite.
 EstimatedDifference plain_difference(const Values& values);
 
-// With a variance for both sides, shrunk by the prior.
+// Uses one variance for both sides, shrunk towards the prior.
 EstimatedDifference shrunk_difference(const Values& values, const VariancePrior& prior);
 
-// The variance of a run, both sides together.
+// Returns the variance of a run, pooled over both sides.
 double pooled_variance(const Values& values);
 
-// The logarithm of what all lines have in common, for each run: the median over lines of how far the run is from the
-// line's mean.
+// Returns, for each run, the logarithm of the common factor: the median deviation of the lines from their means.
 std::vector<double> common_factor(std::span<const Values> lines);
 
-// One side varies at least twice as much as the other in most lines, and not by chance.
+// True if in most lines one side varies at least twice as much as the other, and not by chance.
 bool unequal_variances(std::span<const Values> lines);
 
 }  // namespace gpuprof::compare

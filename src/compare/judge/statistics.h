@@ -1,4 +1,4 @@
-// The statistics that judge() needs, and nothing of profiles. Degrees of freedom may be fractions, and infinite.
+// The statistics of judge(), independent of profiles. Degrees of freedom may be fractional or infinite.
 #pragma once
 
 #include <cstddef>
@@ -9,41 +9,40 @@
 
 namespace gpuprof::compare {
 
-double mean(std::span<const double> values);      // of none: 0
-double variance(std::span<const double> values);  // of a sample (n - 1); of fewer than two: 0
-double median(std::vector<double> values);        // of none: 0
+double mean(std::span<const double> values);      // 0 without values
+double variance(std::span<const double> values);  // of a sample (n - 1); 0 for fewer than two values
+double median(std::vector<double> values);        // 0 without values
 
-// The regularized incomplete beta function I_x(a, b), a and b > 0.
+// Returns the regularized incomplete beta function I_x(a, b); a > 0, b > 0.
 double incomplete_beta(double a, double b, double x);
 
-// P(T > t) of Student's t. Infinite freedom: the normal distribution.
+// Returns P(T > t) of Student's t distribution; for infinite freedom, of the normal distribution.
 double student_t_above(double t, double freedom);
 
-// The t of which student_t_above() is `above`, 0 < above < 1.
+// Returns the t for which student_t_above() is `above`; 0 < above < 1.
 double student_t_quantile(double above, double freedom);
 
 double digamma(double x);           // x > 0
 double trigamma(double x);          // x > 0
 double trigamma_inverse(double y);  // y > 0
 
-// What the variances of many lines have in common: an inverse chi-squared prior of `freedom` degrees at `variance`
+// What the variances of many lines have in common: an inverse chi-squared prior with `freedom` degrees at `variance`
 // (Smyth, Linear models and empirical Bayes methods, 2004, section 6.2).
 struct VariancePrior {
-  double freedom = 0;  // infinite: the variances differ by no more than chance; 0: there is no prior
+  double freedom = 0;  // infinite: variances differ only by chance; 0: no prior
   double variance = 0;
-  double most = std::numeric_limits<double>::infinity();  // freedom of all lines together: no line's test has more
+  double most = std::numeric_limits<double>::infinity();  // limit for a line's test: freedom of all lines together
 };
 
-// `variances` have `freedom` degrees each. Fewer than two of them have no prior.
+// Fits the prior. Each of `variances` has `freedom` degrees. Returns no prior for fewer than two variances.
 VariancePrior fit_variance_prior(std::span<const double> variances, double freedom);
 
-// p-values adjusted for their number, in the order in which they came.
+// Adjust p-values for multiple tests. Keep their order.
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 std::vector<double> holm(std::span<const double> p);
 
-// The share of ways to part all values into sides of these sizes of which the difference of the means (new - old) is
-// at least the one seen. All ways where they are at most kMostSplits, else a tenth as many, drawn with `seed`, the one
-// seen among them.
+// Returns the share of splits into sides of these sizes whose difference of means (new - old) is at least the observed
+// one. Enumerates up to kMostSplits; if there are more, draws a tenth of that with `seed`, including the observed one.
 inline constexpr uint64_t kMostSplits = 200'000;
 bool draws_permutations(size_t old_runs, size_t new_runs);
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);
@@ -54,15 +53,15 @@ struct EstimatedDifference {
   double error = 0;
   double freedom = 1;
 
-  // One-sided: that the true difference is not above `least`.
+  // Returns the one-sided p-value of the hypothesis that the true difference is at most `least`.
   [[nodiscard]] double p_above(double least = 0) const;
-  // Half of the width of the confidence interval of which `above` lies beyond either end.
+  // Returns half the width of the confidence interval that leaves `above` beyond each end.
   [[nodiscard]] double margin(double above) const;
-  // The true difference that a test at `alpha` finds with `power`.
+  // Returns the true difference that a test at level `alpha` finds with probability `power`.
   [[nodiscard]] double detectable(double alpha, double power) const;
 };
 
-// Both sides have at least two values.
+// Both sides must have at least two values.
 EstimatedDifference pooled_difference(std::span<const double> old_side, std::span<const double> new_side,
                                       const VariancePrior& prior = {});
 EstimatedDifference welch_difference(std::span<const double> old_side, std::span<const double> new_side);

@@ -1,4 +1,4 @@
-// One thing under test: its runs as values, their difference, and what there is to say of it.
+// A tested entity: its values per run, their difference, and the finding.
 #pragma once
 
 #include <span>
@@ -9,9 +9,8 @@
 
 namespace gpuprof::compare {
 
-inline constexpr double kOutside = 0.025;  // of a 95% interval, at either end
+inline constexpr double kOutside = 0.025;  // beyond each end of a 95% interval
 
-// The mean of a run of either side.
 struct Means {
   double old_ns = 0;
   double new_ns = 0;
@@ -27,11 +26,10 @@ struct Tested {
   Finding finding;
 };
 
-// Puts values and difference of these costs, which are `tested.values` already, into the finding.
+// Fills the finding from the costs and from tested.values and tested.difference.
 void describe(std::span<const Cost> costs, Tested& tested);
 
-// The verdict of a finding that is described and has its adjusted p: slower, faster, too_small or as it was.
-// `material_ns`: what a difference must be at least.
+// Sets the verdict of a described finding: slower, faster, too_small or unchanged. `material_ns`: minimum difference.
 void judge_finding(double level, const JudgeOptions& options, double material_ns, Finding& finding);
 
 }  // namespace gpuprof::compare

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r";
 constexpr std::string_view kHint =
-    "a line is: GLOB PERCENT% [until YYYY-MM-DD] REASON; a glob with spaces stands in double quotes";
+    "a line is: GLOB PERCENT% [until YYYY-MM-DD] REASON; put a glob with spaces in double quotes";
 constexpr size_t kMostBytes = size_t{1} << 20U;
 
 std::string_view trimmed(std::string_view text) {
@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
   return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// The next word of `rest`, which loses it.
+// Removes the first word from `rest` and returns it.
 std::string_view next_word(std::string_view& rest) {
   rest = trimmed(rest);
   const size_t end = std::min(rest.find_first_of(kSpace), rest.size());
@@ -28,7 +28,7 @@ std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
-// False: a quote does not end.
+// Returns false if a quote is not closed.
 bool take_glob(std::string_view& rest, std::string_view& glob) {
   if (!rest.starts_with('"')) {
     glob = next_word(rest);
@@ -68,11 +68,11 @@ bool is_date(std::string_view word) {
   return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
-// What is wrong with the line; empty: nothing.
+// Returns what is wrong with the line; empty: nothing.
 std::string parse_line(std::string_view rest, Threshold& entry) {
   std::string_view glob;
   if (!take_glob(rest, glob)) {
-    return "the quote does not end";
+    return "the closing quote is missing";
   }
   if (glob.empty()) {
     return "the glob is empty";
@@ -80,13 +80,13 @@ std::string parse_line(std::string_view rest, Threshold& entry) {
   entry.glob = glob;
   const std::string_view percent = next_word(rest);
   if (!parse_percent(percent, entry.percent)) {
-    return percent.empty() ? "the percentage is missing" : "'" + escaped(percent) + "' is no percentage such as 5%";
+    return percent.empty() ? "the percentage is missing" : "'" + escaped(percent) + "' is not a percentage such as 5%";
   }
   if (rest == "until" || rest.starts_with("until ") || rest.starts_with("until\t")) {
     next_word(rest);
     const std::string_view date = next_word(rest);
     if (!is_date(date)) {
-      return "'" + escaped(date) + "' is no date such as 2027-01-31";
+      return "'" + escaped(date) + "' is not a date such as 2027-01-31";
     }
     entry.expires = date;
   }
@@ -98,7 +98,7 @@ std::string parse_line(std::string_view rest, Threshold& entry) {
 
 bool glob_matches(std::string_view glob, std::string_view name) {
   size_t at = 0;
-  size_t after_star = glob.npos;  // the last star can take one byte more; the earlier ones need not
+  size_t after_star = glob.npos;  // backtracking to the last star is enough
   size_t taken = 0;
   size_t i = 0;
   while (i < name.size()) {
@@ -132,7 +132,7 @@ const Threshold* Thresholds::allowing(std::string_view name, double percent) con
 Result<Thresholds> parse_thresholds(std::string_view text, std::string file, std::string_view today,
                                     std::vector<std::string>& expired) {
   if (text.size() > kMostBytes) {
-    return Error{.message = file + ": more than 1 MiB is no file of thresholds",
+    return Error{.message = file + ": a file of thresholds must not exceed 1 MiB",
                  .hint = std::string(kHint),
                  .exit_code = kExitUsage};
   }

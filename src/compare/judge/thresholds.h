@@ -1,4 +1,4 @@
-// A small file that users commit beside their code: what may become slower, by how much, why and until when.
+// Reads the thresholds file that users commit: what may become slower, by how much, why and until when.
 #pragma once
 
 #include <string>
@@ -10,29 +10,29 @@
 namespace gpuprof::compare {
 
 struct Threshold {
-  std::string glob;     // of a kernel's name, of a function in its call path, or kTotal; * and ? are special
-  double percent = 0;   // that it may be slower
-  std::string expires;  // "2027-01-31", the last day on which it holds; empty: for ever
-  std::string reason;   // never empty
-  unsigned line = 0;    // of the file, for messages
+  std::string glob;     // matches a kernel, a function in its call path, or kTotal; supports * and ?
+  double percent = 0;   // allowed slowdown
+  std::string expires;  // last valid day, "2027-01-31"; empty: no limit
+  std::string reason;   // not empty
+  unsigned line = 0;    // line number in the file, for messages
 };
 
 inline constexpr std::string_view kTotal = "[total]";
 
 struct Thresholds {
   std::string file;
-  std::vector<Threshold> entries;  // in the file's order; the first whose glob matches counts
+  std::vector<Threshold> entries;  // in the order of the file; the first match counts
 
-  [[nodiscard]] const Threshold* find(std::string_view name) const;  // nullptr: none matches
+  [[nodiscard]] const Threshold* find(std::string_view name) const;  // nullptr: no match
 
-  // That entry, where it lets `name` become slower by as much.
+  // Returns the entry that find() returns, if it allows `name` that slowdown; otherwise nullptr.
   [[nodiscard]] const Threshold* allowing(std::string_view name, double percent) const;
 };
 
-// * is any text, ? any one byte. Takes time in proportion to both lengths.
+// * matches any text, ? one byte. Takes time proportional to the product of both lengths.
 bool glob_matches(std::string_view glob, std::string_view name);
 
-// `today` as "2026-11-23": an entry that has expired is left out and named in `expired`.
+// Parses the file. Leaves out entries that expired before `today` ("2026-11-23"), and lists them in `expired`.
 Result<Thresholds> parse_thresholds(std::string_view text, std::string file, std::string_view today,
                                     std::vector<std::string>& expired);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kGone = UINT32_MAX;
 
-// Where each line goes: to itself, or to its new form.
+// Maps each line to itself, or to the new line that it was matched with.
 std::vector<uint32_t> redirections(size_t lines, const Pairs& pairs) {
   std::vector<uint32_t> to(lines);
   for (uint32_t at = 0; at < lines; ++at) {
@@ -29,12 +29,12 @@ void note_renamed(Line& line, std::string&& old_name, Match match) {
   line.change = Change::renamed;
 }
 
-// A part stays one of its whole, whatever the runs of a side add up to.
+// Saturates, so that no sum of a part exceeds the sum of its whole.
 void add_up(uint64_t& to, uint64_t more) {
   to = more > UINT64_MAX - to ? UINT64_MAX : to + more;
 }
 
-// `place` says where a reason of `from` is in the list that those of `to` are of.
+// `place` maps a reason of `from` to a reason of `to`.
 template <typename Place>
 void add_sums(StallSums& to, const StallSums& from, Place place) {
   add_up(to.samples, from.samples);
@@ -95,7 +95,7 @@ void Joined::add(const Run& run, size_t at) {
   }
 }
 
-// `kernels` are the lines of the run's.
+// `kernels` maps the run's kernels to lines.
 void Joined::add_stalls(const Run& run, size_t side, const std::vector<uint32_t>& kernels) {
   std::vector<uint32_t> reasons;
   reasons.reserve(run.stall_reasons.size());
@@ -175,7 +175,7 @@ void Joined::join(const Pairs& kernels, const Pairs& functions, Match match) {
   const std::vector<uint32_t> kernel_to = redirections(kernels_.size(), kernels);
   const std::vector<uint32_t> function_to = redirections(functions_.size(), functions);
   const std::vector<const std::u32string*> old_stacks = std::move(stacks_);
-  const auto old_texts = std::exchange(stack_ids_, {});  // what old_stacks points to
+  const auto old_texts = std::exchange(stack_ids_, {});  // keeps alive what old_stacks points to
   std::vector<Path> old_paths = std::exchange(paths_, {});
   stacks_.clear();
   path_ids_.clear();
@@ -235,7 +235,7 @@ PathLine Joined::line_of(Path& path, const std::vector<uint32_t>& kernel_lines,
 
 void Joined::finish(Comparison& all) {
   all.stall_reasons = std::move(stall_reasons_);
-  // What of a line the paths need is looked at before the lines move.
+  // First find the data that paths need, because the lines are moved below.
   std::vector<uint32_t> kernel_lines(kernels_.size(), kGone);
   std::vector<uint32_t> function_lines(functions_.size(), kGone);
   const auto used = [this](const std::vector<Cost>& costs) {

@@ -1,4 +1,4 @@
-// The lines of a comparison while it is found out which of them are the same. Internal to comparison.cpp.
+// Matches the lines of a comparison. Internal to comparison.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gpuprof::compare {
 
-// Sums over the runs of one side.
+// Sums over the runs of each side.
 struct Sides {
   Cost old_sum;
   Cost new_sum;
@@ -23,15 +23,14 @@ struct Sides {
   [[nodiscard]] bool only_new() const { return in_new() && !in_old(); }
 };
 
-using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // a line that only old runs have; its line in new ones
+using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (old-only line, matching new-only line)
 
-// Lines are found by their place in a list, and places stay until finish(): a line that was found to be another one's
-// old form is empty from then on, and its costs are with the other.
+// The lines of both sides. Indexes are stable until finish(). A matched old line stays empty: its costs move.
 class Joined {
  public:
   struct Path {
     uint32_t kernel = 0;
-    uint32_t stack = 0;  // in stacks()
+    uint32_t stack = 0;  // index for stack()
     uint32_t old_stack = 0;
     Match match = Match::exact;
     std::vector<Cost> costs;
@@ -44,18 +43,18 @@ class Joined {
   [[nodiscard]] const std::vector<KernelLine>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<FunctionLine>& functions() const { return functions_; }
   [[nodiscard]] const std::vector<Path>& paths() const { return paths_; }
-  // The functions of a stack, root first.
+  // Returns the functions of a stack, outermost first.
   [[nodiscard]] const std::u32string& stack(uint32_t id) const { return *stacks_[id]; }
   [[nodiscard]] size_t stack_count() const { return stacks_.size(); }
   [[nodiscard]] Sides sides(const std::vector<Cost>& costs) const;
-  [[nodiscard]] double launches(const Sides& sums) const;                     // of a run of the side that has any
+  [[nodiscard]] double launches(const Sides& sums) const;  // per run, on the old side if there are any
   [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const;  // without parents
 
-  // Makes one line of each pair. Paths and stacks are numbered anew: those that have become the same are one.
+  // Merges each pair into one line. Renumbers paths and stacks, and merges those that became equal.
   void join(const Pairs& kernels, const Pairs& functions, Match match);
   void join_paths(const Pairs& paths);
 
-  // Moves the lines that are left to `all`, and says of each what has become of it.
+  // Moves the remaining lines to `all`, and sets what has changed in each.
   void finish(Comparison& all);
 
  private:
@@ -81,17 +80,17 @@ class Joined {
   std::unordered_map<std::string, uint32_t> function_ids_;
   std::unordered_map<std::string, uint32_t> stall_ids_;
   std::unordered_map<std::u32string, uint32_t> stack_ids_;
-  std::unordered_map<uint64_t, uint32_t> path_ids_;  // by kernel and stack
+  std::unordered_map<uint64_t, uint32_t> path_ids_;  // key: kernel and stack
 };
 
-// Each stack without the functions that one side alone has: what is left says where it is on the other side, too.
+// Identifies stacks by their functions that exist on both sides, to find the same stack on the other side.
 class Landmarks {
  public:
   explicit Landmarks(const Joined& lines);
 
-  // The same number for all stacks that have the same functions of both sides.
+  // Equal for all stacks with the same functions of both sides.
   [[nodiscard]] uint32_t id(uint32_t stack) const { return ids_[stack]; }
-  // There is a stack, and at least half of its functions are on both sides.
+  // True if the stack is not empty and at least half of its functions exist on both sides.
   [[nodiscard]] bool placed(uint32_t stack) const { return placed_[stack]; }
 
  private:
@@ -103,10 +102,10 @@ Pairs match_functions_by_name(const Joined& lines);
 Pairs match_kernels_by_name(const Joined& lines, const Landmarks& landmarks);
 Pairs match_kernels_by_place(const Joined& lines, const Landmarks& landmarks);
 Pairs match_paths(const Joined& lines, const Landmarks& landmarks);
-// Functions that stand at the same place of paths that are the same.
+// Matches functions at the same position of matched paths.
 Pairs match_functions_by_place(const Joined& lines, const Pairs& paths);
 
-// Marks the paths of a kernel whose launches went from one to another.
+// Marks the paths of a kernel whose launches moved from one path to another.
 void mark_moved(Comparison& all);
 
 }  // namespace gpuprof::compare

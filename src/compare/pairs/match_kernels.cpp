@@ -1,4 +1,4 @@
-// Kernels that have another name on the new side.
+// Matches kernels that have a different name on the new side.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -17,12 +17,12 @@ struct KernelGroup {
   std::vector<const Candidate*> new_ones;
 };
 
-// "[copy HtoD]", "[cudaLaunchKernel launches]": words of ours, which nobody renames.
+// True for gpuprof's own names, which are never renamed: "[copy HtoD]", "[cudaLaunchKernel launches]".
 bool is_operation(const std::string& name) {
   return name.starts_with('[');
 }
 
-// The kernels that are on one side only, with what launches them.
+// Kernels that exist on one side only, with their callers.
 class Candidates {
  public:
   Candidates(const Joined& lines, const Landmarks& landmarks) {
@@ -49,7 +49,7 @@ class Candidates {
     }
   }
 
-  // Groups of those that `key` gives the same number, without those that `taken` says are paired already.
+  // Groups the kernels by key. Skips kernels that are already paired (`taken`).
   template <typename Key>
   void group(const std::vector<bool>& taken, Key key, std::map<uint64_t, KernelGroup>& groups) const {
     for (size_t at = 0; at < all_.size(); ++at) {
@@ -75,14 +75,14 @@ class Candidates {
   }
 
   std::vector<Candidate> all_;
-  std::vector<bool> old_;  // by candidate
+  std::vector<bool> old_;
 };
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   return fold_multiply(hash ^ value, kHashMultiplier) + 1;
 }
 
-// "The same launches from the same paths."
+// Hashes the callers and their launch counts.
 uint64_t key_of_launches(const Candidate& kernel) {
   uint64_t hash = kernel.parents.size();
   for (const Parent& parent : kernel.parents) {
@@ -105,7 +105,7 @@ uint64_t key_of_main_parent(const Candidate& kernel) {
   return most == kernel.parents.end() ? UINT64_MAX : most->id;
 }
 
-// Pairs within the groups, from those that are alike in much to those that are alike in little.
+// Pairs kernels within groups of equal keys. The first key is the strictest.
 template <typename... Keys>
 Pairs pair_in_steps(const Joined& lines, const Candidates& candidates, Keys... keys) {
   Pairs all;
@@ -133,7 +133,7 @@ Pairs pair_in_steps(const Joined& lines, const Candidates& candidates, Keys... k
 Pairs match_kernels_by_name(const Joined& lines, const Landmarks& landmarks) {
   std::unordered_map<std::string, uint32_t> ids;
   std::vector<uint32_t> name_of(lines.kernels().size(), 0);
-  std::vector<std::pair<Pairs::value_type, std::pair<uint32_t, uint32_t>>> names;  // a line of each side; how many
+  std::vector<std::pair<Pairs::value_type, std::pair<uint32_t, uint32_t>>> names;  // a line per side; lines per side
   for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
     const KernelLine& kernel = lines.kernels()[line];
     const Sides sums = lines.sides(kernel.costs);
@@ -149,7 +149,7 @@ Pairs match_kernels_by_name(const Joined& lines, const Landmarks& landmarks) {
     (sums.in_old() ? pair.first : pair.second) = line;
     (sums.in_old() ? counts.first : counts.second) += 1;
   }
-  // A name that one kernel has on each side needs no more; of several, who is who is seen from what they do.
+  // A name with one kernel per side is a match. Otherwise compare the callers and times of the kernels.
   Pairs pairs;
   for (const auto& [pair, counts] : names) {
     if (counts == std::pair<uint32_t, uint32_t>(1, 1)) {

@@ -1,4 +1,4 @@
-// Functions and call paths that have other names on the new side.
+// Matches functions and call paths that have different names on the new side.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -49,7 +49,7 @@ Pairs match_functions_by_name(const Joined& lines) {
 }
 
 Pairs match_paths(const Joined& lines, const Landmarks& landmarks) {
-  std::map<std::pair<uint32_t, uint32_t>, PathGroup> places;  // by kernel and landmarks
+  std::map<std::pair<uint32_t, uint32_t>, PathGroup> places;  // key: kernel and landmarks
   for (uint32_t at = 0; at < lines.paths().size(); ++at) {
     const Joined::Path& path = lines.paths()[at];
     const Sides sums = lines.sides(path.costs);
@@ -79,7 +79,7 @@ Pairs match_paths(const Joined& lines, const Landmarks& landmarks) {
 }
 
 Pairs match_functions_by_place(const Joined& lines, const Pairs& paths) {
-  std::unordered_map<uint64_t, uint32_t> votes;  // by old and new function
+  std::unordered_map<uint64_t, uint32_t> votes;  // key: old and new function
   const auto only = [&lines](uint32_t function) { return lines.sides(lines.functions()[function].total); };
   for (const auto& [old_path, new_path] : paths) {
     const std::u32string& before = lines.stack(lines.paths()[old_path].stack);

@@ -1,4 +1,4 @@
-// Launches of a kernel that went from one caller to another.
+// Finds launches of a kernel that moved from one caller to another.
 #include <algorithm>
 #include <cstddef>
 
@@ -7,13 +7,13 @@
 namespace gpuprof::compare {
 namespace {
 
-// Of a path's launches, what makes a change one that matters. Less is a loop that went round once more.
+// Minimum relative change of a path's launches. Less may be one more iteration of a loop.
 constexpr double kLeastChange = 0.1;
-// Of a path's change, what other paths of its kernel must make up for.
+// Minimum share of a path's change that other paths of its kernel must offset.
 constexpr double kLeastMoved = 0.5;
 
 struct Shift {
-  double change = 0;  // launches a run: new - old
+  double change = 0;  // launches per run, new - old
   bool matters = false;
 };
 
@@ -33,7 +33,7 @@ Shift shift_of(const PathLine& path, size_t old_runs) {
   if (middle == path.costs.begin() || middle == path.costs.end()) {
     return shift;
   }
-  // Each run of one side has more than each of the other.
+  // True if all runs of one side have more launches than all runs of the other.
   const auto [old_least, old_most] = std::minmax_element(path.costs.begin(), middle, by_count);
   const auto [new_least, new_most] = std::minmax_element(middle, path.costs.end(), by_count);
   const bool apart = new_least->count > old_most->count || new_most->count < old_least->count;

@@ -27,7 +27,7 @@ bool all_of(std::string_view text, bool (*is)(char)) {
   return std::all_of(text.begin(), text.end(), is);
 }
 
-// How many bytes of an operator's name stand at the end of `before` + here: "operator<", "operator->", "operator()".
+// Returns the length of the operator at the start of `rest`, which follows "operator": "<", "->", "()".
 size_t operator_sign(std::string_view rest) {
   static constexpr std::array<std::string_view, 12> kSigns = {"<=>", "<<=", ">>=", "->*", "->", "<<",
                                                               ">>",  "<=",  ">=",  "()",  "<",  ">"};
@@ -36,9 +36,8 @@ size_t operator_sign(std::string_view rest) {
   return found == kSigns.end() ? 0 : found->size();
 }
 
-// Copies what lies outside of <...>, (...) and [...]; "(anonymous namespace)" and the signs of operators stay. A lambda
-// or unnamed type in braces is its word alone: "{lambda(int)#2}" -> "{lambda}". Brackets that do not close keep the
-// rest out, too: a name that was cut is like one that was cut elsewhere.
+// Removes <...>, (...) and [...], except "(anonymous namespace)" and operators. "{lambda(int)#2}" becomes "{lambda}".
+// An unclosed bracket removes the rest, so truncated names are equal wherever they were cut.
 std::string without_arguments(std::string_view name) {
   std::string out;
   size_t depth = 0;
@@ -67,7 +66,7 @@ std::string without_arguments(std::string_view name) {
   return out;
 }
 
-// "void ns::f" -> "ns::f"; not within "(anonymous namespace)" or "operator bool".
+// "void ns::f" -> "ns::f". Does not split "(anonymous namespace)" or "operator bool".
 std::string_view without_return_type(std::string_view name) {
   for (size_t space = name.rfind(' '); space != std::string_view::npos && space > 0;
        space = name.rfind(' ', space - 1)) {
@@ -81,7 +80,7 @@ std::string_view without_return_type(std::string_view name) {
   return name;
 }
 
-// What stands behind the parameters of a member function.
+// Removes the qualifiers behind the parameters of a member function.
 std::string_view without_qualifiers(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kQualifiers = {" const", " volatile", " noexcept", " &&", " &", " "};
   const auto ends = [&text](std::string_view qualifier) { return text.ends_with(qualifier); };
@@ -92,7 +91,7 @@ std::string_view without_qualifiers(std::string_view text) {
   return text;
 }
 
-// "f.isra.0", "f.constprop.1.part.2": what a compiler made of one function.
+// Removes suffixes of compiler-made copies: "f.isra.0", "f.constprop.1.part.2".
 std::string_view without_clones(std::string_view name) {
   const size_t dot = name.find('.');
   if (dot == std::string_view::npos || dot == 0) {
@@ -106,7 +105,7 @@ std::string_view without_clones(std::string_view name) {
              : name;
 }
 
-// Digits with a small letter or two behind each run: Triton's "0d1d2d3de4c", of the arguments it specialized.
+// True for Triton's argument specializations, such as "0d1d2d3de4c": numbers, each followed by letters d, c or e.
 bool is_specialization(std::string_view token) {
   size_t groups = 0;
   size_t at = 0;
@@ -135,7 +134,7 @@ bool is_hash(std::string_view token) {
   return token.size() >= kShortest && all_of(token, is_hex) && std::any_of(token.begin(), token.end(), is_digit);
 }
 
-// "128x128x32", also behind a word: "tilesize128x128x32" -> "tilesize#".
+// Replaces sizes such as "128x128x32", also within a word: "tilesize128x128x32" -> "tilesize#".
 void append_sizes(std::string_view token, std::string& out) {
   for (size_t at = 0; at < token.size();) {
     if (!is_digit(token[at])) {
@@ -154,7 +153,7 @@ void append_sizes(std::string_view token, std::string& out) {
   }
 }
 
-// "stage4", "align8", "splitK2": a word of tuning with its number.
+// Replaces the number of a tuning parameter: "stage4", "align8", "splitK2".
 bool append_tuning(std::string_view token, std::string& out) {
   static constexpr std::array<std::string_view, 8> kWords = {"stages", "stage", "align",  "splitK",
                                                              "splitk", "warps", "unroll", "vec"};
@@ -175,7 +174,7 @@ void append_token(std::string_view token, std::string& out) {
   }
 }
 
-// Trailing tokens that an autotuner or a counter made.
+// Removes trailing tokens that come from autotuners or counters.
 std::string_view without_suffixes(std::string_view name) {
   for (size_t bar = name.rfind('_'); bar != std::string_view::npos && bar > 0; bar = name.rfind('_')) {
     const std::string_view token = name.substr(bar + 1);

@@ -1,4 +1,4 @@
-// What is left of a name when all is taken away that compilers, autotuners and caches change from build to build.
+// Removes from names what compilers, autotuners and caches change from build to build.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace gpuprof::compare {
 
-// Of a GPU kernel: without return type, template arguments, parameters, "[clone ...]", the numbers of lambdas; without
-// what Triton appends ("_0d1d2d3de", "__1e2c", a trailing "_12"); hashes, tile sizes and numbers of stages become "#".
-// "[copy HtoD]" stays as it is. Never empty for a name that is not. Linear in the name, of which at most kMostNameBytes
-// are looked at: two longer ones are alike if they begin alike.
+// Normalizes a GPU kernel's name: removes the return type, template arguments, parameters, "[clone ...]", lambda
+// numbers and Triton's suffixes ("_0d1d2d3de", "__1e2c", a trailing "_12"). Hashes, tile sizes and stage counts become
+// "#". "[copy HtoD]" stays unchanged. The result is empty only for an empty name. Takes linear time, and only the first
+// kMostNameBytes matter.
 std::string normalized_kernel(std::string_view name);
 
-// Of a CPU function: without template arguments, parameters, "[clone ...]" and the numbers of lambdas.
+// Normalizes a CPU function's name: removes template arguments, parameters, "[clone ...]" and lambda numbers.
 std::string normalized_function(std::string_view name);
 
 inline constexpr size_t kMostNameBytes = 16384;

@@ -7,13 +7,13 @@
 namespace gpuprof::compare {
 namespace {
 
-// One that is a tenth or ten times as long at the same place is another kernel; without a place, a half or twice.
+// Minimum ratio of mean times: less means different kernels. Stricter if the callers are unknown.
 constexpr double kLeastMeanRatio = 0.1;
 constexpr double kLeastUnplacedRatio = 0.5;
 constexpr double kLeastSharedParents = 0.5;
-constexpr double kLeastLikeness = 0.5;     // where there is a choice
-constexpr double kRivalLikeness = 0.9;     // of the best: nearly as like
-constexpr std::ptrdiff_t kNeighbours = 4;  // to each side in the order of the means
+constexpr double kLeastLikeness = 0.5;     // if there is a choice
+constexpr double kRivalLikeness = 0.9;     // relative to the best: nearly as similar
+constexpr std::ptrdiff_t kNeighbours = 4;  // in each direction, in the order of the means
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 using Group = std::vector<const Candidate*>;
@@ -23,7 +23,7 @@ double ratio(double a, double b) {
   return most <= 0 ? 1 : std::min(a, b) / most;
 }
 
-// Of all launches of both, those that have the same parents.
+// Returns the share of all launches that have callers in common.
 double shared_parents(const Candidate& a, const Candidate& b) {
   double shared = 0;
   double all = 0;
@@ -53,7 +53,7 @@ bool shorter(const Candidate* a, const Candidate* b) {
   return a->mean_ns != b->mean_ns ? a->mean_ns < b->mean_ns : a->line < b->line;
 }
 
-// 0 to 1: how much of their launches have the same parents, and how near their means are.
+// Returns the similarity, 0 to 1, of the callers and the means.
 double likeness(const Candidate& a, const Candidate& b) {
   return plausible(a, b) ? shared_parents(a, b) * std::sqrt(ratio(a.mean_ns, b.mean_ns)) : 0;
 }
@@ -64,7 +64,7 @@ struct Scored {
   size_t new_at = 0;
 };
 
-// Each with those whose means are near.
+// Scores each candidate with its neighbours in the order of the means.
 std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   std::vector<Scored> pairs;
   for (size_t at = 0; at < old_ones.size(); ++at) {
@@ -83,7 +83,7 @@ std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   return pairs;
 }
 
-// The best first. What has a rival keeps its place, so that nothing else takes it, and is left out.
+// Pairs the best matches. A candidate with a rival stays unpaired, and no other candidate gets its match.
 Pairs pair_best(const Group& old_ones, const Group& new_ones) {
   const std::vector<Scored> pairs = scored_pairs(old_ones, new_ones);
   std::vector<double> best_old(old_ones.size(), -1);

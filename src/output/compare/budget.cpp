@@ -1,4 +1,3 @@
-// What `check --max` prints of a budget.
 #include "output/compare/budget.h"
 
 #include <fmt/format.h>

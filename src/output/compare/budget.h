@@ -1,4 +1,4 @@
-// What `check --max` prints of a budget.
+// Prints the result of a budget (`check --max`).
 #pragma once
 
 #include "base/text/text_stream.h"

@@ -15,11 +15,11 @@ using compare::Judgement;
 using compare::Outcome;
 using compare::Verdict;
 
-constexpr size_t kMostAnnotations = 10;  // GitHub shows no more of a step
+constexpr size_t kMostAnnotations = 10;  // GitHub shows at most 10 per step
 constexpr size_t kNameWidth = 100;
 constexpr size_t kPathWidth = 400;
 
-// Workflow commands end at a line's end, and a property at a comma; both are written as percent codes.
+// Escapes text for a workflow command, which ends at a newline. In a property, a comma and a colon end the value.
 std::string data(std::string_view text, bool property) {
   std::string out;
   for (const char c : text) {

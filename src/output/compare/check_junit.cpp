@@ -63,7 +63,7 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
   out += "  </testcase>\n";
 }
 
-// By itself, so that an inconclusive check is no row of passes.
+// Writes the verdict as a test case, so that an inconclusive check does not consist of passed test cases only.
 void put_verdict(const Judgement& judgement, std::string& out) {
   out += "  <testcase classname=\"gpuprof\" name=\"verdict\">\n";
   if (judgement.outcome == Outcome::inconclusive) {

@@ -18,7 +18,7 @@ using compare::Verdict;
 constexpr size_t kMostRows = 20;
 constexpr size_t kMarkdownNameWidth = 100;
 
-// Foreign text: nothing in it is markup, or a mention that GitHub sends to somebody.
+// Escapes text of a profile, so that it contains no markup and no @mention that notifies somebody.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : escaped(text)) {
@@ -54,7 +54,7 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-// In the tag, and not in backticks: these have no escape for a bar, which would end the cell.
+// Uses the <code> tag, because a bar within backticks cannot be escaped and would end the table cell.
 std::string check_code(std::string_view text) {
   return "<code>" + plain(cut_middle(shown_ends(text), kMarkdownNameWidth)) + "</code>";
 }

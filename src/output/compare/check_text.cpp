@@ -16,11 +16,11 @@ using compare::Finding;
 using compare::Judgement;
 using compare::Verdict;
 
-constexpr size_t kMostKernels = 8;  // of a kind; a screen
-constexpr size_t kMostPaths = 3;    // below a kernel
+constexpr size_t kMostKernels = 8;  // with one verdict, so that the list fits a screen
+constexpr size_t kMostPaths = 3;
 constexpr size_t kMinWidth = 40;
 
-// `text` in lines of at most `width` characters, broken at spaces, further ones behind `indent`.
+// Appends `text` in lines of at most `width` characters, broken at spaces. Indents further lines by `indent`.
 void append_wrapped(std::string_view text, size_t width, std::string_view indent, std::string& out) {
   size_t used = 0;
   bool first = true;
@@ -62,7 +62,7 @@ void put_kernel(const Comparison& runs, const Finding& finding, size_t width, st
   }
 }
 
-// Kernels of that verdict with their paths.
+// Prints the kernels with that verdict, and their paths.
 void put_kernels(const Comparison& runs, const Judgement& judgement, Verdict verdict, std::string_view title,
                  size_t width, TextStream& stream) {
   std::string& out = stream.text();
@@ -107,7 +107,7 @@ void check_text(const Comparison& runs, const Judgement& judgement, size_t width
     if (finding.what == Finding::What::total || finding.what == Finding::What::unmatched) {
       const std::string name = judgement.one_side                     ? "Total, second half against first: "
                                : finding.what == Finding::What::total ? "Total: "
-                                                                      : "With new and without gone kernels: ";
+                                                                      : "Total with new kernels, without gone ones: ";
       append_wrapped(name + change_text(finding) + "; " + cost_text(finding), width, "  ", out);
       if (!finding.note.empty()) {
         append_wrapped("  " + finding.note, width, "  ", out);

@@ -79,7 +79,7 @@ std::string headline(const Judgement& judgement) {
       break;
   }
   if (judgement.one_side) {
-    return "MEASURED: what runs of one program differ by";
+    return "MEASURED: differences between runs of one program";
   }
   const size_t faster = count_of(judgement, Finding::What::kernel, Verdict::faster);
   const size_t excused = count_of(judgement, Finding::What::kernel, Verdict::excused);
@@ -106,7 +106,7 @@ std::string finding_name(const Comparison& runs, const Finding& finding) {
     case Finding::What::total:
       return "total";
     case Finding::What::unmatched:
-      return "total with new and without gone kernels";
+      return "total with new kernels, without gone ones";
     case Finding::What::kernel:
       return runs.kernels[finding.line].name;
     case Finding::What::path:
@@ -180,18 +180,19 @@ std::vector<std::string> basis_lines(const Judgement& judgement) {
   if (!judgement.findings.empty() && std::isfinite(judgement.minimum_detectable_percent)) {
     const Finding& total = judgement.findings.front();
     const double least = std::min(judgement.minimum_detectable_percent, total.minimum_detectable_percent);
-    lines.push_back("Noise: a kernel's run differs by " + signed_percent(judgement.noise_percent).substr(1) +
-                    " (median). Smallest slowdown that these runs show: " +
-                    signed_percent(judgement.minimum_detectable_percent).substr(1) + " of a kernel, " +
-                    signed_percent(total.minimum_detectable_percent).substr(1) + " of the total." +
-                    (least < judgement.material_percent
-                         ? " Up to " + signed_percent(judgement.material_percent).substr(1) + " is none (--material)."
-                         : ""));
+    lines.push_back(
+        "Noise: a kernel's run differs by " + signed_percent(judgement.noise_percent).substr(1) +
+        " (median). Smallest slowdown that these runs show: " +
+        signed_percent(judgement.minimum_detectable_percent).substr(1) + " of a kernel, " +
+        signed_percent(total.minimum_detectable_percent).substr(1) + " of the total." +
+        (least < judgement.material_percent
+             ? " Slowdowns up to " + signed_percent(judgement.material_percent).substr(1) + " are ignored (--material)."
+             : ""));
   }
   if (judgement.factor_removed) {
     lines.push_back("Common to all kernels: " + signed_percent(judgement.factor_percent) +
                     (std::abs(judgement.factor_percent) >= 1 ? " (clocks?)" : "") +
-                    "; it is in the total, and taken out of each kernel.");
+                    "; it counts in the total, and is removed from each kernel.");
   }
   for (const std::string& note : judgement.notes) {
     lines.push_back("Note: " + note + ".");
@@ -202,10 +203,9 @@ std::vector<std::string> basis_lines(const Judgement& judgement) {
 std::vector<std::string> advice_lines(const Judgement& judgement) {
   switch (judgement.outcome) {
     case Outcome::regression:
-      return {
-          "`gpuprof diff` on the same profiles shows what changed; a slowdown that is meant goes into --thresholds."};
+      return {"`gpuprof diff` on the same profiles shows what changed; add intended slowdowns to --thresholds."};
     case Outcome::inconclusive:
-      return {"No verdict, and no pass: mend what is named, or take more runs (--runs)."};
+      return {"No verdict: fix the problems named above, or record more runs (--runs)."};
     case Outcome::pass:
       break;
   }

@@ -1,4 +1,4 @@
-// A comparison as its readers want it: a screen of text, a table for a pull request, JSON, folded stacks, a picture.
+// Writes a comparison as text, as a Markdown table for a pull request, as JSON, folded stacks or a picture.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,24 @@
 namespace gpuprof::output {
 
 struct DiffOptions {
-  size_t top = 6;  // lines of each table, those that changed most; 0: all
+  size_t top = 6;  // lines per table, largest changes first; 0: unlimited
   size_t width = 80;
-  bool full_names = false;  // of kernels; JSON and folded stacks have them always
+  bool full_names = false;  // of kernels; JSON and folded stacks always have full names
 };
 
-// Tables, those that changed most first, in lines of `width` characters where that leaves names some room.
+// Writes tables with the largest changes first, in lines of `width` characters. Names keep a minimum width.
 void diff_text(const DiffLines& lines, const DiffOptions& options, TextStream& out);
 
-// The same as Markdown for GitHub and GitLab.
+// Writes the tables of diff_text() as Markdown for GitHub and GitLab.
 void diff_markdown(const DiffLines& lines, const DiffOptions& options, TextStream& out);
 
-// One object, as docs/schema/diff.json says; all lines. Times are integers, in ns.
+// Writes all lines as one object, described by docs/schema/diff.json. Times are integers in ns.
 void diff_json(const DiffLines& lines, TextStream& out);
 
-// "main;step;kernel OLD NEW", as Brendan Gregg's difffolded.pl prints them; in us, or in launches. A line for each
-// path.
+// Writes a line "main;step;kernel OLD NEW" per path, like Brendan Gregg's difffolded.pl, in us or launches.
 void diff_folded(const DiffLines& lines, TextStream& out);
 
-// A flame graph of the new side (`inverse`: of the old one), coloured by what has changed.
+// Draws a flame graph of the new side (`inverse`: of the old one). Colours show the changes.
 std::string diff_svg(const DiffLines& lines, bool inverse, const std::string& notice);
 
 }  // namespace gpuprof::output

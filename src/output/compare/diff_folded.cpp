@@ -8,7 +8,7 @@
 namespace gpuprof::output {
 namespace {
 
-// Rounded in the sum, so that all lines of a side add up to its total, as in folded stacks.
+// Rounds running sums, so that the lines of a side add up to its total, as in folded stacks.
 class Column {
  public:
   explicit Column(uint64_t unit) : unit_(unit) {}

@@ -45,7 +45,7 @@ class JsonWriter {
   }
 
  private:
-  // The value of each run, so that a reader can reckon as they like.
+  // Writes the value of each run, so that programs can compute their own statistics.
   void runs(std::span<const RunFacts* const> side, size_t first) {
     size_t at = first;
     json_array(side, out_, [&](const RunFacts* run) {

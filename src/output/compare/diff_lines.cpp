@@ -30,13 +30,13 @@ uint64_t size_of(int64_t change) {
   return change < 0 ? static_cast<uint64_t>(-change) : static_cast<uint64_t>(change);
 }
 
-// Of what a hostile profile may hold: at its limits, but never beyond.
+// Adds with saturation, as the sums of a hostile profile may overflow.
 int64_t sum_of(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? -INT64_MAX : INT64_MAX) : sum;
 }
 
-// Those that changed most first; of those that changed alike, the heaviest, and then in the order of the comparison.
+// Sorts by change, largest first. Equal changes are sorted by weight, then stay in the order of the comparison.
 void sort_lines(std::vector<DiffLine>& lines) {
   std::stable_sort(lines.begin(), lines.end(), [](const DiffLine& a, const DiffLine& b) {
     const uint64_t x = size_of(a.difference.change);
@@ -56,7 +56,7 @@ std::vector<DiffLine> all_lines(const Lines& lines, const Comparison& all, bool 
   return result;
 }
 
-// What passes the filter, and what kernels and functions cost in it.
+// Selects the paths that pass the filter, and sums the cost of their kernels and functions.
 class Filtered {
  public:
   Filtered(const Comparison& all, const DiffFilter& filter) : all_(all), filter_(filter), totals_(all.runs.size()) {
@@ -146,7 +146,7 @@ class Filtered {
   std::unordered_map<uint32_t, bool> function_passes_;
 };
 
-// "2026-11-23 14:45", in UTC as META has it; empty where the profile does not say.
+// Returns "2026-11-23 14:45" in UTC, from META. Returns "" if the profile does not say.
 std::string date_of(const RunFacts& run) {
   const auto found = run.info.meta.find("start_unix_ns");
   if (found == run.info.meta.end()) {
@@ -156,7 +156,7 @@ std::string date_of(const RunFacts& run) {
   return utc_text(seconds, "%Y-%m-%d %H:%M");
 }
 
-// "cudaLaunchKernel", "cuLaunchKernel", "clEnqueueNDRangeKernel".
+// Matches "cudaLaunchKernel", "cuLaunchKernel", "clEnqueueNDRangeKernel".
 bool is_launch_call(std::string_view name) {
   const auto is_call = [name](std::string_view prefix) {
     return name.size() > prefix.size() && name.starts_with(prefix) && name[prefix.size()] >= 'A' &&
@@ -165,11 +165,11 @@ bool is_launch_call(std::string_view name) {
   return is_call("cuda") || is_call("cu") || is_call("cl") || is_call("hip");
 }
 
-// A function's or a program's change is made of those of its paths: its own mean duration also changes where its
-// kernels are launched in other proportions.
+// Sums the change of a function or program from its paths. Its own mean duration would mislead: it also changes with
+// the proportions of its kernels' launches.
 void part_by_paths(DiffLines& lines) {
   std::vector<int64_t> by_launches(lines.all.functions.size(), 0);
-  std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);  // by function: the last path
+  std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);  // function to the last path that counted it
   for (const DiffLine& path : lines.paths) {
     const PathLine& known = lines.all.paths[path.line];
     for (const auto* functions : {&known.functions, &known.old_functions}) {
@@ -247,12 +247,12 @@ std::vector<DiffLine> telling_functions(const DiffLines& lines) {
       depth[functions[at]] = std::max(depth[functions[at]], at);
     }
   }
-  // Where GPU work enters the driver says nothing of who wants it.
+  // The driver's launch function does not show which code caused the GPU work.
   const auto tells = [&lines](uint32_t at) {
     const compare::FunctionLine& function = lines.all.functions[at];
     return !function.note && !is_launch_call(function.name);
   };
-  // Those that always run together have all numbers in common.
+  // Functions that always run together have equal numbers.
   const auto numbers = [](const Difference& d) {
     return std::tuple(d.before.value, d.after.value, d.before.count, d.after.count, d.by_launches);
   };

@@ -1,4 +1,4 @@
-// What all outputs of a comparison show: its lines with their differences, in order.
+// Prepares the lines and differences that all outputs of a comparison show.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 namespace gpuprof::output {
 
 struct DiffLine {
-  uint32_t line = 0;  // in the list of the comparison that it is from
+  uint32_t line = 0;  // index in the comparison's list of kernels, functions or paths
   compare::Difference difference;
 };
 
 struct DiffFilter {
-  std::optional<Pattern> kernel;  // kernels of that name, and paths that launch them
-  std::optional<Pattern> path;    // paths with such a function, kernels and functions of those
+  std::optional<Pattern> kernel;  // selects kernels by name, and the paths that launch them
+  std::optional<Pattern> path;    // selects paths with a matching function, and their kernels and functions
 };
 
-// All lines, those that changed most first. The comparison must outlive it.
+// All lines, largest changes first. The comparison must outlive this object.
 struct DiffLines {
   const compare::Comparison& all;
   bool timed = true;
-  compare::Difference total;  // of the runs, or with a filter of the paths that pass it
+  compare::Difference total;  // of the runs; with a filter, of the paths that pass it
   bool filtered = false;
-  bool stalls = true;  // kernels are whole ones: samples are not known by path
+  bool stalls = true;  // stalls can be shown; false with a path filter, as samples are not known by path
   std::vector<DiffLine> kernels;
-  std::vector<DiffLine> functions;  // by the change of their totals
+  std::vector<DiffLine> functions;  // sorted by the change of their totals
   std::vector<DiffLine> paths;
 
   [[nodiscard]] bool nothing_differs() const;
@@ -40,35 +40,35 @@ struct DiffLines {
 
 DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilter& filter);
 
-// Functions that say where a change comes from: no notes, and of those that always run together (a caller and what
-// alone it calls) the innermost one. In the order of `lines.functions`.
+// Returns the functions that show where a change comes from, in the order of `lines.functions`, without notes. Of
+// functions that always run together (a caller and its only callee), only the innermost one.
 std::vector<DiffLine> telling_functions(const DiffLines& lines);
 
-// What stands in the place of all tables where nothing_differs(); names may.
+// Returns the text that replaces all tables if nothing_differs(). It reports kernels that were only renamed.
 std::string nothing_text(const DiffLines& lines);
 
 uint64_t rounded_count(const compare::SideCost& side);
 
-// "", "new", "gone", "moved", "renamed".
+// Returns "", "new", "gone", "moved" or "renamed".
 std::string_view change_word(compare::Change change);
-// "both", "renamed", ..., for programs.
+// Returns "both", "renamed" ... for programs.
 std::string_view change_name(compare::Change change);
 std::string_view match_name(compare::Match match);
 
-// A kernel's name in at most `width` characters. `full`: as the profile has it, but for what is cut in the middle.
+// Returns a kernel's name in at most `width` characters. `full`: unabbreviated, cut in the middle if too long.
 std::string kernel_text(std::string_view name, bool full, size_t width);
-// Of a kernel that was renamed, what it was: whole where the short names do not tell the two apart.
+// Returns the old name of a renamed kernel; in full if both short names are equal.
 std::string old_kernel_text(const compare::KernelLine& line, bool full, size_t width);
 
-// "step (model.py)"
+// Returns "step (model.py)".
 std::string function_text(const compare::FunctionLine& function);
 
-// "+1.23 ms", "-5", "0 ns"; "+12.3%", "new".
+// Return "+1.23 ms", "-5" or "0 ns", and "+12.3%" or "new".
 std::string signed_value(int64_t value, bool timed);
 std::string change_percent(const compare::Difference& difference);
 std::string value_text(uint64_t value, bool timed);
 
-// One fact of all runs of a side: "580.95.05"; "580.95.05, 570.1" where they differ; empty where none has it.
+// Returns a fact of all runs of a side: "580.95.05", "580.95.05, 570.1" if they differ, "" if unknown.
 std::string joined_fact(std::span<const compare::RunFacts* const> runs, std::string compare::RunFacts::*fact);
 std::string joined_devices(std::span<const compare::RunFacts* const> runs);
 std::string joined_dates(std::span<const compare::RunFacts* const> runs);

@@ -18,9 +18,9 @@ using compare::Difference;
 using compare::RunFacts;
 
 constexpr size_t kMostName = 120;
-constexpr size_t kMostFrames = 6;  // of a path, from the kernel on
+constexpr size_t kMostFrames = 6;  // frames shown of a path, starting at the kernel
 
-// Printable text as code: a name neither ends the span nor the cell, and is no link and no mention.
+// Formats printable text as a code span. A name cannot end the span or the table cell, or become a link.
 std::string span(std::string plain) {
   std::replace(plain.begin(), plain.end(), '`', '\'');
   std::string out = "`";
@@ -52,7 +52,7 @@ class Markdown {
       return;
     }
     table("Kernel", lines_.kernels, [this](uint32_t line) { return kernel(all_.kernels[line]); });
-    table("Function, with all that it calls", telling_functions(lines_),
+    table("Function, including callees", telling_functions(lines_),
           [this](uint32_t line) { return function(all_.functions[line]); });
     table("Call path", lines_.paths, [this](uint32_t line) { return path(all_.paths[line]); });
   }
@@ -60,7 +60,7 @@ class Markdown {
  private:
   void fact(const char* what, const std::string& before, const std::string& after) {
     if (!before.empty() || !after.empty()) {
-      const auto known = [](const std::string& text) { return text.empty() ? std::string("not known") : code(text); };
+      const auto known = [](const std::string& text) { return text.empty() ? std::string("unknown") : code(text); };
       out_ += std::string("- ") + what + ": " + known(before) + (before == after ? "" : " → " + known(after)) + "\n";
     }
   }

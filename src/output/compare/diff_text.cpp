@@ -25,8 +25,8 @@ using compare::RunFacts;
 constexpr size_t kDiffValue = 9;
 constexpr size_t kChange = 10;
 constexpr size_t kPercent = 8;
-constexpr size_t kWide = 100;      // from here on there is room for both parts of a change
-constexpr size_t kLeastName = 24;  // whatever the width
+constexpr size_t kWide = 100;      // least width for both components of a change (launches and duration)
+constexpr size_t kLeastName = 24;  // regardless of the line width
 
 class Text {
  public:
@@ -40,12 +40,12 @@ class Text {
       return;
     }
     table("Kernels", lines_.kernels, [this](uint32_t line, size_t room) { return kernel(all_.kernels[line], room); });
-    table("Functions, with all that they call", telling_functions(lines_),
+    table("Functions, including callees", telling_functions(lines_),
           [this](uint32_t line, size_t room) { return function(all_.functions[line], room); });
     table("Call paths", lines_.paths, [this](uint32_t line, size_t room) { return path(all_.paths[line], room); });
     out_ += !lines_.timed ? ""
-                          : "\nlaunches: what more or fewer launches make of a change, each as long as before;\n"
-                            "the rest of it is longer or shorter ones.\n";
+                          : "\nlaunches: the change by more or fewer launches, each as long as before;\n"
+                            "the rest is the change by longer or shorter launches.\n";
   }
 
  private:
@@ -86,7 +86,7 @@ class Text {
     if (total.change != 0) {
       out_ += ", " + signed_value(total.change, lines_.timed) + " (" + change_percent(total) + ")";
     }
-    out_ += lines_.filtered ? ", of what was asked for\n" : "\n";
+    out_ += lines_.filtered ? ", of the selected paths\n" : "\n";
     if (lines_.timed && total.change != 0) {
       out_ += "         " + signed_value(total.by_launches, true) + " by more or fewer launches, " +
               signed_value(total.by_duration, true) + " by longer or shorter ones\n";
@@ -152,7 +152,7 @@ class Text {
     }
   }
 
-  // What the numbers do not say: a percentage is "new" or "gone" already, and a renamed one has a line for that.
+  // Marks only moved kernels: the percentage column shows "new" and "gone", a separate line shows old names.
   static std::string mark(Change change) { return change == Change::moved ? "moved: " : ""; }
 
   [[nodiscard]] std::string kernel(const KernelLine& line, size_t room) const {
@@ -165,7 +165,7 @@ class Text {
     return text + stalls(line);
   }
 
-  // Lines below a kernel, broken between reasons.
+  // Formats the stall changes as lines below a kernel, broken between reasons.
   [[nodiscard]] std::string stalls(const KernelLine& line) const {
     std::string text;
     size_t used = 0;
@@ -187,7 +187,7 @@ class Text {
     return cut_middle(text, room);
   }
 
-  // The kernel, and on a line of its own who launches it.
+  // Formats the kernel, and its callers in a second line.
   [[nodiscard]] std::string path(const PathLine& line, size_t room) const {
     const std::string begin = mark(line.change);
     std::string text = begin + kernel_text(all_.kernels[line.kernel].name, options_.full_names, room - begin.size());

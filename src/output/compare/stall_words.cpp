@@ -62,7 +62,7 @@ std::string stall_evidence(const Comparison& runs, const KernelLine& kernel) {
   for (const std::string& change : changes) {
     text.append(&change == &changes.front() ? "" : ", ").append(change);
   }
-  return text + (changes.empty() ? "no change that the samples show" : "");
+  return text + (changes.empty() ? "no significant change" : "");
 }
 
 void put_stall_shares(const Comparison& runs, const KernelLine& kernel, JsonObject& object, TextStream& stream) {

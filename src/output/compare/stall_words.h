@@ -1,4 +1,4 @@
-// What the outputs of `diff` and `check` say of stalls.
+// Formats stalls for the outputs of `diff` and `check`.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace gpuprof::output {
 
-// Of the reasons whose shares of a kernel's samples changed, the first few: "long_scoreboard 12.1% -> 38.4%", and "2
-// more". None where none did, or a side has no samples.
+// Returns the first few reasons whose shares of a kernel's samples changed: "long_scoreboard 12.1% -> 38.4%", "2 more".
+// Returns no lines if none changed, or a side has no samples.
 std::vector<std::string> stall_changes(const compare::Comparison& runs, const compare::KernelLine& kernel);
 
-// The same as evidence beside a verdict: "stall shares: ...". Empty where a side has no samples.
+// Returns the stall changes as one text beside a verdict: "stall shares: ...". Returns "" if a side has no samples.
 std::string stall_evidence(const compare::Comparison& runs, const compare::KernelLine& kernel);
 
-// The member "stalls" of a kernel that has samples on both sides: its reasons, those that changed first.
+// Writes the member "stalls" of a kernel with samples on both sides: its reasons, largest changes first.
 void put_stall_shares(const compare::Comparison& runs, const compare::KernelLine& kernel, JsonObject& object,
                       TextStream& stream);
 

@@ -10,9 +10,9 @@
 namespace gpuprof::output {
 namespace {
 
-constexpr int kGzipHeader = 16;  // added to the bits of the window: with a header that holds no name and no time
+constexpr int kGzipHeader = 16;  // added to zlib's window bits: write a gzip header, without a name and a time
 constexpr int kMemoryLevel = 8;  // zlib's default
-constexpr size_t kMostAtOnce = size_t{1} << 30U;  // zlib counts in an unsigned int
+constexpr size_t kMostAtOnce = size_t{1} << 30U;  // zlib's sizes are unsigned int
 
 }  // namespace
 
@@ -24,7 +24,7 @@ struct Gzip::State {
 Gzip::Gzip(TextStream& out) : out_(out), state_(std::make_unique<State>()) {
   if (::deflateInit2(&state_->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipHeader, kMemoryLevel,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
-    throw std::bad_alloc();  // the only failure of good arguments
+    throw std::bad_alloc();  // deflateInit2() fails only like this if its arguments are valid
   }
 }
 
@@ -46,7 +46,7 @@ void Gzip::finish() {
 
 void Gzip::compress(std::string_view piece, int flush) {
   z_stream& stream = state_->stream;
-  // zlib reads this, and its interface says so only where ZLIB_CONST is defined.
+  // zlib only reads the input, but declares it const only if ZLIB_CONST is defined.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));  // NOLINT(*-const-cast)
   stream.avail_in = static_cast<uInt>(piece.size());
   do {

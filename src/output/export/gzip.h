@@ -1,4 +1,4 @@
-// Compresses what is on its way out, as gzip does.
+// Compresses an output stream in gzip format.
 #pragma once
 
 #include <memory>

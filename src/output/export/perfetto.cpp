@@ -21,9 +21,9 @@ namespace p = gpuprof::profile;
 using perfetto::Interned;
 using Table = Interned::Table;
 
-constexpr size_t kMostPacketRangeBytes = 80;  // of the ranges' names that come with each event
+constexpr size_t kMostPacketRangeBytes = 80;  // of the range names that are repeated with each event
 
-// The same for a call and for its work, whichever comes first.
+// Returns the flow id that a call shares with its GPU work.
 uint64_t flow_of(p::ProcessId process, uint64_t correlation) {
   constexpr unsigned kProcessShift = 44;
   return (uint64_t{index(process)} << kProcessShift) + correlation;
@@ -78,8 +78,6 @@ class PerfettoTrace : public Timeline {
     });
   }
 
-  // ---- events ----
-
   void put(const Slice& slice) override {
     event_.clear();
     Protobuf message(event_);
@@ -89,7 +87,7 @@ class PerfettoTrace : public Timeline {
                    slice.work != nullptr ? name_of(*slice.work) : interned_.text(Table::names, slice.name));
     if (const uint64_t stack = interned_.call_stack(slice.site); stack != 0) {
       message.number(perfetto::event::kCallstackIid, stack);
-      // Of GPU work only: sums over a part of the trace are of what has a weight, and CPU time is none of GPU time.
+      // Only GPU work has a weight: Perfetto sums weights over an interval, and CPU time must not count as GPU time.
       if (slice.category == Category::gpu) {
         message.fixed64(perfetto::event::kCallstackWeight,
                         std::bit_cast<uint64_t>(static_cast<double>(slice.end_ns - slice.start_ns)));
@@ -135,7 +133,7 @@ class PerfettoTrace : public Timeline {
     put_event(perfetto::event::kCounter, ns);
   }
 
-  // A packet with the fields of event_, behind the names that it refers to.
+  // Writes a packet with the fields of event_. Writes the names that it refers to first.
   void put_event(uint64_t type, uint64_t ns) {
     if (interned_.has_new()) {
       std::string data;
@@ -150,7 +148,7 @@ class PerfettoTrace : public Timeline {
     packets_.put(packet_);
   }
 
-  // ---- names, looked up once: many events share theirs ----
+  // ---- names, cached because many events share them ----
 
   uint64_t name_of(const p::Work& work) {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
@@ -161,7 +159,7 @@ class PerfettoTrace : public Timeline {
     return known->second;
   }
 
-  // "step/forward", of a long path its end.
+  // Returns "step/forward", and only the end of a long path.
   const std::string& range_text(p::RangeId id) {
     const auto [known, is_new] = range_texts_.try_emplace(index(id));
     if (is_new) {
@@ -179,9 +177,9 @@ class PerfettoTrace : public Timeline {
   Interned interned_;
   perfetto::Packets packets_;
   perfetto::Tracks tracks_;
-  std::unordered_map<uint64_t, uint64_t> names_;           // by operation and name
-  std::unordered_map<uint32_t, std::string> range_texts_;  // of bounded length
-  std::string event_;                                      // being put together
+  std::unordered_map<uint64_t, uint64_t> names_;           // (operation, name) to iid
+  std::unordered_map<uint32_t, std::string> range_texts_;  // RangeId to text of bounded length
+  std::string event_;
   std::string packet_;
 };
 

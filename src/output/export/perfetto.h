@@ -1,8 +1,7 @@
-// A recorded timeline as a Perfetto trace: track events, protocol buffers in compressed packets.
+// Writes a recorded timeline as a Perfetto trace: track events as protocol buffers in compressed packets.
 // https://perfetto.dev/docs/reference/synthetic-track-event
 //
-// The tracks are those of the Chrome trace. Each event has its call stack by reference, with files, lines, modules and
-// build ids; a call and its work have one flow id.
+// The tracks are those of the Chrome trace. Events refer to call stacks with files, lines, modules and build ids.
 #pragma once
 
 #include <memory>

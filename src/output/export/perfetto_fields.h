@@ -1,5 +1,4 @@
-// The numbers of the fields of Perfetto's protocol buffers that are written, by the names that they have in its .proto
-// files (protos/perfetto/trace). Internal to the perfetto format.
+// Field numbers of Perfetto's protocol buffers, named as in its .proto files (protos/perfetto/trace).
 #pragma once
 
 #include <cstdint>

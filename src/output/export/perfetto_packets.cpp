@@ -11,7 +11,7 @@ namespace gpuprof::output::perfetto {
 namespace {
 
 constexpr uint64_t kSequence = 1;
-constexpr int kLevel = 4;  // twice as fast as zlib's default, for a tenth more
+constexpr int kLevel = 4;  // twice as fast as zlib's default level, and 10% larger output
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Status Packets::flush() {
   packed_.resize(size);
   if (::compress2(reinterpret_cast<Bytef*>(packed_.data()), &size, reinterpret_cast<const Bytef*>(lot_.data()),
                   lot_.size(), kLevel) != Z_OK) {
-    throw std::bad_alloc();  // the only failure where there is room for the result
+    throw std::bad_alloc();  // compress2() fails only like this if the output buffer is large enough
   }
   packed_.resize(size);
   lot_.clear();

@@ -1,4 +1,4 @@
-// The packets of a Perfetto trace on their way out, in compressed lots. Internal to perfetto.cpp.
+// Writes the packets of a Perfetto trace in compressed batches. Internal to perfetto.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ class Packets {
  public:
   explicit Packets(Timeline::Sink sink) : sink_(std::move(sink)) {}
 
-  // A TracePacket, to whose fields those of our one packet sequence are added.
+  // Adds a TracePacket with these fields and those of the only packet sequence. `first`: starts the sequence.
   void put(std::string_view fields, bool first = false);
 
   [[nodiscard]] bool is_due() const { return lot_.size() >= kLot; }
   Status flush();
 
  private:
-  static constexpr size_t kLot = size_t{256} << 10U;  // Perfetto wants less than 512 KiB in one
+  static constexpr size_t kLot = size_t{256} << 10U;  // bytes; Perfetto requires less than 512 KiB in a batch
 
   Timeline::Sink sink_;
   std::string lot_;

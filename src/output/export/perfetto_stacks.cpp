@@ -19,7 +19,7 @@ int digit(char c) {
   return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// Perfetto has build ids as bytes. What is no hexadecimal number stays as it is.
+// Returns the bytes of a hexadecimal build id, as Perfetto stores it. Returns any other text unchanged.
 std::string build_id_bytes(std::string_view hex) {
   std::string bytes;
   for (size_t i = 0; i + 1 < hex.size(); i += 2) {

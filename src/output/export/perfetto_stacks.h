@@ -1,5 +1,4 @@
-// What the events of a Perfetto trace have in common, written once: names, frames, call stacks. Internal to
-// perfetto.cpp.
+// Writes the names, frames and call stacks that events of a Perfetto trace share once each. Internal to perfetto.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,8 @@
 
 namespace gpuprof::output::perfetto {
 
-// Ids are those of one packet sequence, whose incremental state is never cleared. What is new is gathered until take():
-// it has to be written before, or with, the packet that refers to it.
+// Assigns ids in one packet sequence, whose incremental state is never cleared. Collects new entries until take(). The
+// caller must write them before, or in, the packet that refers to them.
 class Interned {
  public:
   explicit Interned(analyze::WalkFrames& frames) : frames_(frames) {}
@@ -24,7 +23,7 @@ class Interned {
   static constexpr size_t kTables = 7;
   uint64_t text(Table table, std::string_view value);
 
-  uint64_t call_stack(const analyze::LaunchSite& site);  // 0 where there is no stack
+  uint64_t call_stack(const analyze::LaunchSite& site);  // 0 if the launch has no stack
 
   [[nodiscard]] bool has_new() const { return !new_.empty(); }
   std::string take() { return std::exchange(new_, {}); }  // fields of an InternedData
@@ -36,11 +35,11 @@ class Interned {
   analyze::WalkFrames& frames_;
   std::string new_;
   std::unordered_map<std::string, uint64_t> texts_[kTables];
-  std::vector<uint64_t> frame_ids_;  // by frame; 0: not written yet
+  std::vector<uint64_t> frame_ids_;  // frame to iid; 0: not written yet
   uint64_t frame_count_ = 0;
-  std::map<std::pair<std::string_view, std::string_view>, uint64_t> mappings_;  // by module and build id
+  std::map<std::pair<std::string_view, std::string_view>, uint64_t> mappings_;  // (module, build id) to iid
   std::unordered_map<analyze::LaunchSite, uint64_t, analyze::LaunchSiteHash> call_stacks_;
-  std::vector<uint64_t> path_;  // being put together
+  std::vector<uint64_t> path_;
 };
 
 }  // namespace gpuprof::output::perfetto

@@ -125,7 +125,7 @@ std::optional<Track> Tracks::of_ranges(p::ProcessId id, uint32_t tid, uint64_t s
   return lane(range_lanes_[{index(id), tid}], 0, process(id), name, start_ns, end_ns);
 }
 
-// `first`: the track of the first lane, where that is not one by `name`.
+// `first`: the track of the first lane, if that is not the child track `name`.
 std::optional<Track> Tracks::lane(std::vector<NestingLane>& lanes, uint64_t first, uint64_t parent,
                                   const std::string& name, uint64_t start_ns, uint64_t end_ns) {
   const auto free = free_lane(lanes, [&](NestingLane& candidate) { return candidate.take(start_ns, end_ns); });
@@ -135,10 +135,11 @@ std::optional<Track> Tracks::lane(std::vector<NestingLane>& lanes, uint64_t firs
   return Track{.tid = *free == 0 && first != 0 ? first : child(parent, lane_name(name, *free))};
 }
 
-// Slices of a stream are side by side.
+// Each lane of a stream is a separate track.
 std::optional<Track> Tracks::of_device(p::DeviceId id, const std::string& name, uint64_t start_ns, uint64_t end_ns) {
   const auto free = free_lane(device_lanes_[{index(id), name}], [&](Lane& candidate) {
-    // Where one before it in the file begins at its end, that one's beginning would come first.
+    // Perfetto orders events at one time as in the file. If an earlier slice in the file begins at this one's end,
+    // its start would come before this end.
     const bool touches = end_ns > start_ns && candidate.begins_at(end_ns);
     return !touches && candidate.take(start_ns, end_ns);
   });

@@ -1,4 +1,4 @@
-// Which tracks a Perfetto trace has, and which of them a slice goes to. Internal to perfetto.cpp.
+// Creates the tracks of a Perfetto trace, and assigns slices to them. Internal to perfetto.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,9 @@
 
 namespace gpuprof::output::perfetto {
 
-// Slices of a thread nest. The end of a slice has no name: it ends the innermost one that is open, and of what happens
-// at one time the first in the file comes first. So a slice that begins together with a shorter one before it, or ends
-// where one before it begins, would end the wrong one, and goes elsewhere. So does one that crosses another, which
-// threads do not do, as far as it is among the last ones.
+// A lane of nested slices. The end of a slice in a Perfetto trace has no name: it ends the innermost open slice. Events
+// at one time keep their order in the file. So take() rejects slices whose end would end another slice: one that starts
+// with a shorter slice of the lane, ends where another begins, or crosses one of the last slices.
 class NestingLane {
  public:
   bool take(uint64_t start_ns, uint64_t end_ns);
@@ -35,14 +34,14 @@ class Tracks {
  public:
   Tracks(const profile::Tables& tables, Packets& packets) : tables_(tables), packets_(packets) {}
 
-  // The tracks for a slice, whose `tid` is their uuid; described to Perfetto when they are first asked for. Nothing
-  // where the track, and all that were made beside it, have no room.
+  // Return the track of a slice; its `tid` is the Perfetto uuid. The first use describes the track. Return nullopt if
+  // the track and all its additional lanes are full.
   std::optional<Track> of_thread(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_ranges(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns, uint64_t end_ns);
   Track counter(profile::DeviceId device, const char* name);
 
-  // What is known of threads only now.
+  // Describes the threads again, with the names that are only known after all records.
   void name_threads();
 
  private:
@@ -69,8 +68,8 @@ class Tracks {
   uint64_t count_ = 0;
   std::map<uint32_t, uint64_t> processes_;                         // by ProcessId
   std::map<uint32_t, uint64_t> devices_;                           // by DeviceId
-  std::map<std::pair<uint32_t, uint32_t>, Thread> threads_;        // by ProcessId and tid
-  std::map<std::pair<uint64_t, std::string>, uint64_t> children_;  // by parent and name
+  std::map<std::pair<uint32_t, uint32_t>, Thread> threads_;        // by (ProcessId, tid)
+  std::map<std::pair<uint64_t, std::string>, uint64_t> children_;  // by (parent, name)
   std::map<std::pair<uint32_t, uint32_t>, std::vector<NestingLane>> range_lanes_;
   std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> device_lanes_;
 };

@@ -26,7 +26,7 @@ using analyze::WalkFrame;
 using analyze::WalkRow;
 using analyze::WalkWeight;
 
-// Numbers of fields, as profile.proto names them.
+// Field numbers, named as in profile.proto.
 namespace profile_field {
 constexpr uint32_t kSampleType = 1;
 constexpr uint32_t kSample = 2;
@@ -85,7 +85,7 @@ constexpr size_t kPprofFlushBytes = size_t{1} << 16U;
 std::vector<WeightName> sample_types(const WalkWeight& total) {
   std::vector<WeightName> types;
   for (const WeightName& weight : kWeightNames) {
-    const bool fits = total.*weight.number <= INT64_MAX;  // those of queues need not
+    const bool fits = total.*weight.number <= INT64_MAX;  // sums of queue_ns can be larger
     if (fits && (weight.number != &WalkWeight::samples || total.samples > 0)) {
       types.push_back(weight);
     }
@@ -102,7 +102,7 @@ class Pprof {
  public:
   Pprof(analyze::Walk& walk, TextStream& out)
       : walk_(walk), types_(sample_types(walk.total())), facts_(walk), gzip_(out), out_(out) {
-    text("");  // the string 0 is empty
+    text("");  // string 0 must be empty
   }
 
   void write() {
@@ -132,10 +132,8 @@ class Pprof {
     }
     return known->second;
   }
-  // Of names from the profile: pprof's strings are UTF-8.
+  // For names from the profile: escapes bytes that are not UTF-8, which pprof requires.
   uint64_t foreign(std::string_view value) { return text(escaped(shown_text(value))); }
-
-  // ---- about the whole profile ----
 
   void put_value_type(uint32_t field, const WeightName& type) {
     profile_.message(field, [&](Protobuf& message) {
@@ -149,14 +147,14 @@ class Pprof {
       put_value_type(profile_field::kSampleType, type);
     }
     profile_.number(profile_field::kDefaultSampleType, text(main_weight(walk_.total()).name));
-    put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // of GPU time each nanosecond is counted
+    put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // the period is 1 ns of GPU time
     profile_.number(profile_field::kPeriod, 1);
     const analyze::ProfileInfo& info = walk_.rows().info;
     put_time(number_of(first_meta(info, "start_unix_ns")));
     put_comments(info);
   }
 
-  // When what is shown began, and how long it was. Of a window without an end that is not known.
+  // Writes the start and the duration of the shown time window. The duration of a window without an end is unknown.
   void put_time(uint64_t start_unix_ns) {
     const auto window = walk_.rows().looked_at();
     if (!window) {
@@ -190,8 +188,6 @@ class Pprof {
     }
   }
 
-  // ---- samples ----
-
   void put_sample(const WalkRow& row) {
     find_locations(row.frames.subspan(row.outer));
     values_.clear();
@@ -211,7 +207,7 @@ class Pprof {
     profile_.bytes(profile_field::kSample, message_);
   }
 
-  // Innermost first, as pprof has them. What is inlined is lines of the location that it is inlined into.
+  // Collects locations innermost first, as pprof requires. Inlined frames become lines of their location.
   void find_locations(std::span<const uint32_t> frames) {
     locations_.clear();
     for (size_t begin = 0; begin < frames.size();) {
@@ -282,10 +278,8 @@ class Pprof {
     return known->second;
   }
 
-  // ---- labels ----
-
   struct Label {
-    uint64_t value = 0;  // strings
+    uint64_t value = 0;  // index in the string table, as is the key
     uint64_t key = 0;
   };
   Label label_of(std::string_view key, std::string_view value) { return {.value = foreign(value), .key = text(key)}; }
@@ -295,7 +289,7 @@ class Pprof {
       message.number(label_field::kStr, label.value);
     });
   }
-  // What is not known has no label. Most works have the texts of the one before.
+  // Writes no label for an unknown value. Caches the last label of each key, as most work items repeat it.
   void put_label(std::string_view key, std::string_view value, std::string& out) {
     if (!value.empty()) {
       auto& [last, label] = last_labels_[key];
@@ -312,7 +306,7 @@ class Pprof {
     }
   }
 
-  // Those of the work that was asked for last are kept: its samples follow each other.
+  // Caches the labels of the last work item, because its samples follow each other.
   const std::string& labels(const p::Work& work) {
     if (&work == labelled_) {
       return labels_;
@@ -332,7 +326,7 @@ class Pprof {
     return labels_;
   }
 
-  // ---- tables, which come last: pprof takes the parts of a profile in any order ----
+  // ---- tables, which are written last: pprof accepts the parts of a profile in any order ----
 
   struct Mapping {
     uint64_t id = 0;
@@ -358,7 +352,7 @@ class Pprof {
     return mapping.id;
   }
 
-  // Addresses count in the module, as if each began at address 0.
+  // Addresses are relative to the module, so each mapping begins at address 0.
   void put_mappings() {
     std::vector<const Mapping*> order(mappings_.size());
     for (const auto& [key, mapping] : mappings_) {
@@ -402,17 +396,17 @@ class Pprof {
   std::string buffer_;
   Protobuf profile_{buffer_};
   std::unordered_map<std::string, uint64_t> texts_;
-  std::vector<const std::string*> order_;  // of texts_, whose keys stay where they are
-  std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, PairHash> functions_;  // by name and file
-  std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;    // by file and build id
-  std::vector<uint64_t> single_;                          // locations of one frame, by that; 0: not yet
-  std::unordered_map<std::u32string, uint64_t> inlined_;  // the others, by their frames
+  std::vector<const std::string*> order_;                                            // keys of texts_, which never move
+  std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, PairHash> functions_;  // by (name, file)
+  std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;    // by (file, build id)
+  std::vector<uint64_t> single_;  // frame to the location that has only this frame; 0: not written yet
+  std::unordered_map<std::u32string, uint64_t> inlined_;  // inlined frames to their common location
   uint64_t location_count_ = 0;
   const p::Work* labelled_ = nullptr;
   std::string labels_;
   std::map<std::string_view, std::pair<std::string, Label>> last_labels_;  // by key
-  std::unordered_map<uint32_t, Label> stalls_;                             // by the reason's STRING
-  std::string message_;                                                    // being put together
+  std::unordered_map<uint32_t, Label> stalls_;                             // by STRING id of the reason
+  std::string message_;
   std::vector<uint64_t> locations_;
   std::vector<uint64_t> values_;
 };

@@ -1,5 +1,5 @@
-// A profile for pprof, and for all that read its files (Parca, Pyroscope, Speedscope): profile.proto, compressed by
-// gzip. https://github.com/google/pprof/blob/main/proto/profile.proto
+// Writes a profile for pprof and other readers of its files (Parca, Pyroscope, Speedscope): profile.proto with gzip.
+// https://github.com/google/pprof/blob/main/proto/profile.proto
 #pragma once
 
 #include "analyze/paths/walk.h"
@@ -8,11 +8,11 @@
 
 namespace gpuprof::output {
 
-// That the sums fit pprof's numbers, which have a sign.
+// Fails if a sum exceeds pprof's signed 64-bit numbers.
 Status fits_pprof(const analyze::Walk& walk);
 
-// Sample types gpu_ns, launches, queue_ns and bytes, and samples where there are some; those of queue_ns are left out
-// where they come to more than fits. Memory grows with the distinct frames and labels, not with the samples.
+// Writes the sample types gpu_ns, launches, queue_ns (unless its sum is too large), bytes, and samples if the profile
+// has any. Memory grows with the distinct frames and labels, not with the samples.
 void write_pprof(analyze::Walk& walk, TextStream& out);
 
 }  // namespace gpuprof::output

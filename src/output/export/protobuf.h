@@ -1,4 +1,4 @@
-// Protocol buffers on their way out: the wire format's kinds of fields that are needed here, and nothing more.
+// Encodes protocol buffers, with only the field types that the exports need.
 // https://protobuf.dev/programming-guides/encoding
 #pragma once
 
@@ -10,28 +10,26 @@
 
 namespace gpuprof::output {
 
-// Appends to a string.
 class Protobuf {
  public:
   explicit Protobuf(std::string& out) : out_(out) {}
 
-  // Numbers of any type but double and float, fixed and zigzag ones. 0 is what a field holds that is not there.
+  // Writes a number of any type except double, float, fixed and zigzag. Omits 0, the default of a missing field.
   void number(uint32_t field, uint64_t value) {
     if (value != 0) {
       present(field, value);
     }
   }
-  // The same with 0 written out: for an element of a list, or of a oneof.
+  // Like number(), but also writes 0. For an element of a list or of a oneof.
   void present(uint32_t field, uint64_t value) {
     varint(uint64_t{field} << 3U);
     varint(value);
   }
-  // A string, bytes or a message.
+  // Writes a string, bytes or an encoded message.
   void bytes(uint32_t field, std::string_view value) {
     begin(field, value.size());
     out_.append(value);
   }
-  // A message, to which `put` adds the fields.
   template <typename Put>
   void message(uint32_t field, Put put) {
     std::string fields;
@@ -39,7 +37,7 @@ class Protobuf {
     put(inner);
     bytes(field, fields);
   }
-  // The same for a value of that size, which goes behind it.
+  // Writes the head of a length-delimited field. The caller appends its `size` bytes.
   void begin(uint32_t field, size_t size) {
     varint((uint64_t{field} << 3U) | kLengthDelimited);
     varint(size);
@@ -63,7 +61,7 @@ class Protobuf {
   }
 
   void varint(uint64_t value) {
-    std::array<char, kLongestVarint> bytes;  // not cleared
+    std::array<char, kLongestVarint> bytes;  // uninitialized: filled up to `size`
     size_t size = 0;
     for (; value >= 0x80U; value >>= 7U) {
       bytes[size++] = static_cast<char>((value & 0x7FU) | 0x80U);

@@ -1,4 +1,4 @@
-// The rows of a profile as tables: one row for each stack and what it is told apart by.
+// Writes the rows of a profile as tables: one row per combination of call path, process, device and kernel.
 #pragma once
 
 #include "analyze/paths/walk.h"
@@ -6,16 +6,14 @@
 
 namespace gpuprof::output {
 
-// One object, described by docs/schema/export.json: rows, whose stacks are positions in a list of frames, and that
-// list.
+// Writes one object, described by docs/schema/export.json: a list of rows and a list of frames. The stack of a row is a
+// list of indexes into the frames.
 void write_json(analyze::Walk& walk, TextStream& out);
 
-// Quoted as RFC 4180 says, with a line of names; lines end in a newline alone; the stack is one text, its frames parted
-// by ';'.
+// Writes CSV with a header line, quoted as in RFC 4180, but with LF line ends. ';' separates a stack's frames.
 void write_csv(analyze::Walk& walk, TextStream& out);
 
-// Folded stacks, as `flame` writes them, of the profile's main weight: ns of GPU time, launches or samples. Time is not
-// shared out among samples.
+// Writes folded stacks like `flame`. The weight is ns (not apportioned to samples), launches or samples.
 void write_stacks(analyze::Walk& walk, TextStream& out);
 
 }  // namespace gpuprof::output

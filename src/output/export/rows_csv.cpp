@@ -16,7 +16,7 @@ namespace {
 using analyze::Walk;
 using analyze::WalkRow;
 
-// What stands between quotes.
+// Appends the content of a quoted field.
 void append_quoted(std::string_view text, std::string& out) {
   for (const char c : text) {
     out.append(c == '"' ? 2 : 1, c);
@@ -83,7 +83,7 @@ class CsvRows {
     out_ += ',';
   }
 
-  // One field, in pieces: a path may be far longer than anything else here.
+  // Writes one field piece by piece, as a path may be very long.
   void put_stack(const WalkRow& row) {
     out_ += '"';
     bool first = true;
@@ -98,7 +98,7 @@ class CsvRows {
     out_ += '"';
   }
 
-  // As in a folded stack, and in quotes. Labels are few, stacks that have them many.
+  // Returns a label as in a folded stack, escaped for quotes. Caches it, as many stacks share few labels.
   const std::string& label(uint32_t id) {
     if (id >= labels_.size()) {
       labels_.resize(walk_.frame_count());
@@ -125,7 +125,7 @@ void write_csv(Walk& walk, TextStream& out) {
 void write_stacks(Walk& walk, TextStream& out) {
   analyze::FoldOptions options{.stacks = walk.stack_options()};
   if (walk.rows().info.kind != analyze::ProfileKind::stall_samples) {
-    options.leaves = analyze::Leaves{};  // the kernel
+    options.leaves = analyze::Leaves{};  // only the kernel below the stack
   }
   const WeightKind kind = walk.total().ns > 0 ? WeightKind::time : WeightKind::count;
   const analyze::FoldResult folded = analyze::fold(walk.rows(), options);

@@ -20,7 +20,7 @@ using analyze::Walk;
 using analyze::WalkFrame;
 using analyze::WalkRow;
 
-// speedscope knows these units, and no other.
+// Returns a unit that speedscope supports.
 std::string_view unit_of(const WeightName& weight) {
   const std::string_view unit = weight.unit;
   return unit == "count" ? std::string_view("none") : unit;
@@ -82,7 +82,7 @@ class Speedscope {
     });
   }
 
-  // The place of a frame in the file: those that look alike there are one.
+  // Returns the index of a frame in the file. Frames with the same label, file and line share it.
   uint32_t shown(uint32_t id) {
     if (id >= shown_.size()) {
       shown_.resize(walk_.frame_count(), kNotYet);
@@ -121,7 +121,7 @@ class Speedscope {
     });
   }
 
-  // Texts are those of the walk: frames that look alike may be many, and their names long.
+  // The texts belong to the walk: copies of the names of many frames would need much memory.
   struct Key {
     std::string_view label;
     std::string_view file;
@@ -142,8 +142,8 @@ class Speedscope {
   std::string& out_;
   std::vector<uint32_t> shown_;  // by frame of the walk
   std::unordered_map<Key, uint32_t, KeyHash> frame_ids_;
-  std::vector<uint32_t> frames_;   // of the walk, in the file's order
-  std::vector<uint64_t> weights_;  // of the profile that is being written
+  std::vector<uint32_t> frames_;  // frames of the walk, in the order of the file
+  std::vector<uint64_t> weights_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A file of https://www.speedscope.app, by its file-format-schema.json: one sampled profile for each weight.
+// Writes a file for https://www.speedscope.app, by its file-format-schema.json: one sampled profile per weight.
 #pragma once
 
 #include "analyze/paths/walk.h"

@@ -17,7 +17,7 @@
 #include "output/text.h"
 
 extern "C" {
-extern const char gpuprof_sqlite_schema_begin[];  // with a NUL at its end
+extern const char gpuprof_sqlite_schema_begin[];  // ends with a NUL
 }
 
 namespace gpuprof::output {
@@ -34,7 +34,7 @@ struct Close {
 };
 using Database = std::unique_ptr<sqlite3, Close>;
 
-// The first one of a database: what fails afterwards does so for other reasons, or not at all.
+// Keeps the first error of a database: later errors are often its consequences.
 class Failure {
  public:
   void note(sqlite3* database) {
@@ -55,7 +55,7 @@ class Failure {
   std::optional<Error> found_;
 };
 
-// One INSERT, run again and again. After a failure none does anything.
+// Runs one INSERT statement repeatedly. After a failure, all inserts do nothing.
 class Insert {
  public:
   Insert(sqlite3* database, Failure& failure, const std::string& table, int columns)
@@ -70,9 +70,9 @@ class Insert {
     statement_.reset(made);
   }
 
-  // The columns in their order, then run().
+  // Bind the columns in their order. After the last, call run().
   Insert& number(uint64_t value) {
-    // SQLite's numbers have a sign: a larger one, which only an address can be, stands as text.
+    // SQLite's integers are signed. Larger numbers, which only addresses can be, are stored as text.
     if (value > INT64_MAX) {
       return bound_text(std::to_string(value));
     }
@@ -185,7 +185,7 @@ class Writer {
     return measured_.number(row.weight.bytes).run();
   }
 
-  // The innermost source line of a sample; the kernel itself where none is known.
+  // Returns the frame of a sample's innermost source line, or of the kernel if the line is unknown.
   [[nodiscard]] uint64_t place(const WalkRow& row) const {
     size_t at = row.frames.size() - 1;
     while (at > 0 && walk_.frame(row.frames[at]).cls != analyze::FrameClass::gpu) {
@@ -207,7 +207,6 @@ class Writer {
     return known->second;
   }
 
-  // 0 for none.
   uint64_t stack_id(bool kernel, p::StackId id) {
     if (index(id) == 0) {
       return 0;
@@ -246,7 +245,7 @@ class Writer {
   Insert measured_;
   Insert samples_;
   std::unordered_map<uint32_t, uint64_t> work_ids_;   // by WORK
-  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // by kernel or not, and STACK
+  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // by (kernel or not, STACK)
 };
 
 }  // namespace
@@ -258,7 +257,7 @@ Status with_sqlite(Walk& walk, size_t most_pages, const std::function<Status(std
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2("gpuprof", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb");
   const Database database(opened);
-  // A journal would be a file, and there is nothing to go back to. Pages have 4 KiB.
+  // Without a journal, which would be a file: nothing is ever rolled back. A page has 4 KiB.
   const std::string settings = "PRAGMA journal_mode = OFF; PRAGMA max_page_count = " + std::to_string(most_pages);
   Failure failure;
   if (result != SQLITE_OK || sqlite3_exec(opened, settings.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK ||

@@ -1,4 +1,4 @@
-// A profile as an SQLite database, by the schema of sqlite_schema.sql.
+// Exports a profile as an SQLite database with the schema of sqlite_schema.sql.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,9 @@
 
 namespace gpuprof::output {
 
-inline constexpr size_t kMostPages = 131'072;  // of 4 KiB
+inline constexpr size_t kMostPages = 131'072;  // of 4 KiB: 512 MiB
 
-// Makes the database in memory, up to `most_pages` of it, and hands its bytes to `use`. The Error of one that would be
-// larger says so.
+// Builds the database in memory and passes its bytes to `use`. Fails if it needs more than `most_pages`.
 Status with_sqlite(analyze::Walk& walk, size_t most_pages, const std::function<Status(std::string_view)>& use);
 
 }  // namespace gpuprof::output

@@ -1,12 +1,12 @@
--- What `gpuprof export --format sqlite` writes. docs/sqlite.md has queries. Times are integers in nanoseconds. NULL is
--- what is not known.
+-- The schema that `gpuprof export --format sqlite` writes. docs/sqlite.md has queries. Times are integers in nanoseconds.
+-- Unknown values are NULL.
 
 PRAGMA user_version = 1;  -- of this schema
 
--- META lines of the profile; a repeated key makes a list. With export's --from and --to: window.from_ns and window.to_ns.
+-- META lines of the profile; a key can be repeated. With export's --from and --to also window.from_ns and window.to_ns.
 CREATE TABLE meta (key TEXT NOT NULL, value TEXT NOT NULL);
 
-CREATE TABLE losses (reason TEXT NOT NULL, count INTEGER NOT NULL);  -- what is missing from the profile
+CREATE TABLE losses (reason TEXT NOT NULL, count INTEGER NOT NULL);  -- data that is missing from the profile
 
 CREATE TABLE frames (
   id INTEGER PRIMARY KEY,
@@ -15,12 +15,12 @@ CREATE TABLE frames (
   name TEXT NOT NULL,   -- of the function
   file TEXT, line INTEGER,
   module TEXT, build_id TEXT,
-  address               -- in the module's file; an integer, or from 2^63 on its digits as text
+  address               -- in the module's file; an integer, or a decimal text from 2^63 on
 );
 
 CREATE TABLE stacks (
   id INTEGER NOT NULL,
-  position INTEGER NOT NULL,  -- 0 is the root
+  position INTEGER NOT NULL,  -- 0 is the outermost frame
   frame INTEGER NOT NULL REFERENCES frames (id),
   PRIMARY KEY (id, position)
 ) WITHOUT ROWID;
@@ -34,10 +34,10 @@ CREATE TABLE work (
   range TEXT            -- NVTX: "epoch/step"
 );
 
-CREATE TABLE measured (  -- GPU work, added up
+CREATE TABLE measured (  -- sums of GPU work
   work INTEGER NOT NULL REFERENCES work (id),
   stack INTEGER,         -- of the launch
-  kernel_stack INTEGER,  -- the same, in the operating system's kernel
+  kernel_stack INTEGER,  -- of the launch, in the operating system's kernel
   capture INTEGER,       -- where a graph's node was captured
   gpu_ns INTEGER NOT NULL,
   launches INTEGER NOT NULL,
@@ -45,10 +45,10 @@ CREATE TABLE measured (  -- GPU work, added up
   bytes INTEGER NOT NULL
 );
 
-CREATE TABLE samples (  -- of GPU code; they have no time of their own
+CREATE TABLE samples (  -- counts of samples of GPU code, without times
   work INTEGER NOT NULL REFERENCES work (id),
   stack INTEGER, kernel_stack INTEGER, capture INTEGER,
-  stall TEXT,                             -- what was waited for
+  stall TEXT,                             -- the stall reason
   place INTEGER REFERENCES frames (id),   -- the innermost source line
   samples INTEGER NOT NULL
 );
@@ -67,7 +67,7 @@ CREATE VIEW processes AS
   SELECT w.process, w.pid, w.rank, w.host, SUM(m.gpu_ns) AS gpu_ns, SUM(m.launches) AS launches
   FROM measured m JOIN work w ON w.id = m.work GROUP BY w.process, w.pid, w.rank, w.host ORDER BY gpu_ns DESC;
 
-CREATE VIEW functions AS  -- below which GPU work was launched; each counts once for a stack, however often it is in it
+CREATE VIEW functions AS  -- functions that GPU work was launched below; recursion counts once for each stack
   SELECT f.name, f.file, SUM(m.gpu_ns) AS gpu_ns, SUM(m.launches) AS launches
   FROM (SELECT DISTINCT s.id, f.name, f.file FROM stacks s JOIN frames f ON f.id = s.frame) f
        JOIN measured m ON m.stack = f.id GROUP BY f.name, f.file ORDER BY gpu_ns DESC;

@@ -1,4 +1,4 @@
-// What a row of a walk is told apart by besides its frames, for formats that have a place for each.
+// Collects the facts of a row besides its frames, for formats with a field for each.
 #pragma once
 
 #include <array>
@@ -12,30 +12,29 @@
 
 namespace gpuprof::output {
 
-// Texts as they stand in the profile, empty where nothing is known: who writes them escapes them.
+// Texts are unescaped, as in the profile; the formats must escape them. Unknown texts are empty.
 struct WorkFacts {
   std::string_view process;
-  uint32_t pid = 0;  // 0: not known
+  uint32_t pid = 0;  // 0: unknown
   std::string_view rank;
   std::string_view host;
-  uint32_t tid = 0;  // 0: not known
+  uint32_t tid = 0;  // 0: unknown
   std::string_view thread;
   std::string_view device;  // "device 0 NVIDIA H200"
-  uint64_t stream = 0;      // of the device
+  uint64_t stream = 0;      // within the device
   std::string_view range;   // NVTX: "epoch/step", outermost first
-  std::string_view op;      // a word of FORMAT.md: "kernel", "copy_htod"
-  std::string_view name;    // of the kernel; empty for copies and fills
+  std::string_view op;      // a keyword of FORMAT.md: "kernel", "copy_htod"
+  std::string_view name;    // the kernel's; empty for copies and fills
 };
 
-// Finds them for one work after another. Names of devices and ranges are put together once for many rows, and at most
-// as much is kept of them as kMostBytes, and one more.
+// Finds the facts of work items. Caches the texts of devices and ranges, each up to kMostBytes and one more text.
 class FactTexts {
  public:
   static constexpr size_t kMostBytes = size_t{16} << 20U;
 
-  explicit FactTexts(const analyze::Walk& walk);  // which must outlive it
+  explicit FactTexts(const analyze::Walk& walk);  // `walk` must outlive this object
 
-  // Good until the next call.
+  // The texts are valid until the next call.
   WorkFacts of(const profile::Work& work);
 
  private:
@@ -50,19 +49,19 @@ class FactTexts {
   };
 
   const profile::Tables& tables_;
-  std::string_view host_;  // of the whole profile, for processes that name none
+  std::string_view host_;  // host of the whole profile, for processes without one
   Kept devices_;
   Kept ranges_;
 };
 
-// "native", "python", "gpu" ...
+// Returns "native", "python", "gpu" ...
 std::string_view frame_kind(analyze::FrameClass cls);
 
-// The numbers of a row, in the order and by the names of all formats.
+// The weights of a row, in the order and with the names that all formats share.
 struct WeightName {
   const char* name;
-  const char* unit;   // as pprof calls it
-  const char* title;  // for people
+  const char* unit;  // in pprof's notation
+  const char* title;
   uint64_t analyze::WalkWeight::*number;
 };
 inline constexpr std::array<WeightName, 5> kWeightNames = {{
@@ -73,10 +72,10 @@ inline constexpr std::array<WeightName, 5> kWeightNames = {{
     {"samples", "count", "samples of GPU code", &analyze::WalkWeight::samples},
 }};
 
-// The one to show first: GPU time; launches of a profile without times; samples where there is nothing else.
+// Returns the weight to show first: GPU time. Without times it is launches, and without launches samples.
 const WeightName& main_weight(const analyze::WalkWeight& total);
 
-// Hands the rows to `put` for as long as the stream takes text: one that has failed says so at its end.
+// Passes the rows to `put` until the stream fails. The stream reports its error at its end.
 template <typename Put>
 void put_rows(analyze::Walk& walk, TextStream& stream, Put put) {
   static_cast<void>(walk.run([&](const analyze::WalkRow& row) {
@@ -86,7 +85,7 @@ void put_rows(analyze::Walk& walk, TextStream& stream, Put put) {
   }));
 }
 
-// The first value of META; empty for none.
+// Returns the first value of a META key; "" if the key is missing.
 std::string_view first_meta(const analyze::ProfileInfo& info, const char* key);
 
 }  // namespace gpuprof::output

@@ -25,13 +25,13 @@ using analyze::Summary;
 using analyze::SummaryLine;
 
 constexpr size_t kNameBytes = 2048;
-constexpr size_t kPathFrames = 40;  // of a path, from its leaf
+constexpr size_t kPathFrames = 40;  // shown per path, from the innermost frame on
 
 std::string text_of(std::string_view name) {
   return xml_escaped(cut_to_bytes(printable(name.substr(0, 2 * kNameBytes)), kNameBytes));
 }
 
-// What lies between the marks, which gpuprof wrote itself: no name holds them as they are.
+// Returns the texts between the marks. gpuprof wrote these itself, and names cannot contain them as they are escaped.
 std::vector<std::string_view> between(std::string_view text, std::string_view begin, std::string_view end) {
   std::vector<std::string_view> found;
   for (size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at)) {
@@ -77,7 +77,7 @@ void end_table(std::string& out) {
   out += "</tbody></table>\n";
 }
 
-// A caller a line, the innermost first.
+// Formats the callers, the innermost first, one per line.
 std::string path_text(const SummaryLine& line) {
   const auto frames = line.path.frames();
   std::string text;
@@ -118,7 +118,7 @@ void work_table(std::string_view title, std::span<const SummaryLine> lines, cons
   end_table(out);
 }
 
-// `notice`: what the picture says is missing.
+// `notice`: the losses that the picture reports.
 void losses(const analyze::ProfileInfo& info, const std::string& notice, std::string& out) {
   out += "<h2>Losses</h2>\n";
   bool any = false;

@@ -1,5 +1,5 @@
-// A flame graph in an HTML page with the profile's tables beside it: one file, no network, nothing from elsewhere. Its
-// Content-Security-Policy lets only the scripts and styles run that gpuprof wrote, by their hashes.
+// Writes a flame graph and the profile's tables as one HTML page without external resources. A Content-Security-Policy
+// with hashes allows only gpuprof's scripts and styles.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace gpuprof::output {
 
-// The summary's lines are all put into the tables: limit them where it is made. `note` stands above them.
+// The tables show all lines of the summary, so limit them when making the summary. `note` stands above the tables.
 std::string html(const analyze::FlameTree& tree, const analyze::Summary& summary, const SvgOptions& options,
                  std::string_view note = {});
 

@@ -1,5 +1,5 @@
 'use strict';
-// Sorts a table by the column whose heading is clicked: once down from the greatest, once more the other way.
+// Sorts a table by the column whose heading is clicked: first in descending order, then in ascending order.
 for (const button of document.querySelectorAll('th button')) {
   button.addEventListener('click', () => {
     const heading = button.parentElement;

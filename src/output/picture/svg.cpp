@@ -42,7 +42,7 @@ constexpr double kThinPx = 3;           // narrower frames have no outline, whic
 constexpr double kTooltipPx = 2;        // narrower frames have no static tooltip
 constexpr size_t kTooltipNameBytes = 240;
 
-// A name of the picture: printable, with the class that its colour stands for.
+// A distinct frame name of the picture: printable text, and the frame class that determines its colour.
 struct Label {
   std::string text;
   FrameClass cls = FrameClass::note;
@@ -54,7 +54,7 @@ struct Picture {
   FlameLayout layout;
   std::vector<Label> labels;
   std::vector<uint32_t> label_of;  // by frame
-  uint32_t max_depth = 0;          // of what is drawn
+  uint32_t max_depth = 0;
   std::string notice;
   std::string out;
 };
@@ -63,7 +63,7 @@ std::string exact(uint64_t value, const SvgOptions& options) {
   return exact_text(value, options.weight.kind, options.count_name);
 }
 
-// Both measurements of a frame.
+// The widths of a frame in both measurements.
 struct BeforeAfter {
   uint64_t before = 0;
   uint64_t after = 0;
@@ -74,7 +74,7 @@ BeforeAfter before_after(const Weight& weight, const SvgOptions& options) {
   return options.difference->shows_new ? BeforeAfter{weight.bytes, shown} : BeforeAfter{shown, weight.bytes};
 }
 
-// "old 1.00 ms (1,000,000 ns), new 1.23 ms (1,230,000 ns), +23.0%"
+// Formats "old 1.00 ms (1,000,000 ns), new 1.23 ms (1,230,000 ns), +23.0%".
 std::string change_numbers(const Weight& weight, const SvgOptions& options) {
   const auto [before, after] = before_after(weight, options);
   std::string text = "old " + exact(before, options) + ", new " + exact(after, options);
@@ -87,8 +87,8 @@ std::string change_numbers(const Weight& weight, const SvgOptions& options) {
   return text;
 }
 
-// "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)": what the width stands for
-// comes first, the rest follows where it is known.
+// Formats "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)": first the number that
+// determines the width, then other known numbers.
 std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& options, bool with_share) {
   if (options.difference) {
     return change_numbers(weight, options) +
@@ -123,7 +123,7 @@ std::string_view weight_name(const SvgOptions& options) {
 }
 
 std::string cut_name(std::string_view name, size_t bytes) {
-  // Twice the bytes are enough to see whether the printable form has to be cut.
+  // Twice the bytes suffice to detect whether the printable form must be cut.
   return cut_to_bytes(printable(name.substr(0, 2 * bytes)), bytes);
 }
 
@@ -156,7 +156,7 @@ void name_frames(Picture& picture, const FlameTree& tree) {
   }
 }
 
-// By class: is there a frame of it?
+// Returns for each class whether the picture has a frame of it.
 std::array<bool, kLegendOrder.size()> classes_in(const Picture& picture) {
   std::array<bool, kLegendOrder.size()> present{};
   for (size_t i = 1; i < picture.label_of.size(); ++i) {
@@ -165,7 +165,7 @@ std::array<bool, kLegendOrder.size()> classes_in(const Picture& picture) {
   return present;
 }
 
-// As kChangeSteps has them, without those between.
+// The legend: a selection of the steps of kChangeSteps.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kChangeKeys{{{"b5", "90% less, or gone"},
                                                                                     {"b3", "20% less"},
                                                                                     {"b1", "5% less"},
@@ -202,7 +202,6 @@ std::string hint(const SvgOptions& options) {
          (options.width_note.empty() ? "" : " " + printable(options.width_note));
 }
 
-// The height that the header takes.
 int write_header(Picture& picture) {
   const SvgOptions& options = picture.options;
   SvgHeader header(picture.out);
@@ -218,7 +217,7 @@ int write_header(Picture& picture) {
   return header.height();
 }
 
-// Widths below the result are not drawn: they are narrower than asked for, or too many.
+// Returns the smallest width to draw. Narrower frames are below the requested width, or would be too many.
 uint64_t least_drawn(const Picture& picture) {
   const auto& frames = picture.layout.frames;
   const double per_px = static_cast<double>(frames[0].width) / (kSvgWidth - 2.0 * kSvgPad);
@@ -239,7 +238,7 @@ void write_frame(Picture& picture, size_t index, int top) {
   const LaidFrame& frame = picture.layout.frames[index];
   const Label& label = picture.labels[picture.label_of[index]];
   const uint64_t total = picture.layout.frames[0].width;
-  // Edges are rounded, not widths: what starts where a neighbour ends is drawn there.
+  // Rounds edges instead of widths, so that a frame starts exactly where its neighbour ends.
   const auto edge = [&](uint64_t at) {
     const double share = total == 0 ? (at == 0 ? 0.0 : 1.0) : static_cast<double>(at) / static_cast<double>(total);
     return std::round((kSvgPad + share * (kSvgWidth - 2.0 * kSvgPad)) * 100) / 100;
@@ -274,7 +273,7 @@ void write_frames(Picture& picture, uint64_t least, int top) {
   picture.out += "</g>\n";
 }
 
-// "[3,17]": numbers of frames, so that what was left out can be told from what ended there.
+// Writes the indexes of cut frames, "[3,17]", so that the script can tell omitted callees from ends of stacks.
 std::string cut_frames(const std::vector<LaidFrame>& frames) {
   std::string list = "[";
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -283,7 +282,7 @@ std::string cut_frames(const std::vector<LaidFrame>& frames) {
   return list + "]";
 }
 
-// What the script draws from. A frame is five numbers: depth, label, ns, count, bytes; of its whole subtree.
+// Writes the script's data. A frame is five numbers: depth, label, and its subtree's ns, count and bytes.
 void write_data(Picture& picture) {
   const SvgOptions& options = picture.options;
   std::string& out = picture.out;
@@ -353,7 +352,7 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
     if (frame.width >= least) picture.max_depth = std::max(picture.max_depth, frame.depth);
   }
 
-  // The header's height decides the picture's, which comes first in the file.
+  // The picture's head comes first in the file and needs the total height, which depends on the header.
   const int header_height = write_header(picture);
   const std::string header = std::exchange(picture.out, {});
   const bool empty = picture.layout.frames[0].width == 0;

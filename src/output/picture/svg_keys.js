@@ -1,4 +1,4 @@
-// Keyboard and pointer, and the beginning of it all: the last of the flame graph's scripts.
+// Handles keyboard and pointer, and starts the script. Must be the last of the flame graph's scripts.
 
 function focusFrame(i) {
   const element = drawn.get(i);
@@ -17,7 +17,7 @@ function focusFrame(i) {
   showDetails();
 }
 
-// The frame that an arrow key leads to from the focused one.
+// Returns the frame to which an arrow key moves from the focused one.
 function neighbour(key) {
   const i = state.focus;
   if (key === 'Home') return 0;

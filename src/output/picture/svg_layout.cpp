@@ -18,13 +18,13 @@ void add_capped(uint64_t& sum, uint64_t value) {
   sum += std::min(room, value);
 }
 
-// The children of every node, sorted by name: those of node n are at [first[n], first[n + 1]).
+// The children of all nodes, sorted by name: the children of node n are at [first[n], first[n + 1]).
 struct Children {
   std::vector<uint32_t> first;
   std::vector<NodeId> ids;
 };
 
-// By label: its place in the order of names, then classes.
+// Returns the rank of each label, ordered by name and then by class.
 std::vector<uint32_t> label_ranks(const FlameTree& tree) {
   std::vector<uint32_t> order(tree.label_count());
   std::iota(order.begin(), order.end(), 0U);
@@ -57,16 +57,15 @@ Children sorted_children(const FlameTree& tree) {
   return children;
 }
 
-// A node's frames, which all have the weight of its subtree.
+// The frames of one tree node, which all have the weight of its subtree.
 struct Segment {
   NodeId node = 0;
-  uint64_t depth = 0;  // of the first one
+  uint64_t depth = 0;  // of the first frame
   uint64_t size = 1;   // frames; the root counts as one
   Weight weight;
   uint64_t width = 0;
 };
 
-// All nodes in drawing order.
 std::vector<Segment> depth_first(const FlameTree& tree) {
   const Children children = sorted_children(tree);
   std::vector<Segment> segments;
@@ -91,7 +90,7 @@ void weigh(const FlameTree& tree, WeightKind kind, std::vector<Segment>& segment
     add_capped(sum.count, part.count);
     add_capped(sum.bytes, part.bytes);
   };
-  // Parents come before their children, so one pass from the back sees every subtree complete.
+  // Parents come before their children, so a backward pass sees each subtree complete.
   for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
     const FlameTree::Node& node = tree.nodes()[segment->node];
     Weight& sum = sums[segment->node];
@@ -117,8 +116,7 @@ void keep_heaviest(std::vector<Segment>& segments, size_t max_frames) {
   if (count_frames(segments) <= left) return;
   std::vector<uint32_t> order(segments.size());
   std::iota(order.begin(), order.end(), 0U);
-  // A parent is at least as heavy as its child and drawn before it: with ties broken by drawing order, what is kept
-  // never lacks a parent.
+  // A parent is at least as heavy as its child, and drawn before it, so a kept frame always has its parent.
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return segments[a].width != segments[b].width ? segments[a].width > segments[b].width : a < b;
   });
@@ -144,10 +142,10 @@ std::vector<LaidFrame> frames_of(const FlameTree& tree, const std::vector<Segmen
   return frames;
 }
 
-// Marks frames that more than what ends there and what is above them in the layout adds up to.
+// Marks frames that lack callees in the layout: they are wider than their own weight and the frames above them.
 void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>& segments,
               std::vector<LaidFrame>& frames) {
-  std::vector<uint64_t> known(frames.size());  // what is explained, by frame
+  std::vector<uint64_t> known(frames.size());  // by frame: own weight and the widths of its callees
   size_t at = 0;
   for (const Segment& segment : segments) {
     at += segment.size;
@@ -175,7 +173,7 @@ void set_starts(std::vector<LaidFrame>& frames) {
     if (frame.depth > 0) {
       Open& parent = open.back();
       frame.start = parent.next;
-      // Only capped sums can make children wider than their parent.
+      // Only saturated sums can make children wider than their parent.
       frame.width = std::min(frame.width, parent.end - parent.next);
       parent.next += frame.width;
     }

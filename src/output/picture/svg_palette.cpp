@@ -60,7 +60,7 @@ std::string hex(const Rgb& colour) {
   return text.data();
 }
 
-// Of frames, of keys of the legend, and of the map's shapes.
+// A rule for frames and legend keys (rect), and for the shapes of the map (path).
 std::string rule(const std::string& style, const std::string& fill) {
   return "." + style + " rect,." + style + " path{fill:" + fill + "}\n";
 }
@@ -85,7 +85,7 @@ char class_letter(FrameClass cls) {
 }
 
 size_t shade_of(std::string_view name) {
-  uint32_t hash = 2166136261U;  // FNV-1a: std::hash may differ between libraries
+  uint32_t hash = 2166136261U;  // FNV-1a, because std::hash may differ between libraries
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return (hash ^ (hash >> 15)) % kShades;
 }

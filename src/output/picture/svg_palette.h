@@ -1,4 +1,4 @@
-// Colours of a flame graph: one hue a frame class, a shade chosen by the frame's name, for light and dark screens.
+// Chooses colours of a flame graph for light and dark screens: a hue per frame class, a shade by the frame's name.
 #pragma once
 
 #include <array>
@@ -19,7 +19,6 @@ struct Rgb {
 
 constexpr size_t kShades = 6;
 
-// All classes in the order of the legend.
 constexpr std::array<analyze::FrameClass, 11> kLegendOrder{
     analyze::FrameClass::process,   analyze::FrameClass::python,  analyze::FrameClass::interpreter,
     analyze::FrameClass::native,    analyze::FrameClass::inlined, analyze::FrameClass::kernel,
@@ -31,15 +30,15 @@ char class_letter(analyze::FrameClass cls);
 
 size_t shade_of(std::string_view name);  // 0 .. kShades - 1, the same on every machine
 Rgb fill_colour(analyze::FrameClass cls, size_t shade, bool dark);
-Rgb label_colour(bool dark);  // of text on any fill
+Rgb label_colour(bool dark);  // for text on any fill
 
-// Of a differential picture: "r3" slower, "b3" faster, "e0" as before, and the steps of their shades: changes from so
-// much on, as a part of the larger one of the two.
+// Styles of a differential picture: "r3" slower, "b3" faster, "e0" unchanged. The digit is the step; steps begin at
+// these changes, as fractions of the larger value.
 constexpr std::array<double, kShades> kChangeSteps{0.02, 0.05, 0.1, 0.2, 0.5, 0.9};
 std::string change_style(uint64_t before, uint64_t after);
-std::string change_css();  // their rules
+std::string change_css();  // the rules of these styles
 
-// CSS: `.n3 rect{fill:#...}` for every class letter and shade, with the dark ones under prefers-color-scheme.
+// Returns CSS: `.n3 rect{fill:#...}` for every class letter and shade, and dark variants under prefers-color-scheme.
 std::string palette_css();
 
 }  // namespace gpuprof::output

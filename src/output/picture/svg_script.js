@@ -1,24 +1,23 @@
-// Redraws the flame graph at the window's width, with zoom, search and keyboard. Runs inside the SVG that holds it,
-// behind svg_shared.js and svg_views.js, before svg_tools.js; reads #gp-data, written beside it, and touches no network.
-// Names reach the page as text nodes only.
+// Redraws the flame graph at the window's width, with zoom, search and keyboard. Runs inside its SVG, after
+// svg_shared.js and svg_views.js, before svg_tools.js. Uses no network. Inserts names only as text nodes.
 const data = JSON.parse(byId('gp-data').textContent);
 
 if (data.cut) data.labels.push('[left out of this picture]', 'x2');  // the last label
 
-// A sandwich that was saved is all that its file has: `split` is that of its view.
+// A saved sandwich file contains only that view; `split` is the sandwich's.
 const base = indexed(data.frames, data.weight, data.split);
 const baseKind = data.split !== undefined ? 'sandwich' : data.inverted ? 'inverted' : 'flame';
-let view = base;  // what is shown
+let view = base;
 
 const depthOf = (i) => view.frames[i * STRIDE];
 const labelOf = (i) => view.frames[i * STRIDE + 1];
 const nameOf = (i) => data.labels[2 * labelOf(i)];
 const styleOf = (i) => data.labels[2 * labelOf(i) + 1];
 const widthOf = (i) => view.frames[i * STRIDE + data.weight];
-const rowOf = (i) => (i < view.split ? depthOf(i) : -depthOf(i));  // 0 is the root, less is below it
+const rowOf = (i) => (i < view.split ? depthOf(i) : -depthOf(i));  // 0 is the root; rows below the root are negative
 const whole = () => base.frames[data.weight];
 
-// Of a differential picture: a frame's bytes are what the other measurement has of its width.
+// In a differential picture, a frame's bytes are the other measurement's value of its width.
 const otherOf = (i) => view.frames[i * STRIDE + BYTES];
 const beforeAfter = (i) => (data.difference.showsNew ? [otherOf(i), widthOf(i)] : [widthOf(i), otherOf(i)]);
 
@@ -31,14 +30,14 @@ function shadeOf(i) {
   return step === 0 ? 'e0' : (change > 0 ? 'r' : 'b') + (step - 1);
 }
 
-// `kind` of view: flame, inverted, or sandwich, then of the frames with the label `sandwich`. `pointer`: where it was
-// last; frames that move under one that rests are not what its owner looks at.
+// `kind` of the view: flame, inverted, or sandwich. `sandwich`: the label of its frames. `pointer`: its last
+// position, to ignore hover events from frames that move under a resting pointer.
 const state = { zoom: 0, focus: 0, hover: -1, width: 0, pattern: '', kind: baseKind, sandwich: -1, pointer: '' };
-const made = new Map();                  // views that were made, by kind; of the last sandwich only
+const made = new Map();   // cached views by kind; only the last sandwich
 const drawn = new Map();  // frame -> its element
-let rows = [];                           // drawn frames by depth, left to right
-let matches = null;                      // Uint8Array by label while a search is on
-let advance = 6.65;                      // px of one column of a frame's text
+let rows = [];            // drawn frames by depth, left to right
+let matches = null;       // Uint8Array by label during a search
+let advance = 6.65;       // px of one column of a frame's text
 
 function changeNumbers(i) {
   const exact = data.weight === NS ? exactNs : (value) => grouped(value) + ' ' + data.countName;
@@ -70,7 +69,7 @@ const className = (i) => (isAll(i) ? '' : data.classes[styleOf(i)[0]]);
 
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{3fffd}]/u;
 
-const LEAST_COLUMNS = 5;  // of a cut label: less says nothing
+const LEAST_COLUMNS = 5;  // shorter cut labels are not readable
 
 function cutToColumns(text, columns) {
   if (text.length <= columns && !WIDE.test(text)) return text;
@@ -90,10 +89,9 @@ function cutToColumns(text, columns) {
 const head = byId('gp-head');
 const details = { name: byId('gp-name'), numbers: byId('gp-details-hint') };
 const BAR_WIDTH = 480;
-const TITLE_HEIGHT = 22;  // of each of its lines
+const TITLE_HEIGHT = 22;
 let headerHeight = 0;
 
-// What a view's widths mean, and which way is which.
 function hint() {
   const way = { flame: 'Callers below, callees above.', inverted: 'Callees below, callers above.',
                 sandwich: 'Its callers below, its callees above.' }[state.kind];
@@ -101,8 +99,8 @@ function hint() {
   return data.hint.replace(/(Callers|Callees) below, (callees|callers) above\./, () => way) + cut;
 }
 
-// Stacks the header's blocks at this width; the tools stand beside the title, or above it where that is too narrow.
-// Numbers and what was lost are never cut: they take the lines that they need.
+// Stacks the header's blocks at this width. The tools stand beside the title, or above it if the width is too small.
+// Numbers and losses are never cut: they take as many lines as they need.
 function layHeader(width) {
   const beside = width >= 860;
   const room = width - 2 * data.pad;
@@ -134,7 +132,7 @@ function layHeader(width) {
   headerHeight = y;
 }
 
-// Kept free for the numbers of a frame, so that the graph does not move when they take more lines.
+// Reserves lines for the numbers of a frame, so that the graph does not move when they take more lines.
 const detailLines = () => Math.min(Math.max(Math.ceil(800 / Math.max(state.width - 2 * data.pad, 1)), 1), 4);
 
 function showDetails() {
@@ -158,7 +156,7 @@ function showDetails() {
   }
 }
 
-// The header stays in sight while a tall graph scrolls under it.
+// Keeps the header visible while a tall graph scrolls under it.
 function stickHeader() {
   const box = svg.getBoundingClientRect();
   const room = window.innerHeight > 2.5 * headerHeight;
@@ -186,8 +184,8 @@ function frameElement(i, x, y, width, above) {
   return group;
 }
 
-// The narrowest width to draw, in units of the weight: what the eye can tell apart, and not more frames than a
-// browser draws at once without a wait.
+// Returns the smallest width to draw, in units of the weight. It is what the eye can distinguish, but larger if a
+// browser could not draw all such frames without delay.
 function leastDrawn(zoom, scale) {
   const wide = [];
   const least = data.minWidth / scale;
@@ -199,7 +197,7 @@ function leastDrawn(zoom, scale) {
   return wide[data.drawnFrames] + 1;
 }
 
-// Rows from the root upwards, and those below it, in which there is something to see.
+// Counts the rows with visible frames: upwards from the root, and below it.
 function rowsOf(zoom, room) {
   const scale = widthOf(zoom) > 0 ? room / widthOf(zoom) : 0;
   const least = leastDrawn(zoom, scale);
@@ -216,7 +214,7 @@ function rowsOf(zoom, room) {
   return found;
 }
 
-// Enough for the whole view as well, so that a zoom into a low part does not move the graph.
+// Reserves the rows of the whole view as well, so that a zoom into a low part does not move the graph.
 function rowsToDraw(room) {
   const whole = rowsOf(0, room);
   const part = state.zoom === 0 ? whole : rowsOf(state.zoom, room);
@@ -273,7 +271,7 @@ function draw() {
   stickHeader();
 }
 
-// Whether the focused frame is among the zoomed frame's callers or callees.
+// Returns whether the focused frame is a caller or callee of the zoomed frame.
 function visibleFocus() {
   const { focus, zoom } = state;
   return (focus >= zoom && focus < view.end[zoom]) || (zoom >= focus && zoom < view.end[focus]);
@@ -305,7 +303,7 @@ function remember(push) {
   try {
     history[push ? 'pushState' : 'replaceState'](null, '', parts.length ? '#' + parts.join('&') : '#');
   } catch (error) {
-    // A sandboxed viewer may refuse: the picture works without an address.
+    // A sandboxed viewer may refuse this. The picture works without an address.
   }
 }
 
@@ -327,7 +325,7 @@ function viewOf(kind, label) {
   return made.get(kind);
 }
 
-// Leaves drawing to the caller.
+// Selects a view. The caller must draw it.
 function choose(kind, label) {
   if (kind !== state.kind || label !== state.sandwich) {
     view = viewOf(kind, label);
@@ -353,7 +351,7 @@ function toggleInverted() {
 
 const ONLY_SANDWICH = 'This file holds the callers and callees of one function only.';
 
-// Of the frame that has the focus, or else is zoomed; a second time leads back.
+// Shows the sandwich of the focused frame, or else of the zoomed frame. A second call returns to the base view.
 function toggleSandwich() {
   const i = isAll(state.focus) ? state.zoom : state.focus;
   if (baseKind === 'sandwich') bar.say(ONLY_SANDWICH);
@@ -395,7 +393,7 @@ function compile(pattern) {
   return hits;
 }
 
-// A match within a match is already part of its width: only the outermost of each path is added.
+// A match within a match is already part of its width, so only the outermost one of each path counts.
 function matchedTotals(of, first) {
   const sum = { weight: 0, ns: 0, frames: 0 };
   const hit = (i) => (i !== 0 || of !== base || baseKind === 'sandwich') && matches[of.frames[i * STRIDE + 1]] === 1;
@@ -409,11 +407,11 @@ function matchedTotals(of, first) {
   return sum;
 }
 
-// Of the whole picture whatever view of it is shown, and of the zoomed part of this one.
+// Describes the matches in the complete picture, regardless of the view, and in the zoomed part of the current view.
 function statusText() {
   const sum = matchedTotals(base, 0);
   if (sum.frames === 0) return 'No match';
-  // Callers and callees share one width: their sum is the share of nothing.
+  // Callers and callees in a sandwich share one width, so their sum is not a share of anything.
   if (baseKind === 'sandwich') return 'Matched ' + grouped(sum.frames) + (sum.frames === 1 ? ' frame' : ' frames');
   const within = state.zoom ? percent(matchedTotals(view, state.zoom).weight, widthOf(state.zoom)) : '';
   const parts = ['Matched ' + percent(sum.weight, whole()) + (state.zoom ? ' (' + within + ' of zoomed)' : '')];
@@ -424,7 +422,7 @@ function statusText() {
   return parts.join(', ');
 }
 
-// Marks the drawn frames; `quiet` leaves the address alone.
+// Marks the matching drawn frames. `quiet`: do not change the address.
 function search(pattern, quiet) {
   let error = '';
   try {

@@ -1,5 +1,4 @@
-// What the pictures' scripts have in common. This text and theirs are one function, which runs inside the SVG; the
-// picture's own script comes behind it.
+// Functions that all pictures' scripts share. The picture's own script follows, in the same function within the SVG.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
@@ -7,11 +6,11 @@ const script = document.currentScript;
 const svg = (script && script.ownerSVGElement) || document.documentElement;
 const byId = (id) => svg.querySelector('#' + id);
 
-// ---- numbers, as src/base/text/numbers.cpp writes them; halves of what needs more than 53 bits may go the other way ----
+// ---- numbers, formatted as in src/base/text/numbers.cpp; above 53 bits, halves may be rounded the other way ----
 
 const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 
-// toFixed() would round the fraction, and 1.005 is a little less than that.
+// Rounds before the division, because toFixed() would round down 1.005, which is stored as slightly less.
 const fixed = (scaled, decimals) => (scaled / 10 ** decimals).toFixed(decimals);
 
 function threeDigits(value, unit) {
@@ -40,14 +39,12 @@ const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / w
 
 // ---- the page around the picture ----
 
-// The width that there is: alone in a window the document's element is the drawing itself; within a page its container
-// gives the width.
+// Returns the available width: the window's for an SVG alone in a window, else that of the container in the page.
 function availableWidth() {
   const container = svg === document.documentElement ? null : svg.parentElement;
   return container ? container.clientWidth : document.documentElement.clientWidth || innerWidth;
 }
 
-// Begins to answer to keys, to steps in the history, and to another size of the window.
 function listen(onKey, restore, layOut) {
   (svg === document.documentElement ? window : svg).addEventListener('keydown', onKey);
   window.addEventListener('popstate', restore);
@@ -81,8 +78,7 @@ function cutToPixels(element, text, pixels) {
   element.textContent = characters.slice(0, low).join('') + '\u2026';
 }
 
-// Breaks the text between words into as many lines as it takes, at most `most`, of which the last is cut if need be; how
-// many there are. Lines are `height` px high.
+// Breaks the text into at most `most` lines of `height` px, and cuts the last if necessary. Returns their number.
 function wrapToPixels(element, text, pixels, most, height = 16) {
   element.textContent = text;
   if (most === 1 || element.getComputedTextLength() <= pixels) {
@@ -109,7 +105,7 @@ function wrapToPixels(element, text, pixels, most, height = 16) {
   return lines.length;
 }
 
-// Lines of a legend at this width; their height.
+// Arranges the keys of a legend in lines at this width. Returns the height of all lines.
 function layLegend(legend, width, pad) {
   const row = Number(legend.dataset.h);
   let x = pad;

@@ -13,9 +13,9 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 
-constexpr size_t kLeastColumns = 5;  // of a cut label
+constexpr size_t kLeastColumns = 5;  // shorter cut labels are not readable
 
-// Bytes that stand for one character that is none: a first byte takes the bytes along that would go on with it.
+// Returns the size of an invalid sequence to replace by one character: a first byte and its continuation bytes.
 size_t bad_sequence(std::string_view bytes) {
   constexpr size_t kLongest = 4;
   size_t size = 1;
@@ -111,7 +111,7 @@ std::string json_quoted(std::string_view text) {
 
 std::string cut_to_columns(std::string_view text, size_t columns) {
   size_t used = 0;
-  size_t keep = 0;  // bytes that leave a column for the ellipsis
+  size_t keep = 0;  // bytes that fit if one column is reserved for the ellipsis
   for (size_t at = 0; at < text.size();) {
     const Utf8Character got = utf8_decode(text.substr(at));
     used += columns_of(got.code);

@@ -1,4 +1,4 @@
-// Beside the graph itself: the bar of tools, the map of the whole picture, and files of the part that is shown.
+// The bar of tools, the map of the whole picture, and the files with the shown part.
 
 // ---- the bar ----
 
@@ -15,7 +15,7 @@ function makeBar() {
   const input = make(HTML, 'input', {
     type: 'search', id: 'gp-search', 'aria-label': 'Search frames by regular expression', spellcheck: 'false',
     autocomplete: 'off', placeholder: 'Regular expression  ( / or Ctrl-F )',
-    title: 'Ignores case unless the expression holds a capital. Enter: next match. Esc: clear.',
+    title: 'Ignores case unless the expression contains a capital letter. Enter: next match. Esc: clear.',
   });
   input.addEventListener('input', () => search(input.value));
   const toSearch = () => {
@@ -25,8 +25,8 @@ function makeBar() {
   const reset = button('gp-reset', 'Reset zoom', 'Esc', () => zoomTo(0));
   const inverted = button('gp-inverted', 'Inverted', 'From the leaves to their callers (i)', toggleInverted);
   const sandwich = button('gp-sandwich', 'Sandwich', 'All callers and callees of the chosen frame (s)', toggleSandwich);
-  const saves = [button('gp-save-svg', 'Save SVG', 'The part that is shown as a picture of its own', saveSvg),
-                 button('gp-save-folded', 'Save folded', 'The part that is shown as folded stacks', saveFolded)];
+  const saves = [button('gp-save-svg', 'Save SVG', 'Save the shown part as a separate picture', saveSvg),
+                 button('gp-save-folded', 'Save folded', 'Save the shown part as folded stacks', saveFolded)];
   const status = make(HTML, 'p', { id: 'gp-matched', role: 'status', 'aria-live': 'polite' });
   row.append(input, button('gp-search-button', 'Search', '/', toSearch), reset);
   views.append(inverted, sandwich, ...saves);
@@ -35,7 +35,7 @@ function makeBar() {
   head.append(box);
   return {
     input, status, toSearch,
-    // The height that it takes.
+    // Sets the size and returns the height.
     lay(beside, x, width) {
       const height = beside ? 88 : 106;
       for (const [name, value] of Object.entries({ x, width, height })) box.setAttribute(name, value);
@@ -47,7 +47,7 @@ function makeBar() {
       sandwich.setAttribute('aria-pressed', state.kind === 'sandwich');
       for (const turn of [inverted, sandwich]) turn.disabled = baseKind === 'sandwich';
       saves[0].disabled = whole() === 0;
-      saves[1].disabled = whole() === 0 || state.kind === 'sandwich';  // no stack goes through both of its sides
+      saves[1].disabled = whole() === 0 || state.kind === 'sandwich';  // no stack passes through both sides of a sandwich
     },
     say(text) {
       status.className = '';
@@ -56,7 +56,7 @@ function makeBar() {
   };
 }
 
-// ---- the map: all of the view in a strip, with the part that is shown marked ----
+// ---- the map: the complete view in a strip, with the shown part marked ----
 
 function makeMap() {
   const HEIGHT = 32;
@@ -67,9 +67,9 @@ function makeMap() {
   const mark = make(SVG, 'rect', { id: 'gp-map-mark', y: 6, height: HEIGHT });
   block.append(title, page, shapes, mark);
   byId('gp-details').before(block);
-  let drawnAt = 0;  // the width; 0: not drawn
+  let drawnAt = 0;  // the width of the last drawing; 0: not drawn
   const room = () => Math.max(state.width - 2 * data.pad, 1);
-  let extent = { up: 1, down: 0 };  // of what is drawn, in rows
+  let extent = { up: 1, down: 0 };  // of the drawn frames, in rows
   const rowHeight = () => HEIGHT / (extent.up + extent.down);
 
   function drawAll() {
@@ -139,8 +139,8 @@ function save(name, type, text) {
 
 const partName = () => state.kind + (state.zoom === 0 ? '' : '-' + state.zoom);
 
-// The zoomed frame's subtree below its callers, which have its weight; as an array like data.frames. Of a sandwich
-// `split` tells how many of them are not below the root.
+// Returns the zoomed frame's subtree and its callers with its weight, as an array like data.frames. In a sandwich,
+// `split` is the number of frames that are not below the root.
 function shownPart() {
   const part = [];
   let split = 0;
@@ -156,7 +156,7 @@ function shownPart() {
   return { frames: part, split: state.kind === 'sandwich' ? split : undefined };
 }
 
-const SUFFIXES = { k: '_[k]', g: '_[G]', d: '_[g]' };  // of classes, in folded stacks
+const SUFFIXES = { k: '_[k]', g: '_[G]', d: '_[g]' };  // of frame classes in folded stacks
 
 function foldedText() {
   const part = indexed(shownPart().frames, data.weight);
@@ -173,7 +173,7 @@ function foldedText() {
   return lines.join('');
 }
 
-// This file with the part's data only. What the script made is left out: it is made again where that file is opened.
+// Returns this file with only the shown part's data. Removes elements that the script will make again.
 function svgText() {
   const own = data.weight === NS ? exactNs : data.weight === BYTES ? exactBytes : (value) => grouped(value) + ' ' + data.countName;
   const part = Object.assign({}, data, { cut: undefined,

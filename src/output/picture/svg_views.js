@@ -1,21 +1,21 @@
-// What a flame graph can be turned into: who calls what (the flame graph itself), the same read from its leaves
-// (inverted), and all callers and callees of one function (sandwich). No part of this touches the page.
+// Makes views of a flame graph without changing the page: the flame graph itself, inverted (from the leaves), and the
+// sandwich (all callers and callees of one function).
 
-// A frame is five numbers in a row: depth, label, ns, count, bytes; the numbers are those of its subtree.
+// A frame is five adjacent numbers: depth, label, ns, count, bytes. The last three include its subtree.
 const STRIDE = 5;
 const [NS, COUNT, BYTES] = [2, 3, 4];
 
-const MOST_FRAMES = 300000;  // of a view that is made here
+const MOST_FRAMES = 300000;  // per generated view
 
-// A view's frames in drawing order, with what is derived from them. Those from `split` on lie below the root, not above.
+// Returns a view: frames in drawing order, and values derived from them. Frames from `split` on lie below the root.
 function indexed(frames, weight, split) {
   const count = frames.length / STRIDE;
   const view = {
     frames, count, split: split === undefined ? count : split, cut: false,
-    parent: new Int32Array(count),   // -1: the root
+    parent: new Int32Array(count),   // index of the parent; -1 for the root
     end: new Int32Array(count),      // one past the last frame of the subtree
     start: new Float64Array(count),  // left edge, in units of the weight
-    levels: 1, lower: 0,             // rows from the root upwards; rows below it
+    levels: 1, lower: 0,             // number of rows from the root upwards, and below it
   };
   const open = [];
   const next = [];
@@ -34,7 +34,7 @@ function indexed(frames, weight, split) {
   return view;
 }
 
-// What no child of a frame explains, three numbers each: ns, count, bytes.
+// Returns three numbers for each frame (ns, count, bytes): its own weights, without its children.
 function ownWeights(view) {
   const own = new Float64Array(3 * view.count);
   for (let i = 0; i < view.count; ++i) {
@@ -55,7 +55,7 @@ function totalWeights(view) {
   return totals;
 }
 
-// Callers or callees of a frame, each with the frame whose weight stands for it.
+// These functions pass the callers or callees of a frame to `take`, each with the frame that has its weight.
 const towardsRoot = (base) => (frame, source, take) => {
   if (frame < 0) take(source, source); else if (base.parent[frame] > 0) take(base.parent[frame], source);
 };
@@ -63,9 +63,9 @@ const towardsLeaves = (base) => (frame, source, take) => {
   for (let child = frame + 1; child < base.end[frame]; child = base.end[child]) take(child, child);
 };
 
-// Appends the tree of what `expand` leads to, frames with one label together. `first`: pairs of frame and source, which
-// become the children of the root; a frame below 0 is what was left out above its source. Frames narrower than `least` are kept, but what is beyond them is not. False, and
-// of no use, where that are more frames than a view may have.
+// Appends the tree of frames that `expand` reaches, merging siblings with one label. `first`: (frame, source) pairs,
+// the root's children; a negative frame stands for frames left out above its source. Does not expand frames narrower
+// than `least`. Returns false, with an incomplete `out`, if the view would exceed MOST_FRAMES.
 function grow(out, base, first, expand, weights, weight, rank, least) {
   const labelOf = (frame) => (frame < 0 ? rank.length - 1 : base.frames[frame * STRIDE + 1]);
   const grouped = (pairs, depth) => {
@@ -77,7 +77,7 @@ function grow(out, base, first, expand, weights, weight, rank, least) {
       node.pairs.push(pairs[at], pairs[at + 1]);
       for (let k = 0; k < 3; ++k) node.sums[k] += weights[3 * pairs[at + 1] + k];
     }
-    // The last one is taken first.
+    // Reverse order, because the last element is taken first.
     return Array.from(nodes.values()).filter((node) => node.sums[weight - NS] > 0)
         .sort((a, b) => rank[b.label] - rank[a.label]);
   };
@@ -96,7 +96,6 @@ function grow(out, base, first, expand, weights, weight, rank, least) {
   return true;
 }
 
-// Places of the labels in the order of their names.
 function ranksOf(labels) {
   const order = Array.from({ length: labels.length / 2 }, (_, label) => label);
   order.sort((a, b) => (labels[2 * a] < labels[2 * b] ? -1 : labels[2 * a] > labels[2 * b] ? 1 : a - b));
@@ -105,7 +104,7 @@ function ranksOf(labels) {
   return rank;
 }
 
-// Makes a view with `attempt(least)`, at first without a least width, then with ever wider ones.
+// Makes a view with `attempt(least)`: first without a smallest width, then with growing ones until the view fits.
 function bounded(total, attempt) {
   for (let least = 0; ; least = least === 0 ? total / 100000 : 4 * least) {
     const view = attempt(least);
@@ -116,7 +115,7 @@ function bounded(total, attempt) {
   }
 }
 
-// `cut`: frames above which something was left out; the last of the labels stands for that.
+// `cut`: frames with omitted frames above them. The last label stands for the omitted frames.
 function invertedView(base, weight, labels, cut) {
   const own = ownWeights(base);
   const rank = ranksOf(labels);
@@ -131,8 +130,7 @@ function invertedView(base, weight, labels, cut) {
   });
 }
 
-// Of the outermost frames with that label: what they call, above; who calls them, below. In an inverted base it is the
-// other way round.
+// Builds a sandwich of the outermost frames with that label: callees above, callers below; reversed if `inverted`.
 function sandwichView(base, weight, labels, label, inverted) {
   const totals = totalWeights(base);
   const rank = ranksOf(labels);

@@ -24,14 +24,13 @@ using analyze::exact_seconds;
 using analyze::TimeSeries;
 
 constexpr size_t kMostColumns = 120;
-constexpr uint64_t kLevels = 8;          // of colour, above that of nothing
-constexpr int kRowLabelPx = 64;          // left of columns that have rows
-constexpr int kAxisPx = 22;              // below the map
-constexpr double kTickPx = 90;           // from label to label
-constexpr double kGapFromPx = 5;         // cells as wide or high have a gap of a pixel between them
+constexpr uint64_t kLevels = 8;          // colours, in addition to the colour of 0
+constexpr int kRowLabelPx = 64;          // space left of columns that have rows
+constexpr int kAxisPx = 22;              // space below the map
+constexpr double kTickPx = 90;           // smallest distance between labels
+constexpr double kGapFromPx = 5;         // cells of at least this size have a gap of one pixel between them
 constexpr double kSeriesKeyAdvance = 7;  // legend text
 
-// How many cells a column has, and how high each is.
 struct Shape {
   size_t rows;
   int row_px;
@@ -44,7 +43,7 @@ struct Map {
   const HeatMapOptions& options;
   Shape shape = kShapes.back();
   size_t columns = 0;
-  uint64_t most = 0;  // of a cell
+  uint64_t most = 0;
 
   [[nodiscard]] uint64_t weight(size_t cell) const { return raw_weight(series.cells[cell], options.kind); }
   [[nodiscard]] std::string exact(uint64_t value) const { return exact_text(value, options.kind, options.count_name); }
@@ -69,7 +68,7 @@ Map map_of(const TimeSeries& series, const HeatMapOptions& options) {
   return map;
 }
 
-// 0 for nothing, else 1 to kLevels: the largest value that a level has is its share of the most.
+// Returns 0 for 0, else 1 to kLevels: the level whose share of `most` is the smallest that is at least `value`.
 uint64_t level_of(uint64_t value, uint64_t most) {
   using Wide = profile::Uint128;
   return most == 0 ? 0 : static_cast<uint64_t>((Wide{value} * kLevels + most - 1) / most);
@@ -94,7 +93,7 @@ void write_series_legend(SvgHeader& header, const Map& map) {
   for (uint64_t level = 0; level <= kLevels; ++level) {
     const uint64_t value = map.most / kLevels * level + map.most % kLevels * level / kLevels;
     if (level > 0 && level_of(value, map.most) != level) {
-      continue;  // fewer values than levels
+      continue;  // there are fewer values than levels
     }
     const std::string label = (level == 0 ? "" : "up to ") + short_text(value, map.options.kind);
     keys += SvgHeader::key(x, "h" + std::to_string(level), label);
@@ -123,11 +122,11 @@ int write_series_header(std::string& out, const Map& map) {
     header.notice(printable(options.notice));
   }
   write_series_legend(header, map);
-  header.details(cell_hint(map), "Open this file in a browser to select a stretch of time.");
+  header.details(cell_hint(map), "Open this file in a browser to select a time range.");
   return header.height();
 }
 
-// Cells by their colour, so that it stands there once.
+// Writes the cells grouped by colour, so that each colour is written once.
 void write_cells(std::string& out, const Map& map, int top) {
   const double column_px = static_cast<double>(kSvgWidth - map.left() - kSvgPad) / static_cast<double>(map.columns);
   const double width = column_px - (column_px >= kGapFromPx ? 1 : 0);
@@ -155,7 +154,7 @@ void write_cells(std::string& out, const Map& map, int top) {
   out += "</g>\n";
 }
 
-// The least number of columns, of those that people count in, that leaves room for labels.
+// Returns the smallest usual number of columns between ticks that leaves space for labels.
 size_t columns_between_ticks(double column_px) {
   for (const size_t step : {1, 2, 5, 10, 20, 30, 60}) {
     if (static_cast<double>(step) * column_px >= kTickPx) {

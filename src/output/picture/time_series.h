@@ -1,6 +1,5 @@
-// A heat map of a profile over time, as one self-contained interactive SVG: works from file:// with no network. As
-// svg.h, it is two pictures in one file: a static one, and where scripts run one that selects a stretch of time and
-// shows the command that folds it.
+// Draws a heat map of a profile over time as one self-contained interactive SVG for file:// without a network. Besides
+// the static picture, a script lets the user select a time range and shows the command that folds it.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +10,22 @@
 
 namespace gpuprof::output {
 
-// What a heat map shows well: columns of at most 60 cells. Its file then has at most 1 MB.
+// The most cells that a map shows well: columns of at most 60 cells. The file then has at most 1 MB.
 constexpr size_t kMostHeatCells = 7'200;
 
 struct HeatMapOptions {
   std::string title = "GPU time over time";
   std::string subtitle;  // e.g. the command
-  std::string facts;     // where and when it was recorded; empty if that is not known
-  std::string notice;    // what is missing; empty if nothing
+  std::string facts;     // where and when it was recorded; empty if unknown
+  std::string notice;    // missing data; empty if none is missing
   WeightKind kind = WeightKind::time;
   std::string count_name = "launches";  // what Weight::count counts, plural
-  // The words before and behind the window in a command that folds it: "gpuprof flame" and "-i gpuprof.txt".
+  // The words before and after the window in the command that folds it: "gpuprof flame" and "-i gpuprof.txt".
   std::string command = "gpuprof flame";
   std::string command_options;
 };
 
-// Never fails. Time goes down each column, and columns from left to right. Numbers above 2^53 are exact in the static
-// picture only.
+// Never fails. Time runs down each column, then from left to right. Only the static picture is exact above 2^53.
 std::string heat_map(const analyze::TimeSeries& series, const HeatMapOptions& options);
 
 }  // namespace gpuprof::output

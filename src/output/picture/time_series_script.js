@@ -1,5 +1,5 @@
-// Redraws the heat map at the window's width, and shows the command that folds the stretch of time that is selected by
-// mouse or keyboard. Runs inside the SVG that holds it, behind svg_shared.js; reads #gp-data and touches no network.
+// Redraws the heat map at the window's width, and shows the command that folds the time range that the user selects.
+// Runs inside its SVG, after svg_shared.js. Uses no network.
 (function () {
   'use strict';
 
@@ -10,17 +10,17 @@
   const total = cells.reduce((a, b) => a + b, 0);
   const layer = byId('gp-cells');
   const head = byId('gp-head');
-  const GAP_FROM = 5;  // px: cells as wide or high have a gap of a pixel between them
+  const GAP_FROM = 5;  // px: cells of at least this size have a gap of one pixel between them
 
-  // Cells that are selected, hovered and held by the keyboard; -1: none.
+  // Indexes of the selected, hovered and keyboard-focused cells; -1: none.
   const state = { from: -1, to: -1, anchor: -1, hover: -1, cursor: 0, dragging: false, width: 0 };
-  const place = { top: 0, column: 0 };  // px: where the map begins, and how wide a column is
+  const place = { top: 0, column: 0 };  // px: the top of the map, and the width of a column
 
   // ---- texts ----
 
   const beginOf = (i) => data.startNs + i * data.cellNs;
 
-  // A time as options take it, to the nanosecond.
+  // Formats a time as the options accept it, with nanoseconds.
   function seconds(ns) {
     const whole = Math.floor(ns / 1e9);
     const rest = String(ns - whole * 1e9).padStart(9, '0').replace(/0+$/, '');
@@ -31,7 +31,6 @@
     return [exactNs, (count) => grouped(count) + ' ' + data.countName, exactBytes][data.kind](value);
   }
 
-  // What lies from one cell to another, both included.
   function sumText(from, to) {
     let sum = 0;
     for (let i = from; i <= to; ++i) sum += cells[i];
@@ -40,7 +39,7 @@
 
   const windowText = (from, to) => seconds(beginOf(from)) + ' to ' + seconds(beginOf(to + 1));
 
-  // The flame graph's name says which window it is of.
+  // Returns the command for the selected window. The name of a picture contains the window.
   function command(picture) {
     const from = seconds(beginOf(state.from));
     const to = seconds(beginOf(state.to + 1));
@@ -48,7 +47,7 @@
         (picture ? ' --svg flame-' + from + '-' + to + '.svg' : '');
   }
 
-  // ---- below the map: what is selected ----
+  // ---- below the map: the selection ----
 
   const panel = {};
 
@@ -62,7 +61,7 @@
     return { row, text, button };
   }
 
-  // Where a viewer gives no clipboard, the text is marked for the reader to copy.
+  // If the viewer provides no clipboard, selects the text so that the user can copy it.
   function copy(text, button) {
     window.getSelection().selectAllChildren(text);
     const failed = () => { button.textContent = 'Press Ctrl-C'; };
@@ -88,7 +87,7 @@
     const selected = state.from >= 0;
     panel.selected.textContent = selected
       ? 'Selected: ' + windowText(state.from, state.to) + ', ' + sumText(state.from, state.to)
-      : 'Drag across the map, or hold Shift with the arrow keys: the command that folds what is selected stands here.';
+      : 'Drag across the map, or hold Shift with the arrow keys, to get the command that folds the selected time range.';
     for (const [row, picture] of [[panel.folded, false], [panel.picture, true]]) {
       row.row.hidden = !selected;
       row.button.textContent = 'Copy';
@@ -133,7 +132,7 @@
     }
   }
 
-  // Around the cells, which begin and end within columns.
+  // Outlines the selected cells, which may begin and end within columns.
   function drawSelection() {
     outline.setAttribute('visibility', state.from >= 0 ? 'visible' : 'hidden');
     if (state.from < 0) return;
@@ -216,7 +215,7 @@
     layPanel();
   }
 
-  // ---- selecting, and the address that restores it ----
+  // ---- selection, and the address that restores it ----
 
   function select(from, to) {
     state.from = Math.min(from, to);
@@ -230,7 +229,7 @@
     try {
       history.replaceState(null, '', hash);
     } catch (error) {
-      // A sandboxed viewer may refuse: the picture works without an address.
+      // A sandboxed viewer may refuse this. The picture works without an address.
     }
   }
 
@@ -248,7 +247,7 @@
     select(fits ? from : -1, fits ? to : -1);
   }
 
-  // The cell below the pointer; while it drags the one that is nearest.
+  // Returns the cell below the pointer. During a drag, returns the nearest cell.
   function cellAt(event) {
     const box = svg.getBoundingClientRect();
     const x = event.clientX - box.left - data.left;
@@ -339,6 +338,6 @@
     listen(onKey, restore, layOut);
   }
 
-  // A picture without cells has nothing to select; its static form says why.
+  // Without cells, there is nothing to select. The static picture explains why.
   if (cells.length > 0) begin();
 })();

@@ -1,4 +1,4 @@
-// What `ranks` shows of a job.
+// Writes the results of `ranks`: text, JSON and a picture.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 namespace gpuprof::output {
 
 struct RanksView {
-  analyze::Job& job;  // the texts of its paths are made when they are asked for
+  analyze::Job& job;  // not const: makes the texts of its paths on demand
   const analyze::JobVerdict& verdict;
-  std::string collective;          // the regular expression
-  std::vector<std::string> notes;  // what is missing
-  size_t top = 16;                 // ranks in the table; 0: all
+  std::string collective;          // a regular expression
+  std::vector<std::string> notes;  // what the profiles lack
+  size_t top = 16;                 // number of ranks in the table; 0: all
   size_t width = 80;
 };
 
 void ranks_text(const RanksView& view, TextStream& out);
 void ranks_json(const RanksView& view, TextStream& out);  // docs/schema/ranks.json
 
-// Ranks x time: how much of each stretch a rank worked by itself. One self-contained SVG.
+// Draws ranks over time as one self-contained SVG. The colour is the share of own work in each interval.
 std::string ranks_svg(const RanksView& view);
 
-// "Rank 2 lags since 3.4s: ..." in one line.
+// Returns "Rank 2 lags since 3.4s: ..." in one line.
 std::string verdict_line(const RanksView& view);
 
-// The share of its time that a rank spends before collectives; without collectives, in GPU work.
+// Returns the share of its time that a rank spends before collectives. Without collectives: in GPU work.
 double own_share(const RanksView& view, const analyze::RankCell& cell, uint64_t ns);
 
 }  // namespace gpuprof::output

@@ -21,13 +21,13 @@ namespace {
 constexpr int kRankLevels = 8;
 constexpr int kLabelPx = 100;
 constexpr int kRankAxisPx = 24;
-constexpr int kMapPx = 480;  // high, where the ranks have room for it
+constexpr int kMapPx = 480;  // height, unless the rows reach a limit
 constexpr int kMostRowPx = 28;
 constexpr int kLeastLabelled = 11;
 constexpr size_t kLabelColumns = 12;
 constexpr size_t kMostCells = 120'000;
 constexpr int kTicks = 6;
-// The picture's own, beside that of heat maps.
+// Styles of this picture, in addition to those of heat maps.
 constexpr const char* kStyle =
     ".gp-lag{fill:none;stroke:#0b57d0;stroke-width:2}\n#gp-ranks text{font-size:11px}\n"
     "@media (prefers-color-scheme:dark){.gp-lag{stroke:#8ab4f8}}\n";
@@ -59,7 +59,7 @@ RankMap rank_map_of(const RanksView& view) {
   return map;
 }
 
-// 0: nothing was done there, else 1 to kLevels.
+// Returns 0 if the rank did nothing in the cell, else 1 to kRankLevels.
 int rank_level_of(const RankMap& map, const analyze::JobRank& rank, size_t cell) {
   analyze::RankCell sum;
   const size_t begin = cell * map.blocks_in_cell;
@@ -82,7 +82,7 @@ void write_row(std::string& out, const RankMap& map, const analyze::JobRank& ran
   for (size_t cell = 0; cell < map.cells; ++cell) {
     levels[cell] = rank_level_of(map, rank, cell);
   }
-  for (size_t begin = 0; begin < map.cells;) {  // cells of one colour are one box
+  for (size_t begin = 0; begin < map.cells;) {  // adjacent cells of one colour become one box
     size_t end = begin + 1;
     while (end < map.cells && levels[end] == levels[begin]) {
       ++end;

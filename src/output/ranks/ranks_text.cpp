@@ -29,7 +29,7 @@ std::string rank_share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// From a rank's first work to its last: what its device did not do before is no idle time of the job.
+// Sums over the time from a rank's first work to its last: idle time before and after is not part of the job.
 struct Span {
   analyze::RankCell sum;
   uint64_t ns = 0;
@@ -57,7 +57,7 @@ bool lags(const RanksView& view, size_t rank) {
   return std::any_of(laggards.begin(), laggards.end(), [&](const Laggard& one) { return one.lag.rank == rank; });
 }
 
-// The ones that lag, then those that work longest by themselves; in the order of their names.
+// Selects the ranks that lag, then those with most work of their own. Returns them in the order of their names.
 std::vector<size_t> shown_ranks(const RanksView& view) {
   const auto& ranks = view.job.ranks();
   std::vector<size_t> order(ranks.size());
@@ -188,7 +188,7 @@ double own_share(const RanksView& view, const analyze::RankCell& cell, uint64_t 
 std::string verdict_line(const RanksView& view) {
   const analyze::JobVerdict& verdict = view.verdict;
   if (!verdict.inconclusive.empty()) {
-    return "Nothing can be said: " + verdict.inconclusive;
+    return "Inconclusive: " + verdict.inconclusive;
   }
   if (verdict.laggards.empty()) {
     return "No rank lags.";
@@ -216,7 +216,7 @@ void ranks_text(const RanksView& view, TextStream& out) {
   const analyze::Job& job = view.job;
   out.append(count_text(job.ranks().size()) + " ranks, " + duration_text(job.blocks() * job.block_ns()) +
              " in slices of " + analyze::exact_seconds(job.interval_ns()) +
-             (job.block_slices() > 1 ? ", looked at " + std::to_string(job.block_slices()) + " at a time" : "") +
+             (job.block_slices() > 1 ? ", compared " + std::to_string(job.block_slices()) + " at a time" : "") +
              (job.collectives() > 0 ? "; " + count_text(job.collectives()) + " collectives\n" : "; no collectives\n"));
   out.append("\n" + verdict_line(view) + "\n");
   for (const Laggard& one : view.verdict.laggards) {

@@ -18,14 +18,14 @@ using analyze::CountedKind;
 using analyze::CountedRow;
 using analyze::CountedTable;
 
-constexpr size_t kCounts = 20;  // " (5 of 34)" behind a title, with large numbers
+constexpr size_t kCounts = 20;  // width of " (5 of 34)" after a title, with large numbers
 
 struct Words {
   std::string_view title;
   std::vector<std::string> columns;
 };
 
-// What people call the metrics that have a word of their own; others are called by their names.
+// Returns a readable title for well-known metrics, and the metric's name for others.
 std::string_view counted_word(std::string_view metric) {
   if (metric == "smsp__sass_sectors_mem_global") {
     return "Global memory: sectors, and at best (coalesced)";
@@ -41,9 +41,9 @@ Words words_of(const CountedTable& table) {
     case CountedKind::excess:
       return {counted_word(table.metric), {"counted", "at best", "ratio"}};
     case CountedKind::divergence:
-      return {"Branches whose threads went different ways", {"divergent", "executed", "share"}};
+      return {"Divergent branches", {"divergent", "executed", "share"}};
     case CountedKind::threads:
-      return {"Threads that took part in instructions, of 32 a warp", {"threads", "at best", "share"}};
+      return {"Active threads per instruction, of 32 in a warp", {"threads", "at best", "share"}};
     default:
       return {table.metric, {"counted"}};
   }
@@ -69,7 +69,7 @@ std::vector<std::string> numbers_of(const CountedTable& table, const CountedRow&
   return numbers;
 }
 
-// "stalls.cu:99 in stride(unsigned int*)"
+// Formats "stalls.cu:99 in stride(unsigned int*)".
 std::string row_text(const CountedRow& row, size_t numbers, const Page& page) {
   constexpr size_t kFile = 24;
   std::string text;

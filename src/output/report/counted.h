@@ -1,4 +1,4 @@
-// What was counted at instructions. Internal to the report.
+// Prints the events counted at instructions. Internal to the report.
 #pragma once
 
 #include "analyze/rows/summarize.h"

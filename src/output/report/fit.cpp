@@ -19,8 +19,7 @@ bool shorten(std::vector<Line>& table, size_t kept) {
   return true;
 }
 
-// The program's own functions are what a reader can change: three quarters of the lines are theirs where there are so
-// many.
+// Keeps up to three quarters of the lines for the program's own functions, which a reader can change.
 bool shorten_functions(std::vector<FunctionLine>& table, size_t kept) {
   const auto is_own = [](const FunctionLine& line) { return line.origin == analyze::Origin::own; };
   const auto own = static_cast<size_t>(std::count_if(table.begin(), table.end(), is_own));
@@ -39,7 +38,7 @@ bool lower(size_t& number, size_t least) {
   return true;
 }
 
-// What has less than a hundredth of all answers no question.
+// Drops lines with less than 1% of the total.
 bool give_up_trifles(Summary& summary) {
   const auto is_trifle = [&summary](const analyze::Weight& weight) {
     return summary.timed ? weight.ns < summary.total.ns / 100 : weight.count < summary.total.count / 100;
@@ -62,7 +61,7 @@ bool shorten_counted(Summary& summary, size_t kept) {
                      [kept](analyze::CountedTable& table) { return shorten(table.rows, kept); });
 }
 
-// Three of what is no GPU time, and the caller's frames of a path that say least.
+// Shortens tables other than GPU time to three lines, and omits the less informative frames of paths.
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
   return shorten_functions(summary.functions, kMostFunctions) || give_up_awaited(summary, detail) ||
@@ -73,13 +72,13 @@ bool give_up_extras(Summary& summary, Detail& detail) {
          lower(detail.stall_reasons, 3);
 }
 
-// Where the stalls of kernels say the same in other words.
+// Drops sample tables if the table of kernel stalls has the same information.
 bool give_up_samples(Summary& summary) {
   return !summary.stalls.empty() &&
          (shorten(summary.sample_places, 0) || shorten(summary.sampled_work, 0) || shorten(summary.sample_reasons, 1));
 }
 
-// Down to what most questions need: ten kernels, eight functions and five paths.
+// Shortens the main tables to what answers most questions: ten kernels, eight functions, five paths.
 bool give_up_answers(Summary& summary, Detail& detail) {
   const auto tables = [&summary](size_t paths, size_t functions, size_t work) {
     return shorten(summary.call_paths, paths) || shorten_functions(summary.functions, functions) ||
@@ -90,7 +89,7 @@ bool give_up_answers(Summary& summary, Detail& detail) {
          !std::exchange(detail.one_line, true) || lower(detail.frames, 3) || tables(5, 8, 10);
 }
 
-// Where a report has more to say than one screen holds: whole tables go before the three main ones do.
+// Drops complete tables before the three main ones. Needed if the report has more tables than fit one screen.
 bool give_up_tables(Summary& summary, Detail& detail) {
   return shorten(summary.host_work, 1) || lower(detail.devices, 2) || shorten(summary.ranks, 2) ||
          shorten(summary.groups, 3) || lower(detail.frames, 2) || shorten(summary.host_work, 0) ||

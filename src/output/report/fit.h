@@ -1,4 +1,4 @@
-// A report that is no longer than a reader wants.
+// Shortens a report to a number of lines.
 #pragma once
 
 #include <cstddef>
@@ -7,26 +7,23 @@
 
 namespace gpuprof::output {
 
-// Of more functions a report that is made to fit only uses the names: they tell which frames of a path matter.
+// The most functions in a report that must fit. Further functions only rank the frames of paths.
 inline constexpr size_t kMostFunctions = 12;
 
-// How much is told of what a report lists.
 struct Detail {
-  size_t frames = 6;         // of a call path, about
-  size_t devices = 8;        // that are listed
-  bool whole_trust = true;   // not only the coverage
-  size_t stall_reasons = 4;  // of a kernel; any number where a report is as long as it likes
-  bool awaited = true;       // what the line that waits longest waits for, of each kernel
-  size_t explained = 4;      // of how many kernels it is said what the stall means that dominates
-  bool one_line = false;     // names beside their numbers, shorter, and fewer numbers, so that each is one line
+  size_t frames = 6;  // approximate number per call path
+  size_t devices = 8;
+  bool whole_trust = true;   // the complete trust footer; false: only the coverage
+  size_t stall_reasons = 4;  // per kernel; not limited in a report of unlimited length
+  bool awaited = true;       // show, for each kernel, what its longest waiting line waits for
+  size_t explained = 4;      // number of kernels whose dominant stall reason is explained
+  bool one_line = false;     // one line per kernel: short names beside fewer numbers
 };
 
-// Makes a report shorter by the least that a reader misses; false where it is as short as it gets. Kernels, functions
-// and call paths are what a report is for, so the tables behind them give up lines first, then paths frames and names
-// their second line. docs/cli.md has the order.
+// Removes the detail that a reader misses least; false if nothing is left to remove. Kernels, functions and call paths
+// matter most: other tables lose lines first, then paths lose frames and names their second line (see docs/cli.md).
 bool give_up_line(analyze::Summary& summary, Detail& detail);
 
-// Gives a copy of `whole` its tables back.
 void restore_tables(const analyze::Summary& whole, analyze::Summary& summary);
 
 }  // namespace gpuprof::output

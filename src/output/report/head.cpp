@@ -19,7 +19,7 @@ using analyze::ProfileInfo;
 using analyze::ProfileKind;
 using analyze::Summary;
 
-// How the target ended: a profile of one that was killed is of what it did until then.
+// Returns how the target ended. The profile of a killed target contains only what it did until then.
 std::string ending(const ProfileInfo& info) {
   std::string text;
   const auto [begin, end] = info.meta.equal_range("target.exit_status");
@@ -41,13 +41,13 @@ void print_facts(const ProfileInfo& info, Page& page) {
   }
 }
 
-// What a reader must not take for the whole recording.
+// Prints that the profile is only a subset of a recording.
 void print_part(const ProfileInfo& info, Page& page) {
   if (const std::string part = analyze::part_text(info.meta); !part.empty()) {
     page.fact("part", shown_name(shown_ends(part)));
   }
   if (const std::string text = meta_text(info, std::string(analyze::kLeftOutKey)); !text.empty()) {
-    page.fact("left out", "lines that do not tell where they belong: " + text);
+    page.fact("left out", "lines that the filter cannot assign: " + text);
   }
 }
 
@@ -69,7 +69,7 @@ void print_losses(const ProfileInfo& info, Page& page) {
   }
 }
 
-// What a reader must not take for the whole recording, and what is all the same.
+// Prints the time window, and which facts concern the whole recording nevertheless.
 void print_window(const Summary& summary, Page& page) {
   if (!summary.window) {
     return;
@@ -80,7 +80,7 @@ void print_window(const Summary& summary, Page& page) {
                          (summary.counted.empty() ? "" : ", counts at instructions"));
 }
 
-// "device 0 NVIDIA H200: busy 93.10% (2.80 s of 3.00 s)"
+// Prints "device 0 NVIDIA H200: busy 93.10% (2.80 s of 3.00 s)".
 void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
   const size_t shown = page.full() ? devices.size() : std::min(devices.size(), page.detail().devices);
   for (size_t i = 0; i < shown; ++i) {

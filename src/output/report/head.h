@@ -1,4 +1,4 @@
-// What a report says before its tables. Internal to the report.
+// Prints the head of a report, above its tables. Internal to the report.
 #pragma once
 
 #include "analyze/rows/summarize.h"
@@ -6,10 +6,10 @@
 
 namespace gpuprof::output {
 
-// What was recorded, what was lost, and how much GPU time there is in all.
+// Prints how the profile was recorded, what was lost, and the total GPU time.
 void print_head(const analyze::Summary& summary, Page& page);
 
-// How much of what is shown are nodes of CUDA graphs; nothing where there are none.
+// Prints how much of the shown GPU work ran in CUDA graphs. Prints nothing if none did.
 void print_graphs(const analyze::Summary& summary, Page& page);
 
 }  // namespace gpuprof::output

@@ -25,13 +25,12 @@ using analyze::SummaryLine;
 
 constexpr int kReportSchemaVersion = 2;
 
-// In the order of their enumeration.
+// In the order of the enumerators.
 constexpr std::array<const char*, 5> kKinds = {"empty", "durations", "launch_counts", "stall_samples", "mixed"};
 static_assert(static_cast<size_t>(ProfileKind::mixed) + 1 == kKinds.size());
 constexpr std::array<const char*, 4> kOrigins = {"own", "library", "vendor", "none"};
 static_assert(static_cast<size_t>(analyze::Origin::none) + 1 == kOrigins.size());
 
-// Of SummaryLine and GroupLine.
 template <typename Line>
 void put_numbers(const Line& line, bool timed, JsonObject& object) {
   object.number("count", line.weight.count);
@@ -117,7 +116,7 @@ Json graphs_json(const analyze::GraphSummary& graphs) {
   return {{"ns", graphs.weight.ns}, {"count", graphs.weight.count}, {"with_capture_stack", graphs.captured}};
 }
 
-// What only some profiles have; members are absent in others.
+// Writes members that are absent from most profiles.
 void put_optional(const Summary& summary, JsonObject& object, TextStream& stream) {
   std::string& out = stream.text();
   if (summary.window) {

@@ -1,4 +1,4 @@
-// What a report calls things, the same wherever they stand in it. Internal to the report.
+// Shortens names for a report, each in the same way in all tables. Internal to the report.
 #pragma once
 
 #include <string>
@@ -12,15 +12,14 @@ namespace gpuprof::output {
 
 class Names {
  public:
-  // The summary must outlive it.
+  // The summary must outlive this object.
   Names(const analyze::Summary& summary, const ReportOptions& options);
 
-  // GPU or host work, or a stall reason, of the summary: no two of them have the same text. `beside`: short enough to
-  // stand beside its numbers.
+  // Returns the distinct text of a work item or stall reason. `beside`: short enough to stand beside its numbers.
   [[nodiscard]] const std::string& work(std::string_view name, bool beside) const {
     return (beside ? beside_ : below_).at(name);
   }
-  // Where the function stands among the top functions: the further behind, the less else it calls. 0: nowhere.
+  // Returns a function's rank in the table of top functions, from 1; 0: not in it. Later ones call less other code.
   [[nodiscard]] size_t rank(std::string_view function) const {
     const auto found = functions_.find(function);
     return found == functions_.end() ? 0 : found->second;

@@ -14,7 +14,7 @@ constexpr size_t kFirstColumn = 8;
 constexpr size_t kPageColumn = 8;
 constexpr size_t kFactWord = 9;
 constexpr std::string_view kGap = "  ";
-constexpr std::string_view kBelow = "          ";  // a name below its numbers
+constexpr std::string_view kBelow = "          ";  // indents a name in the line below its numbers
 constexpr size_t kLeastPageName = 20;
 
 constexpr std::string_view kBold = "\033[1m";
@@ -92,7 +92,7 @@ void Page::dim_line(const std::string& text) {
 void Page::clauses(std::string_view text, std::string_view indent) {
   constexpr std::string_view kFurther = "      ";
   std::string out(indent);
-  bool begins = true;  // nothing stands in the line yet
+  bool begins = true;
   while (!text.empty()) {
     const size_t comma = text.find(", ");
     const std::string_view clause = comma == std::string_view::npos ? text : text.substr(0, comma + 1);
@@ -125,7 +125,7 @@ void Page::prose(std::string_view text) {
 
 std::string Page::name(std::string_view name, size_t width, Naming naming) const {
   if (naming == Naming::signature && !options_.full) {
-    // Not shown_ends(): of a signature that lacks its middle the brackets do not match.
+    // Not shown_ends(): without its middle, a signature has unbalanced brackets.
     return analyze::short_kernel_name(shown_name(shown_text(name)), width, analyze::Named::function);
   }
   std::string shown = shown_name(shown_text(name));

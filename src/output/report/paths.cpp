@@ -17,7 +17,7 @@ namespace {
 using analyze::Origin;
 using analyze::PathFrame;
 
-constexpr size_t kBetween = 2;  // a name and its location
+constexpr size_t kBetween = 2;  // blanks between a name and its location
 constexpr std::string_view kIndent = "          ";
 constexpr std::string_view kLeftOutBefore = "      ... ";
 constexpr size_t kLeastPathWidth = 20;
@@ -27,7 +27,7 @@ bool is_mark(const PathFrame& frame) {
   return frame.cls == analyze::FrameClass::mark || frame.cls == analyze::FrameClass::note;
 }
 
-// What tells something; anything is better than nothing.
+// Returns the frames that identify a path; all frames if none does.
 std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
   std::vector<PathFrame> kept;
   std::copy_if(frames.begin(), frames.end(), std::back_inserter(kept),
@@ -35,14 +35,14 @@ std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
   return kept.empty() ? frames : kept;
 }
 
-// Where a report is short of lines, "..." before the next frame says that some are left out.
+// A report with few lines marks omitted frames with "..." before the next frame, not with a line of their own.
 bool counts_left_out(const Page& page) {
   return page.detail().frames == Detail().frames;
 }
 
-// Positions in the order in which they are given up last: marks, the program's own frames, libraries' that few paths
-// have, further ones. A long list keeps where the program comes in; a short one has no place for that, nor for a mark
-// that most stacks of a thread have.
+// Orders frame positions by importance: marks, the program's own frames, libraries' frames in the table of functions,
+// others. A long list also keeps the program's outermost frame. A short list ranks [no Python frames] last, because
+// most stacks of a thread have it.
 std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Page& page) {
   std::vector<size_t> order(frames.size());
   for (size_t i = 0; i < order.size(); ++i) {
@@ -53,14 +53,14 @@ std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Pa
       std::find_if(frames.begin(), frames.end(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
   const auto innermost_own =
       std::find_if(frames.rbegin(), frames.rend(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
-  std::unordered_set<const char*> seen;  // names by where they lie: frames are many, and their names may be long
+  std::unordered_set<const char*> seen;  // addresses of names: comparing long names of many frames would be slow
   std::vector<std::pair<int, size_t>> importance(frames.size());
   for (const size_t position : order) {
     const PathFrame& frame = frames[position];
     const bool is_new = seen.insert(frame.name.data()).second;
     if (is_mark(frame)) {
       importance[position].first = brief && frame.name == analyze::kNoPythonFrames ? 6 : 0;
-    } else if (!is_new) {  // it stands further in, too, with the same line
+    } else if (!is_new) {  // repeated further in, with the same line
       importance[position].first = 6;
     } else if (frame.origin == Origin::own) {
       importance[position].first = &frame == &*innermost_own ? 1 : !brief && &frame == &*outermost_own ? 2 : 3;
@@ -73,7 +73,6 @@ std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Pa
   return order;
 }
 
-// Whether each frame is shown.
 std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page) {
   const size_t most = page.detail().frames;
   if (page.full() || frames.size() <= (counts_left_out(page) ? most + 1 : most)) {
@@ -87,7 +86,7 @@ std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page)
   if (!counts_left_out(page)) {
     return shown;
   }
-  // To say that one is left out takes its line.
+  // Show a frame that is omitted alone: the line that reports the omission would be as long.
   for (size_t i = 0; i < frames.size(); ++i) {
     const bool alone = (i == 0 || shown[i - 1]) && (i + 1 == frames.size() || shown[i + 1]);
     shown[i] = shown[i] || alone;
@@ -98,12 +97,12 @@ std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page)
 struct Line {
   std::string name;
   std::string location;
-  size_t left_out = 0;  // frames, instead of one
+  size_t left_out = 0;  // number of omitted frames that this line stands for
   bool own = false;
-  bool follows_left_out = false;  // without a line for these
+  bool follows_left_out = false;  // frames before this one are omitted without a line
 };
 
-// The location gets what the name leaves, but half the room if it needs that.
+// Gives the location the width that the name leaves, but up to half of the line if it needs that.
 Line frame_line(const PathFrame& frame, size_t room, const Page& page) {
   Line line;
   line.location = shown_name(shown_ends(frame.location));
@@ -140,7 +139,7 @@ std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t room,
 void print_frames(const analyze::CallPath& path, Page& page) {
   const size_t room = std::max(kLeastPathWidth, page.width() - std::min(page.width(), kIndent.size()));
   const std::vector<Line> lines = frame_lines(page.all_frames() ? path.shown() : telling(path.shown()), room, page);
-  size_t names = 0;  // how wide those with a location are, where that leaves all locations their room
+  size_t names = 0;  // width of the names column; ignores lines whose location would not fit beside it
   for (const Line& line : lines) {
     const size_t width = utf8_length(line.name) + kBetween;
     names = line.location.empty() || width + utf8_length(line.location) > room ? names : std::max(names, width);

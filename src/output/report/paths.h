@@ -1,4 +1,4 @@
-// Call paths, one frame a line. Internal to the report.
+// Prints call paths, one frame per line. Internal to the report.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace gpuprof::output {
 
-// The frames below a line of a call path, the caller first. Frames that tell nothing are left out. Of a path that is
-// too long the marks stay, then the user's own frames (the innermost and the outermost first), then those of libraries
-// that the table of functions has, then their other ones, the innermost first; how many are missing is said where they
-// are, or that some are.
+// Prints the frames of a call path below its first line, innermost first, without frames that identify nothing. If
+// there are too many, keeps marks first, then the user's own frames, the innermost and the outermost before others.
+// Library frames follow, those in the table of functions before others. Shows the number of omitted frames, or only
+// that some are omitted.
 void print_frames(const analyze::CallPath& path, Page& page);
 
 }  // namespace gpuprof::output

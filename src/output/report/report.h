@@ -1,4 +1,4 @@
-// A summary as text: one screen for a terminal, and JSON for programs.
+// Writes a summary as text (one screen of a terminal), or as JSON for programs.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,20 @@
 namespace gpuprof::output {
 
 struct ReportOptions {
-  size_t width = 80;        // no line is longer from 80 on; in less, what is told in a sentence may be
-  bool colors = false;      // with the escape sequences of a terminal
-  bool full = false;        // names and paths as they are in the profile, whatever the width
-  bool explain = false;     // what each stall reason that is shown means
-  bool from_start = false;  // call paths with the frames that tell nothing
-  // About how many lines there may be in all, 0 for any number: tables give up lines, the later ones first, but keep
-  // some each.
+  size_t width = 80;        // columns; if less than 80, sentences may be longer
+  bool colors = false;      // use a terminal's escape sequences
+  bool full = false;        // unshortened names and paths, regardless of the width
+  bool explain = false;     // explain each stall reason that is shown
+  bool from_start = false;  // include frames of call paths that identify nothing
+  // The approximate number of lines; 0: unlimited. Shortens tables to fit, the less important ones first.
   size_t lines = 0;
 };
 
-// What a section has is one table, the heaviest first; sections without anything are left out.
+// Writes one table per section, largest values first. Omits empty sections.
 void report_text(const analyze::Summary& summary, const ReportOptions& options, TextStream& stream);
 
-// One object; "schema_version" changes when a field changes its meaning or goes away. Times are integers, in ns.
-// docs/schema/report.json is its schema.
+// Writes one object, described by docs/schema/report.json. Times are integers in ns. "schema_version" changes when a
+// field is removed or changes its meaning.
 void report_json(const analyze::Summary& summary, TextStream& stream);
 
 }  // namespace gpuprof::output

@@ -1,4 +1,4 @@
-// What kernels waited for. Internal to the report.
+// Prints the stall reasons of kernels. Internal to the report.
 #pragma once
 
 #include "analyze/rows/summarize.h"

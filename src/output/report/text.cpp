@@ -28,7 +28,7 @@ using analyze::SummaryLine;
 using analyze::Weight;
 using Lines = std::vector<SummaryLine>;
 
-// What a share is of, and how it is told.
+// Formats shares of a total: of its time, or of its count if the profile has no times.
 class Shares {
  public:
   Shares(const Summary& summary, const Weight& whole) : summary_(summary), whole_(whole) {}
@@ -60,7 +60,7 @@ std::string deviation_text(const std::optional<uint64_t>& ns) {
   return ns ? short_duration(*ns) : "-";
 }
 
-// Kernels, and groups of them. `name`: the text of a line.
+// Prints kernels or groups of kernels. `name` returns the text of a line.
 template <typename Line, typename Name>
 void print_work(const Summary& summary, const std::vector<Line>& lines, const char* title, size_t found, Name name,
                 Page& page) {
@@ -106,7 +106,7 @@ void print_ranks(const Summary& summary, Page& page) {
   }
 }
 
-// "step (train.py)"; the file gives way before the name does.
+// Formats "step (train.py)". Shortens the file before the name.
 std::string python_function(const FunctionLine& line, size_t room, const Page& page) {
   constexpr size_t kLeastFile = 8;
   constexpr size_t kCut = 3;  // "..."
@@ -118,8 +118,8 @@ std::string python_function(const FunctionLine& line, size_t room, const Page& p
   return name + (page.full() ? file : cut_front(has_room ? file : last, std::max(left, kLeastFile))) + ")";
 }
 
-// What each line is called, all different: "at::native::add", "step (train.py)"; and how many functions it stands for:
-// "step (train.py) +2".
+// Returns distinct texts: "at::native::add", "step (train.py)". A line for several functions shows how many others it
+// stands for: "step (train.py) +2".
 std::vector<std::string> function_texts(const std::vector<FunctionLine>& lines, size_t numbers, const Page& page) {
   constexpr size_t kMark = 5;  // " +123", " #2"
   const size_t width = page.full() ? std::string::npos : page.name_width(numbers) - kMark;
@@ -149,7 +149,7 @@ void print_functions(const Summary& summary, Page& page) {
     return;
   }
   const Shares shares(summary, summary.total);
-  page.title("Top functions, with all that they call", summary.functions.size(), summary.found.functions);
+  page.title("Top functions, including callees", summary.functions.size(), summary.found.functions);
   const std::vector<std::string> columns = summary.timed
                                                ? std::vector<std::string>{"total", "direct", "time", "calls"}
                                                : std::vector<std::string>{"total", "direct", counted(summary)};
@@ -173,7 +173,6 @@ bool several_processes(const Lines& lines) {
                      [&lines](const SummaryLine& line) { return line.process != lines.front().process; });
 }
 
-// `numbers` of a line's weight.
 template <typename Numbers>
 void print_paths(const Lines& lines, const char* title, size_t found, const std::vector<std::string>& columns,
                  Numbers numbers, Page& page) {
@@ -215,7 +214,7 @@ void print_counts(const Lines& lines, const char* title, size_t found, uint64_t 
   }
 }
 
-// "saxpy+0x40: FFMA R1, R2, R3 at clamp (saxpy.cu:12)"
+// Formats "saxpy+0x40: FFMA R1, R2, R3 at clamp (saxpy.cu:12)".
 std::string place_text(const analyze::PlaceLine& place) {
   char offset[24];
   std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(place.offset));
@@ -242,7 +241,7 @@ void print_samples(const Summary& summary, Page& page) {
   if (summary.sample_places.empty()) {
     return;
   }
-  page.title("Top places in GPU code", summary.sample_places.size(), summary.found.sample_places);
+  page.title("Top GPU code locations", summary.sample_places.size(), summary.found.sample_places);
   page.columns({"share", "samples"}, "place");
   for (const analyze::PlaceLine& place : summary.sample_places) {
     const std::string text = place_text(place);
@@ -251,7 +250,7 @@ void print_samples(const Summary& summary, Page& page) {
   }
 }
 
-// Waits have a time, allocations have bytes, page faults a count.
+// Waits have a time, allocations have bytes, and page faults have a count.
 void print_host(const Summary& summary, Page& page) {
   if (!summary.host_work.empty()) {
     page.title("Waits, allocations and page faults", summary.host_work.size(), summary.found.host_work);
@@ -291,7 +290,7 @@ void print_trust(const Summary& summary, Page& page) {
   }
   if (!page.detail().whole_trust) {
     page.line("");
-    return page.clauses(lines.back(), "");  // the coverage, which all the others go into
+    return page.clauses(lines.back(), "");  // the coverage, which summarizes all other lines
   }
   page.title(summary.window ? "What the whole recording saw and missed" : "What this recording saw and missed", 0, 0);
   for (const std::string& line : lines) {
@@ -299,7 +298,7 @@ void print_trust(const Summary& summary, Page& page) {
   }
 }
 
-// What fit.h has left nothing of.
+// Lists the tables that fit.h removed completely.
 void print_left_out(const Summary& summary, Page& page) {
   std::string text;
   const auto add = [&text](const auto& table, size_t found, const char* words) {
@@ -310,7 +309,7 @@ void print_left_out(const Summary& summary, Page& page) {
   add(summary.ranks, summary.found.ranks, "ranks");
   if (!summary.stalls.empty()) {
     add(summary.sampled_work, summary.found.sampled_work, "kernels by samples");
-    add(summary.sample_places, summary.found.sample_places, "places in GPU code");
+    add(summary.sample_places, summary.found.sample_places, "GPU code locations");
   }
   add(summary.host_work, summary.found.host_work, "waits and allocations");
   add(summary.waits, summary.found.waits, "waits by path");
@@ -321,7 +320,7 @@ void print_left_out(const Summary& summary, Page& page) {
   }
 }
 
-// What it is like at first, and the same for all that it is cut down to.
+// What all attempts to shorten the report share: the options and the names of the complete summary.
 struct Whole {
   const ReportOptions& options;
   Names names;
@@ -352,7 +351,7 @@ void print_all(const Summary& summary, const Detail& detail, const Whole& whole,
   print_trust(summary, page);
 }
 
-// Prints no more than the lines asked for, where that is possible, and leaves out as little as that needs.
+// Prints at most the requested number of lines if possible, with as much detail as fits.
 class Fit {
  public:
   Fit(const Summary& summary, const Whole& whole) : whole_summary_(summary), whole_(whole), summary_(summary) {}
@@ -362,7 +361,7 @@ class Fit {
     while (give_up_line(summary_, detail_)) {
       ++most;
     }
-    // To write a path may take long: not after each line that is given up.
+    // Bisects, because formatting the paths after each removed line may take long.
     size_t least = 0;
     while (least < most) {
       const size_t middle = least + (most - least) / 2;

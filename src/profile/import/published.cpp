@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 8> kPublishedKinds = {"EUSTALL",  "STRING
 constexpr std::array<const char*, 4> kTextKinds = {"STRING", "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT"};
 
 bool own_id(Fields& in, uint32_t& id) {
-  return in.number("id", id) && (id != 0 || in.fail("id", "is 0, which means none"));
+  return in.number("id", id) && (id != 0 || in.fail("id", "is 0, but ids begin at 1"));
 }
 
 std::string not_defined(const char* kind, uint32_t id) {
@@ -82,7 +82,7 @@ std::optional<Record> PublishedForm::next() {
   return records_.next();
 }
 
-// Nothing but `id; value` with whatever bytes the value has.
+// The line is `id; value`. The value may hold any bytes.
 bool PublishedForm::take_text(Text kind, Fields& in) {
   uint32_t id = 0;
   std::string_view value;
@@ -123,7 +123,7 @@ bool PublishedForm::take_stack(bool kernel, Fields& in) {
     if (elements_.size() == kMostFrames) {
       return in.fail("the stack has more than 65536 frames");
     }
-    if (in.empty_to_end()) {  // writers of this form may end each frame with a ';'
+    if (in.empty_to_end()) {  // some writers of this form end each frame with ';'
       in.rest("frame", nothing);
       break;
     }

@@ -1,5 +1,5 @@
-// The published form of stall samples: no header line, nothing escaped, eight kinds of lines. Nobody else knows of it,
-// as its lines become records of our own format. Internal to the reader.
+// Converts the published form of stall samples into gpuprof records, so that no other code depends on this form. It
+// has no header line, no escapes and eight kinds of lines. Internal to the reader.
 #pragma once
 
 #include <array>
@@ -18,24 +18,24 @@
 
 namespace gpuprof::profile {
 
-// By stall_type.
+// The index is a stall_type.
 inline constexpr std::array<std::string_view, 11> kStallReasons = {
     "", "active", "control", "pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch", "other", "tdr"};
 
 class PublishedForm {
  public:
-  // The kinds that a file in this form can begin with.
+  // True for the kinds that a file in this form can begin with.
   static bool is_kind(std::string_view kind);
-  static bool is_kind_prefix(std::string_view text);  // what a file cut within its first word begins with
+  static bool is_kind_prefix(std::string_view text);  // for a file that ends within its first word
 
-  // The first record of what the line says. Nothing where it says nothing new, or, with `reason`, is bad.
+  // Returns the first record of the line, or nullopt if the line has no new information or is bad (sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
 
-  // The line's further records, one a call. What their views point to is valid until the next take().
+  // Returns the next record of the line. Its views are valid until the next take().
   std::optional<Record> next();
 
  private:
-  // Texts with ids of their own. The last three become STRING records, too.
+  // The kinds of text, each with its own ids. The last three also become STRING records.
   enum Text : uint8_t { kString, kGpuFile, kGpuSymbol, kInsnText, kTexts };
   struct Stall;
 
@@ -47,17 +47,17 @@ class PublishedForm {
   bool defined(Text kind, uint32_t id);
 
   StringId add_string(std::string_view value);
-  [[nodiscard]] StringId string(Text kind, uint32_t id) const;  // of an id that is defined, or 0
+  [[nodiscard]] StringId string(Text kind, uint32_t id) const;  // the id must be defined, or 0
   StringId reason_name(uint32_t stall_type);
 
-  std::array<IdIndex, kTexts> texts_;  // their ids -> STRING ids
+  std::array<IdIndex, kTexts> texts_;  // the file's ids -> STRING ids
   std::vector<size_t> text_hashes_;    // by STRING id - 1
-  std::array<IdIndex, 2> stacks_;      // of KSTACK or not: which ids there are
+  std::array<IdIndex, 2> stacks_;      // [is KSTACK]: the ids that are defined
   std::unordered_map<uint32_t, StringId> reasons_;
   std::string reason_text_;
   std::vector<StackElement> elements_;
   StallRecords records_;
-  std::string undefined_;  // why a line is bad that is well-formed
+  std::string undefined_;  // why a well-formed line is bad
 };
 
 }  // namespace gpuprof::profile

@@ -1,4 +1,4 @@
-// What both published forms of stall samples become: records of our own, each made once. Internal to them.
+// Makes gpuprof records from published stall samples, each definition once. Internal to the readers of those forms.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace gpuprof::profile {
 
 class StallRecords {
  public:
-  // Forgets the records of the line before.
+  // Forgets the records of the previous line.
   void begin_line() {
     records_.clear();
     handed_out_ = 0;
   }
   void add(const Record& record) { records_.push_back(record); }
 
-  // The line's next record; what its views point to is the caller's.
+  // Returns the line's next record. The caller owns what its views point to.
   std::optional<Record> next() {
     return handed_out_ == records_.size() ? std::nullopt : std::optional(records_[handed_out_++]);
   }
 
-  // A STRING of its own for each call.
+  // Each call makes a new STRING.
   StringId string(std::string_view value) {
     const StringId id{++strings_};
     add(String{id, value});
@@ -40,7 +40,7 @@ class StallRecords {
     return ProcessId{id};
   }
 
-  // The symbol is the best name of a kernel that there is.
+  // The symbol is the best available name of the kernel.
   WorkId work(ProcessId owner, StackId ustack, StackId kstack, StringId symbol) {
     const auto [id, is_new] =
         works_.intern({join_ids(index(owner), index(symbol)), join_ids(index(ustack), index(kstack))});
@@ -52,7 +52,7 @@ class StallRecords {
     return WorkId{id};
   }
 
-  // A module has the id of its name.
+  // A GPU_MODULE has the id of the STRING that names it.
   GpuPlaceId place(StringId file, StringId symbol, StringId instruction, uint64_t offset) {
     const auto [id, is_new] =
         places_.intern({join_ids(index(file), index(symbol)), uint64_t{index(instruction)}, offset});
@@ -67,8 +67,8 @@ class StallRecords {
   }
 
  private:
-  std::vector<Record> records_;  // of the line
-  size_t handed_out_ = 0;        // of records_
+  std::vector<Record> records_;  // of the current line
+  size_t handed_out_ = 0;        // records that next() has returned
   uint32_t strings_ = 0;
   KeyIds<1> processes_;
   KeyIds<2> works_;

@@ -13,8 +13,8 @@ constexpr std::array<std::string_view, 16> kTabbedKinds = {
     "string", "eustall",   "interval_start", "interval_end", "interval", "kernel", "metric",     "e",
     "pid",    "proc_name", "ustack",         "kstack",       "gpu_file", "frame",  "gpu_symbol", "insn_text"};
 
-// How long the tool's intervals are where it is not told otherwise. Profiles have the times of them, so other ones are
-// put into the slices of this length that they ended in.
+// iaprof's default length of an interval. Profiles hold the end times of their intervals, so intervals of another
+// length go into the slices of this length in which they ended.
 constexpr std::string_view kSliceText = "10000000";
 constexpr uint64_t kSliceNs = 10'000'000;
 
@@ -45,7 +45,7 @@ class TabbedForm::TabFields {
 
   bool number(std::string_view field, uint64_t& out) {
     std::string_view digits;
-    return take(field, digits) && (parse(digits, 10, out) || fail(of(field, "is no number of at most 64 bits")));
+    return take(field, digits) && (parse(digits, 10, out) || fail(of(field, "is not a number of at most 64 bits")));
   }
   bool number(std::string_view field, uint32_t& out) {
     uint64_t wide = 0;
@@ -55,14 +55,14 @@ class TabbedForm::TabFields {
     out = static_cast<uint32_t>(wide);
     return wide <= UINT32_MAX || fail(of(field, "is too large"));
   }
-  // With 0x or without.
+  // With or without 0x.
   bool hexadecimal(std::string_view field, uint64_t& out) {
     std::string_view digits;
     if (!take(field, digits)) {
       return false;
     }
     digits.remove_prefix(digits.starts_with("0x") ? 2 : 0);
-    return parse(digits, 16, out) || fail(of(field, "is no hexadecimal number of at most 64 bits"));
+    return parse(digits, 16, out) || fail(of(field, "is not a hexadecimal number of at most 64 bits"));
   }
   bool seconds(std::string_view field, uint64_t& ns) {
     constexpr double kNs = 1e9;
@@ -75,7 +75,7 @@ class TabbedForm::TabFields {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
     if (text.empty() || error != std::errc() || end != text.data() + text.size() || !(value >= 0) ||
         value * kNs >= kMost) {
-      return fail(of(field, "is no time in seconds"));
+      return fail(of(field, "is not a time in seconds"));
     }
     ns = static_cast<uint64_t>(std::llround(value * kNs));
     return true;
@@ -176,7 +176,7 @@ bool TabbedForm::take_string(TabFields& in) {
     return false;
   }
   if (id == 0) {
-    return fail("id is 0, which means none");
+    return fail("id is 0, but ids begin at 1");
   }
   const auto [known, is_new] = strings_.try_emplace(id);
   if (!is_new) {
@@ -188,7 +188,7 @@ bool TabbedForm::take_string(TabFields& in) {
   return true;
 }
 
-// Of a time, or in profiles that have none, of a number.
+// Sets the current slice from the interval's time, or in profiles without times from the interval's number.
 bool TabbedForm::take_interval(std::string_view kind, TabFields& in) {
   uint64_t number = 0;
   uint64_t ns = 0;
@@ -218,7 +218,7 @@ bool TabbedForm::take_pid(TabFields& in) {
 }
 
 bool TabbedForm::take_kernel(TabFields& in) {
-  uint64_t address = 0;  // it says where the kernel was, not what it is
+  uint64_t address = 0;  // where the kernel was loaded, which no record needs
   FileOrigin origin;
   if (!in.hexadecimal("address", address) || !in.number("command_name", origin.process_name) ||
       !in.number("pid", origin.pid) || !in.number("stack", origin.ustack) || !in.number("file", origin.file) ||
@@ -229,7 +229,7 @@ bool TabbedForm::take_kernel(TabFields& in) {
   return true;
 }
 
-// Both dialects that have this kind have twelve fields. In the third one the first field is an offset.
+// The two dialects with this kind both have twelve fields. In the third dialect the first field is an offset.
 bool TabbedForm::take_stall(TabFields& in) {
   return in.ahead().starts_with("0x") ? take_stall_counts(in) : take_whole_stall(in);
 }
@@ -251,7 +251,7 @@ bool TabbedForm::take_whole_stall(TabFields& in) {
 }
 
 bool TabbedForm::take_short_stall(TabFields& in) {
-  uint64_t whole_stack = 0;  // the folded line as a string: it says nothing more
+  uint64_t whole_stack = 0;  // the folded line as a string; ignored, because it repeats the other lines
   uint64_t stall = 0;
   uint64_t offset = 0;
   uint64_t count = 0;
@@ -294,7 +294,7 @@ bool TabbedForm::add_sample(const FileOrigin& origin, uint64_t stall, uint64_t o
   return true;
 }
 
-// Leaves no trace, so that a line that is refused leaves none.
+// Changes nothing except `own`, so that a rejected line has no effect.
 bool TabbedForm::resolve(const FileOrigin& origin, OwnOrigin& own) {
   own.pid = origin.pid;
   return string(origin.process_name, own.process_name) && string(origin.ustack, own.ustack) &&
@@ -331,7 +331,7 @@ bool TabbedForm::string(uint64_t id, StringId& name) {
   return true;
 }
 
-// Looked at once: samples of a stack are many.
+// Checks each stack once, because many samples share a stack.
 bool TabbedForm::is_stack(bool kernel, StringId id) {
   if (index(id) == 0 || stacks_[kernel ? 1 : 0].has(index(id))) {
     return true;
@@ -341,7 +341,7 @@ bool TabbedForm::is_stack(bool kernel, StringId id) {
          fail("the stack has more than 65536 frames");
 }
 
-// A stack is a string of frames, root first, each with a ';' behind it, or between them.
+// A stack is a string of frames, outermost first. A ';' follows each frame, or separates the frames.
 void TabbedForm::define_stack(bool kernel, StringId id) {
   IdIndex& known = stacks_[kernel ? 1 : 0];
   if (index(id) == 0 || known.has(index(id))) {

@@ -1,5 +1,5 @@
-// The stored profiles of Intel's iaprof: stall samples as lines of fields that tabs part, in the three dialects that it
-// has had. Nobody else knows of them, as their lines become records of our own format. Internal to the reader.
+// Converts profiles of Intel's iaprof into gpuprof records, so that no other code depends on that format. They hold
+// stall samples as lines of tab-separated fields, in three dialects. Internal to the reader.
 #pragma once
 
 #include <array>
@@ -20,21 +20,21 @@ namespace gpuprof::profile {
 
 class TabbedForm {
  public:
-  // The kinds that a file in this form can begin with.
+  // True for the kinds that a file in this form can begin with.
   static bool is_kind(std::string_view kind);
-  static bool is_kind_prefix(std::string_view text);  // what a file cut within its first word begins with
+  static bool is_kind_prefix(std::string_view text);  // for a file that ends within its first word
 
-  // The first record of what the line says. Nothing where it says nothing new, or, with `reason`, is bad.
+  // Returns the first record of the line, or nullopt if the line has no new information or is bad (sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
 
-  // The line's further records, one a call. What their views point to is valid until the next take().
+  // Returns the next record of the line. Its views are valid until the next take().
   std::optional<Record> next() { return records_.next(); }
 
  private:
   class TabFields;
 
-  // Whose samples are: all of it in a line of the first dialect, what was said last in the others. A text is a string's
-  // id in the file, or ours.
+  // The process, stacks and kernel that samples belong to. A line of the first dialect holds all fields. In the
+  // others each field has its most recent value. A text is the id of a string: in the file, or in our records.
   template <typename TextId>
   struct SampleOrigin {
     TextId process_name{};
@@ -55,27 +55,27 @@ class TabbedForm {
   bool take_pid(TabFields& in);
   bool take_kernel(TabFields& in);
   bool take_stall(TabFields& in);         // `eustall`
-  bool take_whole_stall(TabFields& in);   // of the first dialect
-  bool take_stall_counts(TabFields& in);  // of the third
-  bool take_short_stall(TabFields& in);   // `e`, of the second
+  bool take_whole_stall(TabFields& in);   // first dialect
+  bool take_stall_counts(TabFields& in);  // third dialect
+  bool take_short_stall(TabFields& in);   // `e`, second dialect
   bool add_sample(const FileOrigin& origin, uint64_t stall, uint64_t offset, uint64_t count);
   bool resolve(const FileOrigin& origin, OwnOrigin& own);
   void add_sample(const OwnOrigin& origin, StringId reason, uint64_t offset, uint64_t count);
 
-  bool string(uint64_t id, StringId& name);  // false where it is not defined; 0 is none
+  bool string(uint64_t id, StringId& name);  // false if undefined; 0 means "missing"
   bool is_stack(bool kernel, StringId id);
   void define_stack(bool kernel, StringId id);
   StringId reason_of_column(size_t column);
   bool fail(std::string reason);
 
   StallRecords records_;
-  std::unordered_map<uint64_t, StringId> strings_;  // their ids -> ours
-  std::deque<std::string> texts_;                   // by our id - 1: stacks are made of them, and point to them
-  std::array<IdIndex, 2> stacks_;                   // of KSTACK or not: our ids of strings that have become one
-  IdIndex modules_;                                 // the same of GPU_MODULE
-  std::array<StringId, 11> reasons_{};              // of the third dialect, by stall_type
-  std::deque<std::vector<StackElement>> elements_;  // of the line's stacks
-  FileOrigin origin_;                               // as said last
+  std::unordered_map<uint64_t, StringId> strings_;  // the file's ids -> STRING ids
+  std::deque<std::string> texts_;       // index: STRING id - 1; a deque because the stacks point to its strings
+  std::array<IdIndex, 2> stacks_;       // [is KSTACK]: ids of the STRINGs that are stacks
+  IdIndex modules_;                     // ids of the STRINGs that are GPU_MODULEs
+  std::array<StringId, 11> reasons_{};  // third dialect; the index is a stall_type
+  std::deque<std::vector<StackElement>> elements_;  // of the current line's stacks
+  FileOrigin origin_;                               // the most recent values
   bool begun_ = false;
   bool timed_ = false;
   uint64_t first_ns_ = 0;  // the first interval's time, or its number in slices

@@ -19,7 +19,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kSearchNs = 20'000'000'000;  // what the files hold, and how many there are, is their owner's choice
+constexpr uint64_t kSearchNs =
+    20'000'000'000;  // bounds the search, because the target's owner decides how many files exist and what they hold
 constexpr size_t kMaxPoints = 4096;
 
 struct ProbePoint {
@@ -34,7 +35,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
                                     const std::function<bool()>& stop) {
   std::vector<ProbePoint> points;
   std::set<const symbolize::MappedFile*> seen;
-  bool in_program = true;  // what is mapped first
+  bool in_program = true;  // the first mapping belongs to the main program
   for (const symbolize::Mapping& mapping : maps.mappings()) {
     if (stop() || points.size() > kMaxPoints) {
       break;
@@ -67,7 +68,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
   return points;
 }
 
-// Our signals are blocked, and a process that we attach to can make the search as long as it likes.
+// Limits the search: the recorder's signals are blocked here, and the target decides how long the search takes.
 Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
                                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;
@@ -75,11 +76,11 @@ Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps
       find_points(maps, backends, [deadline] { return pending_stop() != 0 || monotonic_ns() > deadline; });
   const std::string process = "process " + std::to_string(pid);
   if (pending_stop() != 0) {
-    return Error{"ended by a signal before " + process + " could be recorded", ""};
+    return Error{"gpuprof was ended by a signal before " + process + " could be recorded", ""};
   }
   if (monotonic_ns() > deadline || points.size() > kMaxPoints) {
     return Error{
-        "the search for launch functions in the files of " + process + " was given up: there is too much in them",
+        "the search for launch functions in the files of " + process + " took more than 20 s or found more than 4096",
         "start it with gpuprof record -- COMMAND"};
   }
   return points;
@@ -101,14 +102,13 @@ bool has_function(const symbolize::ProcessMaps& maps, std::string_view library, 
   });
 }
 
-// Its library can come late into this process.
+// Whether the backend's injection library can be loaded into the running process.
 bool can_attach(const symbolize::ProcessMaps& maps, const backend::Backend& backend) {
   const std::string_view library = backend.attaches_to();
   return !library.empty() && has_mapped(maps, library) &&
          (backend.attach_needs().empty() || has_function(maps, library, backend.attach_needs()));
 }
 
-// The backend whose vendor library the process has mapped, and whose own can come late.
 const backend::Backend* backend_for(const symbolize::ProcessMaps& maps,
                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   for (const auto& backend : backends) {
@@ -127,14 +127,12 @@ Error cannot_inject(const symbolize::ProcessMaps& maps,
         backend->attaches_to().empty() || !(backend->attach_needs().empty() || can_attach(maps, *backend));
     if (never && !functions.empty() && has_mapped(maps, functions.front().library)) {
       return {"it uses " + std::string(backend->descriptor().name) +
-                  ", which takes a library of ours only at a program's first call",
+                  ", which loads an injection library only at the program's first call",
               "for GPU times, start it with gpuprof record -- COMMAND"};
     }
   }
-  return {
-      "it has loaded no library of those that can be recorded in a running process (CUDA, Level "
-      "Zero)",
-      "attach once it has loaded CUDA or Level Zero, or start it with gpuprof record -- COMMAND"};
+  return {"it has not loaded CUDA or Level Zero, which gpuprof can record in a running process",
+          "attach once it has loaded CUDA or Level Zero, or start it with gpuprof record -- COMMAND"};
 }
 
 }  // namespace
@@ -164,7 +162,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   auto found = find_points_in_time(maps, pid, backends);
   RETURN_IF_ERROR(found);
   std::vector<ProbePoint> points = std::move(*found);
-  // Where an inner function can be probed, the outer ones would count its launches twice.
+  // An outer launch function calls an inner one, so probes on both would count each launch twice.
   if (std::any_of(points.begin(), points.end(), [](const ProbePoint& point) { return !point.outer; })) {
     std::erase_if(points, [](const ProbePoint& point) { return point.outer; });
   }
@@ -172,7 +170,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   engine.on_process(maps);
   std::vector<std::string> attached;
   for (const ProbePoint& point : points) {
-    // By descriptor: right for files of containers and files that have been replaced since.
+    // The descriptor reaches files in containers and files that have been replaced since they were mapped.
     const std::string path = "/proc/self/fd/" + std::to_string(point.file->fd.get());
     const auto index = static_cast<uint32_t>(attached.size());
     RETURN_IF_ERROR(engine.attach_function(path, point.file_offset, pid, index));

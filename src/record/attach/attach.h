@@ -1,5 +1,5 @@
-// record -p: how a running process is recorded. With a library of ours brought into it where that is possible, which
-// gives durations; else with uprobes on its launch functions, which count launches per stack.
+// Starts the recording of a running process (record -p). Injecting the library gives durations. Where that is
+// impossible, uprobes on the launch functions count launches per stack.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,20 @@
 
 namespace gpuprof::record {
 
-// Where the brought-in library finds us.
 struct AttachChannel {
   std::string socket;  // abstract name, without the leading NUL
   std::string token;
-  std::function<bool()> stop;  // as in InjectionRequest
+  std::function<bool()> stop;  // see InjectionRequest::stop
 };
 
-// Brings in the library of the one backend whose vendor library the process has mapped (Backend::attaches_to). The
-// error says why launches can only be counted.
+// Injects the library of the backend that Backend::attaches_to() selects for the mapped vendor library. The error says
+// why that is impossible.
 Result<Injection> attach_by_injection(const TracedIdentity& who,
                                       const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                       const AttachChannel& channel);
 
-// Uprobes on every launch function that the process has mapped, each (file, offset) once, once the engine is ready for
-// the process. The value names the functions, by the index that the engine reports.
+// Attaches a uprobe to every launch function that the process has mapped, once for each (file, offset). Registers the
+// process with the engine first. Returns the functions' names; the engine reports indices into this list.
 Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                                                          const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                                          StackEngine& engine);

@@ -29,18 +29,19 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kScratchBytes = 512U << 10;  // in the target, for the time of our calls: texts below, a stack above
-constexpr uint64_t kStackGap = 256;             // above the stack's end
+constexpr uint64_t kScratchBytes =
+    512U << 10;                      // temporary memory in the target: texts at its start, a stack at its end
+constexpr uint64_t kStackGap = 256;  // bytes above the stack
 constexpr size_t kMaxText = 4096;
-constexpr uint64_t kExecutableMemfd = 0x10;           // MFD_EXEC, Linux 6.3
-constexpr uint64_t kLoaderSearchNs = 10'000'000'000;  // what its files hold is its owner's choice
+constexpr uint64_t kExecutableMemfd = 0x10;  // MFD_EXEC, Linux 6.3
+constexpr uint64_t kLoaderSearchNs =
+    10'000'000'000;  // limits the search: the target's owner decides what its files hold
 constexpr std::string_view kEntry = "gpuprof_attach";
 
 std::string error_text(int64_t result) {
   return std::strerror(static_cast<int>(-result));
 }
 
-// The file is the very library that we would bring.
 bool same_bytes(int fd, std::span<const unsigned char> bytes) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || static_cast<uint64_t>(info.st_size) != bytes.size()) {
@@ -57,17 +58,17 @@ bool same_bytes(int fd, std::span<const unsigned char> bytes) {
   return true;
 }
 
-// The work in one thread of the target.
+// Runs the injection in one stopped thread of the target.
 class Work {
  public:
   Work(const InjectionRequest& request, symbolize::ProcessMaps& maps, Loader loader, TracedThread& thread)
       : request_(request), maps_(maps), loader_(std::move(loader)), thread_(thread) {}
 
-  // Nothing: the library belongs to another recording.
+  // Returns nullopt if the library belongs to another recording.
   Result<std::optional<Injection>> run() {
     const auto gate = find_gate();
     if (gate == 0) {
-      return Error{"it has no system call that could be borrowed", ""};
+      return Error{"no system call instruction was found in its code", ""};
     }
     RETURN_IF_ERROR(thread_.borrow(gate));
     auto scratch =
@@ -75,7 +76,7 @@ class Work {
     RETURN_IF_ERROR(scratch);
     scratch_ = static_cast<uint64_t>(*scratch);
     auto injection = bring_and_start();
-    (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});  // what stays is of no use, and does no harm
+    (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});  // a failure only leaves unused memory behind
     return injection;
   }
 
@@ -93,7 +94,7 @@ class Work {
     }
     const uint64_t entry = library ? symbol_address(maps_, *library, kEntry) : 0;
     if (entry == 0) {
-      return Error{"the library has been opened there, but is not found in its memory", ""};
+      return Error{"the injection library was opened in it, but is missing in its memory map", ""};
     }
     injection.file.reset(::fcntl(library->fd.get(), F_DUPFD_CLOEXEC, 0));
     injection.path = "/proc/self/fd/" + std::to_string(injection.file.get());
@@ -115,17 +116,17 @@ class Work {
     return thread_.call(function, scratch_ + kScratchBytes - kStackGap, {first, second, third});
   }
 
-  // The text in the target's memory, at `slot` of some.
+  // Writes the text into slot `slot` of the scratch memory and returns its address in the target.
   Result<uint64_t> put(uint64_t slot, const std::string& text) {
     const uint64_t address = scratch_ + slot * kMaxText;
     const std::span<const unsigned char> bytes(reinterpret_cast<const unsigned char*>(text.c_str()), text.size() + 1);
     if (bytes.size() > kMaxText || !thread_.write_memory(address, bytes)) {
-      return Error{"its memory can not be written", ""};
+      return Error{"its memory cannot be written", ""};
     }
     return address;
   }
 
-  // Any instruction that enters the kernel: before glibc 2.34, the library of dlopen has none of its own.
+  // Finds an instruction that enters the kernel. Before glibc 2.34 the library that holds dlopen has none.
   uint64_t find_gate() {
     for (const bool any : {false, true}) {
       for (const symbolize::Mapping& mapping : maps_.mappings()) {
@@ -157,7 +158,7 @@ class Work {
     return 0;
   }
 
-  // A copy of our library that is there already; `others`: how many there are of other versions.
+  // Finds a mapped library with the bytes to inject. `others` becomes the number of mapped versions with other bytes.
   std::shared_ptr<symbolize::MappedFile> find_library(size_t& others) {
     std::vector<const symbolize::MappedFile*> seen;
     others = 0;
@@ -176,7 +177,7 @@ class Work {
   }
 
   Status bring(size_t others) {
-    // A folder in the name makes the mapping's base name that of the library.
+    // The mapping's base name is what follows the last '/', so it equals the library's file name.
     auto name = put(0, "gpuprof/" + request_.file_name);
     RETURN_IF_ERROR(name);
     auto fd = thread_.system_call(SYS_memfd_create, {*name, MFD_CLOEXEC | kExecutableMemfd});
@@ -185,7 +186,7 @@ class Work {
     }
     RETURN_IF_ERROR(fd);
     if (*fd < 0) {
-      return Error{"it may not make a memfd: " + error_text(*fd) +
+      return Error{"it cannot create a memfd: " + error_text(*fd) +
                        (*fd == -EPERM || *fd == -ENOSYS ? " (a seccomp filter, or an old kernel)" : ""),
                    ""};
     }
@@ -198,7 +199,7 @@ class Work {
 
   Status fill_and_open(int64_t fd, size_t others) {
     RETURN_IF_ERROR(fill(fd));
-    // The loader takes an equal name for an equal library, and may know this one from an earlier recording.
+    // Makes the path unique: the loader takes an equal path for the same library, and may know this one already.
     std::string below;
     for (size_t i = 0; i < others; ++i) {
       below += "./";
@@ -209,12 +210,12 @@ class Work {
     auto handle = call(loader_.open, *path, kNow);
     RETURN_IF_ERROR(handle);
     if (*handle == 0) {
-      return Error{"its loader refuses the library: " + loader_error(), ""};
+      return Error{"its loader cannot open the injection library: " + loader_error(), ""};
     }
     return {};
   }
 
-  // What is behind a descriptor of the target is the target's choice: it is written to only if it is what we made.
+  // The target controls its descriptors: write only if this one is the new, empty memfd.
   Status fill(int64_t fd) {
     const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
     const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
@@ -222,11 +223,11 @@ class Work {
     struct statfs system {};
     if (!path || ::fstat(path.get(), &info) != 0 || ::fstatfs(path.get(), &system) != 0 || !S_ISREG(info.st_mode) ||
         info.st_nlink != 0 || info.st_size != 0 || system.f_type != TMPFS_MAGIC) {
-      return Error{"its memfd is not to be found", ""};
+      return Error{"its memfd was not found", ""};
     }
     const UniqueFd file(::open(("/proc/self/fd/" + std::to_string(path.get())).c_str(), O_WRONLY | O_CLOEXEC));
     if (!file || !write_all(file.get(), request_.bytes, "its memfd")) {
-      return Error{"its memfd can not be written: " + std::string(std::strerror(errno)), ""};
+      return Error{"its memfd cannot be written: " + std::string(std::strerror(errno)), ""};
     }
     return {};
   }
@@ -246,18 +247,18 @@ class Work {
     return reason;
   }
 
-  // False: it belongs to another recording.
+  // Returns false if the library belongs to another recording.
   Result<bool> start(uint64_t entry) {
     auto socket = put(0, request_.socket);
     auto token = put(1, request_.token);
     if (!socket || !token) {
-      return Error{"its memory can not be written", ""};
+      return Error{"its memory cannot be written", ""};
     }
     auto result = call(entry, *socket, *token, ::geteuid());
     RETURN_IF_ERROR(result);
     const auto code = static_cast<int32_t>(*result);
     if (code != 0 && code != EBUSY) {
-      return Error{"no thread of ours could be started there: " + std::string(std::strerror(code)), ""};
+      return Error{"the injection library cannot start its thread: " + std::string(std::strerror(code)), ""};
     }
     return code == 0;
   }
@@ -269,7 +270,6 @@ class Work {
   uint64_t scratch_ = 0;
 };
 
-// `stop`: whether to leave the target as soon as that does no harm.
 InjectionOutcome inject_here(const InjectionRequest& request, const std::function<bool()>& stop) {
   RETURN_IF_ERROR(check_process(request.who.pid()));
   symbolize::ProcessMaps maps(request.who.pid(), symbolize::make_file_cache());
@@ -287,7 +287,7 @@ InjectionOutcome inject_here(const InjectionRequest& request, const std::functio
 }  // namespace
 
 Result<Injection> inject(const InjectionRequest& request) {
-  // A recording that has just ended leaves the process a moment later.
+  // A recording that has just ended takes a moment to leave the process.
   const uint64_t until = monotonic_ns() + GPUPROF_LEAVE_WAIT_NS;
   const std::array<int, 1> needed{request.who.pidfd()};
   for (useconds_t pause = 100'000;; pause *= 2) {
@@ -299,7 +299,7 @@ Result<Injection> inject(const InjectionRequest& request) {
     }
     const uint64_t now = monotonic_ns();
     if (now >= until || (request.stop && request.stop())) {
-      return Error{"it is being recorded already, or the end of the last recording is not over yet", ""};
+      return Error{"it is being recorded already, or its last recording has not finished yet", ""};
     }
     ::usleep(std::min(pause, static_cast<useconds_t>((until - now) / 1000 + 1)));
   }

@@ -31,14 +31,13 @@ namespace {
 
 constexpr uint64_t kCheckNs = 5'000'000'000;
 constexpr useconds_t kBetweenRoundsUs = 2000;
-constexpr size_t kMaxThreads = 256;  // looked at in a round
-constexpr size_t kMaxRunning = 16;   // of these, stopped although they run
+constexpr size_t kMaxThreads = 256;  // examined in one round
+constexpr size_t kMaxRunning = 16;   // at most this many running threads are stopped in a round
 
-// From the kernel's include/linux/errno.h: what a thread that is stopped in a call sees in place of a result.
+// From the kernel's include/linux/errno.h: the results of interrupted calls that a tracer sees.
 constexpr long kRestarts[] = {-512, -513, -514, -516};
 
-// Calls that wait, in which a thread holds no lock but those of the program, and that go on after a stop as if there
-// had been none.
+// System calls that wait. In them a thread holds only the program's own locks, and they continue after a stop.
 constexpr long kWaits[] = {
 #ifdef SYS_poll
     SYS_poll,    SYS_select,        SYS_pause,
@@ -47,7 +46,7 @@ constexpr long kWaits[] = {
     SYS_futex,   SYS_wait4,         SYS_waitid,         SYS_accept, SYS_accept4,   SYS_recvfrom,
     SYS_recvmsg, SYS_rt_sigsuspend, SYS_restart_syscall};
 
-// Code that holds locks which opening a library takes, too.
+// Code that may hold locks which dlopen also takes.
 constexpr std::string_view kLockingCode[] = {"libc.so.", "libc-2.",   "ld-linux", "ld-2.",   "libdl",  "libpthread",
                                              "libgcc_s", "libunwind", "libasan",  "libtsan", "[vdso]", "[vsyscall]"};
 constexpr std::string_view kLoaders[] = {"ld-linux", "ld-2."};
@@ -56,7 +55,6 @@ std::string proc(uint32_t pid, std::string_view name) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(name);
 }
 
-// Empty: there is no such line.
 std::string value_of(const std::string& status, const char* name) {
   return std::string(status_value(status, name).value_or(""));
 }
@@ -80,7 +78,7 @@ bool is_32_bit(uint32_t pid) {
   return program.read(ident.data(), ident.size()) && ident[EI_CLASS] == ELFCLASS32;
 }
 
-// Abstract sockets are of a network namespace.
+// Abstract sockets are visible only inside one network namespace.
 bool shares_network(uint32_t pid) {
   struct stat theirs {};
   struct stat ours {};
@@ -108,7 +106,6 @@ struct ThreadState {
   long system_call = -1;
 };
 
-// As /proc/PID/task/TID/syscall says.
 ThreadState state_of(uint32_t pid, pid_t tid) {
   const std::string text = first_line(proc(pid, "task/" + std::to_string(tid) + "/syscall"));
   ThreadState state;
@@ -117,11 +114,11 @@ ThreadState state_of(uint32_t pid, pid_t tid) {
     return state;
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), state.system_call);
-  state.running = error != std::errc{};  // not told: its registers will tell
+  state.running = error != std::errc{};  // unreadable: the registers decide later
   return state;
 }
 
-// The kernel refuses to trace a thread that has ended with the same error as one that we have no right to.
+// PTRACE_SEIZE fails with EPERM for an ended thread, too.
 bool has_ended(uint32_t pid, pid_t tid) {
   return is_over(value_of(read_status_of(pid, tid), "State"));
 }
@@ -131,7 +128,6 @@ bool waits(long system_call) {
          TracedThread::begins_again(system_call);
 }
 
-// The process's first thread, then the others.
 std::vector<pid_t> threads_of(uint32_t pid) {
   std::vector<pid_t> threads{static_cast<pid_t>(pid)};
   std::error_code error;
@@ -146,12 +142,12 @@ std::vector<pid_t> threads_of(uint32_t pid) {
   return threads;
 }
 
-// Whether the loader seems to be among the callers: words above the stack pointer that point into its code.
+// Guesses whether the loader is among the callers: searches the stack for pointers into its code.
 bool in_loader(TracedThread& thread, const symbolize::ProcessMaps& maps) {
   std::array<uint64_t, 128> words{};
   const std::span<unsigned char> bytes(reinterpret_cast<unsigned char*>(words.data()), sizeof(words));
   if (!thread.read_memory(arch::stack_pointer(thread.registers()), bytes)) {
-    return false;  // too near to the stack's end to hold the loader's frames
+    return false;  // so close to the stack's end that no loader frames fit
   }
   return std::any_of(words.begin(), words.end(), [&](uint64_t word) {
     const symbolize::Mapping* mapping = maps.find(word);
@@ -180,7 +176,7 @@ bool is_safe(TracedThread& thread, symbolize::ProcessMaps& maps) {
   if (starts_with_any(file, kLockingCode) || file.find("malloc") != std::string::npos || in_loader(thread, maps)) {
     return false;
   }
-  // A program may hold an allocator of its own, which the loader would then use, too.
+  // A program with its own malloc: the loader uses that allocator, too, so its locks matter.
   return mapping->file == nullptr || symbol_address(maps, *mapping->file, "malloc") == 0;
 }
 
@@ -193,20 +189,20 @@ Status check_process(uint32_t pid) {
     return Error{process + " has ended", ""};
   }
   if (value_of(status, "State").starts_with("T")) {
-    return Error{process + " is stopped (SIGSTOP, Ctrl-Z)", "let it go on first: kill -CONT " + std::to_string(pid)};
+    return Error{process + " is stopped (SIGSTOP, Ctrl-Z)", "continue it first: kill -CONT " + std::to_string(pid)};
   }
   if (const std::string tracer = value_of(status, "TracerPid"); !tracer.empty() && tracer != "0") {
     return Error{process + " is being traced by process " + tracer + " already (a debugger, strace, ...)",
                  "end that one first"};
   }
   if (value_of(status, "Seccomp") == "1") {
-    return Error{process + " is in seccomp's strict mode, which allows no system call that this needs", ""};
+    return Error{process + " is in seccomp's strict mode, which forbids the system calls that injection needs", ""};
   }
   if (is_32_bit(pid)) {
     return Error{process + " is a 32-bit program", ""};
   }
   if (!shares_network(pid)) {
-    return Error{process + " is in another network namespace, from which our socket can not be reached",
+    return Error{process + " is in another network namespace, which cannot reach gpuprof's socket",
                  "run gpuprof in that namespace (nsenter -t " + std::to_string(pid) + " -n, or inside the container)"};
   }
   if (::access(proc(pid, "mem").c_str(), R_OK | W_OK) != 0 ||
@@ -236,7 +232,7 @@ uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::Map
 
 Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop) {
   bool dynamic = false;
-  // libc's own name for it, before glibc 2.34, comes last.
+  // Before glibc 2.34, libc exports __libc_dlopen_mode. It is the second choice.
   for (const std::string_view function : {"dlopen", "__libc_dlopen_mode"}) {
     for (const symbolize::Mapping& mapping : maps.mappings()) {
       const std::string file = file_of(mapping);
@@ -249,7 +245,7 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::functi
         continue;
       }
       if (stop()) {
-        return Error{"it was given up before its dlopen was found", ""};
+        return Error{"injection was stopped before its dlopen was found", ""};
       }
       Loader loader{mapping.file, symbol_address(maps, *mapping.file, function, stop), 0};
       if (loader.open != 0) {
@@ -259,7 +255,7 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::functi
     }
   }
   return dynamic ? Error{"its C library offers no dlopen", ""}
-                 : Error{"it is a statically linked program: it can not open libraries", ""};
+                 : Error{"it is a statically linked program, which cannot open libraries", ""};
 }
 
 Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
@@ -276,13 +272,13 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
           continue;
         }
         if (stop()) {
-          return Error{"it was given up before one of its threads came to a safe place", ""};
+          return Error{"injection was stopped before one of its threads reached a safe point", ""};
         }
         auto thread = TracedThread::stop(who, tid, stop);
         if (!thread && thread.error().message == kNoRight && !has_ended(pid, tid)) {
           return no_right(pid);
         }
-        // A thread that we hold can not become one of another process any more; before, it could.
+        // Checked after the stop, because the id of a held thread cannot be reused.
         RETURN_IF_ERROR(who.check(thread ? tid : 0));
         if (thread && is_safe(*thread, maps)) {
           return thread;
@@ -291,7 +287,7 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
     }
     ::usleep(kBetweenRoundsUs);
   } while (monotonic_ns() < deadline && !who.has_ended());
-  return Error{"none of its threads came to a safe place within 5 s", "try again"};
+  return Error{"none of its threads reached a safe point within 5 s", "try again"};
 }
 
 }  // namespace gpuprof::record

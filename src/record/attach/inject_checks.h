@@ -1,4 +1,4 @@
-// What must be so before code can be brought into a process, and where in it that is done.
+// Checks whether a process can be injected, and finds a thread in which that is safe.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,24 @@
 
 namespace gpuprof::record {
 
-// The process is of our kind of processor, can reach our socket, and may be traced as far as can be told before
-// trying.
+// Checks that the process has 64-bit code, can reach the recorder's socket and, as far as known, may be traced.
 Status check_process(uint32_t pid);
 
-// What opens libraries in it.
+// The functions that open libraries in the target.
 struct Loader {
-  std::shared_ptr<symbolize::MappedFile> library;  // that holds the functions
+  std::shared_ptr<symbolize::MappedFile> library;  // holds the functions below
   uint64_t open = 0;                               // dlopen
   uint64_t error = 0;                              // dlerror; 0: not found
 };
-// `stop`: ends the search with an error.
+// Finds dlopen in the process. Once `stop` returns true, the search ends with an error.
 Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop);
 
-// Stops a thread that waits in the kernel, or else one that runs code in which no lock of libc's or of the loader's can
-// be held. Tries for five seconds, or until `stop` says so.
+// Stops a thread that waits in the kernel, or one that runs code in which it can hold no lock of libc or the loader.
+// Fails after 5 s, or once `stop` returns true.
 Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
                                       const std::function<bool()>& stop);
 
-// Where a function of a mapped file lies in the process; 0 if it is not there, or `stop` ended the search.
+// Returns the function's address in the process; 0 if it was not found or `stop` ended the search.
 uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::MappedFile& file, std::string_view symbol,
                         const std::function<bool()>& stop = {});
 

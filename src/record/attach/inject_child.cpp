@@ -28,7 +28,7 @@ constexpr int kPollMs = 20;
 
 enum class Outcome : uint8_t { failed, of_another_recording, brought };
 
-// What the child reports, with the library's descriptor.
+// What the child sends to the recorder; the library's descriptor travels with it.
 struct Report {
   Outcome outcome = Outcome::failed;
   bool was_there = false;
@@ -53,14 +53,14 @@ void send_report(int socket, const InjectionOutcome& outcome) {
     report.was_there = (*outcome)->was_there;
     file = (*outcome)->file.get();
   }
-  (void)send_packet(socket, std::as_bytes(std::span(&report, 1)), file);  // the recorder may have gone
+  (void)send_packet(socket, std::as_bytes(std::span(&report, 1)), file);  // fails if the recorder has ended
 }
 
 InjectionOutcome receive_report(int socket) {
   Report report;
   Received received = receive_packet(socket, std::as_writable_bytes(std::span(&report, 1)));
   if (received.bytes != static_cast<ssize_t>(sizeof(report))) {
-    return Error{"the process that was to bring the library in has ended", "try again"};
+    return Error{"the process that injects the library has ended", "try again"};
   }
   if (report.outcome == Outcome::failed) {
     return Error{report.message.data(), report.hint.data()};
@@ -75,8 +75,7 @@ InjectionOutcome receive_report(int socket) {
   return std::optional<Injection>(std::move(injection));
 }
 
-// The child may stay for a minute: a pipe that carries the profile must end with the recorder, and its socket's name
-// become free. `kept` are the descriptors that the work needs.
+// The child can outlive the recorder. Then a pipe with the profile, or the recorder's socket, must not stay open.
 void close_all_but(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
   int first = STDERR_FILENO + 1;
@@ -89,7 +88,7 @@ void close_all_but(std::vector<int> kept) {
   close_between(first, std::numeric_limits<int>::max());
 }
 
-// Signals of the terminal are for the recorder, which tells us; and who reads its output is not to wait for us.
+// Only the recorder handles signals, and stops the child. Readers of the output must not wait for the child.
 void leave_recorder() {
   sigset_t all;
   sigfillset(&all);
@@ -100,13 +99,13 @@ void leave_recorder() {
   }
 }
 
-// Its connection has ended: the recorder has shut it down, or is gone.
+// The recorder shuts the connection down to stop the child. The recorder's end does so, too.
 bool told_to_stop(int socket) {
   pollfd end{socket, POLLIN, 0};
   return ::poll(&end, 1, 0) > 0;
 }
 
-// Nothing: it goes on without us.
+// Returns nullopt if the child has not answered 1 s after `stop`: it finishes alone.
 std::optional<InjectionOutcome> wait_for_report(int socket, const std::function<bool()>& stop) {
   uint64_t stopped_ns = 0;
   for (;;) {
@@ -146,12 +145,12 @@ InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::fu
     kept.push_back(theirs.get());
     close_all_but(std::move(kept));
     send_report(theirs.get(), work([&theirs] { return told_to_stop(theirs.get()); }));
-    ::_exit(0);  // the kernel lets go of whatever is still traced
+    ::_exit(0);  // the kernel detaches all threads that are still traced
   }
   theirs.reset();
   auto outcome = wait_for_report(ours.get(), stop);
   if (!outcome) {
-    return Error{"a thread of it does not come back from its loader", "try again when it is less busy"};
+    return Error{"one of its threads does not return from its loader", "try again when it is less busy"};
   }
   ::waitpid(child, nullptr, 0);
   return std::move(*outcome);

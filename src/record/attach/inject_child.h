@@ -1,5 +1,5 @@
-// The work of inject() in a forked child. ptrace may wait for a thread of the target that does not come back for a long
-// time, and its tracer cannot leave such a thread alone without harm: the recorder can, and answers its user meanwhile.
+// Runs the work of inject() in a forked child. The work may wait long for a thread of the target, and a tracer cannot
+// leave such a thread without harm. The recorder can leave the child, and answer its user meanwhile.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace gpuprof::record {
 
-using InjectionOutcome = Result<std::optional<Injection>>;  // nothing: the library belongs to another recording
+using InjectionOutcome = Result<std::optional<Injection>>;  // nullopt: the library belongs to another recording
 
-// Runs `work` and returns its outcome. Once `stop` says so, work's own stop function says so, too; work then gives the
-// target back as soon as it can do so without harm. It is waited for a second, and then left to do so alone (at most
-// about a minute): killed, it would leave a thread of the target in the middle of our call. The same happens when the
-// recorder is killed. Of the recorder's descriptors the child keeps `needed` alone: it may outlive the recorder.
+// Runs `work` in a child and returns its outcome. Once `stop` returns true, so does the stop function of `work`. The
+// work then restores the target as soon as that is safe. The recorder waits 1 s for it, and then lets the child finish
+// alone (at most about a minute). Killing the child would leave a thread of the target in the middle of an injected
+// call. The child also finishes if the recorder is killed. It keeps only the descriptors in `needed`.
 InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::function<bool()>& stop)>& work,
                               const std::function<bool()>& stop, std::span<const int> needed = {});
 

@@ -23,14 +23,14 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kStepNs = 5'000'000'000;   // one step of the work
-constexpr uint64_t kCallNs = 60'000'000'000;  // a call of a function, as long as it goes on making system calls
-constexpr uint64_t kBackNs = 10'000'000'000;  // getting it into a stop, to give everything back
+constexpr uint64_t kStepNs = 5'000'000'000;   // maximum wait for one stop
+constexpr uint64_t kCallNs = 60'000'000'000;  // maximum for a function call that continues to make system calls
+constexpr uint64_t kBackNs = 10'000'000'000;  // maximum wait for the stop in which the thread is restored
 constexpr useconds_t kPollUs = 100;
-constexpr int kSpins = 100;  // most steps are a system call of the loader's
+constexpr int kSpins = 100;  // polls before sleeping: most steps are short system calls of the loader
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// What a fault in our own calls raises is not to be blocked: the kernel would take the target's handler away for it.
+// Not blocked: if an injected call raised a blocked fault, the kernel would reset the target's signal handler.
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
 constexpr uint64_t bit(int signal) {
@@ -58,10 +58,10 @@ void* as_pointer(uint64_t value) {
 Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up) {
   if (::ptrace(PTRACE_SEIZE, tid, nullptr, as_pointer(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)) != 0) {
     const int error = errno;
-    return Error{error == EPERM ? kNoRight : "it can not be traced: " + std::string(std::strerror(error)), ""};
+    return Error{error == EPERM ? kNoRight : "it cannot be traced: " + std::string(std::strerror(error)), ""};
   }
   TracedThread thread(who, tid, give_up);
-  // It stays that of the program of now, whatever the process executes later.
+  // The descriptor keeps the memory of the present program, also if the process executes another one.
   thread.memory_.reset(::open(("/proc/" + std::to_string(who.pid()) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
   thread.stopped_ = false;
   thread.may_leave_ = true;
@@ -72,7 +72,7 @@ Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, co
         thread.gone_ || thread.replaced_ ? "it has ended" : "its thread " + std::to_string(tid) + " does not stop", ""};
   }
   if (!arch::read(tid, thread.before_)) {
-    return Error{"its registers can not be read", ""};
+    return Error{"its registers cannot be read", ""};
   }
   return thread;
 }
@@ -97,7 +97,7 @@ TracedThread::~TracedThread() {
   }
 }
 
-// The next stop of the thread. False: none until then, or it has ended.
+// Waits for the next stop of the thread. Returns false at the deadline, or if the thread has ended or executes.
 bool TracedThread::wait(int& status, uint64_t deadline_ns) {
   for (int turn = 0; !gone_; ++turn) {
     const pid_t got = ::waitpid(tid_, &status, __WALL | WNOHANG);
@@ -124,7 +124,7 @@ bool TracedThread::wait(int& status, uint64_t deadline_ns) {
   return false;
 }
 
-// Into a stop on the kernel's way back to the program, in which an interrupted system call is made again when the
+// Stops the thread on its way from the kernel to the program. There, an interrupted system call restarts if the
 // registers say so. Signals that arrive meanwhile are passed on.
 bool TracedThread::interrupt(uint64_t deadline_ns) {
   if (::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
@@ -144,10 +144,10 @@ bool TracedThread::interrupt(uint64_t deadline_ns) {
     const int signal = WSTOPSIG(status);
     const bool ours = signal == kSystemCallStop || (borrowed_ && (bit(signal) & all_but_faults()) == 0);
     if (borrowed_ && ours && signal != kSystemCallStop) {
-      return true;  // a fault in what we made it call: this stop, too, is on the way back
+      return true;  // a fault in an injected call: this stop, too, is on the way to the program
     }
     stopped_ = false;
-    ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop takes an interruption away that waits for its turn
+    ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop cancels a pending interrupt
     if (::ptrace(PTRACE_CONT, tid_, nullptr, as_pointer(ours ? 0 : static_cast<uint64_t>(signal))) != 0) {
       return false;
     }
@@ -162,7 +162,7 @@ bool TracedThread::begins_again(long system_call) {
 #endif
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2:
-    case SYS_read:  // this and the following: of sockets with a time limit (SO_RCVTIMEO)
+    case SYS_read:  // this and the following: on sockets with a timeout (SO_RCVTIMEO)
     case SYS_readv:
     case SYS_accept:
     case SYS_accept4:
@@ -177,17 +177,17 @@ bool TracedThread::begins_again(long system_call) {
 Status TracedThread::borrow(uint64_t gate) {
   gate_ = gate;
   if (::ptrace(PTRACE_GETSIGMASK, tid_, as_pointer(sizeof(signal_mask_)), &signal_mask_) != 0) {
-    return Error{"its signal mask can not be read", ""};
+    return Error{"its signal mask cannot be read", ""};
   }
   uint64_t mask = all_but_faults();
   if (::ptrace(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof(mask)), &mask) != 0) {
-    return Error{"its signal mask can not be set", ""};
+    return Error{"its signal mask cannot be set", ""};
   }
   borrowed_ = true;
   return {};
 }
 
-// On to the next beginning or end of a system call.
+// Runs to the next entry or exit of a system call.
 bool TracedThread::step(int& status, uint64_t deadline_ns) {
   stopped_ = false;
   if (::ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
@@ -197,7 +197,7 @@ bool TracedThread::step(int& status, uint64_t deadline_ns) {
     if (!is_event_stop(status)) {
       return WSTOPSIG(status) == kSystemCallStop;
     }
-    stopped_ = false;  // the whole process was told to stop: later
+    stopped_ = false;  // a group stop of the process: it takes effect after the injection
     if (::ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
       return false;
     }
@@ -216,7 +216,7 @@ Error TracedThread::lost(std::string_view doing, int status) {
   if (stopped_) {
     return {what + " ended in signal " + std::to_string(WSTOPSIG(status)), ""};
   }
-  return {what + " did not come back", ""};
+  return {what + " did not return", ""};
 }
 
 Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t, 6>& arguments) {
@@ -234,19 +234,19 @@ Result<int64_t> TracedThread::system_call(long number, const std::array<uint64_t
 Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments) {
   RETURN_IF_ERROR(who_->check(tid_));
   if ((*give_up_)()) {
-    return Error{"it was given up before a call", ""};
+    return Error{"injection was stopped before a call", ""};
   }
   std::array<unsigned char, sizeof(gate_)> slot{};
   std::memcpy(slot.data(), &gate_, sizeof(gate_));
   const std::span<const unsigned char> used(slot.data(), arch::return_slot);
   if (!write_memory(stack_end - used.size(), used) ||
       !arch::write_general(tid_, arch::for_function(before_.general, function, stack_end, arguments, gate_))) {
-    return Error{"its memory can not be written", ""};
+    return Error{"its memory cannot be written", ""};
   }
   return follow_call(stack_end);
 }
 
-// The lock of the loader, and not one that it takes while it holds that one: those of malloc are libc's.
+// Whether the thread waits for the loader's outermost lock. Locks inside it, as malloc's, are in libc's memory.
 bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
   if (arch::system_call(general) != SYS_futex) {
     return false;
@@ -265,22 +265,22 @@ bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
   return false;
 }
 
-// Out of the wait for a lock. The wake-up that it may have got meanwhile is for the next who waits.
+// Leaves the wait for a lock. This thread may have consumed a wake-up, so it wakes the next waiter.
 void TracedThread::leave_wait(uint64_t lock) {
   if (interrupt(monotonic_ns() + kBackNs)) {
     (void)system_call(SYS_futex, {lock, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1});
   }
 }
 
-// Until the function returns. Left in the middle, the loader would keep its lock for ever: what is only slow gets more
-// time. A call that has done nothing yet but wait for that lock can be left.
+// Follows the call until the function returns. An interrupted call would hold the loader's lock for ever, so slow calls
+// get more time. A call that has only waited for that lock can be left.
 Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
   const uint64_t end = monotonic_ns() + kCallNs;
   const auto deadline = [end] { return std::min(monotonic_ns() + kStepNs, end); };
   int status = 0;
   user_regs_struct general{};
   uint64_t lock = 0;
-  bool entry = false;  // the stops are those of entry and return in turn
+  bool entry = false;  // stops alternate between entry and exit
   bool begun = false;
   while (step(status, deadline()) && arch::read_general(tid_, general)) {
     entry = !entry;
@@ -303,7 +303,7 @@ Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
   }
   if (std::exchange(may_leave_, false) && !gone_ && !replaced_) {
     leave_wait(lock);
-    return Error{"its loader is busy: another thread of it opens libraries all the time", "try again later"};
+    return Error{"its loader is busy: another of its threads keeps opening libraries", "try again later"};
   }
   return lost("a call", status);
 }
@@ -324,7 +324,7 @@ void TracedThread::give_back() {
     return;
   }
   if ((borrowed_ || !stopped_) && !interrupt(monotonic_ns() + kBackNs)) {
-    return;  // killed, or not to be stopped: the kernel lets go of it when the calling thread ends
+    return;  // killed, or cannot be stopped: the kernel detaches it when the calling thread ends
   }
   const bool restart = arch::result(before_.general) == -EINTR && begins_again(arch::system_call(before_.general));
   if (restart) {

@@ -1,5 +1,5 @@
-// A thread of another process, stopped by ptrace, that makes system calls and calls functions for us, and then goes on
-// where it was as if nothing had happened. Everything here is of the calling thread: ptrace is.
+// Makes a stopped thread of another process run system calls and functions, then restores it. ptrace requires one
+// calling thread.
 #pragma once
 
 #include <sys/types.h>
@@ -17,36 +17,35 @@
 
 namespace gpuprof::record {
 
-// The message of TracedThread::stop() where the kernel does not allow it.
+// The error message of TracedThread::stop() if the kernel refuses.
 inline constexpr const char* kNoRight = "no right to trace it";
 
 class TracedThread {
  public:
-  // Stops the thread. The error says why it may not be traced. Once `give_up` returns true, no new step is begun, and a
-  // step that can be broken off without harm is. `who` and `give_up` must outlive the result.
+  // Stops the thread. The error says why it cannot be traced. Once `give_up` returns true, no new step begins, and a
+  // step ends early if that is safe. `who` and `give_up` must outlive the result.
   static Result<TracedThread> stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up);
 
   TracedThread(TracedThread&& other) noexcept;
   TracedThread& operator=(TracedThread&&) = delete;
   TracedThread(const TracedThread&) = delete;
   TracedThread& operator=(const TracedThread&) = delete;
-  ~TracedThread();  // gives everything back as it was, and lets go
+  ~TracedThread();  // restores the thread and detaches from it
 
-  // Whether this is a system call that waits, which the kernel may let fail with EINTR because the thread was stopped
-  // in it: it is then begun again.
+  // Whether the kernel may fail this waiting system call with EINTR after a stop. Such a call is restarted.
   static bool begins_again(long system_call);
 
-  // As it was when it was stopped.
+  // The registers at the stop.
   [[nodiscard]] const user_regs_struct& registers() const { return before_.general; }
 
-  // From here on the thread works for us. Its registers are kept, to be given back at the end, and its signals wait
-  // until then. `gate`: the address of an instruction arch::gate in the process.
+  // Allows calls in the thread. Its signals are blocked until the destructor restores its registers and signal mask.
+  // `gate`: the address of an arch::gate instruction in the process.
   Status borrow(uint64_t gate);
 
-  // The value is the kernel's: an address, a descriptor, or -errno.
+  // Returns the kernel's result: an address, a descriptor, or -errno.
   Result<int64_t> system_call(long number, const std::array<uint64_t, 6>& arguments);
 
-  // `stack_end` is the end of memory for a stack, a multiple of 16.
+  // Calls the function and returns its result. `stack_end`: the end of memory for a stack, a multiple of 16.
   Result<uint64_t> call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments);
 
   bool write_memory(uint64_t address, std::span<const unsigned char> bytes);
@@ -72,10 +71,10 @@ class TracedThread {
   uint64_t gate_ = 0;
   uint64_t signal_mask_ = 0;
   bool borrowed_ = false;
-  bool gone_ = false;       // it has ended
-  bool replaced_ = false;   // by another program: nothing in it is ours to change
-  bool stopped_ = true;     // in a stop that was told to us
-  bool may_leave_ = false;  // it holds nothing that would be missed
+  bool gone_ = false;       // the thread has ended
+  bool replaced_ = false;   // the process has executed another program, which must not be changed
+  bool stopped_ = true;     // in a stop that waitpid has reported
+  bool may_leave_ = false;  // the thread holds no lock and can be left
 };
 
 }  // namespace gpuprof::record

@@ -9,7 +9,7 @@ namespace gpuprof::record::arch {
 
 namespace {
 
-constexpr size_t kMaxExtended = 64U << 10;  // AMX tiles make it 11 KB
+constexpr size_t kMaxExtended = 64U << 10;  // the XSAVE area takes 11 KB with AMX
 constexpr uint64_t kDirectionFlag = 0x400;
 
 void* address_of(uintptr_t value) {
@@ -80,7 +80,7 @@ user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_add
                                  const std::array<uint64_t, 6>& arguments) {
   user_regs_struct regs = from;
   regs.rax = static_cast<unsigned long long>(number);
-  regs.orig_rax = ~0ULL;  // no system call is to be restarted
+  regs.orig_rax = ~0ULL;  // disables the restart of a system call
   regs.rdi = arguments[0];
   regs.rsi = arguments[1];
   regs.rdx = arguments[2];
@@ -99,7 +99,7 @@ user_regs_struct for_function(const user_regs_struct& from, uint64_t function, u
   regs.rdi = arguments[0];
   regs.rsi = arguments[1];
   regs.rdx = arguments[2];
-  regs.rbp = 0;  // the outermost frame
+  regs.rbp = 0;  // ends the frame pointer chain
   regs.rsp = stack_end - return_slot;
   regs.rip = function;
   regs.eflags &= ~kDirectionFlag;
@@ -111,11 +111,11 @@ bool returned(const user_regs_struct& general, uint64_t gate_address, uint64_t s
 }
 
 uint64_t function_result(const user_regs_struct& general) {
-  return general.orig_rax;  // the kernel has moved it there, taking it for the number of a system call
+  return general.orig_rax;  // the kernel moves rax there, as the number of a system call
 }
 
 void skip_system_call(user_regs_struct& general) {
-  general.orig_rax = SYS_getpid;  // with no number at all, a seccomp filter may end the process
+  general.orig_rax = SYS_getpid;  // a seccomp filter may kill the process for an invalid number
 }
 
 }  // namespace gpuprof::record::arch

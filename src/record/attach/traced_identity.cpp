@@ -11,7 +11,6 @@
 namespace gpuprof::record {
 namespace {
 
-// Empty: there is no such line.
 std::string status_value_of(const std::string& status, const char* name) {
   return std::string(status_value(status, name).value_or(""));
 }
@@ -55,16 +54,17 @@ TracedIdentity::Facts TracedIdentity::read(pid_t thread) const {
 Status TracedIdentity::check(pid_t thread) const {
   const std::string process = "process " + std::to_string(pid_);
   const Facts now = read(thread != 0 ? thread : static_cast<pid_t>(pid_));
-  // Asked last: while it has not ended, what /proc says under its pid is about it.
+  // Checked last: if the process has not ended, what was read from /proc/PID is about it.
   if (has_ended()) {
     return Error{process + " has ended", ""};
   }
   if (now.program_device != facts_.program_device || now.program_inode != facts_.program_inode) {
-    return Error{process + " runs another program now than when it was chosen", "give its pid again if it is meant"};
+    return Error{process + " has executed another program since it was selected",
+                 "to record it anyway, give its pid again"};
   }
   if (now.ids != facts_.ids) {
-    return Error{process + " has another user or group now than when it was chosen",
-                 "give its pid again if it is meant"};
+    return Error{process + " has changed its user or group since it was selected",
+                 "to record it anyway, give its pid again"};
   }
   return {};
 }

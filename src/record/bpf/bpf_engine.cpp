@@ -1,5 +1,4 @@
-// The BPF stack engine: loads bpf/stacks.bpf.c or bpf/launch.bpf.c, which are embedded in gpuprof, and polls their ring
-// buffer.
+// Implements the BPF stack engine: loads the embedded bpf/stacks.bpf.c or bpf/launch.bpf.c and polls its ring buffer.
 
 #include <bpf/bpf.h>
 #include <fcntl.h>
@@ -121,7 +120,7 @@ class BpfEngine final : public StackEngine {
   static int on_event(void* context, void* data, size_t bytes) {
     auto* self = static_cast<BpfEngine*>(context);
     self->dispatch({static_cast<const std::byte*>(data), bytes});
-    // Launches may come faster than we take them: after a whole buffer, what was there at the start has been taken.
+    // Stops after one buffer size, because launches may arrive faster than this loop reads them.
     self->drained_bytes_ += bytes;
     return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
   }
@@ -177,7 +176,7 @@ class BpfEngine final : public StackEngine {
   BpfObject object_;
   BpfWalk walk_;
   std::string note_;
-  std::unique_ptr<BpfProcesses> processes_;  // null: by frame pointers
+  std::unique_ptr<BpfProcesses> processes_;  // null: the walk follows frame pointers
   backend::BpfCodes codes_;
   BpfRing ring_;
   std::vector<BpfLink> links_;
@@ -195,7 +194,7 @@ struct Loaded {
   std::string note;
 };
 
-// What this kernel can do of what is wanted, in steps. Missing rights are an error at once.
+// Loads the best walk that this kernel supports, falling back step by step.
 Result<Loaded> load_best(BpfWalk walk) {
   std::string note;
   if (walk == BpfWalk::tables) {
@@ -206,7 +205,8 @@ Result<Loaded> load_best(BpfWalk walk) {
     log::debug("sleepable BPF stack walk: " + object.error().message);
     object = load_bpf_object(walk, false);
     if (object) {
-      return Loaded{std::move(*object), walk, "stacks that are paged out are cut: sleepable uprobes need Linux 6.0"};
+      return Loaded{std::move(*object), walk,
+                    "stacks are truncated where their memory is paged out: sleepable uprobes need Linux 6.0"};
     }
     note = "native frames by frame pointers only, no Python frames: this kernel refuses the walk by unwind tables (" +
            object.error().message + ")";

@@ -1,4 +1,4 @@
-// The programs that walk stacks, loaded.
+// Loads the BPF programs that walk stacks.
 #pragma once
 
 #include "base/result.h"
@@ -7,10 +7,10 @@
 
 namespace gpuprof::record {
 
-// `sleepable`: memory that is paged out may be waited for (Linux 6.0).
+// `sleepable`: the programs may wait for memory that is paged out (Linux 6.0).
 Result<BpfObject> load_bpf_object(BpfWalk walk, bool sleepable);
 
-// What to do where the kernel refuses something of them for another reason than rights.
+// The hint for kernel errors other than missing rights.
 constexpr const char* kBpfStacksHint =
     "CPU stacks by BPF need Linux 5.17 or later; gpuprof doctor shows what this kernel offers";
 

@@ -34,8 +34,7 @@ void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {
   }
 }
 
-// At each reading of the mappings, as it may not have begun at the one before; symbols of one file are found in
-// milliseconds.
+// Runs at each reading of the mappings, because Python may not have been initialized before. Takes milliseconds.
 void BpfProcesses::look_for_python(const symbolize::ProcessMaps& maps) {
   const symbolize::Mapping* interpreter = find_interpreter(maps);
   if (interpreter == nullptr) {
@@ -51,8 +50,8 @@ void BpfProcesses::on_process_end(uint32_t pid) {
   tables_.on_process_end(pid);
 }
 
-// Where it can not be watched (no glibc, or a static program), a library that takes the place of another is known
-// when mappings are read the next time.
+// Probes the dynamic loader of the process. Where that fails (no glibc, or a static program), replaced libraries are
+// noticed only when the mappings are read the next time.
 void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
   Loader& loader = loaders_[maps.pid()];
   for (const symbolize::Mapping& mapping : maps.mappings()) {
@@ -73,7 +72,7 @@ void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
     }
     loader.link = std::move(*link);
     const std::lock_guard lock(mutex_);
-    to_read_again_.push_back(maps.pid());  // what it has done since then was not seen
+    to_read_again_.push_back(maps.pid());  // changes between reading the mappings and attaching the probe were missed
     return;
   }
 }

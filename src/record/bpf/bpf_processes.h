@@ -1,5 +1,5 @@
-// What BPF programs that walk stacks by tables (bpf/stack_walk.h) are told of processes: tables, where these hold, and
-// a probe at the dynamic loader of each.
+// Gives BPF programs that walk stacks by tables (bpf/stack_walk.h) what they need for each process: unwind tables,
+// mappings, and a probe in the dynamic loader.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -16,8 +16,8 @@ namespace gpuprof::record {
 
 class BpfProcesses final : public ProcessListener {
  public:
-  // `object`: loaded, with the maps of bpf/mappings.h and the program of bpf/loader.h. It lives longer. `finds_python`:
-  // nobody in the process says where its interpreter has what, so it is looked for.
+  // `object`: loaded, with the maps of bpf/mappings.h and the program of bpf/loader.h; it must outlive this one.
+  // `finds_python`: searches the process for its interpreter, because no injection library reports the layout.
   BpfProcesses(bpf_object* object, bool finds_python);
 
   void on_process(const symbolize::ProcessMaps& maps) override;
@@ -25,7 +25,7 @@ class BpfProcesses final : public ProcessListener {
   void on_process_end(uint32_t pid) override;
   void expect_process(uint32_t pid, bool anew) override { tables_.expect_process(pid, anew); }
 
-  // Processes whose mappings are to be read again. By any thread.
+  // Removes and returns the processes whose mappings must be read again. Thread-safe.
   std::vector<uint32_t> take_to_read_again();
 
  private:
@@ -40,12 +40,12 @@ class BpfProcesses final : public ProcessListener {
   BpfTables tables_;
   bpf_program* loader_;
   bool finds_python_;
-  std::unordered_map<uint32_t, Loader> loaders_;  // by pid
-  std::mutex mutex_;                              // of the next one
-  std::vector<uint32_t> to_read_again_;           // processes
+  std::unordered_map<uint32_t, Loader> loaders_;  // key: pid
+  std::mutex mutex_;                              // protects to_read_again_
+  std::vector<uint32_t> to_read_again_;           // pids
 };
 
-// A uprobe, in one process or (-1) in all.
+// Attaches a uprobe to one process, or to all if `pid` is -1.
 Result<BpfLink> attach_uprobe(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
                               uint64_t cookie);
 

@@ -17,12 +17,13 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kKeptBytes = 256U << 20;  // of tables that no process uses now: the next one may
+constexpr uint64_t kKeptBytes =
+    256U << 20;  // tables without users stay in the kernel up to this size, for later processes
 constexpr uint64_t kMaxKernelBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxBuilders = 8;
 constexpr uint32_t kMaxNumber = 0xFFFF;
 constexpr uint32_t kNoPool = UINT32_MAX;
-constexpr uint32_t kMaxObjectBytes = 256;  // as bpf/walk.h reads at most
+constexpr uint32_t kMaxObjectBytes = 256;  // the most that bpf/walk.h reads
 
 UniqueFd create_inner_map(const char* name, uint32_t value_bytes, size_t entries, uint32_t flags) {
   bpf_map_create_opts options{};
@@ -32,7 +33,7 @@ UniqueFd create_inner_map(const char* name, uint32_t value_bytes, size_t entries
                                  static_cast<uint32_t>(entries), &options));
 }
 
-// Not told as an error: frames in that file, or of that process, are then followed by frame pointers.
+// Logs a failure. It is not an error: the walk falls back to frame pointers for that file or process.
 bool worked(const char* what, bool good) {
   if (!good) {
     log::debug(std::string("BPF stack engine: cannot ") + what + ": " + std::strerror(errno));
@@ -50,7 +51,7 @@ uint32_t last_byte(std::initializer_list<std::pair<uint16_t, uint32_t>> fields) 
   return (last + 7) / 8 * 8;
 }
 
-// Bytes of a Python frame and of a code object that must be read; 0: more than the walk has place for.
+// Bytes of a Python frame that the walk must read; 0 if they exceed its buffer.
 uint32_t frame_bytes(const gpuprof_python_layout& python) {
   const uint32_t bytes = last_byte({{python.frame_previous, 8},
                                     {python.frame_code, 8},
@@ -78,7 +79,7 @@ size_t words_of(const unwind::Table& table) {
 
 enum class Change : uint8_t { none, gone, replaced };
 
-// Whether something is not where it was, or something else is. Both ascend.
+// Compares two ascending lists: whether a mapping has gone, moved or been replaced.
 Change change_of(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpuprof_bpf_mapping>& fresh) {
   const auto same = [](const gpuprof_bpf_mapping& a, const gpuprof_bpf_mapping& b) {
     return a.inode == b.inode && a.pool == b.pool && a.words_at == b.words_at &&
@@ -98,7 +99,7 @@ Change change_of(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<
   return change;
 }
 
-// After an exec nothing is where it was. Both ascend.
+// Whether no old mapping is still in the list, as after an exec. Both lists ascend.
 bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpuprof_bpf_mapping>& fresh) {
   auto is = fresh.begin();
   return !old.empty() && std::none_of(old.begin(), old.end(), [&](const gpuprof_bpf_mapping& was) {
@@ -114,7 +115,7 @@ bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vect
 BpfTables::BpfTables(const BpfTableMaps& maps, const std::string& cache_directory)
     : maps_(maps), cache_(cache_directory) {}
 
-// The large files take seconds, each on its own: all CPUs help while the process waits.
+// Builds missing tables on all CPUs, because the process waits and each large file takes seconds.
 void BpfTables::build(const std::vector<symbolize::Mapping>& mappings) {
   std::vector<FilePointer> missing;
   std::unordered_set<const symbolize::MappedFile*> seen;
@@ -160,7 +161,7 @@ void BpfTables::expect_process(uint32_t pid, bool anew) const {
   }
 }
 
-// A process is made known before its tables are made.
+// Registers a new process with the BPF programs before its tables are built.
 BpfTables::Process& BpfTables::process_of(uint32_t pid) {
   const auto [found, is_new] = processes_.try_emplace(pid);
   if (is_new) {
@@ -178,7 +179,7 @@ void BpfTables::use_files(const std::vector<symbolize::Mapping>& mappings) {
   }
 }
 
-// A file that is mapped nowhere is closed; its table stays as long as the kernel has it.
+// Closes files that are no longer mapped anywhere. Their tables stay as long as the kernel holds them.
 void BpfTables::leave_files(const std::vector<symbolize::Mapping>& mappings) {
   for (const symbolize::Mapping& mapping : mappings) {
     const auto found = mapping.file ? built_.find(mapping.file.get()) : built_.end();
@@ -209,14 +210,13 @@ void BpfTables::on_process_end(uint32_t pid) {
   remove_unused();
 }
 
-// Tells the programs where the process has its files.
 void BpfTables::set_mappings(uint32_t pid, Process& process) {
   upload_missing(process);
   std::vector<gpuprof_bpf_mapping> entries = entries_of(process);
   const bool same = entries.size() == process.entries.size() &&
                     std::memcmp(entries.data(), process.entries.data(), entries.size() * sizeof(entries[0])) == 0;
   if (same && process.number != 0) {
-    write_process(pid, process);  // they have been read again
+    write_process(pid, process);  // only the time of reading has changed
     return;
   }
   if (is_other_image(process.entries, entries)) {
@@ -231,7 +231,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   process.generation += change == Change::replaced ? 1 : 0;
   count_users(entries, 1);
   if (!write_mappings(pid, process, entries)) {
-    bpf_map_delete_elem(maps_.mappings, &pid);  // no rules are better than those of other files
+    bpf_map_delete_elem(maps_.mappings, &pid);  // the walk then uses frame pointers, instead of rules for other files
   }
   write_process(pid, process);
   count_users(process.entries, -1);
@@ -256,7 +256,7 @@ std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) c
     gpuprof_bpf_mapping entry{};
     entry.begin = mapping.start;
     entry.end = mapping.end;
-    entry.pool = kNoPool;  // a file without rules is known, too
+    entry.pool = kNoPool;  // files without rules are listed, too
     entry.inode = mapping.file ? mapping.file->inode : 0;
     entry.offset = offset;
     entry.gone = mapping.gone ? 1 : 0;
@@ -280,7 +280,7 @@ std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) c
   return entries;
 }
 
-// All tables that the process needs and the kernel does not have, as one pool.
+// Uploads all tables that the process needs and the kernel lacks, as one pool.
 void BpfTables::upload_missing(const Process& process) {
   constexpr size_t kMaxWords = UINT32_MAX / sizeof(uint64_t);
   std::vector<TablePointer> missing;
@@ -298,8 +298,7 @@ void BpfTables::upload_missing(const Process& process) {
       missing.push_back(std::move(table));
     } else if (!std::exchange(told_full_, true)) {
       log::warn(
-          "unwind tables take all the kernel memory that they may: frames of further files are followed by frame "
-          "pointers");
+          "unwind tables have reached their kernel memory limit: frames in more files are walked by frame pointers");
     }
   }
   auto free = std::find_if(pools_.begin(), pools_.end(), [](const Pool& pool) { return pool.tables.empty(); });
@@ -323,7 +322,7 @@ void BpfTables::upload_missing(const Process& process) {
   kernel_bytes_ += free->bytes;
 }
 
-// The words of the files, one after the other, as wire/bpf_events.h describes them.
+// Writes the tables' words one after the other, as wire/bpf_events.h describes.
 bool BpfTables::upload(uint32_t pool, const std::vector<TablePointer>& tables, size_t words) const {
   const UniqueFd map = create_inner_map("gpuprof_rows", sizeof(uint64_t), words, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
   if (!worked("make a map for unwind tables", map.get() >= 0)) {
@@ -406,12 +405,12 @@ void BpfTables::write_process(uint32_t pid, const Process& process) const {
   value.python = process.python;
   value.python_threads = process.python_threads;
   if (value.frame_bytes == 0 || value.code_bytes == 0) {
-    value.python.version = 0;  // offsets that no interpreter has
+    value.python.version = 0;  // disables Python frames: no interpreter has such offsets
   }
   (void)worked("add a process", bpf_map_update_elem(maps_.processes, &pid, &value, BPF_ANY) == 0);
 }
 
-// Numbers come again after 65535: what is cached for their first owners must then be gone.
+// Numbers restart after 65535. The rule cache is then cleared, because it may hold rules of their previous owners.
 uint32_t BpfTables::next_number() {
   const auto taken = [&](uint32_t number) {
     return std::any_of(processes_.begin(), processes_.end(),
@@ -438,7 +437,7 @@ BpfTables::TablePointer BpfTables::vdso_table(const std::vector<uint8_t>& image)
   if (found != vdsos_.end()) {
     return found->second;
   }
-  constexpr size_t kMaxVdsos = 16;  // there is one a kernel; a process may show us others
+  constexpr size_t kMaxVdsos = 16;  // a kernel has one, but a process can present others
   if (vdsos_.size() >= kMaxVdsos) {
     return nullptr;
   }

@@ -1,5 +1,4 @@
-// Gives the BPF walk what it looks up: unwind tables of mapped files, where they are mapped, and where Python keeps its
-// frames. Used by one thread, where nothing else is said.
+// Gives the BPF walk its data: unwind tables, mappings, and Python's layout. Only expect_process() is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace gpuprof::record {
 
-// File descriptors of maps, which live as long as the BPF object.
+// File descriptors of BPF maps; the BPF object owns them.
 struct BpfTableMaps {
   int processes = -1;
   int mappings = -1;
@@ -27,13 +26,12 @@ struct BpfTableMaps {
 
 class BpfTables {
  public:
-  // `cache_directory`: of unwind::TableCache.
   BpfTables(const BpfTableMaps& maps, const std::string& cache_directory);
-  // Makes the tables that are missing, which takes seconds for the largest files, on several threads.
+  // Builds missing tables on several threads. The largest files take seconds.
   void on_process(const symbolize::ProcessMaps& maps);
   void on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads = {});
-  // By any thread. The BPF programs walk only processes that they know, and one may run on before on_process() has been
-  // called for it: this makes it known.
+  // Registers a process so that the BPF programs walk it even before on_process(). `anew`: drop what is known of the
+  // pid. Thread-safe.
   void expect_process(uint32_t pid, bool anew) const;
   void on_process_end(uint32_t pid);
 
@@ -45,32 +43,31 @@ class BpfTables {
     uint32_t number = 0;
     uint32_t image = 0;
     uint32_t generation = 0;
-    uint64_t read_ns = 0;  // of the mappings
+    uint64_t read_ns = 0;  // when the mappings were read
     gpuprof_python_layout python{};
     gpuprof_python_threads python_threads{};
     std::vector<symbolize::Mapping> mappings;
     std::vector<gpuprof_bpf_mapping> entries;
     TablePointer vdso;
   };
-  // Where a table lies in the kernel.
+  // Position of a table in the kernel's maps.
   struct Uploaded {
     TablePointer table;
     uint32_t pool = 0;
     uint32_t words_at = 0;
   };
-  // An inner map of `pools`: tables that were needed at the same time. A map for each table would be simpler, but to
-  // put one into another map waits milliseconds for an RCU grace period, and Python programs map hundreds of files.
+  // An inner map of `pools`, for tables that were needed together. Adding an inner map waits milliseconds for an RCU
+  // grace period, and Python programs map hundreds of files, so each file cannot have its own.
   struct Pool {
-    std::vector<const unwind::Table*> tables;  // empty: not in use
+    std::vector<const unwind::Table*> tables;  // empty: the pool is free
     uint32_t users = 0;
     uint64_t bytes = 0;
   };
 
-  // A file that processes have mapped.
   struct Built {
     FilePointer file;
-    TablePointer table;  // null: it has none
-    uint32_t users = 0;  // mappings
+    TablePointer table;  // null: the file has no usable table
+    uint32_t users = 0;  // number of mappings
   };
 
   Process& process_of(uint32_t pid);
@@ -92,7 +89,7 @@ class BpfTables {
 
   BpfTableMaps maps_;
   unwind::TableCache cache_;
-  std::mutex mutex_;  // of built_, while it grows
+  std::mutex mutex_;  // protects built_ during build()
   std::unordered_map<const symbolize::MappedFile*, Built> built_;
   std::unordered_map<uint32_t, Process> processes_;
   std::unordered_map<const unwind::Table*, Uploaded> uploaded_;

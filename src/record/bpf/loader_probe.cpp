@@ -12,9 +12,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kMaxTable = 1U << 20;  // the loader exports some forty symbols
+constexpr uint64_t kMaxTable = 1U << 20;  // the loader exports about forty symbols
 
-// Of a symbol that the file exports.
 std::optional<uint64_t> exported(const std::vector<uint8_t>& symbols, const std::vector<uint8_t>& names,
                                  std::string_view wanted) {
   Elf64_Sym symbol;
@@ -35,7 +34,7 @@ std::optional<uint64_t> exported(const std::vector<uint8_t>& symbols, const std:
 
 bool is_loader(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("ld-linux") || (name.starts_with("ld-2.") && name.ends_with(".so"));  // before 2.34
+  return name.starts_with("ld-linux") || (name.starts_with("ld-2.") && name.ends_with(".so"));  // before glibc 2.34
 }
 
 std::optional<LoaderProbe> find_loader_probe(int fd) {

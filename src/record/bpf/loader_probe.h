@@ -1,4 +1,4 @@
-// Where a dynamic loader tells debuggers that it changes what is loaded.
+// Finds the function that a dynamic loader calls for debuggers when the loaded libraries change.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace gpuprof::record {
 
 struct LoaderProbe {
-  uint64_t file_offset = 0;  // of _dl_debug_state(), which it calls before and after each change
-  uint64_t state = 0;        // address of r_debug.r_state less the function's, modulo 2^64
+  uint64_t file_offset = 0;  // file offset of _dl_debug_state(), called before and after each change
+  uint64_t state = 0;        // address of r_debug.r_state minus the function's, modulo 2^64
 };
 
-// By its file name: glibc's.
+// Whether the file is glibc's loader, by its name.
 bool is_loader(std::string_view path);
 
-// None: the file is not as expected. It is read as hostile.
+// Returns nullopt if the file lacks the symbols. Its contents are validated.
 std::optional<LoaderProbe> find_loader_probe(int fd);
 
 }  // namespace gpuprof::record

@@ -1,5 +1,5 @@
-// Hands events about processes (started, mapped, ended) to who walks their stacks, on a thread of its own: to make the
-// tables of a large library takes a second, and the rings must be drained meanwhile.
+// Sends events about processes (started, mapped, ended) to the stack walker on a thread of its own. Building the tables
+// of a large library takes a second, and the rings must be drained meanwhile.
 #pragma once
 
 #include <condition_variable>
@@ -20,31 +20,31 @@ namespace gpuprof::record {
 
 class ProcessFeed {
  public:
-  explicit ProcessFeed(ProcessListener& engine);  // which must live longer
-  ~ProcessFeed();                                 // waits for what the engine is doing; the rest is dropped
+  explicit ProcessFeed(ProcessListener& engine);  // the engine must outlive the feed
+  ~ProcessFeed();                                 // waits for the engine's current call; pending events are dropped
   ProcessFeed(const ProcessFeed&) = delete;
   ProcessFeed& operator=(const ProcessFeed&) = delete;
 
-  // An event that the engine has not been given yet is replaced by a newer one of the same kind and process, and by the
-  // process's end: a process that maps files faster than tables are made must not fill our memory. Of one process the
-  // engine gets the end first, and the mappings last, as they take the longest.
+  // Queues events. A pending event is replaced by a newer one of the same kind and process, or by the process's end.
+  // This bounds the memory if a process maps files faster than tables are built. For each process the engine receives
+  // the end first and the mappings, which take the longest, last.
   void put(std::vector<ProcessNews> events);
 
-  // How many events have been put; and how many of these, counted from the first, the engine has been given or has had
-  // replaced by newer ones.
+  // put_so_far() counts all events. taken() is the length of the event prefix that the engine has received, or that
+  // newer events have replaced.
   [[nodiscard]] uint64_t put_so_far() const { return put_; }
   [[nodiscard]] uint64_t taken() const;
 
-  // Readable once the engine has taken something since the last clear_fd().
+  // Readable once the engine has received an event since the last clear_fd().
   [[nodiscard]] int fd() const { return event_.get(); }
   void clear_fd() const;
 
  private:
-  struct Pending {       // of one process, in the order in which it is told
-    uint64_t first = 0;  // the number of the oldest event in it
+  struct Pending {       // pending events of one process, in the order of delivery
+    uint64_t first = 0;  // number of the oldest pending event
     bool ended = false;
     std::optional<gpuprof_python_layout> python;
-    std::shared_ptr<const symbolize::ProcessMaps> maps;  // null: none
+    std::shared_ptr<const symbolize::ProcessMaps> maps;  // null: no new mappings
   };
 
   void loop();
@@ -56,11 +56,11 @@ class ProcessFeed {
   uint64_t put_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<uint32_t> queue_;  // processes, each once, by the age of their oldest event
+  std::deque<uint32_t> queue_;  // pids, each once, ordered by their oldest event
   std::unordered_map<uint32_t, Pending> pending_;
-  uint64_t telling_ = 0;  // `first` of what the engine is being told; 0: nothing
+  uint64_t telling_ = 0;  // `first` of the events that the engine is receiving; 0: idle
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the rest
+  std::thread thread_;  // last: it uses the other members
 };
 
 }  // namespace gpuprof::record

@@ -1,4 +1,4 @@
-// Who is told of the processes of a recording, as ProcessNews come: whoever walks their stacks by tables.
+// Receives events about the processes of a recording, for components that walk their stacks by tables.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,14 @@ class ProcessListener {
   ProcessListener& operator=(const ProcessListener&) = delete;
   virtual ~ProcessListener() = default;
 
-  // A process is about to launch, or has new mappings: tables for its files are made ready. Called while it is held in
-  // the handshake, and whenever its mappings have been read again. Who has no tables does nothing.
-  // These three are called on another thread than the rest, one at a time: making tables takes seconds.
+  // Called before a process first launches (while the handshake holds it), and whenever its mappings have been read.
+  // Prepares tables for its files. Does nothing in an engine without tables. These three functions run on the feed's
+  // thread, one at a time, because building tables takes seconds.
   virtual void on_process(const symbolize::ProcessMaps& maps) = 0;
-  // The process runs a Python with this layout.
   virtual void on_python(uint32_t pid, const gpuprof_python_layout& layout) = 0;
   virtual void on_process_end(uint32_t pid) = 0;
-  // on_process() will be called for this pid, but maybe not for seconds. `anew`: the pid belongs to a new program, and
-  // what was said of it before does not hold. May be called while another thread is in one of the three above.
+  // on_process() will follow for this pid, perhaps seconds later. `anew`: the pid belongs to a new program, so earlier
+  // information is void. Can run concurrently with the three functions above.
   virtual void expect_process(uint32_t /*pid*/, bool /*anew*/) {}
 };
 

@@ -13,13 +13,13 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint32_t kInterpreterBytes = 4096;  // of its beginning that the pointer is looked for in
+constexpr uint32_t kInterpreterBytes = 4096;  // the search covers this many bytes of PyInterpreterState
 
 bool is_named(const symbolize::Mapping& mapping, std::string_view begin) {
   return mapping.file && mapping.file->fd && !mapping.gone && base_name(mapping.file->path).starts_with(begin);
 }
 
-// One interpreter: its file, and where that is in the process.
+// An interpreter's symbols, at their addresses in the process.
 class Interpreter {
  public:
   Interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& mapping) : maps_(maps) {
@@ -37,7 +37,7 @@ class Interpreter {
 
   enum Symbol : uint8_t { runtime, code_type, evaluation, version };
 
-  [[nodiscard]] uint64_t address(Symbol symbol) const { return addresses_[symbol]; }  // 0: there is none
+  [[nodiscard]] uint64_t address(Symbol symbol) const { return addresses_[symbol]; }  // 0: unknown
   [[nodiscard]] uint64_t end(Symbol symbol) const { return addresses_[symbol] + sizes_[symbol]; }
 
   [[nodiscard]] std::optional<uint64_t> word(uint64_t at) const {
@@ -45,7 +45,7 @@ class Interpreter {
     return maps_.read_memory(at, &value, sizeof(value)) ? std::optional(value) : std::nullopt;
   }
 
-  // A type's name, which proves where an object's type is, and that it is what we take it for.
+  // Checks the name of a type. It confirms the offset of an object's type field, and that the type is the code type.
   [[nodiscard]] bool is_code_type(uint64_t type, const gpuprof_python_layout& layout) const {
     constexpr uint32_t kNameBehindType = 16;
     std::array<char, 5> text{};
@@ -103,7 +103,7 @@ uint32_t find_first_thread(uint64_t interpreter, uint16_t back, const ReadWord& 
     if (!thread) {
       return 0;
     }
-    // The first one has none before it: its first field is 0.
+    // The first thread state has no predecessor, so its first field is 0.
     if (*thread != 0 && *thread % sizeof(uint64_t) == 0 && read(*thread + back) == interpreter && read(*thread) == 0) {
       return offset;
     }
@@ -113,8 +113,8 @@ uint32_t find_first_thread(uint64_t interpreter, uint16_t back, const ReadWord& 
 
 const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps) {
   const auto& all = maps.mappings();
-  for (const std::string_view begin :
-       {"libpython", "python"}) {  // the program may be no more than a call of the library
+  // The library comes first: the program may contain nothing but a call of it.
+  for (const std::string_view begin : {"libpython", "python"}) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return is_named(one, begin); });
     if (found != all.end()) {
       return &*found;
@@ -137,12 +137,12 @@ std::optional<FoundPython> ask_interpreter(const symbolize::ProcessMaps& maps, c
   const bool readable = maps.read_memory(python.address(Interpreter::runtime), runtime.data(), runtime.size());
   const char* refused = readable ? layout_of_python(version, runtime.data(), &layout) : "it cannot be read";
   if (refused == nullptr && !python.is_code_type(python.address(Interpreter::code_type), layout.wire)) {
-    refused = "a build with other structures";
+    refused = "its structures do not match its version";
   }
   FoundPython found{layout.wire, {}};
   if (refused == nullptr) {
     found.threads = python_threads_of(python, layout);
-    refused = found.threads.interpreter == 0 ? "its threads are not found" : nullptr;
+    refused = found.threads.interpreter == 0 ? "its threads were not found" : nullptr;
   }
   if (refused != nullptr) {
     log::debug("no Python frames of process " + std::to_string(maps.pid()) + ": " + refused);

@@ -1,5 +1,4 @@
-// Where CPU stacks come from. For each launch, a stack engine delivers its correlation id and the id of its stack;
-// before a stack id is used for the first time, the stack itself.
+// Delivers CPU stacks. An engine reports each launch's correlation id and stack id, and new stacks before their ids.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +15,15 @@
 
 namespace gpuprof::record {
 
-// A launch, or another call whose stack is wanted (a bit in `correlation` tells: GPUPROF_CORRELATION_*).
+// A launch, or another call with a stack; GPUPROF_CORRELATION_* bits in `correlation` mark the latter.
 struct LaunchStack {
-  uint32_t source = 0;  // as in EventSink
+  uint32_t source = 0;  // source id, see EventSink
   uint64_t correlation = 0;
-  uint64_t stack = 0;  // 0: not readable
+  uint64_t stack = 0;  // stack id; 0: not readable
   uint64_t time_ns = 0;
   uint32_t pid = 0;
   uint32_t tid = 0;
-  uint32_t range = 0;  // wire id of a RANGE of the source; 0: none
+  uint32_t range = 0;  // wire id of a RANGE of the source; 0: no range
 };
 
 class StackSink {
@@ -34,55 +33,54 @@ class StackSink {
   StackSink& operator=(const StackSink&) = delete;
   virtual ~StackSink() = default;
 
-  // Words as in wire/stack.h; `flags` are GPUPROF_STACK_*. `read_ns`: when the mappings were read by which the stack
-  // was walked (see ProcessMaps); 0: it was walked without any.
+  // Words as in wire/stack.h; `flags` are GPUPROF_STACK_*. `read_ns`: when the mappings that the walk used were read
+  // (see ProcessMaps); 0: the walk used none.
   virtual void on_stack(uint64_t stack, uint32_t pid, std::span<const uint64_t> words, uint32_t flags,
                         uint64_t read_ns) = 0;
-  // Before the first stack of the process that names it.
+  // Called before the first stack of the process that refers to this code.
   virtual void on_process_code(uint32_t pid, const backend::PythonCode& code) = 0;
   virtual void on_thread(uint32_t pid, uint32_t tid, std::string_view name) = 0;
-  // It has loaded or unloaded libraries: its mappings are to be read again.
+  // The process has loaded or unloaded libraries, so its mappings must be read again.
   virtual void on_loader(uint32_t pid) = 0;
   virtual void on_launch_stack(const LaunchStack& launch) = 0;
-  // A launch of a process without our library: counted per stack. `function` indexes attach_function()'s calls; source
-  // and correlation are 0.
+  // A launch in a process without injection library, counted per stack. `function` is the value passed to
+  // attach_function(). Source and correlation are 0.
   virtual void on_counted_launch(uint32_t function, const LaunchStack& launch) = 0;
 };
 
 struct StackLosses {
-  uint64_t launches = 0;  // launch events that found the buffer full
-  uint64_t stacks = 0;    // stacks that found the buffer full (sent again later)
+  uint64_t launches = 0;  // launch events lost because the buffer was full
+  uint64_t stacks = 0;    // stacks dropped because the buffer was full (sent again later)
   uint64_t unreadable = 0;
 };
 
 class StackEngine : public ProcessListener {
  public:
-  [[nodiscard]] virtual std::string_view name() const = 0;  // for META stack_engine
+  [[nodiscard]] virtual std::string_view name() const = 0;  // written as META stack_engine
 
-  // What the user has to do without on this kernel; empty: nothing.
+  // Describes features that this kernel lacks; empty if it lacks none.
   [[nodiscard]] virtual std::string_view note() const { return {}; }
 
-  // Stacks at the launch probe of an injection library, in every process that loads the file.
+  // Walks stacks at the launch probe of an injection library, in every process that maps the file.
   virtual Status attach_library(const std::string& path) = 0;
 
-  // Stacks at a function at `file_offset` of `path`, in process `pid`; launches are reported with `function`.
+  // Walks stacks at a function at `file_offset` of `path` in process `pid`. Launches are reported with `function`.
   virtual Status attach_function(const std::string& path, uint64_t file_offset, uint32_t pid, uint32_t function) = 0;
 
-  // Delivers all that has arrived. Never blocks.
+  // Delivers all events that have arrived. Never blocks.
   virtual void drain(StackSink& sink) = 0;
-  [[nodiscard]] virtual StackLosses losses() const = 0;  // so far
+  [[nodiscard]] virtual StackLosses losses() const = 0;  // since the start of the recording
 
-  // The sink has forgotten these stacks (their process has ended): they are to be delivered again before their next
-  // use.
+  // The sink has dropped these stacks of ended processes. The engine must deliver them again before their next use.
   virtual void forget(std::span<const uint64_t> stacks) = 0;
 };
 
 enum class BpfWalk : uint8_t {
-  tables,          // .eh_frame, and Python frames
-  frame_pointers,  // what code compiled with them allows
+  tables,          // .eh_frame tables, and Python frames
+  frame_pointers,  // only code that was compiled with frame pointers
 };
 
-// User stacks, walked in a uprobe. The error says which right or kernel feature is missing.
+// Makes an engine that walks user stacks in uprobes. The error says which right or kernel feature is missing.
 Result<std::unique_ptr<StackEngine>> make_bpf_engine(BpfWalk walk);
 
 }  // namespace gpuprof::record

@@ -20,21 +20,20 @@
 namespace gpuprof::record {
 namespace {
 
-// A process that has broken off its handshake may be ending. If it lives on after this time, it has given us up.
+// A process that broke off its handshake may be ending. If it lives longer than this, it has given up on the recorder.
 constexpr uint64_t kBrokenHandshakeNs = 200'000'000;
 
-constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two looks at what rights a process has
+constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two checks of a process's rights
 constexpr const char* kRightsHint =
-    "a program with more rights than its user's (set-user-id, file capabilities), or that hides from its user, is not "
-    "recorded for another one";
-// A byte of the wire becomes at most about so many of ours: a stack of one word is kept in several tables.
+    "gpuprof does not record another user's program that has more rights than its user (set-user-id, file "
+    "capabilities) or is not dumpable";
+// Estimate: a byte from the wire takes up to 8 bytes here. A one-word stack is stored in several tables.
 constexpr size_t kGrowth = 8;
-constexpr uint32_t kWholeShare = 1U << 16;  // of gpuprof_segment.exact_share
-// A launch that is sampled by itself waits until it has run: that takes at most so much of the time, unless the user
-// has set a limit.
+constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
+// Default limit, in percent of the time, on the waits of exactly sampled launches for their kernels.
 constexpr double kExactPercent = 10;
 
-// Fields of the segment are shared with a process that writes them at any time.
+// Targets write the shared fields of the segment at any time, so all accesses are atomic.
 template <typename T>
 T load(const T& field, std::memory_order order = std::memory_order_relaxed) {
   return std::atomic_ref<T>(const_cast<T&>(field)).load(order);  // NOLINT: atomic_ref<const T> is C++26
@@ -44,7 +43,7 @@ void store(T& field, T value, std::memory_order order = std::memory_order_relaxe
   std::atomic_ref<T>(field).store(value, order);
 }
 
-// A memfd that can neither shrink nor grow: a target that holds it can not make our reads fault.
+// The sealed size keeps a target from truncating the memfd and so making the recorder's reads fault.
 UniqueFd make_segment_file() {
   UniqueFd fd(::memfd_create("gpuprof-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ::ftruncate(fd.get(), GPUPROF_SEGMENT_BYTES) != 0 ||
@@ -61,23 +60,23 @@ struct Channel::Source {
   uint32_t pid = 0;
   std::string backend;
   std::shared_ptr<ProcessGuard> guard;
-  uint64_t next_look_ns = 0;    // at its rights
-  bool changed_rights = false;  // since it connected: it is not recorded any more
+  uint64_t next_look_ns = 0;    // next check of the process's rights
+  bool changed_rights = false;  // since it connected; it is not recorded any more
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
-  // Ours: a process can write over the tails that it is shown, and what was read must not be read again.
+  // Private copies: a process can overwrite the tails in its segment, and no record may be read twice.
   std::array<uint64_t, GPUPROF_RING_COUNT> tails{};
-  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head went back behind the tail, and was counted
-  bool exited = false;                            // seen before the snapshot: nothing more will come
+  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head moved back behind the tail, which was counted
+  bool exited = false;                            // seen before the snapshot, so no more records will come
   bool ended = false;
   bool reason_shown = false;
   uint64_t launches = 0;
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
   OverheadLimiter limiter;
-  UniqueFd connection;      // while the process waits for its welcome
-  UniqueFd file;            // of the segment
-  uint64_t gave_up_ns = 0;  // when it turned out not to wait any more
+  UniqueFd connection;      // open while the process waits for its welcome
+  UniqueFd file;            // the segment's memfd
+  uint64_t gave_up_ns = 0;  // when sending the welcome failed; 0: it did not
 
   explicit Source(double max_overhead) : limiter(max_overhead) {}
   Source(const Source&) = delete;
@@ -133,7 +132,6 @@ void Channel::accept_all(backend::EventSink& sink) {
   code_.take();
 }
 
-// Only of a process that is being recorded, and only for itself.
 void Channel::accept_code(Caller caller) {
   const auto found = std::find_if(sources_.begin(), sources_.end(), [&](const auto& source) {
     return source->id == caller.offer->source && source->pid == caller.pid && !source->exited;
@@ -146,13 +144,13 @@ void Channel::accept_code(Caller caller) {
   code_.on_offer({(*found)->id, user}, *caller.offer, std::move(caller.connection));
 }
 
-// Null: the process has ended, or is not who has connected. Nothing of it has been read so far.
+// Returns null if the process has ended or its rights have changed since it connected.
 std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
   auto guard = ProcessGuard::of_peer(caller.connection.get());
   std::string why = guard ? "" : guard.error().message;
   std::string hint = guard ? "" : guard.error().hint;
   if (guard && guard->state() == ProcessGuard::State::changed) {
-    why = "it has, or hides, other rights than when it connected";
+    why = "its rights have changed since it connected, or it is not dumpable";
     hint = kRightsHint;
   }
   if (why.empty()) {
@@ -170,8 +168,9 @@ bool Channel::has_room(uint32_t pid) {
     return true;
   }
   ++refused_;
-  const std::string why = many ? std::to_string(kMaxSources) + " others are" : "gpuprof came to its memory limit";
-  no_room_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record a part of the processes");
+  const std::string why = many ? std::to_string(kMaxSources) + " other processes are being recorded"
+                               : "gpuprof has reached its memory limit";
+  no_room_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record fewer processes");
   return false;
 }
 
@@ -186,7 +185,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
     return;
   }
   UniqueFd file = make_segment_file();
-  // The rings are read, not mapped: what targets write there must not become memory of ours.
+  // The rings are read, not mapped, so that pages which targets fill do not count as the recorder's memory.
   void* memory = !file
                      ? MAP_FAILED
                      : ::mmap(nullptr, GPUPROF_SEGMENT_DATA_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
@@ -200,7 +199,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   source->id = options_.ids->make();
   set_up(options_, caller.hello.backend, *source);
 
-  // Before the answer: while the target waits for it, it is surely alive and its mappings can be read.
+  // Reported before the welcome: while the target waits for it, the target lives and its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
   sink.on_process(source->pid, source->guard);
   sink.on_source(source->id, source->pid, backend);
@@ -214,7 +213,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   } else {
     welcome(*source);
   }
-  // A second connection of one process and library: it has exec'd, and the image behind the first is gone.
+  // A second connection from the same process and library follows an exec, which ended the image behind the first one.
   for (const auto& other : sources_) {
     other->exited = other->exited || (other->pid == source->pid && other->backend == backend);
   }
@@ -225,7 +224,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
 void Channel::welcome(Source& source) {
   const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES};
   if (!send_packet(source.connection.get(), std::as_bytes(std::span(&welcome, 1)), source.file.get(), MSG_DONTWAIT)) {
-    log::debug("a target went away during the handshake");
+    log::debug("a target closed its connection during the handshake");
     source.gave_up_ns = monotonic_ns();
   }
   source.connection.reset();
@@ -243,7 +242,7 @@ void Channel::release(backend::SourceId id) {
   }
 }
 
-// Everything that a target finds in its segment at the first look.
+// Fills in the segment before the target maps it.
 void Channel::set_up(const ChannelOptions& options, std::string_view backend, Source& source) {
   const bool code_only =
       std::find(options.code_only.begin(), options.code_only.end(), backend) != options.code_only.end();
@@ -266,7 +265,7 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
   segment.exact_share =
       static_cast<uint32_t>((options.max_overhead > 0 ? options.max_overhead : kExactPercent) * kWholeShare / 100);
   std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
-              std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeros: terminated
+              std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeroed, so the text ends with NUL
   store(segment.control,
         (options.enabled ? GPUPROF_CONTROL_ENABLED : 0u) |
             (options.launch_records || options.stacks ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u) |
@@ -274,7 +273,7 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
         std::memory_order_release);
 }
 
-// A process can execute a set-user-id program at any time: from then on it is somebody else.
+// A process can execute a set-user-id program at any time. Then it must not be recorded any more.
 void Channel::look_at_rights(Source& source, uint64_t now_ns) {
   if (source.exited || now_ns < source.next_look_ns) {
     return;
@@ -288,7 +287,7 @@ void Channel::look_at_rights(Source& source, uint64_t now_ns) {
   source.connection.reset();
   store(source.segment->control, uint32_t{0});
   ++refused_;
-  rights_changed_.warn("process " + std::to_string(source.pid) + " is not recorded any more: its rights have changed",
+  rights_changed_.warn("process " + std::to_string(source.pid) + " is no longer recorded: its rights have changed",
                        kRightsHint);
 }
 
@@ -296,7 +295,7 @@ void Channel::snapshot() {
   const uint64_t now = monotonic_ns();
   for (const auto& source : sources_) {
     look_at_rights(*source, now);
-    // Exit first, heads second: whatever the process wrote before its end is then in the snapshot.
+    // Checks for the exit before reading the heads, so that the snapshot holds all records written before the exit.
     source->exited = source->exited || source->has_ended() ||
                      (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kBrokenHandshakeNs);
     for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
@@ -306,7 +305,6 @@ void Channel::snapshot() {
   }
 }
 
-// A piece of a ring, into copy_.
 bool Channel::read_ring(const Source& source, size_t ring, size_t at, size_t bytes) {
   copy_.resize(std::max(copy_.size(), bytes));
   const size_t offset = GPUPROF_SEGMENT_DATA_OFFSET + ring * GPUPROF_RING_BYTES + at;
@@ -314,12 +312,12 @@ bool Channel::read_ring(const Source& source, size_t ring, size_t at, size_t byt
   return got == static_cast<ssize_t>(bytes);
 }
 
-// Whether there is something to read. Positions that no writer of ours can produce count once as a malformed record.
+// Whether the ring has new records. Positions that no correct writer produces count once as a malformed record.
 bool Channel::has_records(Source& source, size_t ring) {
   const uint64_t head = source.snapshot[ring];
   const uint64_t tail = source.tails[ring];
   const bool was_behind = std::exchange(source.behind[ring], head < tail);
-  if (head < tail) {  // what lies behind the tail was read; who writes there finds its ring full, and counts that
+  if (head < tail) {  // already read; the target sees a full ring and counts its own losses
     counts_.malformed += was_behind ? 0 : 1;
     return false;
   }
@@ -331,13 +329,12 @@ bool Channel::has_records(Source& source, size_t ring) {
   return head != tail;
 }
 
-// To the snapshot, up to which all was read.
 void Channel::move_tail(Source& source, size_t ring) {
   source.tails[ring] = source.snapshot[ring];
   store(source.segment->rings[ring].tail, source.tails[ring], std::memory_order_release);
 }
 
-// Tells the target which of the names that it has just told are those of chosen kernels.
+// Marks in the segment which of the newly received names belong to kernels that the user chose.
 void Channel::choose_kernels(Source& source, std::span<const std::byte> records) {
   if (!options_.sampling.exact || !options_.sampling.chosen) {
     return;
@@ -398,7 +395,7 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
       sums.counts[what] += load(ring.counts[what]);
     }
   }
-  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {  // a target can write anything there
+  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {  // a target can write any value
     overhead_.samples += samples - source.overhead_samples;
     overhead_.ns += ns - source.overhead_ns;
     source.overhead_samples = samples;
@@ -431,8 +428,8 @@ size_t Channel::drain(backend::EventSink& sink) {
   return total;
 }
 
-// One that never took over its segment: it could not, or did not wait long enough. Not one that was executed anew, or
-// killed, in its handshake.
+// Counts and reports a process that never mapped its segment: it lacked resources or gave up waiting. Excludes
+// processes that executed another program, or were killed, during the handshake.
 void Channel::count_if_unheard(const Source& source) {
   const bool killed = source.gave_up_ns != 0 && source.has_ended();
   const bool again = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
@@ -442,8 +439,9 @@ void Channel::count_if_unheard(const Source& source) {
       !source.changed_rights) {
     ++refused_;
     unheard_.warn(
-        "process " + std::to_string(source.pid) + " is not recorded: it did not take the memory for its records",
-        "it has too few descriptors (ulimit -n), or it waited in vain: an overloaded machine, a stopped gpuprof");
+        "process " + std::to_string(source.pid) + " is not recorded: it did not map the memory for its records",
+        "it has too few descriptors (ulimit -n), or gpuprof answered too late: an overloaded machine, a stopped "
+        "gpuprof");
   }
 }
 
@@ -469,7 +467,7 @@ bool Channel::all_flushed() const {
 
 void Channel::disable_all() {
   for (const auto& source : sources_) {
-    // A library that is leaving must go on doing so.
+    // A library that is being retracted must continue to do so.
     std::atomic_ref<uint32_t>(source->segment->control).fetch_and(GPUPROF_CONTROL_RETRACT);
   }
 }

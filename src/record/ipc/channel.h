@@ -1,5 +1,5 @@
-// The recorder's end of the wire: accepts target processes on a socket, gives each a shared-memory segment, and
-// drains the segments. Bytes become EventSink calls in wire_decoder.
+// Connects the recorder to the injection libraries: accepts targets on a socket, gives each a shared-memory segment,
+// and drains the segments. wire_decoder turns the bytes into EventSink calls.
 #pragma once
 
 #include <poll.h>
@@ -29,28 +29,27 @@
 namespace gpuprof::record {
 
 struct ChannelOptions {
-  bool launch_records = false;  // ask targets for LAUNCH records (there is no other source of launches)
-  bool stacks = false;          // targets walk their stacks themselves
+  bool launch_records = false;  // ask for LAUNCH records, because no stack engine reports launches
+  bool stacks = false;          // targets walk their own stacks
   bool hold = false;            // new processes wait in the handshake until release()
-  bool enabled = true;          // targets record from their first call on
+  bool enabled = true;          // targets record from their first call
   bool calls = false;           // ask for CALL and SPAN records
   bool latency = false;         // ask for the times at which work was queued and submitted
-  bool whole_graphs = false;    // one GPU_OP a graph launch instead of one a node
-  bool attached = false;        // targets are processes that run already
+  bool whole_graphs = false;    // one GPU_OP per graph launch instead of one per node
+  bool attached = false;        // targets were already running
   double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
   backend::SamplingOptions sampling = {};
-  std::vector<std::string> code_only = {};  // backends whose libraries hand over code, and tell of nothing
-  std::string nvtx_range;                   // NAME or NAME@DOMAIN: only what is launched inside; empty: everything
-  CodeLimits code = {};                     // of the GPU code that targets may hand over
+  std::vector<std::string> code_only = {};  // backends whose libraries only send code
+  std::string nvtx_range;                   // NAME or NAME@DOMAIN: record only launches inside; empty: all
+  CodeLimits code = {};                     // limits on GPU code that targets send
   ExpectedCallers expected = {};
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
   std::shared_ptr<backend::SourceIds> ids = std::make_shared<backend::SourceIds>();
 };
 
-// Connected at once; later ones are refused. Each may fill GPUPROF_SEGMENT_BYTES of memory, which counts as its own.
+// More connected sources are refused. Each may use GPUPROF_SEGMENT_BYTES of its target's memory.
 inline constexpr size_t kMaxSources = 256;
 
-// Longest nvtx_range that reaches a target.
 inline constexpr size_t kMaxNvtxRange = sizeof(gpuprof_options::nvtx_range) - 1;
 
 inline constexpr size_t kMaxCounted = sizeof(gpuprof_segment::counted) - 1;
@@ -62,66 +61,66 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // The variables that let a target find this channel.
+  // Adds the environment variables with which a target finds this channel.
   void prepare(backend::LaunchEnv& env) const;
 
-  // Descriptors whose readability means that there is something to do now (new processes, ended ones).
+  // Adds descriptors that become readable when there is work, such as new or ended processes.
   void add_poll_fds(std::vector<pollfd>& fds) const;
 
-  // Takes in new processes.
+  // Accepts new processes and offers of code.
   void accept_all(backend::EventSink& sink);
 
-  // With ChannelOptions::hold: the processes that have come since the last call. They wait in their handshake until
-  // they are released; after GPUPROF_HANDSHAKE_WAIT_NS they give up, and are not recorded.
+  // Returns the processes that have connected since the last call, with ChannelOptions::hold. They wait in the
+  // handshake for release(). After GPUPROF_HANDSHAKE_WAIT_NS they continue without being recorded.
   std::vector<backend::SourceId> take_held();
   void release(backend::SourceId source);
 
-  // Remembers how far each ring is filled. Launches of the GPU work up to here have reached the stack engine.
+  // Stores the fill level of each ring. The stack engine already has the launches of all GPU work up to here.
   void snapshot();
 
-  // Decodes up to the last snapshot. Returns the number of bytes.
+  // Decodes records up to the last snapshot. Returns their bytes.
   size_t drain(backend::EventSink& sink);
 
-  // Asks all targets to flush; all_flushed() once all that live have done so.
+  // Asks all targets to flush. all_flushed() is true once all live targets have done so.
   void request_flush();
   [[nodiscard]] bool all_flushed() const;
-  void disable_all();  // targets stop recording
+  void disable_all();  // stops recording in all targets
 
-  // For processes to come: whether they walk their stacks themselves, or wait in the handshake.
+  // For new processes: whether they walk their own stacks, and wait in the handshake.
   void set_stacks(bool stacks, bool hold);
 
-  // For processes that are connected and for those to come.
+  // Switches recording on or off, for connected and new processes.
   void set_enabled(bool enabled);
 
-  // Lowers or raises each process's share of stacks, so that recording costs it no more than options.max_overhead.
+  // Adjusts each process's share of launches with a stack, to keep the overhead below options.max_overhead.
   void keep_budget(uint64_t now_ns);
   struct BudgetState {
-    uint32_t least_share = GPUPROF_ALL_STACKS;  // of all processes and times
-    bool exceeded = false;                      // even the least share cost too much
+    uint32_t least_share = GPUPROF_ALL_STACKS;  // minimum over all processes and times
+    bool exceeded = false;                      // even the smallest share exceeded the limit
   };
   [[nodiscard]] BudgetState budget_state() const { return budget_state_; }
 
-  // Attached libraries leave their processes; all_retracted() once they have.
+  // Asks attached libraries to leave their processes. all_retracted() is true once they have.
   void request_retract();
   [[nodiscard]] bool all_retracted() const;
 
-  // What a process that was not started by us must be told to find this channel.
+  // What an attached process needs to find this channel.
   [[nodiscard]] const std::string& socket_name() const { return listener_.name(); }
   [[nodiscard]] const std::string& token() const { return listener_.token(); }
 
-  // What targets have handed over. What was not taken counts in its source's counters as a detail lost.
+  // The code that targets have sent. Refused objects count as lost details of their source.
   [[nodiscard]] const CodeObjects& code() const { return code_; }
 
   [[nodiscard]] size_t live_sources() const;
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
-  // Processes of ours that could not be recorded.
+  // Number of the recording's processes that could not be recorded.
   [[nodiscard]] uint64_t refused() const { return refused_ + listener_.forgotten(); }
-  // Whether a process of ours has called that is not a source yet.
+  // Whether a process of the recording has connected but is not a source yet.
   [[nodiscard]] bool expects_callers() { return listener_.expects_ours(); }
-  // At the end: those that are still in their handshake have not been recorded.
+  // At the end of the recording, counts the processes that are still in their handshake as not recorded.
   void count_unheard();
 
-  // What our own code cost in the targets, from the sampled launches.
+  // Overhead of the injection libraries in the targets, measured at sampled launches.
   struct Overhead {
     uint64_t samples = 0;
     uint64_t ns = 0;
@@ -153,7 +152,7 @@ class Channel {
   CodeObjects code_;
   std::vector<backend::SourceId> held_;
   uint64_t refused_ = 0;
-  FewWarnings cannot_guard_;  // a process can come again and again
+  FewWarnings cannot_guard_;  // limited, because a process can connect repeatedly
   FewWarnings no_room_;
   FewWarnings no_segment_;
   FewWarnings rights_changed_;
@@ -162,7 +161,7 @@ class Channel {
   DecodeCounts counts_;
   Overhead overhead_;
   BudgetState budget_state_;
-  std::vector<std::byte> copy_;  // a record span out of shared memory, so that it can not change while decoded
+  std::vector<std::byte> copy_;  // a piece of a ring, copied because the target could change it during decoding
 };
 
 }  // namespace gpuprof::record

@@ -17,18 +17,18 @@
 namespace gpuprof::record {
 namespace {
 
-// A target copies its code into the file in this time, which is longer than it waits for an answer of ours.
+// The time in which a target must send the file. It is longer than the target waits for an answer.
 constexpr uint64_t kSendNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
-constexpr size_t kMaxTransfers = 64;                 // at once: each holds two descriptors
-constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // some 30 ms: the rings must not run full meanwhile
-constexpr size_t kPieceBytes = size_t{1} << 20;      // whole words of the hash
+constexpr size_t kMaxTransfers = 64;                 // at the same time; each holds two descriptors
+constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // takes about 30 ms; the rings must not fill meanwhile
+constexpr size_t kPieceBytes = size_t{1} << 20;      // a multiple of the hash's word size
 
 bool answer(const UniqueFd& connection, gpuprof_code_word word) {
   const gpuprof_code_answer said{GPUPROF_CODE_MAGIC, word};
   return send_packet(connection.get(), std::as_bytes(std::span(&said, 1)), -1, MSG_DONTWAIT);
 }
 
-// Nobody can change it any more.
+// Whether the file has the offered size and is sealed against changes.
 bool is_sound(const UniqueFd& file, uint64_t bytes) {
   struct stat info {};
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
@@ -63,7 +63,7 @@ void CodeObjects::refuse(const Owner& owner) {
 
 void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd connection) {
   if (limits_.session_bytes == 0) {
-    answer(connection, GPUPROF_CODE_REFUSED);  // by choice: nothing is lost
+    answer(connection, GPUPROF_CODE_REFUSED);  // the user wants no code, so nothing is lost
     return;
   }
   if (const auto known = objects_.find(key_of(owner, offer)); known != objects_.end()) {
@@ -81,7 +81,8 @@ void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd 
   store_end_ += offer.bytes;
 }
 
-// Takes what it needs for it. The memory of the file is no part of what a MemoryBudget measures, its names are.
+// Whether the offer fits the limits; creates the store if needed. A MemoryBudget covers an object's bookkeeping, but
+// not the bytes in the memfd.
 bool CodeObjects::has_room(const CodeOffer& offer) {
   if (offer.bytes == 0 || offer.bytes > limits_.object_bytes || offer.bytes > limits_.session_bytes - used_bytes_ ||
       transfers_.size() >= kMaxTransfers || !memory_->admit()) {
@@ -117,7 +118,7 @@ void CodeObjects::take() {
   std::erase_if(transfers_, [&](Transfer& transfer) {
     const Progress progress = advance(transfer, turn_bytes);
     if (progress == Progress::refused) {
-      log::debug("code of a module was not handed over as it should be");
+      log::debug("the transfer of a module's code failed");
       refuse(transfer.owner);
       give_back(transfer);
     }
@@ -174,7 +175,7 @@ CodeObjects::Progress CodeObjects::finish(Transfer& transfer) {
   const auto [object, is_new] = objects_.try_emplace(
       key_of(transfer.owner, offer), CodeObject{offer.kind, hash, offer.bytes, transfer.offset, transfer.owner.user});
   if (!is_new) {
-    give_back(transfer);  // another process has sent it meanwhile
+    give_back(transfer);  // another process has sent the same object meanwhile
   }
   link(transfer.owner, offer.module, object->second);
   return Progress::done;

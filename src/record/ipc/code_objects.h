@@ -1,9 +1,9 @@
-// GPU code that targets hand over (wire/code.h): hundreds of megabytes a process, often the same in each. Kept once, in
-// a file in memory that is ours, within limits.
+// Stores the GPU code that targets send (wire/code.h): hundreds of megabytes per process, often equal in all of them.
+// Each object is stored once, in a memfd of the recorder, within limits.
 //
-// Objects are told apart by their hash, which is no cryptographic one: somebody could make two that look alike. So an
-// object that one user has sent is never taken for that of another user. Processes of one user can change each other
-// anyway.
+// Objects are identified by a hash that is not cryptographic, so an attacker could construct two with equal hashes.
+// Therefore an object from one user's process never replaces that of another user.
+// Processes of one user can change each other anyway.
 #pragma once
 
 #include <poll.h>
@@ -28,46 +28,43 @@ namespace gpuprof::record {
 
 struct CodeLimits {
   uint64_t object_bytes = uint64_t{256} << 20;
-  uint64_t session_bytes = 0;  // of all objects together; 0: no code is wanted
+  uint64_t session_bytes = 0;  // of all objects together; 0: code is refused
 };
 
 struct CodeObject {
   uint32_t kind = 0;  // enum gpuprof_code_kind
-  CodeHash hash{};    // of what has come, computed by us
+  CodeHash hash{};    // computed by the recorder
   uint64_t bytes = 0;
-  uint64_t offset = 0;  // of its bytes in our file
-  uid_t user = 0;       // whose process sent it
+  uint64_t offset = 0;  // in the store
+  uid_t user = 0;       // owner of the process that sent it
 };
 
 class CodeObjects {
  public:
   CodeObjects(const CodeLimits& limits, std::shared_ptr<MemoryBudget> memory);
 
-  // A source that is being recorded, and the user that its process runs as.
   struct Owner {
     backend::SourceId source = 0;
     uid_t user = 0;
   };
-  // Answers at once. Code that has been asked for is waited for, and read, by take().
+  // Answers the offer at once. take() then waits for accepted code and reads it.
   void on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd connection);
-  // The answer to somebody who is no source.
   static void refuse_stranger(const UniqueFd& connection);
 
-  // Descriptors whose readability means that take() has something to do.
+  // Adds descriptors that become readable when take() has something to do.
   void add_poll_fds(std::vector<pollfd>& fds) const;
-  // Reads of what has come, no more than a turn has time for.
+  // Reads code that has arrived; limits the bytes per call.
   void take();
 
-  // Whether something of this source is still on its way.
+  // Whether code of this source is still being transferred.
   [[nodiscard]] bool expects(backend::SourceId source) const;
-  // Its objects that were not taken.
   [[nodiscard]] uint64_t refused(backend::SourceId source) const;
 
-  // Null: the module's code has not come.
+  // Returns null if the module's code has not arrived.
   [[nodiscard]] const CodeObject* find(backend::SourceId source, uint64_t module) const;
-  // Its bytes; none where they can not be read.
+  // Returns the object's bytes; empty if they cannot be read.
   [[nodiscard]] std::vector<std::byte> read(const CodeObject& object) const;
-  // The same without a copy. Both may be used for as long as this object lives.
+  // Maps the object's bytes. The mapping and the object must not outlive this store.
   [[nodiscard]] MappedCode map(const CodeObject& object) const;
   [[nodiscard]] size_t size() const { return objects_.size(); }
 
@@ -83,9 +80,9 @@ class CodeObjects {
     Owner owner;
     CodeOffer offer;
     UniqueFd connection;
-    uint64_t until_ns = 0;  // the file comes by then
-    uint64_t offset = 0;    // in our file
-    UniqueFd file = {};     // once it has come
+    uint64_t until_ns = 0;  // deadline for the file
+    uint64_t offset = 0;    // in the store
+    UniqueFd file = {};     // open once received
     uint64_t copied = 0;
     gpuprof_code_hasher hasher = {};
   };
@@ -104,7 +101,7 @@ class CodeObjects {
   CodeLimits limits_;
   std::shared_ptr<MemoryBudget> memory_;
   UniqueFd store_;
-  uint64_t store_end_ = 0;  // grows only: what is given back leaves a hole
+  uint64_t store_end_ = 0;  // never shrinks: released ranges become holes
   uint64_t used_bytes_ = 0;
   std::vector<Transfer> transfers_;
   std::map<Key, CodeObject> objects_;

@@ -8,7 +8,7 @@ namespace {
 
 bool same_token(const char* said, std::string_view token) {
   if (token.size() != sizeof(gpuprof_hello::token)) {
-    return false;  // we have none
+    return false;  // this recording has no token
   }
   unsigned difference = 0;
   for (size_t i = 0; i < token.size(); ++i) {
@@ -17,7 +17,7 @@ bool same_token(const char* said, std::string_view token) {
   return difference == 0;
 }
 
-// It becomes a part of names in the profile.
+// The backend's name becomes part of names in the profile.
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';

@@ -1,5 +1,5 @@
-// The first words of a process that connects, to be recorded or to hand over code: nothing else of it is looked at
-// before they are right.
+// Parses the first packet of a connecting process: a hello or an offer of GPU code. Before this packet is valid,
+// nothing else is read from the process.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ namespace gpuprof::record {
 enum class HelloFault : uint8_t { none, size, not_ours, version, token, backend };
 
 struct Hello {
-  HelloFault fault = HelloFault::none;  // then the rest is not to be believed
+  HelloFault fault = HelloFault::none;  // if set, the other fields are invalid
   std::string backend;                  // letters, digits and '_'
-  gpuprof_python_layout python{};       // as the process says: see is_python_layout()
+  gpuprof_python_layout python{};       // as the process sent it, see is_python_layout()
 };
 
-// `packet` is all that came. How long this takes does not tell how much of the token was right.
+// `packet` is everything received. The comparison of the token takes constant time.
 Hello parse_hello(std::span<const std::byte> packet, std::string_view token);
 
 using CodeHash = std::array<uint64_t, 2>;
@@ -32,7 +32,7 @@ inline CodeHash code_hash_of(const gpuprof_code_hash& hash) {
   return {hash.words[0], hash.words[1]};
 }
 
-// What a process says of an object: nothing of it is known to be true.
+// A process's claims about an object, all unverified.
 struct CodeOffer {
   uint32_t source = 0;
   uint32_t kind = 0;  // enum gpuprof_code_kind
@@ -41,7 +41,7 @@ struct CodeOffer {
   CodeHash hash{};
 };
 
-// Nothing: it is no offer, or not one for us.
+// Returns nullopt if the packet is not a valid offer with this token.
 std::optional<CodeOffer> parse_code_offer(std::span<const std::byte> packet, std::string_view token);
 
 }  // namespace gpuprof::record

@@ -20,23 +20,22 @@
 namespace gpuprof::record {
 namespace {
 
-// Anybody may connect.
+// Pending connections; any process may connect.
 constexpr int kBacklog = 128;
-// A turn must end; but all who waited have had theirs, so that nobody is kept out.
+// Bounds one call of take(), but covers the complete backlog, so that every caller is accepted in time.
 constexpr int kMaxAccepts = 2 * kBacklog;
-// After a turn with strangers, or with many, the next one waits, so that they get a twentieth of a processor at most.
+// After strangers, or many connections, the listener pauses: 20 times the CPU time used, so about 5% of a CPU at most.
 constexpr int kMany = 16;
 constexpr uint64_t kPauseFactor = 20;
 constexpr uint64_t kLeastPauseNs = 5'000'000;
 constexpr uint64_t kLongestPauseNs = 200'000'000;
-static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);  // callers give up after that
-// To find out whether a process of another user is of ours costs some reading: not for each of many.
+static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);  // callers give up after the latter
+// Checking the ancestors of another user's process is expensive. After a failure, that user is refused for this time.
 constexpr uint64_t kStrangeNs = 200'000'000;
 constexpr size_t kMaxStrangeUsers = 64;
 constexpr size_t kMaxSilent = 256;
-constexpr size_t kSilentShare = 8;  // and of our descriptors an eighth
-// A library says hello right after it connects, and soon gives up; but its process may be stopped, or not get a
-// processor for a while.
+constexpr size_t kSilentShare = 8;  // 1/8 of the descriptor limit for silent connections
+// Allows for a process that is stopped or waits for a CPU. Normally the hello follows the connection at once.
 constexpr uint64_t kSilentNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
 
@@ -99,7 +98,7 @@ void Listener::add_poll_fds(std::vector<pollfd>& fds) const {
 }
 
 std::vector<Caller> Listener::take() {
-  // Who says nothing while we are stopped may have been stopped with us.
+  // Time in which the recorder was stopped does not count, because callers may have been stopped with it.
   const uint64_t now = monotonic_ns();
   clock_ns_ += std::min(now - last_take_ns_, kLongestTurnNs);
   last_take_ns_ = now;
@@ -131,7 +130,7 @@ bool Listener::accept_one(bool& stranger, std::vector<Caller>& callers) {
       return true;
     }
     if (no_more) {
-      ::usleep(10'000);  // the descriptor stays readable; do not spin on it
+      ::usleep(10'000);  // the socket stays readable, so avoid a busy loop
     }
     return false;
   }
@@ -167,8 +166,8 @@ bool Listener::is_expected(const Credentials& peer) {
   return false;
 }
 
-// One that was started for this recording. Its environment would say so, too, but nothing of a process that has not
-// said the token is read that it has written.
+// Whether the process descends from the recording. Its environment could show that, too, but is written by a process
+// that has not sent the token.
 bool Listener::is_ours(Silent& silent) const {
   if (!silent.ours) {
     const auto pid = static_cast<pid_t>(silent.pid);
@@ -182,10 +181,10 @@ bool Listener::expects_ours() {
 }
 
 void Listener::forget(Silent& silent) {
-  silent.connection.reset();  // to look at the process takes a descriptor
+  silent.connection.reset();  // frees a descriptor, which is_ours() needs
   if (is_ours(silent)) {
     ++forgotten_;
-    held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it was held up when it called gpuprof",
+    held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it connected, but sent no hello in time",
                   "the machine is overloaded, or the process was stopped");
   }
 }
@@ -203,7 +202,7 @@ bool Listener::let_go_of_oldest(std::vector<Caller>& callers) {
   }
   Silent oldest = std::move(silent_.front());
   silent_.pop_front();
-  if (!listen_to(oldest, callers)) {  // it may have said hello since its last turn
+  if (!listen_to(oldest, callers)) {  // it may have sent its hello meanwhile
     forget(oldest);
   }
   return true;
@@ -211,7 +210,7 @@ bool Listener::let_go_of_oldest(std::vector<Caller>& callers) {
 
 bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
   std::array<std::byte, std::max(sizeof(gpuprof_hello), sizeof(gpuprof_code_offer))> packet{};
-  // MSG_TRUNC: how much was sent, where that is more.
+  // MSG_TRUNC returns the packet's full size, even if it exceeds the buffer.
   const ssize_t bytes = ::recv(silent.connection.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
     const bool too_late = clock_ns_ >= silent.until_ns;
@@ -228,7 +227,7 @@ bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
   }
   Hello hello = parse_hello(said, token_);
   if (hello.fault != HelloFault::none) {
-    log::debug("refused a connection without our handshake");
+    log::debug("refused a connection with an invalid handshake");
     return true;
   }
   callers.push_back({silent.pid, std::move(hello), std::move(silent.connection)});

@@ -1,6 +1,5 @@
-// The socket that targets connect to. Everybody on the machine can connect: who runs as a user that we expect nobody of
-// is let go of at once, unread. A caller is one of ours once it has sent the token. A caller that sends nothing is
-// forgotten after a while, and holds nobody up meanwhile.
+// Accepts connections from targets on a socket that every process on the machine can reach. Connections from unexpected
+// users are closed unread. A caller must send the token. Silent callers are dropped after a while and delay nobody.
 #pragma once
 
 #include <poll.h>
@@ -22,34 +21,34 @@
 namespace gpuprof::record {
 
 struct Caller {
-  uint32_t pid = 0;  // as the kernel says
+  uint32_t pid = 0;  // from the kernel
   Hello hello;
-  UniqueFd connection;                  // where it waits for its welcome, or for the answer to its offer
-  std::optional<CodeOffer> offer = {};  // it is no new process, but one that has code to hand over
+  UniqueFd connection;                  // waits for the welcome, or for the answer to the offer
+  std::optional<CodeOffer> offer = {};  // set: a known process that offers code
 };
 
-// Whose processes may connect at all, besides root's and our own user's: the token then decides.
+// Processes that may connect, besides those of root and of the recorder's user. They also need the token.
 struct ExpectedCallers {
-  std::optional<uid_t> user;  // that the target runs as
-  pid_t ancestor = 0;         // this process and its descendants, whoever they run as; 0: us
+  std::optional<uid_t> user;  // the user that the target runs as
+  pid_t ancestor = 0;         // this process and its descendants, of any user; 0: the recorder
 };
 
 class Listener {
  public:
   static Result<Listener> open(const ExpectedCallers& expected = {});
 
-  [[nodiscard]] const std::string& name() const { return name_; }  // of the abstract socket, without the leading NUL
+  [[nodiscard]] const std::string& name() const { return name_; }  // abstract socket name, without the leading NUL
   [[nodiscard]] const std::string& token() const { return token_; }
 
-  // Descriptors whose readability means that take() has something to do.
+  // Adds descriptors that become readable when take() has something to do.
   void add_poll_fds(std::vector<pollfd>& fds) const;
 
-  // Those that have said hello since the last call. Does not wait.
+  // Returns the callers that have sent a valid first packet since the last call. Does not wait.
   std::vector<Caller> take();
 
-  // Whether a process that was started for this recording has called, and may yet say hello.
+  // Whether a process of the recording has connected but not sent its hello yet.
   [[nodiscard]] bool expects_ours();
-  // Such processes, of those that were forgotten: they are not recorded.
+  // Number of the recording's processes that were dropped before their hello. They are not recorded.
   [[nodiscard]] uint64_t forgotten() const { return forgotten_; }
   void forget_all();
 
@@ -57,32 +56,32 @@ class Listener {
   struct Silent {
     uint32_t pid;
     UniqueFd connection;
-    uint64_t until_ns;              // of clock_ns_
-    std::optional<bool> ours = {};  // where it has been looked at
+    uint64_t until_ns;              // deadline on clock_ns_
+    std::optional<bool> ours = {};  // unset: not checked yet
   };
 
   explicit Listener(const ExpectedCallers& expected) : expected_(expected) {}
-  bool accept_new(std::vector<Caller>& callers);                  // whether there were strangers, or many
-  bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: nobody waits
+  bool accept_new(std::vector<Caller>& callers);                  // true: strangers, or many connections
+  bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: accept no more now
   bool is_expected(const Credentials& peer);
   bool is_ours(Silent& silent) const;
   void forget(Silent& silent);
-  bool let_go_of_oldest(std::vector<Caller>& callers);  // false: there is none
-  // False: it may still say something.
+  bool let_go_of_oldest(std::vector<Caller>& callers);  // false: no silent caller is left
+  // Reads the first packet. False: it has not arrived yet.
   bool listen_to(Silent& silent, std::vector<Caller>& callers);
 
   ExpectedCallers expected_;
-  std::map<uid_t, uint64_t> strange_until_;  // users none of whose processes are looked at before then (monotonic)
-  uint64_t next_accept_ns_ = 0;              // monotonic
+  std::map<uid_t, uint64_t> strange_until_;  // users that are refused until this time (monotonic)
+  uint64_t next_accept_ns_ = 0;              // no connection is accepted before (monotonic)
   std::string name_;
   std::string token_;
   UniqueFd socket_;
-  std::deque<Silent> silent_;  // in the order in which they came
+  std::deque<Silent> silent_;  // oldest first
   size_t max_silent_ = 0;
   uint64_t forgotten_ = 0;
   FewWarnings held_up_;
   uint64_t last_take_ns_ = 0;
-  uint64_t clock_ns_ = 0;  // stands still while we do
+  uint64_t clock_ns_ = 0;  // nearly stands still while the recorder is stopped
 };
 
 }  // namespace gpuprof::record

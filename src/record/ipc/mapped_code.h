@@ -1,4 +1,4 @@
-// The bytes of a code object, as a mapping of the recorder's own file: nobody else can change or cut it.
+// Maps the bytes of a code object from the recorder's memfd, which no other process can change or truncate.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace gpuprof::record {
 class MappedCode {
  public:
   MappedCode() = default;
-  // `bytes` bytes at `offset` of the file, read only; none where they cannot be mapped.
+  // Maps `bytes` bytes at `offset` of the file read-only. bytes() is empty if that fails.
   MappedCode(int fd, uint64_t offset, uint64_t bytes);
   ~MappedCode();
   MappedCode(MappedCode&& other) noexcept

@@ -1,4 +1,4 @@
-// Keeps what recording costs a target within --max-overhead, by lowering the share of its launches that get a stack.
+// Keeps a target's recording overhead within --max-overhead by lowering the share of its launches that get a stack.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace gpuprof::record {
 
-// One a source. GPU times are complete whatever the share is.
+// Each source has its own limiter. GPU times stay complete at any share.
 class OverheadLimiter {
  public:
-  // `percent` of the time of a thread that does nothing but launch; 0: no limit.
+  // `percent` of the time of a thread that only launches; 0: no limit.
   explicit OverheadLimiter(double percent) : allowed_(percent / 100) {}
 
-  // Counters of the source so far (as in gpuprof_ring, all rings together), at `now_ns`; to be called each
-  // kIntervalNs. Returns the share for the time to come, in 1/GPUPROF_ALL_STACKS.
+  // Takes the source's counters so far (sums over all rings, see gpuprof_ring) at `now_ns`. Call it every kIntervalNs.
+  // Returns the share for the next interval, in units of 1/GPUPROF_ALL_STACKS.
   uint32_t update(uint64_t launches, uint64_t samples, uint64_t sampled_ns, uint64_t now_ns);
 
   [[nodiscard]] uint32_t share() const { return share_; }
-  // Whether the least share there is still costs too much.
+  // Whether even the smallest share exceeds the limit.
   [[nodiscard]] bool exceeded() const { return exceeded_; }
 
   static constexpr uint64_t kIntervalNs = 100'000'000;

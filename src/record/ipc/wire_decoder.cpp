@@ -10,17 +10,17 @@
 namespace gpuprof::record {
 namespace {
 
-// What a target claims beyond these is a lie, and sums must not overflow: 13 days of work, a petabyte, 146 years of
-// uptime, as many page faults as a petabyte has bytes.
+// Larger values from a target are rejected, so that sums cannot overflow. The limits: 13 days of work, a petabyte, 146
+// years of uptime, 10^15 page faults.
 constexpr uint64_t kMaxDurationNs = uint64_t{1} << 50;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
 constexpr uint64_t kMaxTimeNs = uint64_t{1} << 62;
 constexpr uint64_t kMaxCount = uint64_t{1} << 50;
 constexpr uint32_t kMaxCode = 0x7fffffff;
-constexpr uint32_t kMaxCodeText = 4096;  // bytes of a name, and of a file name
+constexpr uint32_t kMaxCodeText = 4096;  // of a name or a file name
 constexpr uint64_t kCorrelationBits = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE;
 
-// A copy of the fixed part of a record: the bytes may be unaligned, and are read once.
+// Copies the fixed part of a record, which may be unaligned, so that it is read only once.
 template <typename T>
 bool fixed_part(std::span<const std::byte> record, T& out) {
   if (record.size() < sizeof(T)) {
@@ -30,7 +30,6 @@ bool fixed_part(std::span<const std::byte> record, T& out) {
   return true;
 }
 
-// `length` bytes of text after the fixed part of type T.
 template <typename T>
 bool text_part(std::span<const std::byte> record, uint32_t length, std::string_view& out) {
   if (length > GPUPROF_WIRE_MAX_TEXT || record.size() < sizeof(T) || record.size() - sizeof(T) < length) {
@@ -54,12 +53,12 @@ bool is_time(uint64_t ns) {
   return ns <= kMaxTimeNs;
 }
 
-// A launch's id is the vendor's, without the bits that mark other calls.
+// Whether the id is the vendor's plain id, without the bits that mark other calls.
 bool is_launch_id(uint64_t correlation) {
   return (correlation & (kCorrelationBits | GPUPROF_CORRELATION_EXEC)) == 0;
 }
 
-// Or that of an executable graph, never 0, where the launch is not known.
+// Accepts also the id of an executable graph (never 0), for work without a known launch.
 bool is_launch_of(uint64_t correlation) {
   const uint64_t exec = correlation & ~GPUPROF_CORRELATION_EXEC;
   return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);
@@ -116,7 +115,7 @@ bool decode(const gpuprof_gpu_op& op, const Input& in) {
 }
 
 bool decode(const gpuprof_launch& launch, const Input& in) {
-  // Not only launches: a stack that is wanted for another call is a LAUNCH record, too, where there is no probe.
+  // Without a launch probe, stacks of other calls are LAUNCH records, too.
   if (!is_time(launch.time_ns) || (launch.correlation & kCorrelationBits) == kCorrelationBits) {
     return false;
   }
@@ -222,7 +221,7 @@ bool decode(const gpuprof_meta& meta, const Input& in) {
   return true;
 }
 
-// Of a native frame's address and marks, or a Python frame's code and offset, all else is cleared.
+// Clears unused bits of a native word. All bits of a Python word are used.
 uint64_t clean_word(uint64_t word) {
   constexpr uint64_t kNative = GPUPROF_WORD_EVAL | GPUPROF_WORD_EXACT | GPUPROF_WORD_ADDRESS;
   return (word & GPUPROF_WORD_PYTHON) != 0 ? word : word & kNative;
@@ -322,7 +321,7 @@ bool decode(const gpuprof_python& python, const Input& in) {
   return true;
 }
 
-// In a function, or at an address.
+// Whether the location is valid: a function with an offset, or an address.
 bool says_where(const gpuprof_samples& samples) {
   if ((samples.flags & GPUPROF_SAMPLES_ADDRESS) == 0) {
     return samples.function_id != 0 && samples.offset <= kMaxBytes && samples.flags == 0;
@@ -463,8 +462,8 @@ bool is_python_layout(const gpuprof_python_layout& layout) {
 
 namespace {
 
-// Calls `take` with the type and the bytes of each record. False: where the next one starts is unknowable. `at`: how
-// many bytes were taken.
+// Calls `take` with the type and bytes of each record. Returns false at a header with an invalid size, after which the
+// next record cannot be found. `at`: bytes consumed.
 template <typename Take>
 bool walk_records(std::span<const std::byte> bytes, size_t& at, const Take& take) {
   while (bytes.size() - at >= sizeof(gpuprof_record)) {

@@ -24,26 +24,27 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
   auto injection = attach_by_injection(*who, backends, {channel.socket_name(), channel.token(), stop});
   if (injection) {
     injection_ = std::move(*injection);
-    // An engine other than the library is there only where it was asked for by name.
+    // An engine other than the injection library exists only if the user named it.
     return stacks.engine ? stacks.engine->attach_library(injection_->path) : Status();
   }
   const Error& why = injection.error();
   if (pending_stop() != 0) {
-    return Error{"ended by a signal before process " + std::to_string(pid_) + " could be recorded: " + why.message,
-                 why.hint};
+    return Error{
+        "gpuprof was ended by a signal before process " + std::to_string(pid_) + " could be recorded: " + why.message,
+        why.hint};
   }
   if (Status same = who->check(); !same) {
     return same;
   }
   Status counted = count(why, options, backends, channel, stacks);
   if (!counted && LocalSources::are_in(backends)) {
-    log::warn("only what this machine's drivers tell is recorded: " + counted.error().message, counted.error().hint);
+    log::warn("gpuprof records only what this machine's GPU drivers report: " + counted.error().message,
+              counted.error().hint);
     return {};
   }
   return counted;
 }
 
-// `why`: no library of ours could be brought in.
 Status Attachment::count(const Error& why, const SessionOptions& options, const backend::Backends& backends,
                          Channel& channel, StackSetup& stacks) {
   if (!stacks.engine) {
@@ -63,7 +64,7 @@ Status Attachment::count(const Error& why, const SessionOptions& options, const 
   log::warn("launches are counted only: " + why.message, why.hint);
   if (!options.nvtx_range.empty()) {
     log::warn("all launches are counted, not only those inside of --nvtx-range",
-              "NVTX ranges are seen only by a library that has been brought in");
+              "only an injected library sees NVTX ranges");
   }
   return {};
 }
@@ -90,15 +91,14 @@ bool Attachment::has_ended() const {
 
 void Attachment::leave(Turn& turn) const {
   if (injection_ && !turn.retract_libraries()) {
-    log::info("the library that was brought in leaves process " + std::to_string(pid_) +
-              " at its next call of the GPU's library");
+    log::info("the injected library leaves process " + std::to_string(pid_) + " at its next call of the GPU runtime");
   }
 }
 
 void Attachment::tell_if_not_connected(uint64_t since_ns, uint64_t now_ns) {
   if (injection_ && !said_not_connected_ && now_ns > since_ns + kConnectWaitNs) {
     said_not_connected_ = true;
-    log::warn("the library was brought into process " + std::to_string(pid_) + ", but has not connected yet",
+    log::warn("the library was injected into process " + std::to_string(pid_) + ", but has not connected yet",
               "gpuprof doctor shows what can be used on this machine");
   }
 }

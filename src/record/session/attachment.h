@@ -1,5 +1,4 @@
-// record -p: the process that is recorded, and how: by a library that is brought into it, by counting its launches, or
-// by nothing but sources in our own process.
+// Controls how `record -p` records its process: an injected library, counted launches, or only local sources.
 #pragma once
 
 #include <poll.h>
@@ -23,28 +22,30 @@ namespace gpuprof::record {
 
 class Attachment {
  public:
-  explicit Attachment(uint32_t pid) : pid_(pid) {}  // 0: a command is recorded
+  explicit Attachment(uint32_t pid) : pid_(pid) {}  // 0: a command is recorded instead
 
   [[nodiscard]] bool is_wanted() const { return pid_ != 0; }
 
-  // The library waits for us at its handshake, as one that starts with its process does. Where none can be brought in,
-  // `stacks` becomes what can count.
+  // Injects the library, which then waits in its handshake. If injection fails, sets up uprobes that count launches,
+  // and replaces `stacks` by an engine that can do so.
   Status begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel, StackSetup& stacks);
 
-  // Who may connect: the process and its descendants, or, where a command is recorded, what `user` runs.
+  // Returns which processes may connect: the attached process and its descendants, or those of a command run by `user`.
   [[nodiscard]] ExpectedCallers expected_callers(const std::optional<TargetUser>& user) const;
 
-  void add_poll_fd(std::vector<pollfd>& fds) const;  // readable at the end of the process
+  void add_poll_fd(std::vector<pollfd>& fds) const;  // readable once the process has ended
   [[nodiscard]] bool has_ended() const;
 
-  // Why launches are only counted, one line; empty: they are not.
+  // One line: why launches are only counted; empty if they are not.
   [[nodiscard]] const std::string& counts_only() const { return counts_only_; }
-  [[nodiscard]] const std::vector<std::string>& functions() const { return functions_; }  // that are counted
+  [[nodiscard]] const std::vector<std::string>& functions() const {
+    return functions_;
+  }  // names of the functions that are counted
 
-  // Has the library that was brought in leave the process, which may take some seconds.
+  // Makes the injected library leave the process, which may take some seconds.
   void leave(Turn& turn) const;
 
-  // A library that has been brought in may find no vendor library that it can use, and have no way to say so.
+  // Warns if the injected library does not connect: it may have found no usable vendor library, and cannot report that.
   void tell_if_not_connected(uint64_t since_ns, uint64_t now_ns);
 
  private:

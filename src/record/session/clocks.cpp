@@ -21,13 +21,13 @@ void Clocks::finish(Correlator& correlator, const backend::Backends& backends) {
   if (!watching_) {
     return;
   }
-  // Processes that each see one device call it 0: these are one line.
+  // Processes that each see one device give it index 0, so their devices share a META line.
   std::map<uint32_t, backend::DeviceClock> by_index;
   for (const auto& backend : backends) {
     for (const backend::DeviceClock& clock : backend->take_clocks()) {
       const auto index = correlator.device_indices().find(clock.uuid);
       if (index == correlator.device_indices().end() || clock.samples == 0) {
-        continue;  // somebody else's
+        continue;  // a device that the target does not use
       }
       backend::DeviceClock& sum = by_index[index->second];
       const uint64_t samples = sum.samples + clock.samples;

@@ -1,4 +1,4 @@
-// The clocks of the GPUs while they work, as META lines: what a slower run may be owed to.
+// Writes the GPUs' clock frequencies under load as META lines, because they can explain a slower run.
 #pragma once
 
 #include "backend/backend.h"
@@ -8,7 +8,7 @@ namespace gpuprof::record {
 
 class Clocks {
  public:
-  // Each turn. Nothing is watched until a process has a device of which clocks may be known.
+  // Call it in each poll iteration. Watching starts once a process has a device with a UUID.
   void look(const Correlator& correlator, const backend::Backends& backends);
 
   void finish(Correlator& correlator, const backend::Backends& backends);

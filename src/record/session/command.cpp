@@ -13,7 +13,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Those that have ended are collected.
+// Reaps children that have ended. Returns whether others still run.
 bool have_children() {
   pid_t ended = 0;
   do {
@@ -26,7 +26,7 @@ bool have_children() {
 
 Status Command::start(const TargetSpec& spec, const std::optional<TargetUser>& user, const backend::LaunchEnv& env,
                       const sigset_t& original_mask) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the command leaves behind stays our child
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // processes that outlive the command become children of the recorder
   auto target = Target::spawn(spec, user, env, original_mask);
   if (!target) {
     return std::move(target).error();
@@ -58,7 +58,7 @@ bool Command::is_survived(Channel& channel) {
   }
   linger_until_ns_ = now + kLastLingerNs;
   if (!std::exchange(said_waiting_, true)) {
-    log::info("the command has ended; waiting for processes of it that use a GPU (Ctrl-C ends the recording)");
+    log::info("the command has ended; waiting for its other processes that use a GPU (Ctrl-C ends the recording)");
   }
   return true;
 }
@@ -70,11 +70,11 @@ void Command::pass_on_stop(const Signals::Event& event) {
   if (!target_) {
     return;
   }
-  // What has a session of its own gets nothing from our terminal.
+  // A target in its own session receives no signals from the recorder's terminal.
   if (stops_ == 1 && (!event.from_terminal || target_->has_own_session())) {
     target_->send(event.signal);
   } else if (stops_ == 2) {
-    log::info("asking the target to end (SIGTERM); once more kills it");
+    log::info("asking the target to end (SIGTERM); the next signal kills it");
     target_->send(SIGTERM);
   } else if (stops_ > 2) {
     target_->send(SIGKILL);
@@ -82,18 +82,18 @@ void Command::pass_on_stop(const Signals::Event& event) {
 }
 
 void Command::pause_with_us() const {
-  if (!target_ || !target_->has_own_session()) {  // the terminal has stopped the target as well
+  if (!target_ || !target_->has_own_session()) {  // the terminal has stopped the target, too
     sigset_t stop;
     sigset_t before;
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
     ::raise(SIGTSTP);
-    ::pthread_sigmask(SIG_UNBLOCK, &stop, &before);  // until the shell lets us go on
+    ::pthread_sigmask(SIG_UNBLOCK, &stop, &before);  // blocks until the shell continues the recorder
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return;
   }
   target_->send(SIGSTOP);
-  ::raise(SIGSTOP);  // until the shell lets us go on
+  ::raise(SIGSTOP);  // blocks until the shell continues the recorder
   target_->send(SIGCONT);
 }
 

@@ -1,4 +1,4 @@
-// The command of a recording, and the processes that it leaves behind.
+// Runs the command of a recording, and waits for processes that outlive it.
 #pragma once
 
 #include <poll.h>
@@ -19,22 +19,20 @@ class Command {
   Status start(const TargetSpec& spec, const std::optional<TargetUser>& user, const backend::LaunchEnv& env,
                const sigset_t& original_mask);
 
-  // Readable at its end.
   void add_poll_fd(std::vector<pollfd>& fds) const;
 
-  // Whether it had ended before this call: what it did last is read in the turn between two calls.
+  // Whether the command had ended before this call. Between two calls, the session reads its last records.
   bool had_ended();
-  [[nodiscard]] std::optional<int> status() const { return status_; }  // as of waitpid
+  [[nodiscard]] std::optional<int> status() const { return status_; }  // from waitpid
 
-  // After its end, whether processes of it are to be waited for: those that have connected, and for a while those that
-  // may yet.
+  // After the command's end: whether to wait for processes that have connected, or may do so soon.
   bool is_survived(Channel& channel);
 
-  // A signal that wants us to end. The first one lets the command clean up; others that follow soon insist.
+  // Handles a stop signal. The first one lets the command clean up; later ones terminate and kill it.
   void pass_on_stop(const Signals::Event& event);
   [[nodiscard]] bool stop_wanted() const { return stops_ > 0; }
 
-  // Ctrl-Z, where the command is in a session of its own: there the kernel would ignore its SIGTSTP.
+  // Handles Ctrl-Z. A command in its own session gets SIGSTOP, because the kernel ignores SIGTSTP there.
   void pause_with_us() const;
 
  private:
@@ -42,7 +40,7 @@ class Command {
   std::optional<int> status_;
   uint64_t linger_until_ns_ = 0;
   uint64_t last_stop_ns_ = 0;
-  int stops_ = 0;  // signals in a row that want us to end
+  int stops_ = 0;  // consecutive stop signals
   bool said_waiting_ = false;
 };
 

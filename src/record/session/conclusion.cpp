@@ -10,7 +10,7 @@
 namespace gpuprof::record {
 namespace {
 
-// The profile has its name, or is kept under another. What is said of it names the place where it really is.
+// Gives the profile its name. `facts.file` becomes the path where the profile really is, also after a failure.
 Status settle_name(OutputFile& output, SummaryFacts& facts) {
   const auto place = output.finish();
   facts.file = place ? *place : output.place().value_or(output.name());
@@ -35,13 +35,13 @@ std::optional<Error> failure_of(const SummaryFacts& facts, Status written, Statu
 void tell_of_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
                      const GpuLines::Functions& without_lines, bool connected) {
   if (sampling.samples && correlator.totals().samples == 0 && connected) {
-    log::warn("there are no samples of what happens inside of kernels",
-              "sampled are CUDA programs, on GPUs whose counters this user may read, and Intel GPUs by Level Zero's "
-              "metrics or, with --backend drm, by the driver xe: gpuprof doctor");
+    log::warn("no samples were taken inside kernels",
+              "gpuprof samples CUDA programs on GPUs whose counters this user may read, and Intel GPUs by Level Zero's "
+              "metrics or, with --backend drm, by the xe driver; gpuprof doctor shows what this machine supports");
   }
   if (sampling.counts() && correlator.counted() == 0 && connected) {
-    log::warn("nothing was counted of what instructions do",
-              "only CUDA programs are counted, on GPUs whose counters this user may read: gpuprof doctor");
+    log::warn("nothing was counted at instructions",
+              "gpuprof counts only in CUDA programs, on GPUs whose counters this user may read (see gpuprof doctor)");
   }
   if (without_lines.in_cubins > 0) {
     log::info(std::to_string(without_lines.in_cubins) +
@@ -49,8 +49,8 @@ void tell_of_samples(const backend::SamplingOptions& sampling, const Correlator&
   }
   if (without_lines.in_zebins > 0) {
     log::info(std::to_string(without_lines.in_zebins) +
-              " sampled kernels have no source lines: icpx adds them with -gline-tables-only, and where a program "
-              "builds them itself, the build option -g does");
+              " sampled kernels have no source lines: icpx adds them with -gline-tables-only; for kernels that "
+              "the program builds itself, use the build option -g");
   }
 }
 

@@ -1,4 +1,4 @@
-// What the end of a recording comes to: for the user, and as our exit status.
+// Ends a recording: messages for the user, and the exit status.
 #pragma once
 
 #include "base/files/output_file.h"
@@ -12,15 +12,14 @@
 
 namespace gpuprof::record {
 
-// Says why nothing was sampled or counted, where that was wanted, and why samples have no source lines. `connected`:
-// some process was recorded.
+// Explains to the user why nothing was sampled or counted, if that was requested, and why samples have no source lines.
+// `connected`: at least one process was recorded.
 void tell_of_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
                      const GpuLines::Functions& without_lines, bool connected);
 
-// What is known of the profile once it has been written.
 void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Totals& totals, SummaryFacts& facts);
 
-// Gives the profile its name and tells the summary. A command's own failure goes before ours.
+// Names the profile and prints the summary. A failure of the command takes precedence over one of the recorder.
 Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written,
                                bool budget_exceeded);
 

@@ -1,4 +1,4 @@
-// New processes that wait in their handshake until the stack engine is ready for them.
+// Holds new processes in their handshake until the stack engine is ready for them.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace gpuprof::record {
 
 class HeldProcesses {
  public:
-  // Takes those that the channel has held since the last call, and lets go whoever the engine is ready for (null: there
-  // is none), or who has waited too long: the first stacks of those are cut, which is said. Does not wait.
+  // Takes newly held processes. Releases those for which the engine is ready (`feed` null: no engine). Also releases
+  // those that waited too long, and records that their first stacks are cut. Does not wait.
   void update(Channel& channel, const ProcessFeed* feed, Correlator& correlator);
 
  private:
   struct Held {
     backend::SourceId source = 0;
-    uint64_t after = 0;  // so many pieces of news have reached the engine
+    uint64_t after = 0;  // ready once the engine has received this many events
     uint64_t until_ns = 0;
   };
   std::vector<Held> held_;

@@ -19,14 +19,14 @@ Status InjectionSetup::prepare(const backend::Backends& backends, const Channel&
   env_.variables = target_environment(own_environment(), user, preserve_environment);
   if (env_.get(GPUPROF_ENV_SOCKET) != nullptr) {
     return Error{"this command is already being recorded by another gpuprof",
-                 "record it from the outside only: two recorders would count everything twice"};
+                 "use only the outer gpuprof: two recorders would count all work twice"};
   }
   env_.library_dir = libraries_->path();
   channel.prepare(env_);
   for (const auto& backend : backends) {
     Status ready = prepare_one(*backend, engine);
     if (!ready && backend->is_code_only()) {
-      log::warn("samples will have no names of kernels: " + ready.error().message, ready.error().hint);
+      log::warn("samples will have no kernel names: " + ready.error().message, ready.error().hint);
     } else if (!ready) {
       return ready;
     }

@@ -1,4 +1,4 @@
-// What brings our libraries into the command: they are unpacked, and its environment names them.
+// Prepares the injection into the command: unpacks the libraries, and sets its environment.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace gpuprof::record {
 
 class InjectionSetup {
  public:
-  // For a command that runs as `user`. With an engine, its probes are set in the libraries.
+  // Prepares a command that runs as `user`. With an engine, attaches its probes to the libraries.
   Status prepare(const backend::Backends& backends, const Channel& channel, StackEngine* engine,
                  const std::optional<TargetUser>& user, bool preserve_environment);
 

@@ -1,4 +1,4 @@
-// The sources in the recorder's own process: started before the target runs, and stopped whatever happens.
+// Runs the sources in the recorder's own process. They start before the target runs, and the destructor stops them.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,6 @@ namespace gpuprof::record {
 
 class LocalSources {
  public:
-  // Whether there is anything to start.
   static bool are_in(const backend::Backends& backends);
 
   LocalSources() = default;
@@ -21,26 +20,24 @@ class LocalSources {
   LocalSources(const LocalSources&) = delete;
   LocalSources& operator=(const LocalSources&) = delete;
 
-  // All of `backends` that are local. After an error those that had started are stopped again. What is given lives
-  // until stop().
+  // Starts all local backends. After an error, stops those that had started. The arguments must live until stop().
   Status start(const backend::Backends& backends, const backend::Recording& recording);
 
   void set_recording(bool on);
   size_t drain();
   void stop();
 
-  // What processes have mapped, for those whose programs walk stacks.
+  // Passes process events on to sources whose BPF programs walk stacks.
   void put(const std::vector<ProcessNews>& news);
-  // Processes whose mappings are to be read again.
+  // Returns the processes whose mappings must be read again.
   std::vector<uint32_t> take_to_read_again();
 
-  // Whether there was anything to start.
   [[nodiscard]] bool were_any() const { return were_any_; }
 
  private:
   struct Walk {
     std::unique_ptr<BpfProcesses> processes;
-    std::unique_ptr<ProcessFeed> feed;  // last: its thread uses the other
+    std::unique_ptr<ProcessFeed> feed;  // last: its thread uses `processes`
   };
   std::vector<backend::Backend*> running_;
   std::vector<Walk> walks_;

@@ -1,4 +1,4 @@
-// What the options of a recording ask of its parts. Pure functions: they look at nothing but their arguments.
+// Derives the options of channel and join from those of the recording. Pure functions of their arguments.
 #pragma once
 
 #include "backend/backend.h"

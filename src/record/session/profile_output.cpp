@@ -10,8 +10,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxRows = 200'000;  // then a batch is written before its time
-constexpr size_t kMaxBatches = 4;     // that wait for a slow disk; further work is aggregated meanwhile
+constexpr size_t kMaxRows = 200'000;  // a batch with this many rows is written early
+constexpr size_t kMaxBatches = 4;     // batches that may wait for a slow disk; more work is aggregated meanwhile
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The profile of a session: its file, the batches that are written to it, and what the recorder itself has lost.
+// Writes the profile of a session: its file, batches, and the losses of the recorder itself.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,22 @@ namespace gpuprof::record {
 
 class ProfileOutput {
  public:
-  // `interval_ns`: between two batches.
+  // `interval_ns`: time between two batches.
   ProfileOutput(std::shared_ptr<MemoryBudget> memory, uint64_t interval_ns)
       : memory_(std::move(memory)), interval_ns_(interval_ns) {}
 
   Status open(const std::string& name, const std::optional<TargetUser>& owner);
-  // The file takes its name, if it can: otherwise that is tried again at the end.
+  // Gives the file its name. If that fails, the end of the recording tries again.
   void take_name();
-  // `live` sees all records, too; it may be null.
+  // `live` receives all records, too; it may be null.
   void begin(const backend::Backends& backends, LiveSums* live);
 
-  // What has been lost since the last batch goes with this one. `engine` may be null.
+  // Writes a batch, with the losses since the last one. `engine` may be null.
   void write(Correlator& correlator, const Channel& channel, const StackEngine* engine);
-  // If the last batch is old, or there is much to write; and the disk keeps up.
+  // Writes a batch if the last one is old or many rows wait, unless the disk is too slow.
   void write_if_due(uint64_t now_ns, Correlator& correlator, const Channel& channel, const StackEngine* engine);
   [[nodiscard]] bool failed() const { return sink_->failed(); }
-  // The last record.
+  // Writes the END record and finishes the file.
   Status finish(const Totals& totals, uint64_t end_ns, Signals& signals);
 
   [[nodiscard]] OutputFile& file() { return *file_; }
@@ -48,7 +48,7 @@ class ProfileOutput {
   uint64_t next_ns_ = 0;
   std::optional<OutputFile> file_;
   std::unique_ptr<ProfileSink> sink_;
-  // Losses that have been written: they are counted from the start of the recording.
+  // Losses that have been written. The sources count from the start of the recording.
   StackLosses engine_;
   uint64_t malformed_ = 0;
   uint64_t refused_ = 0;

@@ -1,5 +1,5 @@
-// The windows of time in which a session records: whoever records is switched on and off together. A window holds all
-// of the time in which targets record, also where we are held up in between.
+// Manages the windows of time in which a session records. All sources are switched on and off together. A window covers
+// all the time in which targets record, also if the recorder is delayed.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace gpuprof::record {
 
 class RecordingWindows {
  public:
-  // All of it lives longer. The channel has been opened as `options` say.
+  // The references must outlive this object. The channel has been opened with `options`.
   RecordingWindows(const RecordingSwitch::Options& options, uint64_t start_ns, Channel& channel, LocalSources& sources,
                    Correlator& correlator);
 
-  void update(uint64_t now_ns);         // as time goes by
-  void turn(bool on, uint64_t now_ns);  // by hand
-  void give_up();                       // nobody records again
-  // Returns when the last window ended.
+  void update(uint64_t now_ns);         // applies the time options
+  void turn(bool on, uint64_t now_ns);  // switches on the user's request
+  void give_up();                       // switches recording off for good
+  // Closes the last window and returns its end.
   uint64_t end();
 
   [[nodiscard]] bool on() const { return switch_.on(); }
   [[nodiscard]] bool expired() const { return switch_.expired(); }
   [[nodiscard]] bool given_up() const { return given_up_; }
-  // Recording was off for some of the time.
+  // Whether recording was off for part of the time.
   [[nodiscard]] bool had_gaps() const { return switched_ || !switch_.on(); }
 
  private:

@@ -1,5 +1,4 @@
-// How long a session waits for whom. What must be longer or shorter than something else is held to it here; the
-// injection's side of a pair is in wire/wire.h.
+// Time limits of a session. Assertions relate them to each other and to the injection library's, in wire/wire.h.
 #pragma once
 
 #include <cstdint>
@@ -9,37 +8,37 @@
 
 namespace gpuprof::record {
 
-// Launches make no wake-ups: they are polled for, less often where nothing comes.
+// Launches do not wake the recorder: it polls, less often if nothing arrives.
 inline constexpr int kBusyPollMs = 2;
 inline constexpr int kIdlePollMs = GPUPROF_POLL_NS / 1'000'000;
-static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS, "a polling recorder is a living one");
+static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS, "a polling recorder must count as alive");
 static_assert(GPUPROF_POLL_NS < OverheadLimiter::kIntervalNs);
 
-// At most so much is lost when gpuprof is killed.
+// The most that is lost if gpuprof is killed.
 inline constexpr uint64_t kWriteIntervalNs = 500'000'000;
 
-// For the stack engine to be ready for a new process, which waits in its handshake meanwhile: it must still wait when
-// it is let go.
+// The longest wait for the stack engine to be ready for a new process. The process waits in its handshake, and must not
+// have given up when it is released.
 inline constexpr uint64_t kHoldNs = 1'500'000'000;
 static_assert(kHoldNs + 250'000'000 <= GPUPROF_HANDSHAKE_WAIT_NS);
 
-// For children of the ended command that have not connected yet, and after the last one that has.
+// The waits for unconnected children of the ended command, and after the last connected one has ended.
 inline constexpr uint64_t kLingerNs = 2'000'000'000;
 inline constexpr uint64_t kLastLingerNs = kLingerNs / 10;
 
-// For what targets that live on still hold.
+// The longest wait for records that live targets still hold.
 inline constexpr uint64_t kFlushWaitNs = 2'000'000'000;
 static_assert(kFlushWaitNs >= 2 * GPUPROF_IDLE_FLUSH_NS);
 
-// For a library to leave a process that we have attached to.
+// The longest wait for an injected library to leave its process.
 inline constexpr uint64_t kRetractWaitNs = 3'000'000'000;
 static_assert(kRetractWaitNs > GPUPROF_LEAVE_WAIT_NS);
 
-// For a library that was brought in to connect, before the user is told that it has not.
+// The time after which the user is warned that an injected library has not connected.
 inline constexpr uint64_t kConnectWaitNs = 10'000'000'000;
 static_assert(kConnectWaitNs > GPUPROF_HANDSHAKE_WAIT_NS);
 
-// A signal after a longer time does not insist on the last one.
+// After a longer pause, a stop signal counts as a first one.
 inline constexpr uint64_t kSignalMemoryNs = 5'000'000'000;
 
 }  // namespace gpuprof::record

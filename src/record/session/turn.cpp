@@ -16,8 +16,8 @@ Turn::Turn(Channel& channel, LocalSources& sources, Correlator& correlator, Stac
   }
 }
 
-// What happened first is read last, so that nothing is read whose cause is still to come: the sources of our own
-// process may tell work that a target has launched, and the GPU work up to the snapshot was launched before it.
+// The order: causes before effects. Local sources may report work that a target has launched, and the GPU work up to
+// the snapshot was launched before it. So the rings up to the snapshot are read last.
 size_t Turn::take() {
   channel_.accept_all(correlator_);
   feed_engine();
@@ -41,7 +41,7 @@ void Turn::forget_stacks() {
   }
 }
 
-// The engine makes itself ready for new processes, which wait for that in their handshake; but not for too long.
+// Sends process events to the engine. New processes wait in their handshake until it is ready, or for a limited time.
 void Turn::feed_engine() {
   for (const uint32_t pid : sources_.take_to_read_again()) {
     correlator_.on_loader(pid);

@@ -1,4 +1,4 @@
-// One turn of the drain: who has come, what the sources and the stack engine have to say, and how that is joined.
+// Runs one poll iteration: accepts processes, reads the sources and the stack engine, and joins their events.
 #pragma once
 
 #include <poll.h>
@@ -17,23 +17,23 @@ namespace gpuprof::record {
 
 class Turn {
  public:
-  // All of it lives longer. `engine` may be null.
+  // All references must outlive this object. `engine` may be null.
   Turn(Channel& channel, LocalSources& sources, Correlator& correlator, StackEngine* engine, MemoryBudget& memory);
 
-  // Does not wait. Returns how much there was, in bytes or events.
+  // Runs one iteration without waiting. Returns the amount of input in bytes and events; 0 if idle.
   size_t take();
 
   void add_poll_fds(std::vector<pollfd>& fds) const;
 
-  // Some process has connected.
+  // Whether any process has connected.
   [[nodiscard]] bool ever_connected() const { return ever_connected_; }
 
-  // Both take turns until it has happened, for some seconds at most. Processes that go on without us hand over what
-  // they still hold; libraries that were brought in leave their processes (false: not all of them have).
+  // Both iterate until done, for a few seconds at most. flush_targets() gets the records that live processes still
+  // hold. retract_libraries() makes injected libraries leave; false if one has not left.
   void flush_targets();
   bool retract_libraries();
 
-  // From here on there are no stacks of the engine.
+  // Stops using the stack engine.
   void leave_engine();
 
  private:
@@ -46,7 +46,7 @@ class Turn {
   Correlator& correlator_;
   MemoryBudget& memory_;
   StackEngine* engine_;
-  std::unique_ptr<ProcessFeed> feed_;  // with an engine
+  std::unique_ptr<ProcessFeed> feed_;  // null without an engine
   HeldProcesses held_;
   bool ever_connected_ = false;
 };

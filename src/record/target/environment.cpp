@@ -19,8 +19,7 @@ std::optional<Error> accept_any(const std::string& /*value*/) {
   return std::nullopt;
 }
 
-// All variables of ours, also those of backends that this recording does not use: they may be misspelt, too.
-// docs/cli.md lists those that users may set.
+// Includes variables of unused backends, which may be misspelt, too. docs/cli.md lists those for users.
 std::vector<backend::Variable> all_variables() {
   std::vector<backend::Variable> all = {{"GPUPROF_UNWIND_CACHE", accept_any},
                                         {"GPUPROF_DEBUG_BPF", accept_any},
@@ -34,7 +33,7 @@ std::vector<backend::Variable> all_variables() {
   return all;
 }
 
-// The one of ours that `name` is most likely meant to be: a few letters are other ones, or a part is missing.
+// Returns the known variable that `name` probably means: within two edits, or containing it; else empty.
 std::string_view meant_by(std::string_view name, std::span<const backend::Variable> variables) {
   const std::string_view rest = name.substr(kVariablePrefix.size());
   constexpr size_t kMostEdits = 2;
@@ -78,7 +77,7 @@ std::vector<Error> check_environment(std::span<const std::string> environment,
     if (found == ours.end()) {
       if (const std::string_view meant = meant_by(name, ours); !meant.empty()) {
         remarks.push_back(
-            {"the environment variable " + std::string(name) + " is none of gpuprof's, and changes nothing",
+            {"the environment variable " + std::string(name) + " is not a gpuprof variable and is ignored",
              "did you mean " + std::string(meant) + "?"});
       }
     } else if (found->check != nullptr && std::any_of(backends.begin(), backends.end(),

@@ -1,5 +1,4 @@
-// What is wrong with the environment variables that we and our libraries in targets read: each would otherwise change
-// nothing, silently.
+// Reports mistakes in gpuprof's environment variables, which would otherwise silently have no effect.
 #pragma once
 
 #include <memory>
@@ -12,12 +11,11 @@
 
 namespace gpuprof::record {
 
-// One sentence and hint a variable. `environment`: NAME=VALUE, as in environ. A name that begins with GPUPROF_ and is
-// none of ours is somebody else's, unless it looks like one of ours misspelt.
+// Returns a message and hint for each wrong variable. `environment`: NAME=VALUE, as in environ. An unknown GPUPROF_
+// variable is reported only if it resembles a known one; others may belong to other programs.
 std::vector<Error> check_environment(std::span<const std::string> environment,
                                      const std::vector<std::unique_ptr<backend::Backend>>& backends);
 
-// Our own environment.
 std::vector<std::string> own_environment();
 
 }  // namespace gpuprof::record

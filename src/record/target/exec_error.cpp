@@ -26,7 +26,7 @@ bool is_builtin(std::string_view name) {
   return std::find(std::begin(kBuiltins), std::end(kBuiltins), name) != std::end(kBuiltins);
 }
 
-// "FOO=1", which a shell takes for an assignment.
+// Whether a shell would read the word as an assignment, as in "FOO=1".
 bool is_assignment(std::string_view word) {
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
@@ -36,12 +36,11 @@ bool is_assignment(std::string_view word) {
          });
 }
 
-// With `program` in front of the command, and its own first word as a path of this folder where it needs that.
 std::string through(const char* program, std::span<const std::string> command) {
   return std::string(kTry) + program + " " + shell_words(command);
 }
 
-// A file that is no program: what runs it, by its name.
+// Suggests the interpreter for a file that is not executable, by its extension; else empty.
 std::string interpreted(std::span<const std::string> command) {
   const std::string& file = command.front();
   return file.ends_with(".py") ? through("python3", command) : file.ends_with(".sh") ? through("sh", command) : "";
@@ -51,7 +50,6 @@ bool has_first_line(const std::string& file) {
   return read_text(AT_FDCWD, file.c_str(), 2) == "#!";
 }
 
-// The program that the file's first line names; empty: none.
 std::string script_interpreter_of(const std::string& file) {
   constexpr size_t kMost = 256;
   const std::string begin = read_text(AT_FDCWD, file.c_str(), kMost);
@@ -62,7 +60,7 @@ std::string script_interpreter_of(const std::string& file) {
   return from == std::string::npos ? std::string() : begin.substr(from, begin.find_first_of(" \t\r\n", from) - from);
 }
 
-// In PATH there is none of that name.
+// The hint if PATH holds no program of this name.
 std::string hint_for_unknown(std::span<const std::string> command) {
   const std::string& name = command.front();
   if (is_builtin(name)) {
@@ -73,7 +71,7 @@ std::string hint_for_unknown(std::span<const std::string> command) {
   }
   struct stat info {};
   if (::stat(name.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
-    // Without a first line that names its interpreter the kernel runs no script, executable or not.
+    // The kernel runs a script only if its first line names an interpreter.
     const bool runs = ::access(name.c_str(), X_OK) == 0 && has_first_line(name);
     const std::string hint = runs ? "" : interpreted(command);
     return hint.empty() ? kTry + ("./" + shell_words(command)) : hint;
@@ -112,7 +110,7 @@ Error exec_error(std::span<const std::string> command, int error) {
   if (error == ENOENT || error == ENOTDIR) {
     const bool has_path = program.find('/') != std::string::npos;
     const bool there = has_path && ::access(program.c_str(), F_OK) == 0;
-    return {what + (there ? "what it is run by was not found" : "not found"),
+    return {what + (there ? "its interpreter or loader was not found" : "not found"),
             has_path ? hint_for_missing(program) : hint_for_unknown(command), kExitNotFound};
   }
   return {what + std::strerror(error),

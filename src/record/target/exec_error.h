@@ -1,4 +1,4 @@
-// Why a command cannot be run, and what its user most likely meant.
+// Explains why a command cannot be run, and suggests what the user probably meant.
 #pragma once
 
 #include <span>
@@ -8,8 +8,7 @@
 
 namespace gpuprof::record {
 
-// `error` is execvp's errno for `command`. Exit code kExitNotFound, or kExitNotExecutable for what is there and cannot
-// be run.
+// `error` is execvp's errno for `command`. The exit code is kExitNotFound, or kExitNotExecutable if the file exists.
 Error exec_error(std::span<const std::string> command, int error);
 
 }  // namespace gpuprof::record

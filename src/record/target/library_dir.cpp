@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kFolderPrefix = "gpuprof-libraries-";
 constexpr int kTries = 16;
-constexpr int kMaxStaleFolders = 1000;  // looked at; anybody can fill /tmp with names like ours
+constexpr int kMaxStaleFolders = 1000;  // limits the work: anybody can fill /tmp with such names
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 struct CloseDirectory {
@@ -33,7 +33,7 @@ struct CloseDirectory {
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-// The names in a directory that begin so. The descriptor may be one with O_PATH.
+// The descriptor `directory` may have O_PATH.
 std::vector<std::string> names_in(int directory, std::string_view beginning) {
   std::vector<std::string> names;
   UniqueFd fd(::openat(directory, ".", kOpenDirectory));
@@ -51,7 +51,7 @@ std::vector<std::string> names_in(int directory, std::string_view beginning) {
   return names;
 }
 
-// We put files there only, and no links are followed.
+// The directory contains only files, no subdirectories. Unlinking does not follow links.
 void remove_directory(int parent, const std::string& name, int directory) {
   for (const std::string& file : names_in(directory, "")) {
     ::unlinkat(directory, file.c_str(), 0);
@@ -59,7 +59,7 @@ void remove_directory(int parent, const std::string& name, int directory) {
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
 }
 
-// The lock tells whether the recorder lives, also one in another pid namespace, whose pid would mean nothing here.
+// A lock shows that the recorder lives, also in another pid namespace, where its pid would mean nothing here.
 void remove_stale(int parent) {
   int looked_at = 0;
   for (const std::string& name : names_in(parent, kFolderPrefix)) {
@@ -90,7 +90,6 @@ std::string random_name() {
   return name;
 }
 
-// The directory that `name` leads to is the one that is open.
 bool is_in_place(int parent, const std::string& name, int directory) {
   struct stat named {};
   struct stat open {};
@@ -98,9 +97,8 @@ bool is_in_place(int parent, const std::string& name, int directory) {
          named.st_dev == open.st_dev && named.st_ino == open.st_ino && open.st_uid == ::geteuid();
 }
 
-// Until it is locked, another gpuprof of ours may take it for a stale one and remove it. A file system without such
-// locks (some of a network) is one where nobody removes anything.
-// Others may open files in it by name, but not the directory itself: they cannot hold its lock.
+// Until the directory is locked, another gpuprof of this user may remove it as stale. File systems without locks (some
+// network ones) have no such removal. Mode 0711: other users open files by name, but cannot lock the directory.
 UniqueFd make_locked(int parent, const std::string& name) {
   if (::mkdirat(parent, name.c_str(), 0700) != 0) {
     return {};
@@ -118,12 +116,12 @@ UniqueFd make_locked(int parent, const std::string& name) {
 
 Result<LibraryDir> LibraryDir::make() {
   const char* tmpdir = std::getenv("TMPDIR");
-  const bool is_root = ::geteuid() == 0;  // its targets may become any user
+  const bool is_root = ::geteuid() == 0;  // targets of root may become any user
   for (const std::string& candidate : {std::string(tmpdir != nullptr && *tmpdir != 0 ? tmpdir : "/tmp"),
                                        std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
     auto parent = open_safe_folder(candidate, is_root);
     if (!parent) {
-      log::info("no libraries are put into " + candidate + ": " + parent.error().message);
+      log::info("cannot unpack the injection libraries into " + candidate + ": " + parent.error().message);
       continue;
     }
     if (!allows_code(parent->fd.get())) {
@@ -139,8 +137,7 @@ Result<LibraryDir> LibraryDir::make() {
   }
   return Error{
       "no directory for the injection libraries: /tmp, /var/tmp and /dev/shm are not writable, mounted noexec, or can "
-      "be "
-      "changed by other users",
+      "be changed by other users",
       "set TMPDIR to a directory that only you and root can change, on a file system without noexec"};
 }
 
@@ -155,7 +152,7 @@ LibraryDir::~LibraryDir() {
 Status LibraryDir::unpack(const backend::Backend::Library& library) {
   const std::string file(library.file_name);
   const UniqueFd fd(::openat(fd_.get(), file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
-  // The umask of the caller must not keep a target of another user from reading it.
+  // A strict umask must not prevent targets of other users from reading the library.
   if (!fd || !write_all(fd.get(), library.bytes, file) || ::fchmod(fd.get(), 0755) != 0) {
     return Error{"cannot write " + path_ + "/" + file + ": " + std::strerror(errno), "free some space, or set TMPDIR"};
   }

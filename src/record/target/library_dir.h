@@ -1,4 +1,4 @@
-// A directory that holds the injection libraries of one session, unpacked from the gpuprof binary.
+// Holds the injection libraries of one recording in a directory, unpacked from the gpuprof binary.
 #pragma once
 
 #include <string>
@@ -12,16 +12,15 @@ namespace gpuprof::record {
 
 class LibraryDir {
  public:
-  // Makes a new directory that targets of any user can open files in, on a file system that allows mapping code, and
-  // that nobody else can put another one in the place of. It is locked as long as this object lives: what is not locked
-  // is of a recorder that was killed, and is removed here.
+  // Makes and locks a new directory on a file system that allows executable mappings. Targets of any user can open
+  // files in it, and no other user can replace it. Removes unlocked directories, which killed recorders have left.
   static Result<LibraryDir> make();
 
   LibraryDir(LibraryDir&& other) noexcept;
   LibraryDir& operator=(LibraryDir&&) = delete;
   LibraryDir(const LibraryDir&) = delete;
   LibraryDir& operator=(const LibraryDir&) = delete;
-  ~LibraryDir();  // removes what was unpacked; processes that have it mapped go on unharmed
+  ~LibraryDir();  // removes the directory; processes that have mapped its files are not affected
 
   Status unpack(const backend::Backend::Library& library);
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -30,8 +29,8 @@ class LibraryDir {
   LibraryDir(SafeFolder parent, std::string name, UniqueFd fd)
       : parent_(std::move(parent)), name_(std::move(name)), fd_(std::move(fd)), path_(parent_.path + "/" + name_) {}
   SafeFolder parent_;
-  std::string name_;  // in the parent
-  UniqueFd fd_;       // carries the lock; not open: nothing to remove
+  std::string name_;  // name in the parent
+  UniqueFd fd_;       // holds the lock; closed after a move, then nothing is removed
   std::string path_;
 };
 

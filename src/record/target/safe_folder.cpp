@@ -32,7 +32,7 @@ Status check(const std::string& component, const struct stat& info, uid_t ruler,
     return unsafe(component, "can be written to by other users");
   }
   if (for_everybody && (info.st_mode & S_IXOTH) == 0) {
-    return unsafe(component, "cannot be passed by other users");
+    return unsafe(component, "cannot be entered by other users");
   }
   return {};
 }
@@ -44,7 +44,7 @@ Error cannot_open(const std::string& path) {
 }  // namespace
 
 Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody) {
-  // What links lead to is checked as any other path, so it does not matter who made them.
+  // The check covers the resolved path, so the owners of links on the way do not matter.
   const std::unique_ptr<char, Free> resolved(::realpath(path.c_str(), nullptr));
   if (!resolved) {
     return cannot_open(path);
@@ -55,7 +55,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
   if (!folder.fd || ::fstat(folder.fd.get(), &info) != 0) {
     return cannot_open("/");
   }
-  const uid_t ruler = info.st_uid;  // in a user namespace, root of the machine may have another number
+  const uid_t ruler = info.st_uid;  // in a user namespace, the machine's root may have another id
   RETURN_IF_ERROR(check("/", info, ruler, for_everybody));
   std::string_view rest(resolved.get());
   while (!rest.empty()) {
@@ -63,7 +63,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
     const std::string name(rest.substr(0, rest.find('/')));
     rest.remove_prefix(name.size());
     if (name.empty()) {
-      continue;  // of "/" itself
+      continue;  // only for "/" itself
     }
     folder.path += "/" + name;
     UniqueFd next(::openat(folder.fd.get(), name.c_str(), kFlags));

@@ -1,4 +1,4 @@
-// Folders in which nobody but we, and those who rule the machine anyway, can put one file in another's place.
+// Opens folders in which no other user can replace a file, apart from root and the owner of "/".
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct SafeFolder {
   std::string path;  // absolute, without symbolic links
 };
 
-// Opens the folder one component after the other, following no link. Each component has to belong to us, to root or to
-// the owner of "/", and nobody else may write to it, unless it is sticky, as /tmp is: there, what is ours stays in its
-// place. With `for_everybody`, every user has to be able to pass through it. The error says which component is wrong.
+// Opens the folder component by component, following no link. Each component must belong to this user, root or the
+// owner of "/". Nobody else may write to it unless it is sticky (as /tmp), which protects existing entries. With
+// `for_everybody`, every user must be able to pass through it. The error names the unsafe component.
 Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody);
 
 }  // namespace gpuprof::record

@@ -16,10 +16,10 @@
 namespace gpuprof::record {
 namespace {
 
-// What a child that could not exec sends back through the pipe.
+// What the child sends through the pipe if it cannot exec.
 struct ExecFailure {
   int error = 0;
-  const char* step = nullptr;  // of become_user(); null: exec
+  const char* step = nullptr;  // the failed step of become_user(); null: exec failed
 };
 
 [[noreturn]] void fail_in_child(int pipe, const char* step) {
@@ -46,7 +46,6 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-// In the child.
 [[noreturn]] void become_target(const TargetSpec& spec, const std::optional<TargetUser>& user, char** argv, char** envp,
                                 const sigset_t& mask, int pipe) {
   for (const int signal : spec.default_signals) {
@@ -62,7 +61,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   if (const char* step = user ? become_user(*user) : nullptr; step != nullptr) {
     fail_in_child(pipe, step);
   }
-  environ = envp;  // its PATH is the one to look in
+  environ = envp;  // execvp searches its PATH
   ::execvp(argv[0], argv);
   fail_in_child(pipe, nullptr);
 }
@@ -107,7 +106,7 @@ Result<Target> Target::spawn(const TargetSpec& spec, const std::optional<TargetU
   if (!pidfd) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
-    return Error{std::string("pidfd_open: ") + std::strerror(errno), "gpuprof needs Linux 5.8 or later"};
+    return Error{std::string("cannot open a pidfd: ") + std::strerror(errno), "gpuprof needs Linux 5.8 or later"};
   }
   return Target(pid, std::move(pidfd), user.has_value());
 }

@@ -1,4 +1,4 @@
-// The process that `record` starts, and its end.
+// Starts the command of `record`, signals it, and collects its exit status.
 #pragma once
 
 #include <signal.h>
@@ -18,27 +18,26 @@ namespace gpuprof::record {
 
 struct TargetSpec {
   std::vector<std::string> command;  // argv
-  bool stdout_to_stderr = false;     // our stdout carries the profile
-  std::optional<rlimit> file_limit;  // on open files, to be set in the target
-  std::vector<int> default_signals;  // we ignore them, the target is not to
+  bool stdout_to_stderr = false;     // the profile goes to the recorder's stdout
+  std::optional<rlimit> file_limit;  // the target's limit on open files
+  std::vector<int> default_signals;  // signals that the recorder ignores and the target must not
 };
 
 class Target {
  public:
-  // Starts the command, looked up in the PATH of `env`. Signals that the recorder has blocked are unblocked in it. With
-  // a user it runs as that user, in a session of its own. The error of a program that is not found has the exit
-  // code kExitNotFound, of one that can not be run kExitNotExecutable.
+  // Starts the command, which is searched in the PATH of `env`, with the signal mask `original_mask`. With a user, it
+  // runs as that user in its own session. Exit codes of errors: kExitNotFound and kExitNotExecutable.
   static Result<Target> spawn(const TargetSpec& spec, const std::optional<TargetUser>& user,
                               const backend::LaunchEnv& env, const sigset_t& original_mask);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable when the process has ended
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable once the process has ended
 
-  // To the command; where it has a session of its own, to its process group, as the terminal would.
+  // Sends the signal to the command, or to its process group if it has a session of its own.
   void send(int signal) const;
   [[nodiscard]] bool has_own_session() const { return own_session_; }
 
-  // Collects the status once the process has ended; nullopt while it runs.
+  // Returns the wait status once the process has ended; nullopt while it runs.
   std::optional<int> try_wait();
 
  private:

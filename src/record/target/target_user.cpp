@@ -18,10 +18,11 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";  // as Debian's sudo
+constexpr const char* kPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";  // the same as Debian's sudo
 constexpr std::string_view kKept[] = {"TERM", "COLORTERM", "NO_COLOR", "LANG", "LANGUAGE", "TZ", "DISPLAY"};
 
-// How the names of variables begin that a target keeps: the language's, ours, and those of all vendors' interfaces.
+// Prefixes of the variables that a target of another user inherits: language, gpuprof, and all vendors' interfaces.
 std::vector<std::string_view> kept_beginnings() {
   std::vector<std::string_view> beginnings = {"LC_", "GPUPROF_"};
   for (const auto& backend : backend::make_all()) {
@@ -41,7 +42,7 @@ bool is_of_user(std::string_view name) {
   return name == "HOME" || name == "USER" || name == "LOGNAME" || name == "SHELL";
 }
 
-// Where the kernel has no keyrings, or a container's filter forbids them, there is none to be taken from us either.
+// ENOSYS: a kernel without keyrings. EPERM: a container's filter forbids them. Both leave no keyring to inherit.
 bool leave_keyring() {
   return ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0 || errno == ENOSYS || errno == EPERM;
 }
@@ -56,7 +57,7 @@ Result<std::optional<TargetUser>> find_user(const std::string& name) {
   passwd entry{};
   passwd* found = nullptr;
   if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
-    return Error{"--user: there is no user '" + name + "'", "use a name of /etc/passwd, e.g. --user $SUDO_USER",
+    return Error{"--user: unknown user '" + name + "'", "use a name from /etc/passwd, e.g. --user $SUDO_USER",
                  kExitUsage};
   }
   const std::string shell = entry.pw_shell == nullptr || *entry.pw_shell == 0 ? "/bin/sh" : entry.pw_shell;
@@ -93,13 +94,13 @@ const char* become_user(const TargetUser& user) {
     return "leave the terminal";
   }
   if (!close_on_exec_from(STDERR_FILENO + 1)) {
-    return "leave the descriptors of gpuprof";
+    return "close gpuprof's descriptors";
   }
   if (::initgroups(user.name.c_str(), user.gid) != 0 || ::setgid(user.gid) != 0 || ::setuid(user.uid) != 0) {
     return "become the user given by --user";
   }
   if (!leave_keyring()) {
-    return "get a keyring of its own";
+    return "join a new session keyring";
   }
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// The user that a target runs as (--user), and what is around it then.
+// Prepares a target that runs as another user (--user).
 #pragma once
 
 #include <sys/types.h>
@@ -22,17 +22,16 @@ struct TargetUser {
 };
 Result<std::optional<TargetUser>> find_user(const std::string& name);  // nullopt for an empty name
 
-// The variables that a target starts with. `own`: NAME=VALUE each, as in environ. Without a user, all of them. For a
-// user, who is not to read what is in ours: those of that user, as sudo would set them, and of ours only what tells
-// about the terminal, the language, the time zone and the choice of the GPU. With `preserve`, all of ours but those
-// that name the user.
+// Returns the variables that a target starts with. `own`: NAME=VALUE each, as in environ. Without a user, all of them
+// stay. With a user, HOME and so on are set as sudo sets them. The user must not read the recorder's variables, so only
+// those for terminal, language, time zone, GPU choice and gpuprof stay. `preserve` keeps all others, too.
 std::vector<std::pair<std::string, std::string>> target_environment(std::span<const std::string> own,
                                                                     const std::optional<TargetUser>& user,
                                                                     bool preserve);
 
-// For the child that is to be the target, before it execs: a session of its own, so that it has no terminal that it
-// could type commands into; the user's ids and groups; a session keyring of its own; and no descriptor of ours but 0, 1
-// and 2. Null, or what could not be done, with errno.
+// Runs in the child before exec. Gives it the user's ids and groups, and a session keyring of its own. It also gets a
+// session of its own, so that it cannot type into the recorder's terminal. Marks descriptors above 2 close-on-exec.
+// Returns null, or the failed step with errno set.
 const char* become_user(const TargetUser& user);
 
 }  // namespace gpuprof::record

@@ -19,7 +19,7 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? std::string{} : path.substr(0, slash);
 }
 
-// CRC-32 as .gnu_debuglink uses it (polynomial 0xedb88320, reflected). Nothing: it took too long.
+// Computes the CRC-32 of .gnu_debuglink (polynomial 0xedb88320, reflected). nullopt: it took too long.
 std::optional<uint32_t> crc32_of(const ByteSource& source, const ReadingBudget& budget) {
   std::array<uint32_t, 256> table{};
   for (uint32_t i = 0; i < table.size(); ++i) {
@@ -64,7 +64,7 @@ std::optional<Link> debug_link(const ElfImage& image) {
   Link link;
   link.name.assign(reinterpret_cast<const char*>(bytes.data()), length);
   std::memcpy(&link.crc, bytes.data() + crc_at, sizeof link.crc);
-  // It is a name in a list of directories; one that leads elsewhere is not meant well.
+  // The link must be a plain file name, because it is searched in a list of directories. A path would be an attack.
   if (link.name.find('/') != std::string::npos || link.name == "." || link.name == "..") {
     return std::nullopt;
   }
@@ -82,7 +82,7 @@ class Finder {
     }
   }
 
-  // Tries `path` in every root. `crc` is looked at where one of the files has no build id.
+  // Tries `path` in every root. Checks `crc` if one of the files has no build id.
   bool attempt(const std::string& path, const uint32_t* crc) {
     for (const FileAccess& root : roots_) {
       UniqueFd fd = open_regular(root, path);
@@ -119,7 +119,7 @@ bool is_debuginfod_wanted(const std::string& build_id) {
   return servers != nullptr && *servers != '\0' && !build_id.empty();
 }
 
-// libdebuginfod comes by dlopen: it brings a network library along, which most runs do without.
+// Opens libdebuginfod with dlopen, because it loads a network library that most runs do not need.
 UniqueFd ask_debuginfod(const std::string& build_id) {
   using Begin = void* (*)();
   using Find = int (*)(void*, const unsigned char*, int, char**);
@@ -134,12 +134,12 @@ UniqueFd ask_debuginfod(const std::string& build_id) {
   UniqueFd fd;
   if (begin != nullptr && find != nullptr && end != nullptr) {
     if (void* client = begin(); client != nullptr) {
-      // A length of 0 says that the build id is text.
+      // A length of 0 means that the build id is text.
       fd.reset(find(client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, nullptr));
       end(client);
     }
   }
-  return fd;  // the library stays loaded: the next file needs it again
+  return fd;  // the library stays loaded for the next file
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Finding the separate file that holds the symbols and DWARF of a stripped one.
+// Finds the separate file with the symbols and DWARF of a stripped file.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,25 @@
 namespace gpuprof::symbolize {
 
 struct DebugFile {
-  UniqueFd fd;                  // not open: there is none
-  std::string path;             // in its root's tree
-  bool in_target_root = false;  // or in our own
+  UniqueFd fd;                  // closed: not found
+  std::string path;             // path in its root
+  bool in_target_root = false;  // else in gpuprof's own root
 };
 
 struct DebugSearch {
-  std::vector<std::string> directories;  // absolute, "/usr/lib/debug" by habit
-  // The target's root is looked at before our own, and all files are opened with its rights: it chose what is looked
-  // for. Nothing: no file is opened.
+  std::vector<std::string> directories;  // absolute, for example "/usr/lib/debug"
+  // The target chose the names, so the target's root is searched before gpuprof's own, and all files are opened with
+  // the target's rights. nullopt: no file is opened.
   std::optional<FileAccess> target = FileAccess{};
-  bool debuginfod = false;  // ask the servers in DEBUGINFOD_URLS, by libdebuginfod where it is installed
+  bool debuginfod = false;  // also ask the servers in DEBUGINFOD_URLS, if libdebuginfod is installed
 };
 
-// By build id (DIRECTORY/.build-id/ab/cdef.debug), by .gnu_debuglink (beside the file, in .debug/, below DIRECTORY),
-// then by debuginfod. What is found is checked: build ids must agree or, where one is missing, the link's CRC must.
+// Searches by build id (DIRECTORY/.build-id/ab/cdef.debug), by .gnu_debuglink (beside the file, in .debug/, below
+// DIRECTORY), then with debuginfod. The build ids must match or, if one is missing, the CRC of the link.
 DebugFile find_debug_file(const ElfImage& image, const std::string& path, const DebugSearch& search,
                           ReadingBudget& budget);
 
-// The file that .gnu_debugaltlink of a debug file names (strings and types shared by several debug files).
+// Finds the file named by .gnu_debugaltlink of a debug file (strings and types that several debug files share).
 DebugFile find_alternate_file(const ElfImage& debug_image, const DebugFile& debug_file, const DebugSearch& search);
 
 }  // namespace gpuprof::symbolize

@@ -16,23 +16,22 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Reading leaves us safe from files that shrink while they are mapped; only very large ones are mapped, and only where
-// root or we ourselves own them.
+// Files are read, because mapped files may shrink. Larger ones are mapped if root or gpuprof's user owns them.
 constexpr uint64_t kMaxReadBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 30;
 constexpr size_t kMaxUnits = 1 << 18;
-constexpr uint64_t kUnitBytes = 512;  // ours and libdw's
+constexpr uint64_t kUnitBytes = 512;  // memory per unit, here and in libdw
 constexpr size_t kMaxRanges = 4 << 20;
-constexpr int kMaxVisits = 4 << 20;  // DIEs looked at in one unit: malformed siblings may form a circle
+constexpr int kMaxVisits = 4 << 20;  // DIEs visited in one unit: malformed siblings may form a cycle
 constexpr int kMaxDepth = 128;
 constexpr size_t kMaxScope = 4096;    // bytes of a namespace prefix
-constexpr uint64_t kScopeBytes = 80;  // of a known one, with its place in the table
+constexpr uint64_t kScopeBytes = 80;  // memory of a known prefix, including its table entry
 constexpr size_t kMaxRangesBack = 16;
-constexpr size_t kMaxName = 64 << 10;  // of a function or a file
-// An opcode of one byte makes a line: libdw takes so much for it while it reads, and keeps so much.
+constexpr size_t kMaxName = 64 << 10;  // bytes of a function or file name
+// Memory per line that libdw needs while it reads (peak) and afterwards (kept). A one-byte opcode can make a line.
 constexpr uint64_t kLinePeak = 128;
 constexpr uint64_t kLineKept = 48;
-constexpr uint64_t kStepBytes = 1 << 20;  // memory that our own tables take, between two looks at the budget
+constexpr uint64_t kStepBytes = 1 << 20;  // memory of our own tables between two checks of the budget
 
 struct ElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }
@@ -57,7 +56,7 @@ struct Unit {
   Dwarf_Die die{};
   bool indexed = false;
   enum class Lines : uint8_t { unknown, usable, left_out } lines = Lines::unknown;
-  std::vector<Range> functions;                      // by low
+  std::vector<Range> functions;                      // sorted by low
   std::unordered_map<uint64_t, std::string> scopes;  // DIE offset -> "ns::Class::" of functions without linkage name
 };
 
@@ -73,14 +72,14 @@ void each_range(Dwarf_Die* die, Use use) {
     if (offset <= 0) {
       return;
     }
-    // Linkers leave ranges of dropped code at 0 or at the top.
+    // Linkers set the ranges of dropped code to 0 or to the top of the address space.
     if (low != 0 && low < high) {
       use(low, high);
     }
   }
 }
 
-// The range that holds `address` and begins last, from a position found by the caller's search.
+// Calls `use` for the ranges that hold `address`, last start first, until it returns true.
 template <typename Use>
 bool each_holder(const std::vector<Range>& ranges, uint64_t address, Use use) {
   auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
@@ -111,7 +110,7 @@ uint32_t number_attribute(Dwarf_Die* die, unsigned name) {
              : 0;
 }
 
-// Where code of split DWARF lies in other files, which libdw would open by names that the file chooses.
+// Skeleton units refer to other files (split DWARF), which libdw would open by names that the file chooses.
 bool is_skeleton(Dwarf_Die* die) {
   return dwarf_tag(die) == DW_TAG_skeleton_unit || dwarf_hasattr(die, DW_AT_GNU_dwo_name) != 0 ||
          dwarf_hasattr(die, DW_AT_dwo_name) != 0;
@@ -137,7 +136,7 @@ bool names_scope(int tag) {
          tag == DW_TAG_union_type;
 }
 
-// Steps to the next sibling; false at the end and where the file leads backwards.
+// Steps to the next sibling. Returns false at the end, and if the file leads backwards.
 bool next_sibling(Dwarf_Die* die) {
   const Dwarf_Off before = dwarf_dieoffset(die);
   Dwarf_Die next;
@@ -148,7 +147,7 @@ bool next_sibling(Dwarf_Die* die) {
   return true;
 }
 
-// Sum of the debug sections' sizes, as they are in the file and unpacked.
+// Returns the total size of the debug sections: in the file, and unpacked.
 std::pair<uint64_t, uint64_t> debug_bytes(const ElfImage& image) {
   uint64_t packed = 0;
   uint64_t unpacked = 0;
@@ -162,13 +161,13 @@ std::pair<uint64_t, uint64_t> debug_bytes(const ElfImage& image) {
         image.source().read(section.header.sh_offset, &compression, sizeof compression)) {
       unpacked += std::min<uint64_t>(compression.ch_size, kMaxUnpackedBytes + 1);
     } else if (section.name.starts_with(".zdebug_")) {
-      unpacked += kMaxUnpackedBytes + 1;  // the outdated form, in which the size is not checked
+      unpacked += kMaxUnpackedBytes + 1;  // the outdated form, whose size field is not checked
     }
   }
   return {packed, unpacked};
 }
 
-// libdw 0.188 takes the last string of a table for terminated, and reads past the section where it is not.
+// libdw 0.188 assumes that the last string of a table is terminated. If it is not, libdw reads past the section.
 bool strings_are_terminated(Elf* elf) {
   size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) {
@@ -190,9 +189,9 @@ bool strings_are_terminated(Elf* elf) {
   return true;
 }
 
-// Bytes of the line table at `offset` of whichever section libdw takes for .debug_line.
+// Returns the size of the line table at `offset`, in the section that libdw uses as .debug_line.
 uint64_t line_table_bytes(Elf* elf, uint64_t offset) {
-  constexpr uint32_t kLong = 0xffffffff;  // the length follows, in 64 bits
+  constexpr uint32_t kLong = 0xffffffff;  // a 64-bit length follows
   size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) {
     return 0;
@@ -234,11 +233,11 @@ struct DwarfLines::State {
   DwarfPointer alternate;
   DwarfPointer dwarf;
   std::vector<Unit> units;
-  std::vector<Range> ranges;  // of units, by low
+  std::vector<Range> ranges;  // of the units, sorted by low
   int visits = 0;
-  bool trusted = false;  // the file
-  bool may_grow = true;  // within the budget
-  uint64_t growth = 0;   // not yet taken from it
+  bool trusted = false;  // root or gpuprof's user owns the file
+  bool may_grow = true;  // false once the budget is exhausted
+  uint64_t growth = 0;   // bytes not yet taken from the budget
 
   bool begin(const ElfImage& image, int fd, const DebugFile& debug_file, const DebugSearch& search);
   bool begin_alternate(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search);
@@ -302,7 +301,7 @@ bool DwarfLines::State::begin(const ElfImage& image, int fd, const DebugFile& de
 }
 
 bool DwarfLines::State::begin_alternate(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search) {
-  // Found by us or not at all: libdw would open whatever the link names, a FIFO included.
+  // Only find_alternate_file() may open the file: libdw would open whatever the link names, even a FIFO.
   alternate_file = find_alternate_file(image, debug_file, search);
   const std::optional<ElfImage> alternate_image =
       alternate_file.fd ? ElfImage::parse(ByteSource::file(alternate_file.fd.get())) : std::nullopt;
@@ -323,13 +322,13 @@ bool DwarfLines::State::begin_alternate(const ElfImage& image, const DebugFile& 
   return true;
 }
 
-// Counts a DIE that is looked at. False: there have been enough of them, or it takes too long.
+// Counts a visited DIE. Returns false after kMaxVisits, or if the time of the budget is over.
 bool DwarfLines::State::visit() {
   constexpr int kBetweenLooks = 1024;
   return ++visits <= kMaxVisits && (visits % kBetweenLooks != 0 || budget.in_time());
 }
 
-// Small entries may share long ranges and names, so that the size of a file says little about what is made of it.
+// Small entries may share long ranges and names, so the memory for them does not depend on the file's size.
 bool DwarfLines::State::grow(uint64_t bytes) {
   growth += bytes;
   if (may_grow && growth >= kStepBytes) {
@@ -351,7 +350,7 @@ bool DwarfLines::State::has_lines(Unit& unit) {
   return unit.lines == Unit::Lines::usable;
 }
 
-// libdw reads all lines of a unit when it is asked for one.
+// Reads all lines of the unit, as libdw does if it is asked for one.
 Unit::Lines DwarfLines::State::read_lines(Unit& unit) {
   Dwarf_Attribute attribute;
   Dwarf_Word offset = 0;
@@ -371,7 +370,7 @@ Unit::Lines DwarfLines::State::read_lines(Unit& unit) {
   return Unit::Lines::usable;
 }
 
-// .debug_aranges would say the same, but clang does not write it, and older compilers write it incompletely.
+// Does not use .debug_aranges, because clang does not write it, and older compilers write it incompletely.
 void DwarfLines::State::index_units() {
   Dwarf_Off offset = 0;
   while (units.size() < kMaxUnits && ranges.size() < kMaxRanges && grow(kUnitBytes) && budget.in_time()) {
@@ -458,7 +457,7 @@ bool DwarfLines::State::inlined_at(Dwarf_Die parent, uint64_t vaddr, std::vector
         return true;
       }
     } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
-      // A block whose own ranges the optimizer lost may still hold calls that have theirs.
+      // The optimizer may have lost the ranges of the block, although calls inside it have theirs.
       const bool ranges_known = dwarf_hasattr(&die, DW_AT_ranges) != 0 || dwarf_hasattr(&die, DW_AT_low_pc) != 0;
       if ((!ranges_known || dwarf_haspc(&die, vaddr) > 0) && inlined_at(die, vaddr, chain, depth + 1)) {
         return true;
@@ -477,7 +476,7 @@ std::string DwarfLines::State::name_of(Unit& unit, Dwarf_Die& die) {
     return demangle(name);
   }
   name = text_attribute(&die, DW_AT_name);
-  // Functions that only their own file knows have no linkage name: the scopes around their declaration name them.
+  // Functions local to a file have no linkage name. Their full name includes the scopes around their declaration.
   Dwarf_Die declaration = die;
   for (int step = 0; step < 4; ++step) {
     if (const auto scope = unit.scopes.find(dwarf_dieoffset(&declaration)); scope != unit.scopes.end()) {
@@ -514,7 +513,7 @@ std::vector<SourceFrame> DwarfLines::State::frames(Unit& unit, Dwarf_Die functio
     if (i + 1 == chain.size()) {
       break;
     }
-    // Where a frame stands is where it calls what is inlined into it.
+    // The line of a frame is the line of the call that is inlined into it.
     const uint32_t file = number_attribute(&chain[i + 1], DW_AT_call_file);
     const char* path = files != nullptr && file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
     result[i].file = bounded(path, kMaxName);
@@ -530,7 +529,7 @@ std::vector<SourceFrame> DwarfLines::State::frames(Unit& unit, Dwarf_Die functio
 
 std::vector<SourceFrame> DwarfLines::find(uint64_t vaddr) {
   std::vector<SourceFrame> result;
-  size_t lines_only = state_->units.size();  // a unit that covers the address, but knows no function there
+  size_t lines_only = state_->units.size();  // a unit that covers the address, but has no function there
   each_holder(state_->ranges, vaddr, [&](size_t unit_index) {
     Unit& unit = state_->units[unit_index];
     if (!unit.indexed) {
@@ -547,7 +546,7 @@ std::vector<SourceFrame> DwarfLines::find(uint64_t vaddr) {
     });
   });
   if (result.empty() && lines_only < state_->units.size()) {
-    Unit& unit = state_->units[lines_only];  // assembly, for example
+    Unit& unit = state_->units[lines_only];  // for example assembly
     Dwarf_Line* line = state_->has_lines(unit) ? dwarf_getsrc_die(&unit.die, vaddr) : nullptr;
     const char* path = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
     int number = 0;

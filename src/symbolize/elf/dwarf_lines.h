@@ -1,5 +1,4 @@
-// Source lines and inlined functions out of a file's DWARF, by libdw. Compilation units are read as addresses in them
-// are asked for.
+// Reads source lines and inlined functions from a file's DWARF with libdw, each compilation unit when needed.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +14,16 @@ namespace gpuprof::symbolize {
 
 class DwarfLines {
  public:
-  // Whether `image` has DWARF at all; looks at section headers only.
+  // Whether `image` has DWARF. Reads only section headers.
   static bool present_in(const ElfImage& image);
 
-  // `image` reads from the file `fd`; both must outlive the object. `debug_file` says where that file was found, for
-  // the files that it names. Null when there is nothing usable, and beyond the budget, which is kept as well.
+  // `image` reads from the file `fd`. Both and `budget` must outlive the object. `debug_file` is where that file was
+  // found, to find the files that it names. Null if the DWARF is unusable, or exceeds `budget`.
   static std::unique_ptr<DwarfLines> open(const ElfImage& image, int fd, const DebugFile& debug_file,
                                           const DebugSearch& search, ReadingBudget& budget);
   ~DwarfLines();
 
-  // The function at `vaddr` and what is inlined there, outermost first. Empty when the DWARF does not cover it.
+  // Returns the function at `vaddr` and the functions inlined there, outermost first. Empty: not in the DWARF.
   std::vector<SourceFrame> find(uint64_t vaddr);
 
  private:

@@ -11,10 +11,10 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kMaxSymbols = 8 << 20;                 // a table; the largest seen in the field have about a million
+constexpr uint64_t kMaxSymbols = 8 << 20;                 // per table; the largest known tables have about a million
 constexpr size_t kChunk = 16384;                          // symbols read at a time
-constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // of a table
-constexpr int kMaxMatches = 4096;                         // symbols of the wanted names; a file has one or two of each
+constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // per table
+constexpr int kMaxMatches = 4096;                         // symbols with a wanted name; a file has one or two of each
 
 using Wanted = std::unordered_map<std::string_view, size_t>;
 
@@ -27,7 +27,7 @@ class Search {
     }
   }
 
-  // What cannot be read, and what the file's owner takes away meanwhile, is not searched. False: it was given up.
+  // Searches one table, and skips unreadable parts (the file may shrink meanwhile). False: `stop` ended the search.
   [[nodiscard]] bool table(const ElfSection& section) {
     const auto& sections = image_.sections();
     if (section.header.sh_entsize != sizeof(Elf64_Sym) || section.header.sh_link >= sections.size() ||
@@ -61,7 +61,7 @@ class Search {
         symbol.st_name >= names_.size()) {
       return;
     }
-    // No further than the longest wanted name: a table without an end to its names would be read for each symbol.
+    // The limit is the longest wanted name: otherwise a table of unterminated names would be read for each symbol.
     const auto* begin = reinterpret_cast<const char*>(names_.data()) + symbol.st_name;
     const size_t length = ::strnlen(begin, std::min<size_t>(names_.size() - symbol.st_name, longest_ + 1));
     const auto match = length <= longest_ ? wanted_.find({begin, length}) : wanted_.end();
@@ -74,10 +74,10 @@ class Search {
   const ElfImage& image_;
   const Wanted& wanted_;
   const std::function<bool()>& stop_;
-  size_t longest_ = 0;  // of the wanted names
+  size_t longest_ = 0;  // the longest wanted name
   int matches_ = 0;
   std::vector<ElfSymbol> found_;
-  std::vector<uint8_t> names_;  // of the table that is searched
+  std::vector<uint8_t> names_;  // string table of the current symbol table
 };
 
 }  // namespace
@@ -89,10 +89,10 @@ Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::ve
     wanted.emplace(names[i], i);
   }
   Search search(image, wanted, stop);
-  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // a file has one of each; a hostile one could have thousands
+  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // one of each: a hostile file could have thousands
     const ElfSection* const section = image.section_of_type(type);
     if (section != nullptr && !search.table(*section)) {
-      return Error{"the search for functions in it was given up", ""};
+      return Error{"the search for functions in it was stopped", ""};
     }
   }
   return search.take_found();

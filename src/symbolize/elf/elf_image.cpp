@@ -18,7 +18,7 @@ uint64_t align4(uint64_t value) {
   return (value + 3) & ~uint64_t{3};
 }
 
-// The descriptor of the GNU build id note among `notes`, as hex; empty when there is none.
+// Returns the GNU build id in `notes` as hex, or an empty string.
 std::string build_id_of(const std::vector<uint8_t>& notes) {
   size_t at = 0;
   while (notes.size() - at >= sizeof(Elf64_Nhdr)) {
@@ -69,7 +69,7 @@ std::optional<ElfImage> ElfImage::parse(ByteSource source) {
 
 bool ElfImage::read_segments(const Elf64_Ehdr& header) {
   if (header.e_phnum == 0) {
-    return true;  // some debug files and all relocatable ones
+    return true;  // some debug files, and all relocatable ones
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == PN_XNUM) {
     return false;
@@ -87,7 +87,7 @@ void ElfImage::read_sections(const Elf64_Ehdr& header) {
   if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr)) {
     return;
   }
-  // Section 0 holds the counts that do not fit the ELF header.
+  // Section 0 holds counts that do not fit into the ELF header.
   Elf64_Shdr first{};
   if (!source_.read(header.e_shoff, &first, sizeof first)) {
     return;
@@ -168,7 +168,7 @@ std::optional<uint64_t> ElfImage::vaddr_of(uint64_t file_offset, uint64_t mappin
       continue;
     }
     const bool inside = file_offset >= segment.p_offset && file_offset - segment.p_offset < segment.p_filesz;
-    // The mapping covers whole pages: bytes beside the segment's own are there, too.
+    // A mapping covers complete pages, so it includes bytes beside the segment.
     const bool in_pages = file_offset - page_floor(segment.p_offset) <
                           page_floor(segment.p_filesz + (segment.p_offset & (kPage - 1)) + kPage - 1);
     if (!inside && !in_pages) {
@@ -193,7 +193,7 @@ std::optional<uint64_t> ElfImage::code_offset_of(uint64_t vaddr) const {
         vaddr - segment.p_vaddr < segment.p_filesz) {
       const uint64_t within = vaddr - segment.p_vaddr;
       if (segment.p_offset >= source_.size() || within >= source_.size() - segment.p_offset) {
-        return std::nullopt;  // the file ends before what its header says
+        return std::nullopt;  // the file is truncated
       }
       return segment.p_offset + within;
     }

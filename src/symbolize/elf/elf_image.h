@@ -1,4 +1,4 @@
-// The headers of a 64-bit little-endian ELF file, checked: everything in them is hostile.
+// Parses and checks the headers of a 64-bit little-endian ELF file. All of the file may be hostile.
 #pragma once
 
 #include <elf.h>
@@ -22,7 +22,7 @@ struct ElfSection {
 
 class ElfImage {
  public:
-  // Nothing when `source` does not start with an ELF header of our kind.
+  // nullopt: `source` does not start with such an ELF header.
   static std::optional<ElfImage> parse(ByteSource source);
 
   [[nodiscard]] const ByteSource& source() const { return source_; }
@@ -32,11 +32,11 @@ class ElfImage {
   [[nodiscard]] const ElfSection* section_of_type(uint32_t type) const;
   [[nodiscard]] const std::string& build_id() const { return build_id_; }  // lower-case hex; may be empty
 
-  // The virtual address that the byte at `file_offset` has in the file's executable segment. `mapping_offset` is
-  // where the mapping begins in the file: linkers let two segments share a page of the file, and it tells them apart.
+  // Returns the virtual address of the byte at `file_offset` in the file's executable segment. `mapping_offset` is
+  // the file offset of the mapping: two segments may share a page of the file, and it distinguishes them.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const;
 
-  // Where the byte that an executable segment of the file has at a virtual address is in the file.
+  // Returns the file offset of the byte at a virtual address in an executable segment.
   [[nodiscard]] std::optional<uint64_t> code_offset_of(uint64_t vaddr) const;
 
   [[nodiscard]] bool read_section(const ElfSection& section, uint64_t limit, std::vector<uint8_t>& out) const;

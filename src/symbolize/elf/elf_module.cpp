@@ -15,13 +15,12 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kMaxMiniDebugInfo = 64 << 20;
-constexpr uint64_t kMaxUnpacker = uint64_t{256} << 20;  // memory that the unpacking itself takes
+constexpr uint64_t kMaxUnpacker = uint64_t{256} << 20;  // memory limit of the unpacker itself
 constexpr size_t kMaxCached = 1 << 20;
 constexpr uint64_t kRoomToCache = 32 << 20;
 
 #ifdef GPUPROF_HAVE_LZMA
-// Unpacks an .xz stream; empty on any error and when it grows over `most`, or unpacking it takes more than
-// `most_memory`.
+// Unpacks an .xz stream. Empty on an error, or if it needs more than `most` bytes, or `most_memory` for unpacking.
 std::vector<uint8_t> unpack_xz(const std::vector<uint8_t>& packed, uint64_t most, uint64_t most_memory) {
   std::vector<uint8_t> unpacked(std::min<uint64_t>(most, packed.size() * 4 + 4096));
   for (;;) {
@@ -52,7 +51,7 @@ std::string_view base_name(std::string_view path) {
 }  // namespace
 
 std::string address_name(std::string_view module, uint64_t address) {
-  // "[vdso]" and its like have their brackets already.
+  // Names such as "[vdso]" already have brackets.
   if (module.starts_with('[') && module.ends_with(']')) {
     module = module.substr(1, module.size() - 2);
   }
@@ -77,7 +76,7 @@ std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, 
   module->file_ = std::move(file);
   module->search_ = search;
   module->load_symbols();
-  module->search_.target.reset();  // the root's descriptor is the caller's
+  module->search_.target.reset();  // the caller owns the descriptor of the root
   return module;
 }
 
@@ -89,7 +88,7 @@ std::unique_ptr<ElfModule> ElfModule::of_memory(std::vector<uint8_t> bytes, std:
     return nullptr;
   }
   module->name_ = std::move(name);
-  module->dwarf_tried_ = true;  // libdw reads files
+  module->dwarf_tried_ = true;  // no DWARF: libdw reads only files
   module->symbols_.add(*module->image_, SHT_DYNSYM, budget);
   module->symbols_.finish();
   return module;
@@ -111,12 +110,12 @@ void ElfModule::load_symbols() {
   symbols_.finish();
 }
 
-// .gnu_debugdata: an .xz-packed ELF file that holds the local functions, which .dynsym leaves out.
+// .gnu_debugdata is an .xz-packed ELF file with the local functions that .dynsym lacks.
 void ElfModule::load_mini_debug_info() {
 #ifdef GPUPROF_HAVE_LZMA
   const ElfSection* section = image_->section(".gnu_debugdata");
   std::vector<uint8_t> packed;
-  // Packed, unpacked, and the unpacking's own memory are there at once.
+  // The packed data, the unpacked data and the unpacker need memory at the same time.
   const uint64_t part = budget_.room() / 4;
   const uint64_t most = std::min(kMaxMiniDebugInfo, part);
   if (section == nullptr || !image_->read_section(*section, most, packed)) {

@@ -1,4 +1,4 @@
-// One ELF file with everything that names its addresses: its own symbols, its separate debug file, its DWARF.
+// Names the addresses of one ELF file, from its symbols, its separate debug file and its DWARF.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace gpuprof::symbolize {
 
 class ElfModule {
  public:
-  // Null when the file is not open or not ELF. The module keeps the file, and the budget.
+  // Null if the file is not open or not ELF. The module keeps `file` and a reference to `budget`.
   static std::unique_ptr<ElfModule> of_file(std::shared_ptr<MappedFile> file, const DebugSearch& search,
                                             ReadingBudget& budget);
-  // A copy of an ELF image in memory, such as the vdso.
+  // For a copy of an ELF image in memory, such as the vdso.
   static std::unique_ptr<ElfModule> of_memory(std::vector<uint8_t> bytes, std::string name, ReadingBudget& budget);
 
-  // The address that a byte of a mapping has in the file; see ElfImage::vaddr_of.
+  // Returns the virtual address for a byte of a mapping; see ElfImage::vaddr_of.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
     return image_->vaddr_of(file_offset, mapping_offset);
   }
 
-  // The frames at a virtual address, outermost first; never empty. Valid until the next call. `maps`: of the process
-  // that the address is of, for the files that DWARF refers to.
+  // Returns the frames at a virtual address, outermost first; never empty. Valid until the next call. `maps` is the
+  // address's process; it opens the files to which the DWARF refers.
   const std::vector<SymbolizedFrame>& frames(uint64_t vaddr, const ProcessMaps& maps);
-  // The same where that has been asked for before; else null.
+  // Returns the cached frames of an earlier frames() call, else null.
   [[nodiscard]] const std::vector<SymbolizedFrame>* known_frames(uint64_t vaddr) const;
 
   [[nodiscard]] const std::string& build_id() const { return image_->build_id(); }
@@ -57,10 +57,10 @@ class ElfModule {
   SymbolTable symbols_;
   bool dwarf_tried_ = false;
   std::unique_ptr<DwarfLines> dwarf_;
-  std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;  // by virtual address
+  std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;  // key: virtual address
 };
 
-// "[libfoo.so+0x12ab]": what is known where there is no symbol.
+// Returns "[libfoo.so+0x12ab]", the name of an address without a symbol.
 std::string address_name(std::string_view module, uint64_t address);
 
 }  // namespace gpuprof::symbolize

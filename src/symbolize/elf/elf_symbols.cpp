@@ -7,11 +7,10 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kMaxElfSymbols = 8 << 20;  // a table; the largest seen in the field have about a million
+constexpr uint64_t kMaxElfSymbols = 8 << 20;  // per table; the largest known tables have about a million
 constexpr size_t kSymbolChunk = 16384;        // symbols read at a time
 constexpr size_t kMaxSymbolName = 64 << 10;
-constexpr size_t kMaxSymbolStepsBack =
-    64;  // how many symbols before an address may be shorter ones inside its function
+constexpr size_t kMaxSymbolStepsBack = 64;  // limit of shorter symbols between an address and the start of its function
 constexpr size_t kMaxAliases = 32;
 constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
 constexpr uint8_t kLabelRank = 3;
@@ -41,8 +40,8 @@ std::optional<uint8_t> symbol_rank(const Elf64_Sym& symbol) {
   }
 }
 
-// Of several names of one address: the more global one, then the one with fewer leading underscores, the shorter one,
-// the first in the alphabet. So that every run prints the same one.
+// Orders the names of one address, so that every run prints the same one. Prefers the more global name, then fewer
+// leading underscores, then the shorter name, then alphabetical order.
 std::tuple<uint8_t, size_t, size_t, std::string_view> preference(uint8_t rank, std::string_view name) {
   return {rank, std::min(name.find_first_not_of('_'), name.size()), name.size(), name};
 }
@@ -66,7 +65,7 @@ size_t SymbolTable::add(const ElfImage& image, uint32_t section_type, ReadingBud
   const size_t before = symbols_.size();
   const uint64_t there = std::min(table->header.sh_size, image.source().size()) / sizeof(Elf64_Sym);
   const uint64_t count = budget.take_symbols(std::min(there, kMaxElfSymbols));
-  symbols_.reserve(before + count);  // growing as they come would take more
+  symbols_.reserve(before + count);  // growing step by step would need more memory
   std::vector<Elf64_Sym> chunk(std::min<uint64_t>(count, kSymbolChunk));
   for (uint64_t done = 0; done < count;) {
     const size_t want = std::min<uint64_t>(chunk.size(), count - done);
@@ -110,7 +109,7 @@ void SymbolTable::finish() {
   symbols_.shrink_to_fit();
 }
 
-// Labels inside a function of known size go; other symbols without a size reach to the next address.
+// Drops labels inside functions of known size. Other symbols without a size extend to the next address.
 void SymbolTable::settle_sizes() {
   uint64_t covered = 0;  // end of the sized functions seen so far
   size_t kept = 0;

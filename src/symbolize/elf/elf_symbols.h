@@ -1,5 +1,5 @@
-// The functions of an ELF file, sorted by address. Names stay in the file and are read when asked for: a library of
-// half a million symbols costs 24 bytes each, not its string table.
+// The functions of an ELF file, sorted by address. Names are read from the file only when needed. So a library of
+// half a million symbols needs 24 bytes per symbol, without its string table.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace gpuprof::symbolize {
 
 struct FoundSymbol {
   uint64_t value = 0;  // virtual address of the function
-  uint64_t size = 0;   // bytes; one without a size reaches to the next one
+  uint64_t size = 0;   // bytes; a symbol without size extends to the next symbol
   std::string name;    // mangled
 };
 
 class SymbolTable {
  public:
-  // Adds the functions of a table, SHT_SYMTAB or SHT_DYNSYM. `image` may die, what its source reads must not.
-  // Returns how many functions were added.
+  // Adds the functions of a table, SHT_SYMTAB or SHT_DYNSYM, and returns their number. `image` may be destroyed
+  // before this object, but not the file or memory behind its source.
   size_t add(const ElfImage& image, uint32_t section_type, ReadingBudget& budget);
-  // Sorts and settles sizes and overlaps; to be called once, after the last add().
+  // Sorts the functions, and resolves missing sizes and overlaps. Call it once, after the last add().
   void finish();
 
   [[nodiscard]] std::optional<FoundSymbol> find(uint64_t vaddr) const;
@@ -33,8 +33,8 @@ class SymbolTable {
   struct Symbol {
     uint64_t value;
     uint32_t size;
-    uint32_t name;  // offset in its string table
-    uint32_t room;  // bytes up to the end of its section: the most that a symbol without size may reach
+    uint32_t name;  // offset in the string table
+    uint32_t room;  // bytes to the end of its section: the maximum for a symbol without size
     uint8_t table;  // index into tables_
     uint8_t rank;   // 0 global, 1 weak, 2 local function, 3 label
   };

@@ -1,4 +1,4 @@
-// Names for the procedure linkage table, whose stubs have no symbols. They are machine code: one file a processor.
+// Names the stubs of the procedure linkage table, which have no symbols. Each processor has its own source file.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::symbolize {
 
-// The (mangled) name of the function that the stub at `vaddr` jumps to; empty when there is none.
+// Returns the mangled name of the function to which the stub at `vaddr` jumps, or an empty string.
 std::string plt_function(const ElfImage& image, uint64_t vaddr);
 
 }  // namespace gpuprof::symbolize

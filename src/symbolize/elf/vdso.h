@@ -1,4 +1,4 @@
-// The vdso: an ELF image that the kernel maps into every process, and that is no file.
+// The vdso: an ELF image that the kernel maps into every process. It is not a file.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace gpuprof::symbolize {
 
-// Ours. A target could have written anything over its own. Empty: the kernel gives none.
+// Returns gpuprof's own vdso, because a target could have overwritten its copy. Empty: the kernel provides none.
 const std::vector<uint8_t>& own_vdso();
 
 }  // namespace gpuprof::symbolize

@@ -29,11 +29,11 @@ struct Child {
   UniqueFd process;
 };
 
-// In the child, up to exec: nothing that another thread may have locked at the fork is used.
+// Runs in the child until exec. Uses nothing that another thread may have locked during the fork.
 [[noreturn]] void become(const char* program, const char* const* arguments, int code, int output,
                          const CodeOwner& owner, const ReaderLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setpgid(0, 0);  // so that Ctrl-C ends the command, and not what names its kernels
+  ::setpgid(0, 0);  // so that Ctrl-C ends the command, but not this child
   if (::geteuid() == 0 &&
       (::syscall(SYS_setgroups, 0, nullptr) != 0 || ::syscall(SYS_setresgid, owner.gid, owner.gid, owner.gid) != 0 ||
        ::syscall(SYS_setresuid, owner.uid, owner.uid, owner.uid) != 0)) {
@@ -69,7 +69,7 @@ Child start(const std::string& program, const std::vector<std::string>& argument
   }
   Child child{UniqueFd(ends[0]), UniqueFd()};
   const UniqueFd ours(ends[1]);
-  // All descriptors that the child is given are above those that they become.
+  // Both descriptors must be above kCodeFd, because the child moves them to lower numbers.
   const UniqueFd output(::fcntl(ours.get(), F_DUPFD_CLOEXEC, kCodeFd + 1));
   const UniqueFd source(::fcntl(code, F_DUPFD_CLOEXEC, kCodeFd + 1));
   std::vector<const char*> words = {program.c_str()};
@@ -128,7 +128,7 @@ std::string run_on_code(const std::string& program, const std::vector<std::strin
     return {};
   }
   std::string text = read_all(child.output.get(), limits);
-  // Not by its number: the session's thread collects whatever child has ended.
+  // Uses the pidfd, because the session's thread reaps any child that has ended.
   siginfo_t info{};
   ::syscall(SYS_pidfd_send_signal, child.process.get(), SIGKILL, nullptr, 0);
   ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(child.process.get()), &info, WEXITED);

@@ -7,13 +7,13 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint16_t kCudaMachine = 190;     // EM_CUDA
-constexpr uint8_t kWideArchitecture = 8;   // the ABI version from which on an architecture has two bytes
-constexpr uint8_t kEntry = 0x10;           // STO_CUDA_ENTRY, in st_other: a kernel
+constexpr uint8_t kWideArchitecture = 8;   // first ABI version with two bytes for the architecture
+constexpr uint8_t kEntry = 0x10;           // STO_CUDA_ENTRY in st_other: a kernel
 constexpr uint32_t kToolNote = 2000;       // type of the note in .note.nv.tkinfo
-constexpr size_t kMaxFunctions = 1 << 20;  // of one file; the largest seen have some 10 000
+constexpr size_t kMaxFunctions = 1 << 20;  // per file; the largest known have about 10 000
 constexpr size_t kMaxRelocations = 1 << 20;
 constexpr size_t kMaxSectionName = 64 << 10;
-// Names may lie on top of each other, so that a small table has any number of long ones.
+// Names may overlap, so a small string table can hold any number of long names.
 constexpr uint64_t kMaxNameBytes = 256 << 20;
 
 template <typename T>
@@ -23,7 +23,7 @@ T read(std::span<const uint8_t> bytes, size_t index) {
   return value;
 }
 
-// A NUL-terminated string at `offset`; empty where none ends within the bytes and the limit.
+// Returns the NUL-terminated string at `offset`. Empty: it does not end within the bytes or the limit.
 std::string_view string_at(std::span<const uint8_t> bytes, uint64_t offset) {
   if (offset >= bytes.size()) {
     return {};
@@ -164,7 +164,7 @@ std::string CubinImage::architecture() const {
     return {};
   }
   std::string name = "sm_" + std::to_string(number);
-  // The header does not tell sm_90a from sm_90.
+  // The header does not distinguish sm_90a from sm_90, but the options do.
   const std::string_view told = options();
   const size_t at = told.find("-arch " + name);
   const size_t letter = at + std::strlen("-arch ") + name.size();
@@ -175,7 +175,7 @@ std::string CubinImage::architecture() const {
 }
 
 std::string_view CubinImage::options() const {
-  // Six numbers, of which the last says where the options begin among the strings that follow.
+  // The note has six numbers. The last is the offset of the options in the strings that follow.
   constexpr size_t kNumbers = 6;
   std::span<const uint8_t> note = section(".note.nv.tkinfo");
   if (note.size() < sizeof(Elf64_Nhdr)) {

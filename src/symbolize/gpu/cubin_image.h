@@ -1,4 +1,4 @@
-// A cubin: the ELF file that NVIDIA's tools make of the code for one GPU architecture. Everything in it is hostile.
+// Parses a cubin, NVIDIA's ELF file with the code for one GPU architecture. All of the file may be hostile.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 namespace gpuprof::symbolize {
 
 struct CubinFunction {
-  std::string_view name;  // mangled, as the file has it
-  uint32_t section = 0;   // its code: each kernel has a section, with the functions that only it calls
-  uint64_t begin = 0;     // in the section
+  std::string_view name;  // mangled, as in the file
+  uint32_t section = 0;   // section of its code: each kernel has one, with the functions that only this kernel calls
+  uint64_t begin = 0;     // offset in the section
   uint64_t size = 0;
-  uint32_t symbol = 0;  // its number in the symbol table
+  uint32_t symbol = 0;  // index in the symbol table
   uint8_t rank = 0;     // 0 global, 1 weak, 2 local
-  bool kernel = false;  // else it is called by kernels
+  bool kernel = false;  // false: a function that kernels call
 };
 
-// Eight bytes at `place` in the section that was asked for will be the address of `offset` in `section`.
+// The eight bytes at `place` in a section stand for the address `offset` in `section`.
 struct CubinRelocation {
   uint64_t place = 0;
   uint64_t offset = 0;
@@ -32,19 +32,18 @@ struct CubinRelocation {
 
 class CubinImage {
  public:
-  // Nothing when it is not a cubin. The bytes must outlive the object and what it gives out.
+  // nullopt: not a cubin. The bytes must outlive the object and its results.
   static std::optional<CubinImage> open(std::span<const std::byte> bytes);
 
-  // The bytes of the first section of that name; empty where there is none.
+  // Returns the bytes of the first section with that name, or an empty span.
   [[nodiscard]] std::span<const uint8_t> section(std::string_view name) const;
-  // In the order of the symbol table.
-  [[nodiscard]] std::vector<CubinFunction> functions() const;
-  // Of the first section of that name, sorted by place.
+  [[nodiscard]] std::vector<CubinFunction> functions() const;  // in the order of the symbol table
+  // The relocations of the first section with that name, sorted by place.
   [[nodiscard]] std::vector<CubinRelocation> relocations(std::string_view name) const;
 
-  // "sm_90a". Empty where the file does not say.
+  // "sm_90a"; empty if unknown.
   [[nodiscard]] std::string architecture() const;
-  // What the assembler was told: "-lineinfo  -arch sm_90 -m 64". Empty where the file does not say: older ones do not.
+  // Options of the assembler: "-lineinfo  -arch sm_90 -m 64". Empty if unknown; older files do not have them.
   [[nodiscard]] std::string_view options() const;
 
  private:

@@ -9,18 +9,18 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxTables = 1 << 20;   // of a section; each object that was linked has one
-constexpr size_t kMaxFiles = 1 << 16;    // and folders, of a table
-constexpr size_t kMaxRows = 1 << 20;     // of a sequence; a kernel of a megabyte has 65536 instructions
-constexpr size_t kMaxPath = 4096;        // of a folder, and of a file in it
-constexpr size_t kHeaderLengthAt = 6;    // after the table's length and its version
-constexpr size_t kProgramOrigin = 10;    // what the header's length is counted from
+constexpr size_t kMaxTables = 1 << 20;   // per section; each linked object has one
+constexpr size_t kMaxFiles = 1 << 16;    // files, and folders, per table
+constexpr size_t kMaxRows = 1 << 20;     // per sequence; a kernel of 1 MiB has 65536 instructions
+constexpr size_t kMaxPath = 4096;        // of a folder, and of a file name
+constexpr size_t kHeaderLengthAt = 6;    // follows the table's length and version
+constexpr size_t kProgramOrigin = 10;    // offset from which the header length counts
 constexpr uint8_t kInlinedCall = 0x90;   // DW_LNE_NVIDIA_inlined_call
 constexpr uint8_t kFunctionName = 0x91;  // DW_LNE_NVIDIA_set_function_name
 constexpr uint8_t kSetAddress[] = {0, 9, DW_LNE_set_address};
 constexpr uint8_t kEndSequence[] = {0, 1, DW_LNE_end_sequence};
 
-// Reads from the front of some bytes. What does not fit is 0, and ok() is false from then on.
+// Reads from the front of a byte sequence. After a read beyond its end, values are 0 and ok() is false.
 class Reader {
  public:
   explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -147,9 +147,9 @@ std::optional<CubinLineTable> CubinLineTable::parse(std::span<const uint8_t> sec
   result.bytes_ = section.first(section.size() - reader.left());
   result.minimum_length_ = header.number<uint8_t>();
   if (version == 4 && header.number<uint8_t>() != 1) {
-    return std::nullopt;  // several operations in an instruction
+    return std::nullopt;  // more than one operation per instruction
   }
-  header.number<uint8_t>();  // whether rows are statements
+  header.number<uint8_t>();  // default of is_stmt
   result.line_base_ = header.number<int8_t>();
   result.line_range_ = header.number<uint8_t>();
   result.opcode_base_ = header.number<uint8_t>();
@@ -164,8 +164,8 @@ std::optional<CubinLineTable> CubinLineTable::parse(std::span<const uint8_t> sec
   }
   for (std::string_view name = header.string(); !name.empty(); name = header.string()) {
     const uint64_t folder = header.uleb();
-    header.uleb();  // when it was changed
-    header.uleb();  // how large it was
+    header.uleb();  // modification time
+    header.uleb();  // size
     if (result.files_.size() < kMaxFiles) {
       result.files_.push_back({name, folder});
     }
@@ -194,7 +194,7 @@ std::string CubinLineTable::file(uint32_t index) const {
   return path += file.name;
 }
 
-// The machine that a line program is written for, while it runs one sequence.
+// The state machine of a line program while it runs one sequence.
 class CubinLineTable::Program {
  public:
   Program(const CubinLineTable& table, std::span<const uint8_t> bytes, uint64_t address)
@@ -264,7 +264,7 @@ class CubinLineTable::Program {
       case kFunctionName:
         set(row_.name, operands.uleb());
         break;
-      case DW_LNE_set_address:  // one that begins no sequence; no tool of NVIDIA's has been seen to write it
+      case DW_LNE_set_address:  // inside a sequence; NVIDIA's tools are not known to write it
       case DW_LNE_define_file:
         valid_ = false;
         break;
@@ -279,7 +279,7 @@ class CubinLineTable::Program {
     column = static_cast<uint32_t>(value);
   }
   void advance(uint64_t instructions) {
-    // So that the product does not overflow.
+    // The limit avoids an overflow of the product.
     valid_ = valid_ && instructions <= std::numeric_limits<uint32_t>::max();
     move_to(address_ + (valid_ ? instructions * table_.minimum_length_ : 0));
   }

@@ -12,16 +12,16 @@ namespace {
 
 constexpr std::string_view kLineSection = ".debug_line";
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr size_t kMaxFrames = 1024;              // of a place, as in the profile
-constexpr size_t kMaxStepsBack = 64;             // how many functions before an address may be shorter ones
+constexpr size_t kMaxFrames = 1024;   // per code location, as in the profile
+constexpr size_t kMaxStepsBack = 64;  // limit of shorter functions between an address and the start of its function
 constexpr size_t kMaxSectionRows = 1 << 20;      // of all sequences of a section
-constexpr size_t kMaxRowsKept = 4 << 20;         // of 20 bytes
-constexpr size_t kMaxFilesKept = 1 << 20;        // of 24 bytes
+constexpr size_t kMaxRowsKept = 4 << 20;         // rows of 20 bytes
+constexpr size_t kMaxFilesKept = 1 << 20;        // files of 24 bytes
 constexpr size_t kMaxNameBytesKept = 8 << 20;    // demangled
-constexpr size_t kMaxKernelName = 32 << 10;      // of a function; longer ones are not demangled anyway
-constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of all functions at one place
+constexpr size_t kMaxKernelName = 32 << 10;      // per function; longer names are not demangled anyway
+constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of all functions at one code location
 
-// A function that only one kernel calls is in that kernel's section as "$_Z6kernelv$_Z6calleev".
+// A function that only one kernel calls has the name "$_Z6kernelv$_Z6calleev" in that kernel's section.
 std::string_view own_name(std::string_view name) {
   const size_t second = name.starts_with('$') ? name.find('$', 1) : std::string_view::npos;
   return second != std::string_view::npos && second + 1 < name.size() ? name.substr(second + 1) : name;
@@ -46,7 +46,7 @@ std::optional<CubinLines> CubinLines::open(std::span<const std::byte> bytes) {
 
 void CubinLines::index_functions(const CubinImage& image) {
   functions_ = image.functions();
-  // The longer of two that begin at one place comes first: the other one is in it.
+  // Of two functions with one start, the longer one comes first: it contains the other.
   std::stable_sort(functions_.begin(), functions_.end(), [](const CubinFunction& a, const CubinFunction& b) {
     return std::tie(a.section, a.begin, b.size) < std::tie(b.section, b.begin, a.size);
   });
@@ -86,7 +86,7 @@ const CubinFunction* CubinLines::find(std::string_view name) const {
   return found != by_name_.end() && !found->second.ambiguous ? found->second.function : nullptr;
 }
 
-// The function whose code is at a place: the last one that begins before it, and reaches it.
+// Returns the innermost function at an offset: the last one that begins before it and contains it.
 const CubinFunction* CubinLines::innermost(uint32_t section, uint64_t at) const {
   auto after = std::upper_bound(functions_.begin(), functions_.end(), std::tie(section, at),
                                 [](const auto& place, const CubinFunction& function) {
@@ -168,7 +168,7 @@ std::vector<SourceFrame> CubinLines::frames(std::string_view function, uint64_t 
                                         [](uint64_t address, const CubinRow& row) { return address < row.address; });
     if (after != rows.begin() && at < decoded.sequence.end) {
       const auto row = static_cast<size_t>(after - rows.begin() - 1);
-      // The row is of the function before where the owner was not made of source code.
+      // If the row belongs to the previous function, the owner was not compiled from source code.
       return rows[row].address >= owner->begin ? chain(decoded, row, *owner)
                                                : std::vector<SourceFrame>{{demangled(own_name(owner->name)), {}, 0}};
     }
@@ -193,7 +193,7 @@ std::vector<SourceFrame> CubinLines::chain(const Decoded& decoded, size_t row, c
       std::reverse(frames.begin(), frames.end());
       return frames;
     }
-    // The call is at an earlier row. So a chain has no cycle.
+    // The call must be in an earlier row, so a chain has no cycle.
     if (at.context > row) {
       break;
     }
@@ -220,8 +220,7 @@ std::string_view CubinLines::inlined_name(uint32_t table_index, uint32_t offset)
   if (of == nullptr || !of->names_begin()) {
     return {};
   }
-  // A linker that joins the names of its inputs should say where those of each begin. Where it does not, only those of
-  // the first one are where they were.
+  // A linker should store where each input's names begin. If it does not, only the first input's offsets are valid.
   if (*of->names_begin() == 0 && table_index != first_named()) {
     return {};
   }

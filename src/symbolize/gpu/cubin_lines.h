@@ -1,7 +1,7 @@
-// From an instruction of a cubin to the source lines that it was made of.
+// Maps instructions of a cubin to their source lines.
 //
-// An index is made when the file is opened; a function's lines are decoded when they are asked for, and kept. Nothing
-// that a file says is believed without a check: what is wrong is as if it were not there.
+// open() makes an index. frames() decodes a function's lines on first use, and caches them. All data of the file is
+// validated, and invalid data is ignored.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@
 
 namespace gpuprof::symbolize {
 
-// How a cubin was made, as far as it matters to who wants to see lines.
+// How a cubin was built, as far as it affects lines.
 struct CubinFacts {
   std::string architecture;  // "sm_90a"; may be empty
-  bool lines = false;        // else "nvcc -lineinfo" would add them
-  bool debug = false;        // "nvcc -G": hardly optimised
-  std::string options;       // of the assembler; may be empty
+  bool lines = false;        // false: "nvcc -lineinfo" would add lines
+  bool debug = false;        // "nvcc -G": nearly unoptimized
+  std::string options;       // options of the assembler; may be empty
 };
 
 class CubinLines {
  public:
-  // Nothing when it is not a cubin. The bytes must outlive the object.
+  // nullopt: not a cubin. The bytes must outlive the object.
   static std::optional<CubinLines> open(std::span<const std::byte> bytes);
   CubinLines(CubinLines&&) = default;
   CubinLines& operator=(CubinLines&&) = default;
@@ -38,24 +38,24 @@ class CubinLines {
   ~CubinLines() = default;
 
   [[nodiscard]] const CubinFacts& facts() const { return facts_; }
-  // Kernels, and the functions that they call; by section, then by place in it.
+  // Kernels and the functions that they call, sorted by section and offset.
   [[nodiscard]] std::span<const CubinFunction> functions() const { return functions_; }
-  // `function` is a name as functions() has it. No, where two functions of that name are equally good.
+  // `function` is a name from functions(). False if two functions with that name are equally good.
   [[nodiscard]] bool has_lines(std::string_view function) const;
 
-  // The function that was compiled, and what is inlined into it at `offset` bytes from where `function` begins,
-  // outermost first: each with the line that the next one is called at, the last one with that of the instruction.
-  // Empty where the file does not say. Where code in the section of `function` belongs to another function, that one is
-  // the outermost; it has no line where it was not made of source code, as division. An inlined function has no name
-  // where tables were linked: nvlink 13.0 leaves their names where they were not any more.
+  // Returns the compiled function and the functions inlined into it at `offset` bytes from the start of `function`,
+  // outermost first. Each has the line of the call to the next one, the last one has the line of the instruction.
+  // Empty if the file has no data. If the code belongs to another function in the section of `function`, that
+  // function is the outermost. It has no line if it was not compiled from source code (division, for example). In
+  // linked tables, inlined functions have no name: nvlink 13.0 keeps name offsets that are no longer valid.
   std::vector<SourceFrame> frames(std::string_view function, uint64_t offset);
 
  private:
-  struct Start {  // of a sequence
+  struct Start {  // start of a sequence
     uint32_t section = 0;
     uint32_t table = 0;
-    uint64_t place = 0;  // of its address, in .debug_line
-    uint64_t stop = 0;   // where the next sequence begins
+    uint64_t place = 0;  // offset of its address in .debug_line
+    uint64_t stop = 0;   // start of the next sequence
     uint64_t address = 0;
   };
   struct Decoded {
@@ -87,11 +87,11 @@ class CubinLines {
   CubinFacts facts_;
   std::vector<CubinFunction> functions_;
   std::unordered_map<std::string_view, Named> by_name_;
-  std::vector<uint64_t> tables_;                   // where they begin in lines_
-  std::optional<uint32_t> first_named_;            // table that has names of inlined functions, once it was looked for
-  std::vector<Start> starts_;                      // by section
-  std::unordered_map<uint32_t, Section> decoded_;  // by section
-  std::unordered_map<uint32_t, std::optional<CubinLineTable>> parsed_;  // tables
+  std::vector<uint64_t> tables_;         // offsets in lines_
+  std::optional<uint32_t> first_named_;  // first table with names of inlined functions; nullopt: not searched yet
+  std::vector<Start> starts_;            // sorted by section
+  std::unordered_map<uint32_t, Section> decoded_;                       // key: section
+  std::unordered_map<uint32_t, std::optional<CubinLineTable>> parsed_;  // key: table
   std::unordered_map<std::string_view, std::string> names_;
   size_t rows_kept_ = 0;
   size_t files_kept_ = 0;

@@ -23,7 +23,7 @@ std::optional<std::string_view> next_line(std::string_view& text) {
   return line;
 }
 
-// "        /*0010*/              @P0 EXIT ;" without what is around it. The offset is of the section.
+// Parses "        /*0010*/              @P0 EXIT ;". The offset counts from the start of the section.
 std::optional<GpuInstruction> parse_instruction(std::string_view line) {
   const size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos || !line.substr(begin).starts_with("/*")) {
@@ -38,7 +38,7 @@ std::optional<GpuInstruction> parse_instruction(std::string_view line) {
   }
   line.remove_prefix(2);
   line = line.substr(0, std::min(line.find(';'), kMaxInstructionText));
-  // Runs of blanks, and the braces of instructions that are issued together, are for the eye.
+  // Repeated spaces, and the braces around instructions that are issued together, are only formatting.
   for (const char c : line) {
     const bool blank = c == ' ' || c == '\t' || c == '{' || c == '}';
     if (!blank) {
@@ -53,19 +53,19 @@ std::optional<GpuInstruction> parse_instruction(std::string_view line) {
   return result.text.empty() ? std::nullopt : std::optional(std::move(result));
 }
 
-// ".L_x_1:" names the offset of the instruction behind it.
+// A label ".L_x_1:" stands for the offset of the next instruction.
 std::optional<std::string_view> parse_label(std::string_view line) {
   const bool is_label = line.ends_with(':') && line.find_first_of(" \t") == std::string_view::npos;
   return is_label ? std::optional(line.substr(0, line.size() - 1)) : std::nullopt;
 }
 
-// Of "BRA `(.L_x_1)".
+// Returns the label in "BRA `(.L_x_1)".
 std::string_view label_in(std::string_view text) {
   const size_t begin = text.find("`(");
   return begin == std::string_view::npos ? std::string_view() : text.substr(begin + 2, text.rfind(')') - begin - 2);
 }
 
-// Offsets of labels, from the begin of their section.
+// Offsets of labels from the start of their section.
 class Labels {
  public:
   void name_next(std::string_view label) { waiting_.push_back(label); }

@@ -1,4 +1,4 @@
-// Instructions of a cubin as text, where NVIDIA's nvdisasm is on the machine. Nothing needs them.
+// Disassembles cubins with NVIDIA's nvdisasm, if it is installed. Optional.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@
 namespace gpuprof::symbolize {
 
 struct GpuInstruction {
-  uint64_t offset = 0;             // from where the function begins
+  uint64_t offset = 0;             // from the start of the function
   std::string text;                // "@P0 LDG.E R0, [R2.64]"
-  std::optional<uint64_t> target;  // of a label that it names, which is in the function; from its begin, too
+  std::optional<uint64_t> target;  // offset of the label that it names, if that is in the function
 };
 
-// Out of what `nvdisasm -c` prints: the instructions of `function`, by offset. None where it prints several sections of
-// code and none of them is named after the function.
+// Parses the output of `nvdisasm -c`. Returns the instructions of `function`, sorted by offset. Empty if the output
+// has several code sections and none is named after the function.
 std::vector<GpuInstruction> parse_disassembly(std::string_view text, const CubinFunction& function);
 
 class Disassembler {
@@ -30,14 +30,14 @@ class Disassembler {
   using Owner = CodeOwner;
   using Limits = ReaderLimits;
 
-  // The nvdisasm of a search path, as PATH is one: the first absolute folder of it that has one that we may run.
+  // Finds nvdisasm in a search path like PATH: in its first absolute folder with an executable nvdisasm.
   static std::optional<Disassembler> find(std::string_view search_path);
   explicit Disassembler(std::string program) : program_(std::move(program)) {}
 
   [[nodiscard]] const std::string& program() const { return program_; }
 
-  // The instructions of a function that CubinLines::functions() has of the same bytes. None, or only the first ones,
-  // where nvdisasm fails or a limit is reached. It runs as of run_on_code().
+  // Returns the instructions of a function of CubinLines::functions() for the same bytes. If nvdisasm fails or a
+  // limit is reached, returns only the first instructions, or none. Runs it with run_on_code().
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,
                                                 const Owner& owner, const Limits& limits) const;
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,

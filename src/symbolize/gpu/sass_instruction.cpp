@@ -15,9 +15,9 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMostOperands = 16;
-constexpr size_t kMayBeAsWide = 8;  // registers that an operand of an unknown width may be
+constexpr size_t kMayBeAsWide = 8;  // maximum registers of an operand with unknown width
 
-// "LDG.E.128": a name and its modifiers.
+// An opcode "LDG.E.128": a name and its modifiers.
 class Opcode {
  public:
   explicit Opcode(std::string_view text) : name_(text.substr(0, text.find('.'))) {
@@ -42,27 +42,27 @@ class Opcode {
   std::vector<std::string_view> words_;
 };
 
-// Of data that is moved.
+// Returns how many registers the moved data needs.
 size_t data_width(const Opcode& opcode) {
   return opcode.has({"256"}) ? 8 : opcode.has({"128"}) ? 4 : opcode.has({"64", "F64", "S64", "U64"}) ? 2 : 1;
 }
 
-// Matrices that a warp loads or stores.
+// Returns how many matrices a warp loads or stores.
 size_t matrix_width(const Opcode& opcode) {
   return opcode.has({"4"}) ? 4 : opcode.has({"2"}) ? 2 : 1;
 }
 
 struct Widths {
   size_t result = 1;
-  std::array<size_t, 3> sources = {1, 1, 1};  // further ones are one register
+  std::array<size_t, 3> sources = {1, 1, 1};  // further sources have one register
 };
 
-// By what is multiplied: rows x columns x depth, as PTX has it. A warp's threads share the elements evenly.
+// Register counts by the product's shape, rows x columns x depth as in PTX. A warp's threads share elements evenly.
 std::optional<Widths> mma_widths(const Opcode& opcode) {
   struct Shape {
     std::string_view name;
     std::string_view word;
-    std::string_view type;  // one of its words; empty: those that stand further down do not matter
+    std::string_view type;  // one of its modifiers; empty: matches all types not listed before
     Widths widths;
   };
   static constexpr std::array<Shape, 21> kShapes = {
@@ -95,7 +95,7 @@ bool is_wide(std::string_view type) {
   return type == "F64" || type == "S64" || type == "U64";
 }
 
-// "F2F.F64.F32 R2, R0", "I2F.F64.S64", "F2I.U64.TRUNC": the result's type is the first of two.
+// Conversions such as "F2F.F64.F32 R2, R0", "I2F.F64.S64" and "F2I.U64.TRUNC" name the result's type first.
 Widths conversion_widths(const Opcode& opcode) {
   if (opcode.name() == "FRND") {
     return opcode.has({"F64"}) ? Widths{2, {2, 1, 1}} : Widths{};
@@ -140,7 +140,6 @@ Widths widths_of(const Opcode& opcode, SassForm form) {
   return opcode.has({"64"}) ? Widths{2, {2, 2, 2}} : Widths{};
 }
 
-// What is put together of one instruction.
 class Parser {
  public:
   Parser(std::string_view text, SassInstruction& result) : whole_(text), text_(text), result_(result) {}
@@ -163,7 +162,7 @@ class Parser {
   }
 
  private:
-  // "@!P0 "
+  // Parses a guard "@!P0 ".
   void take_guard() {
     if (!text_.starts_with('@')) {
       return;
@@ -189,7 +188,7 @@ class Parser {
     return std::all_of(operands_.begin(), operands_.end(), [](const SassOperand& each) { return each.valid; });
   }
 
-  // Nothing is known of which registers are results, and of how many each operand is.
+  // Adds all registers to may_write, because results and operand widths are unknown.
   void spoil() {
     for (const SassOperand& each : operands_) {
       for (const SassOperand::Register& place : each.registers) {
@@ -210,7 +209,7 @@ class Parser {
     }
   }
 
-  // Addresses have the width that is said in them.
+  // Registers in an address have the width that the operand names.
   void read(const SassOperand& operand, size_t width) {
     for (const SassOperand::Register& place : operand.registers) {
       add(place, std::max(operand.is_memory ? size_t{1} : width, place.width), result_.reads);
@@ -261,19 +260,19 @@ class Parser {
       const bool counts = !operands_[at].is_memory && !operands_[at].is_predicate;
       const bool first_three = source < widths.sources.size();
       read(operands_[at], counts && first_three ? widths.sources[source] : 1);
-      // Constants stand in the place of a source, too; what is at an address does not.
+      // A constant counts as a source operand; a memory address does not.
       source += operands_[at].is_predicate || (operands_[at].is_memory && !operands_[at].is_constant) ? 0 : 1;
     }
   }
 
-  // "IADD3 R4, P0, P1, R2, R3, RZ", "LOP3.LUT P0, RZ, R0, ...", "ATOMG.E.ADD PT, R4, [R2.64], R5": predicates around
-  // the first register are results, too.
+  // Results of "IADD3 R4, P0, P1, R2, R3, RZ", "LOP3.LUT P0, RZ, R0, ..." and "ATOMG.E.ADD PT, R4, [R2.64], R5": the
+  // first register and the predicates around it.
   void take_result(const Opcode& opcode, const SassOpcode& known) {
     const Widths widths = widths_of(opcode, known.form);
     const size_t results = opcode.has({"ENL2"}) ? 2 : 1;
     size_t at = 0;
     if (is_result_predicate(at)) {
-      write(operands_[at++], 1);  // "VOTE.ALL P0, P1" has no other one
+      write(operands_[at++], 1);  // "VOTE.ALL P0, P1" has no other result
     }
     for (size_t i = 0; i < results && is_result_register(at); ++i, ++at) {
       write(operands_[at], widths.result / results);
@@ -287,7 +286,7 @@ class Parser {
 
   void take_store(const Opcode& /*opcode*/, size_t width) { read_from(0, {1, {width, width, width}}); }
 
-  // "ISETP.GE.AND P0, PT, R0, R1, PT"
+  // Results of "ISETP.GE.AND P0, PT, R0, R1, PT".
   void take_predicates(const Opcode& opcode) {
     size_t at = 0;
     for (; at < 2 && is_result_predicate(at); ++at) {
@@ -312,7 +311,7 @@ class Parser {
     read_from(1, widths ? *widths : Widths{});
   }
 
-  // Two results of one or two registers each, as a mask says that not all versions print.
+  // Two results of one or two registers each. A mask decides which, but not all versions of nvdisasm print it.
   void take_texture() {
     for (size_t at = 0; at < std::min<size_t>(2, operands_.size()); ++at) {
       if (!operands_[at].is_memory) {
@@ -346,11 +345,11 @@ class Parser {
     }
   }
 
-  // "@PT" is no condition.
+  // The guard "@PT" is always true.
   [[nodiscard]] bool guard_is_real() const { return guard_ && (!guard_->registers.empty() || guard_->negated); }
 
   std::string_view whole_;
-  std::string_view text_;  // that is still to be read
+  std::string_view text_;  // not yet parsed
   SassInstruction& result_;
   std::optional<SassOperand> guard_;
   std::vector<SassOperand> operands_;

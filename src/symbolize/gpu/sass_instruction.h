@@ -1,6 +1,6 @@
-// What an instruction of NVIDIA's GPUs (sm_70 and later) reads and writes, out of its text as nvdisasm prints it:
-// "@P0 LDG.E.128 R4, desc[UR4][R2.64]". NVIDIA documents the names of the instructions (CUDA Binary Utilities) and not
-// their operands: what is not known here is said to be unknown, never guessed.
+// Parses an instruction of NVIDIA GPUs (sm_70 and later) as nvdisasm prints it: "@P0 LDG.E.128 R4, desc[UR4][R2.64]".
+// Finds the registers that it reads and writes. NVIDIA documents the names of the instructions (CUDA Binary
+// Utilities) but not their operands. What this code does not know is reported as unknown, never guessed.
 #pragma once
 
 #include <bitset>
@@ -10,10 +10,10 @@
 
 namespace gpuprof::symbolize {
 
-// Where the result of an instruction comes from, which is what an instruction that needs it waits for.
+// What produces the result of an instruction. An instruction that needs the result waits for it.
 enum class SassKind : uint8_t {
   unknown,
-  load,  // from global memory, or from wherever its address leads
+  load,  // from global memory, or from a generic address
   local_load,
   texture_load,
   atomic,
@@ -21,18 +21,18 @@ enum class SassKind : uint8_t {
   shared_load,
   shared_atomic,
   constant_load,
-  special_function,  // and conversions, which the same unit does
+  special_function,  // also conversions, which use the same unit
   shuffle,
   special_register,
   tensor,
-  arithmetic,  // of a fixed latency
-  none,        // it has no result: stores, control flow
+  arithmetic,  // with fixed latency
+  none,        // no result: stores, control flow
 };
 
-// "load", "shared load", "special function": what stands in "waits for the ... at file:line".
+// Returns "load", "shared load", "special function": the words for "waits for the ... at file:line".
 std::string_view sass_kind_word(SassKind kind);
 
-// Registers of all files in one numbering. RZ, PT and their like are in none: they are constants.
+// Numbers the registers of all register files. RZ, PT and the like have no number: they are constants.
 inline constexpr size_t kSassRegisters = 529;
 using SassRegisterSet = std::bitset<kSassRegisters>;
 constexpr size_t sass_register(size_t number) {
@@ -47,34 +47,34 @@ constexpr size_t sass_predicate(size_t number) {
 constexpr size_t sass_uniform_predicate(size_t number) {
   return 520 + number;  // UP0 to UP6
 }
-// What asynchronous copies write, and a wait for all of them reads.
+// Stands for asynchronous copies: each copy writes it, and a wait for all copies reads it.
 inline constexpr size_t kSassCopies = 528;
 
-// Where control goes behind an instruction.
+// Where control flow continues after an instruction.
 enum class SassFlow : uint8_t {
   next,
-  branch,    // to its target, or also on where that is conditional
-  barrier,   // BSSY: on; its target is where BSYNC of the same barrier goes on
+  branch,    // to its target; a conditional branch may also continue with the next instruction
+  barrier,   // BSSY: next instruction; a BSYNC of the same barrier continues at BSSY's target
   sync,      // BSYNC
-  end,       // EXIT; or also on where that is conditional
-  ret,       // RET: the same, to who called the function
-  indirect,  // to a place in a register
-  call,      // on, with any registers changed
+  end,       // EXIT; a conditional one may continue with the next instruction
+  ret,       // RET to the caller; a conditional one may continue with the next instruction
+  indirect,  // to an address in a register
+  call,      // next instruction, with any registers changed
 };
 
 struct SassInstruction {
   SassKind kind = SassKind::unknown;
   SassFlow flow = SassFlow::next;
-  bool understood = false;    // false: of its operands nothing is in `reads` and `writes`
-  bool guarded = false;       // by a predicate: what it writes may also stay as it was
-  bool conditional = false;   // of its flow
-  uint8_t barrier = 0;        // the number of BSSY's and BSYNC's
-  SassRegisterSet reads;      // surely
-  SassRegisterSet writes;     // surely, where it is executed
-  SassRegisterSet may_write;  // of what it surely writes nothing is in here
+  bool understood = false;    // false: `reads` and `writes` do not include its operands
+  bool guarded = false;       // a predicate may skip it, so its results may keep their old values
+  bool conditional = false;   // its control flow is conditional
+  uint8_t barrier = 0;        // barrier number of BSSY and BSYNC
+  SassRegisterSet reads;      // certainly read
+  SassRegisterSet writes;     // certainly written, if executed
+  SassRegisterSet may_write;  // possibly written; excludes `writes`
 };
 
-// Never fails: what it does not know is not `understood`.
+// Never fails: an unknown instruction has `understood` false.
 SassInstruction parse_sass(std::string_view text);
 
 }  // namespace gpuprof::symbolize

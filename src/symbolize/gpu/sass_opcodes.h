@@ -1,4 +1,4 @@
-// What is known of instructions by their name. Internal to sass_instruction.cpp.
+// The table of known opcodes. Internal to sass_instruction.cpp.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,22 @@
 
 namespace gpuprof::symbolize {
 
-// Which operands are results, and of how many registers each is.
+// Which operands are results, and how many registers each has.
 enum class SassForm : uint8_t {
-  result,         // the first register, with the predicates before it
-  wide,           // the same, all of 64 bits
-  conversion,     // the same, of the widths of the two types
-  clock,          // the same, of 64 bits unless it says 32
-  load,           // the same, of the width that it says
-  matrix,         // the same, by the number of matrices
-  atomic,         // the same, as is its data
-  mma,            // the same, by the shape
-  texture,        // the first two
+  result,         // the first register, and the predicates before it
+  wide,           // like result, with 64 bits
+  conversion,     // like result, with the widths of the two types
+  clock,          // like result, with 64 bits unless the modifiers say 32
+  load,           // like result, with the width of the modifiers
+  matrix,         // like result, by the number of matrices
+  atomic,         // like result; its data has the same width
+  mma,            // like result, by the shape
+  texture,        // the first two operands
   predicates,     // up to two predicates
-  to_predicates,  // some of all predicates
-  store,          // none; data of the width that it says
-  matrix_store,   // none; by the number of matrices
-  reads,          // none
+  to_predicates,  // some subset of all predicates
+  store,          // no result; data with the width of the modifiers
+  matrix_store,   // no result; by the number of matrices
+  reads,          // no result
 };
 
 struct SassOpcode {
@@ -31,10 +31,9 @@ struct SassOpcode {
   SassKind kind = SassKind::none;
   SassForm form = SassForm::reads;
   SassFlow flow = SassFlow::next;
-  size_t more_predicates = 0;  // results behind the first register
+  size_t more_predicates = 0;  // predicate results after the first register
 };
 
-// Null for a name that is not known.
 const SassOpcode* sass_opcode(std::string_view name);
 
 }  // namespace gpuprof::symbolize

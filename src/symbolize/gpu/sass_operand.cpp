@@ -8,7 +8,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMostRegisters = 8;  // of one operand
+constexpr size_t kMostRegisters = 8;  // per operand
 constexpr size_t kAllPredicates = 7;
 
 bool is_word(char c) {
@@ -17,8 +17,8 @@ bool is_word(char c) {
 
 struct File {
   std::string_view prefix;
-  std::string_view constant;  // its register that is none
-  std::string_view all;       // all of it; may be empty
+  std::string_view constant;  // name of the register with a constant value
+  std::string_view all;       // name for the complete file; may be empty
   size_t first;
   size_t count;
 };
@@ -28,7 +28,7 @@ constexpr File kFiles[] = {{"UP", "UPT", "UPR", sass_uniform_predicate(0), kAllP
                            {"P", "PT", "PR", sass_predicate(0), kAllPredicates},
                            {"R", "RZ", "", sass_register(0), 255}};
 
-// A word of letters and digits; whether it names a register file.
+// Takes a word of letters and digits. Returns whether it names a register, a constant register or a complete file.
 bool take_register(std::string_view word, std::string_view suffix, SassOperand& operand) {
   for (const File& file : kFiles) {
     if (word == file.constant) {
@@ -89,7 +89,7 @@ SassOperand parse_sass_operand(std::string_view text) {
   }
   while (!text.empty()) {
     if (text.front() == '`') {
-      break;  // a label may hold anything
+      break;  // a label may hold any characters
     }
     if (!is_word(text.front())) {
       text.remove_prefix(1);
@@ -108,7 +108,7 @@ SassOperand parse_sass_operand(std::string_view text) {
     }
     take_register(word, suffix, operand);
   }
-  // A predicate is one by itself; in an address it is none.
+  // A predicate inside an address does not make the operand a predicate.
   operand.is_predicate = operand.is_predicate && !operand.is_memory;
   return operand;
 }

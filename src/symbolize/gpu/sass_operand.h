@@ -1,4 +1,4 @@
-// One operand of an instruction's text. Internal to sass_instruction.cpp.
+// Parses one operand of an instruction's text. Internal to sass_instruction.cpp.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace gpuprof::symbolize {
 
 struct SassOperand {
   struct Register {
-    size_t number = 0;  // in the numbering of all files
-    size_t end = 0;     // behind the last one of its file
-    size_t width = 1;   // that the operand says itself: "R2.64"
+    size_t number = 0;  // number among the registers of all files
+    size_t end = 0;     // behind the last register of its file
+    size_t width = 1;   // explicit width in the operand: "R2.64"
   };
 
   std::vector<Register> registers;
-  bool valid = true;          // false: it names a register that there is not
+  bool valid = true;          // false: it names a register that does not exist
   bool is_predicate = false;  // P0, PT, UP0, PR
   bool negated = false;       // "!P0": never a result
   bool is_memory = false;     // an address, or a constant
@@ -24,7 +24,7 @@ struct SassOperand {
   uint8_t barrier = 0;  // "B3"
 };
 
-// Takes the first operand off `text`, which commas part where they are not in brackets.
+// Takes the first operand from `text`. Commas separate operands, except inside brackets.
 std::string_view next_sass_operand(std::string_view& text);
 
 SassOperand parse_sass_operand(std::string_view text);

@@ -9,8 +9,8 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kInstructionSize = 16;
-constexpr size_t kNear = 16;          // instructions: what was computed before that is there, whatever its latency
-constexpr size_t kMostMeetings = 64;  // of one barrier, which a compiler uses again and again
+constexpr size_t kNear = 16;          // instructions; results of earlier ones are complete, whatever their latency
+constexpr size_t kMostMeetings = 64;  // per barrier; compilers reuse barriers
 constexpr std::string_view kNotIssued = "_not_issued";
 
 bool falls_through(const SassInstruction& instruction) {
@@ -98,7 +98,7 @@ size_t SassSlice::find(uint64_t offset) const {
 }
 
 void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& edges) {
-  std::unordered_map<uint8_t, std::vector<uint32_t>> meetings;  // by barrier: where it lets go on
+  std::unordered_map<uint8_t, std::vector<uint32_t>> meetings;  // barrier -> indices at which its BSYNC continues
   for (uint32_t at = 0; at < nodes_.size(); ++at) {
     const auto& target = instructions[at].target;
     const size_t to = target ? find(*target) : nodes_.size();
@@ -118,7 +118,7 @@ void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& e
       jumps_ = jumps_ || meeting.empty() || meeting.size() > kMostMeetings;
       meeting.resize(std::min(meeting.size(), kMostMeetings));
     }
-    // Where its own barrier goes on is mostly just behind it.
+    // A barrier mostly continues just behind its BSYNC.
     const bool goes_on = meeting.empty() || std::find(meeting.begin(), meeting.end(), at + 1) != meeting.end();
     if (at + 1 < nodes_.size() && (goes_on || instruction.conditional) && falls_through(instruction) &&
         nodes_[at + 1].offset - nodes_[at].offset == kInstructionSize) {
@@ -130,7 +130,7 @@ void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& e
   }
 }
 
-// Instructions that nothing is known to lead to, and, where there are jumps to anywhere, those that may be a target.
+// Marks as open: instructions without known predecessors and, if there are indirect jumps, their possible targets.
 void SassSlice::mark_open(const Edges& edges) {
   std::vector<bool> reached(nodes_.size());
   std::vector<bool> jumped_to(nodes_.size());
@@ -158,7 +158,7 @@ SassWaits SassSlice::waits_for(uint64_t offset, std::string_view word) const {
     return found;
   }
   struct Step {
-    size_t at = 0;  // its result is looked at
+    size_t at = 0;  // the instruction whose result is checked
     size_t distance = 0;
     SassRegisterSet wanted;
   };

@@ -12,19 +12,18 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// The newest first. The process that loads it for a recording has no environment that could name another folder.
+// Newest first. The process that loads the library has no environment variables that could name another folder.
 constexpr std::array<const char*, 2> kLibraries = {"libiga64.so.2", "libiga64.so.1"};
 constexpr size_t kMaxText = 1024;
 constexpr size_t kMaxCode = size_t{16} << 20;
 
-// The part of the library's C interface that is used here.
 using Context = void*;
 struct ContextOptions {
-  size_t bytes;      // of this
-  uint32_t version;  // of the instruction set
+  size_t bytes;      // size of this struct
+  uint32_t version;  // version of the instruction set
 };
 struct DisassembleOptions {
-  uint32_t bytes;  // of this; older libraries do not have the last one
+  uint32_t bytes;  // size of this struct; older libraries lack the last field
   uint32_t formatting;
   uint32_t reserved[2];
   uint32_t decoding;
@@ -93,7 +92,7 @@ class Library {
 
   [[nodiscard]] bool usable() const { return usable_; }
 
-  // Null: it is none. Valid until the next call.
+  // Null: not an instruction. Valid until the next call.
   const char* text(const void* instruction) {
     char* text = nullptr;
     int status = disassemble_(context_, &options_, instruction, nullptr, nullptr, &text);
@@ -125,7 +124,7 @@ std::vector<uint8_t> read_code(int file) {
   return bytes;
 }
 
-// Runs of blanks are for the eye, and so is what a comment says.
+// Removes repeated spaces and comments.
 std::string plain(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, std::min({text.find("//"), text.find('\n'), kMaxText}))) {
@@ -167,9 +166,9 @@ bool disassemble_xe(GpuPlatform platform, int code, int output) {
   }
   std::vector<uint8_t> bytes = read_code(code);
   const size_t size = bytes.size();
-  bytes.resize(size + kLong);  // the last one may be cut
+  bytes.resize(size + kLong);  // the last instruction may be truncated
   for (size_t at = 0; size - at >= kCompact;) {
-    // A bit of each instruction's first word says that it is a compact one.
+    // A bit in each instruction's first word marks compact instructions.
     const bool compact = (bytes[at + 3] & 0x20U) != 0;
     if (!compact && size - at < kLong) {
       break;

@@ -1,6 +1,5 @@
-// Instructions of Intel's GPUs as text, where Intel's assembler library (libiga64, of the graphics compiler IGC) is on
-// the machine. Nothing needs them. The library is loaded into a process of its own: gpuprof again, by a command of its
-// own.
+// Disassembles code of Intel GPUs with Intel's assembler library (libiga64, part of the graphics compiler IGC), if it
+// is installed. Optional. A separate gpuprof process loads the library, with a command of its own.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +15,24 @@
 
 namespace gpuprof::symbolize {
 
-// gpuprof's command that becomes disassemble_xe(), with the name of a platform behind it.
+// The gpuprof command that calls disassemble_xe(). Its argument is the name of a platform.
 inline constexpr std::string_view kDisassembleXe = "disassemble-xe";
 
-// The file of the library that would be loaded; empty: there is none.
+// Returns the file of the library, or an empty string.
 std::string find_xe_assembler();
 
-// In a process of its own: loads the library and prints "OFFSET<tab>TEXT" of each instruction in the file `code`.
-// False: there is no library, or it does not know the platform.
+// Called in the separate process. Loads the library and prints "OFFSET<tab>TEXT" for each instruction in the file
+// `code`. False: the library is missing, or does not support the platform.
 bool disassemble_xe(GpuPlatform platform, int code, int output);
 
-// Out of what that prints.
+// Parses the output of disassemble_xe().
 std::vector<GpuInstruction> parse_xe_disassembly(std::string_view text);
 
-// The instructions of a kernel; none, or the first ones, where the library is not there, or fails.
+// Returns the instructions of a kernel. Returns only the first ones, or none, if the library is missing or fails.
 std::vector<GpuInstruction> xe_instructions(std::span<const std::byte> kernel, GpuPlatform platform,
                                             const CodeOwner& owner, const ReaderLimits& limits);
 
-// Of a name, as platform_name() has it.
+// The inverse of platform_name().
 GpuPlatform platform_of(std::string_view name);
 
 }  // namespace gpuprof::symbolize

@@ -16,25 +16,25 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint16_t kIntelGraphics = 205;  // EM_INTELGT, which older elf.h do not have
+constexpr uint16_t kIntelGraphics = 205;  // EM_INTELGT, which older elf.h lack
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;
 constexpr std::string_view kCode = ".text.";
-// Of relocations: 64 bits of an address, the lower or the upper half of them.
+// Relocation types: a 64-bit address, or its lower or upper half.
 constexpr uint32_t kAddress = 1;
 constexpr uint32_t kAddressLow = 2;
 constexpr uint32_t kAddressHigh = 3;
-// Code is put to addresses of our own. Not from 0 on: there is what linkers have dropped.
+// Chosen addresses for the code. They do not start at 0, because linkers set dropped code to 0.
 constexpr uint64_t kFirstAddress = 1 << 16;
 constexpr uint64_t kAlignment = 64;
 
-// Of notes: who they are by, and what each has, in a word of 4 bytes.
+// Notes have the owner kOwner and a value of 4 bytes.
 constexpr std::string_view kNotes = ".note.intelgt.compat";
 constexpr std::string_view kOwner = "IntelGT";
 constexpr uint32_t kProductFamily = 1;
 constexpr uint32_t kGfxCore = 2;
-constexpr uint32_t kProductConfig = 6;  // instead of the others, in newer ones
+constexpr uint32_t kProductConfig = 6;  // replaces the other two in newer files
 
-// A zebin that is changed in place.
+// A copy of a zebin, to be changed in place.
 class Bytes {
  public:
   explicit Bytes(std::span<const std::byte> from) : bytes_(from.size()) {
@@ -75,7 +75,7 @@ bool is_code(const ElfSection& section) {
   return section.has_bytes() && section.name.starts_with(kCode) && section.name.size() > kCode.size();
 }
 
-// Gives each section of code its place, also in the headers.
+// Assigns an address to each code section, also in the section headers.
 std::vector<uint64_t> place_code(Bytes& bytes, const std::vector<ElfSection>& sections) {
   const uint64_t headers = bytes.read<Elf64_Ehdr>(0)->e_shoff;
   std::vector<uint64_t> addresses(sections.size(), 0);
@@ -111,7 +111,7 @@ GpuPlatform platform_of_core(uint32_t core) {
   }
 }
 
-// Some compilers name the product, and no core.
+// Maps a product family. Some compilers name only this, and no core.
 GpuPlatform platform_of_product(uint32_t product) {
   constexpr uint32_t kXeHpSdv = 1250;
   constexpr uint32_t kDg2 = 1270;
@@ -128,7 +128,7 @@ GpuPlatform platform_of_product(uint32_t product) {
   }
 }
 
-// An architecture, a release of it and a revision: 12.60.7 is a Ponte Vecchio.
+// Maps a configuration: architecture, release and revision. 12.60.7 is a Ponte Vecchio.
 GpuPlatform platform_of_config(uint32_t config) {
   const uint32_t architecture = config >> 22U;
   const uint32_t release = config >> 14U & 0xffU;
@@ -242,10 +242,10 @@ class Relocations {
   Bytes& bytes_;
   const std::vector<ElfSection>& sections_;
   const std::vector<uint64_t>& addresses_;
-  uint64_t left_;  // many tables may lie at the same place
+  uint64_t left_;  // limits the work, because many tables may share the same bytes
 };
 
-// libdw reads files.
+// Makes a file of the bytes, because libdw reads only files.
 UniqueFd file_with(std::span<const uint8_t> bytes) {
   UniqueFd file(::memfd_create("gpuprof-zebin", MFD_CLOEXEC));
   for (size_t written = 0; file && written < bytes.size();) {
@@ -263,10 +263,10 @@ UniqueFd file_with(std::span<const uint8_t> bytes) {
 struct Zebin::State {
   UniqueFd file;
   std::optional<ElfImage> image;
-  std::unique_ptr<DwarfLines> dwarf;  // null: there is none
+  std::unique_ptr<DwarfLines> dwarf;  // null: no DWARF
   std::vector<Kernel> kernels;
   std::vector<uint64_t> addresses;                       // of the kernels
-  std::unordered_map<std::string_view, size_t> by_name;  // the first of each name
+  std::unordered_map<std::string_view, size_t> by_name;  // the first kernel of each name
   GpuPlatform platform = GpuPlatform::unknown;
 };
 
@@ -308,7 +308,7 @@ std::unique_ptr<Zebin> Zebin::parse(std::span<const std::byte> from, ReadingBudg
   if (DwarfLines::present_in(*image)) {
     state->file = file_with(bytes.all());
     state->image = state->file ? ElfImage::parse(ByteSource::file(state->file.get())) : std::nullopt;
-    // Other files, which the DWARF may name, are not looked for.
+    // Do not open other files that the DWARF names.
     const DebugSearch nowhere = {.directories = {}, .target = std::nullopt, .debuginfod = false};
     state->dwarf = state->image ? DwarfLines::open(*state->image, state->file.get(), {}, nowhere, budget) : nullptr;
   }

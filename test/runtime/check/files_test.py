@@ -116,7 +116,7 @@ class CheckFiles(rig.RuntimeTest):
         texts = {name: self.text_of(name) for name in [*old, *new, other]}
         for option in ("--json", "--markdown", "--junit"):
             for name, saying in ((old[0], "it is"), (new[1], "it is"), (other, "it is a profile"),
-                                 (kept[: -len(".old")], "would take the place of")):
+                                 (kept[: -len(".old")], "would replace")):
                 with self.subTest(option=option, name=name):
                     self.refused(option, name, *old, "--", *new, saying=f"cannot write .*{saying}")
         self.refused("--json", old[0], "--kernel", ".", "--max", "1s", *old, saying="cannot write .*it is")
@@ -145,8 +145,8 @@ class CheckFiles(rig.RuntimeTest):
                                   (("--thresholds", "-", old, "--", "-"), "standard input is named more than once"),
                                   (("--baseline", "kept", "--save", "-"), "--save cannot keep standard input"),
                                   (("--commit", "a", old, "--", old), "--commit is for runs"),
-                                  (("--old-commit", "a", old, "--", old), "--old-commit is that"),
-                                  (("--runs", "3", "--record=--commit=x", "--", "a", "---", "b"), "commit of its own"),
+                                  (("--old-commit", "a", old, "--", old), "--old-commit applies"),
+                                  (("--runs", "3", "--record=--commit=x", "--", "a", "---", "b"), "both sides the same commit"),
                                   (("--thresholds", "/nonexistent", old, "--", old), "/nonexistent")):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, saying=saying)
@@ -277,7 +277,7 @@ class CheckFiles(rig.RuntimeTest):
     def test_a_budget_where_work_has_no_stack(self):
         work = {(("main", "solve"), "known"): (10, 1_330_000), ((), "orphan"): (10, 820_000_000)}
         runs = self.side("run", runs=2, work=work, noise=0)
-        self.inconclusive("--function", "solve", "--max", "2ms", *runs, saying="run-1.txt: 820.* no whole CPU stack")
+        self.inconclusive("--function", "solve", "--max", "2ms", *runs, saying="run-1.txt: 820.* no complete CPU stack")
         out, _ = self.check("--function", "solve", "--max", "2ms", "--json", "-", *runs, expect=INCONCLUSIVE)
         self.assertEqual([run["whole"] for run in json.loads(out)["runs"]], [False, False])
         self.check("--function", "solve", "--max", "821330us", *runs, expect=PASS)

@@ -572,7 +572,7 @@ class Faults(InjectionTest):
     def test_cupti_with_other_records(self):
         source, _ = self.run_app(faults="old_version=16")
         self.assertEqual(source.state, "disabled")
-        self.assertIn("is CUPTI 16, whose records are others", source.reason)
+        self.assertIn("is CUPTI 16, whose record format is not supported", source.reason)
         self.assertEqual((source.launches, source.gpu_ops), (0, []))
         oldest, _ = self.run_app(faults="old_version=17")
         self.assertGreater(len(oldest.gpu_ops), 0)

@@ -176,7 +176,7 @@ class PerfettoTest(rig.RuntimeTest):
             run = self.run_command([rig.GPUPROF, "export", "--format", form, "-o", "/dev/null", path])
             self.assertEqual(run.returncode, 0, run.stderr)
             for words in (b"a part of another: only what matches --kernel sweep", b"lost: late_name 1",
-                          b"of kinds that this version does not know: 1"):
+                          b"records of unknown kinds skipped: 1"):
                 self.assertIn(words, run.stderr)
 
     def test_a_large_chrome_trace_names_this_format(self):

@@ -140,7 +140,7 @@ class Inputs(rig.RuntimeTest):
             with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
                 file.write(text.replace(old, new))
         self.write("two.txt", 2, 50)
-        for files, message in ((["empty"], "no profile in the folder"), (["none-*"], "no file is named like"),
+        for files, message in ((["empty"], "no profile in the folder"), (["none-*"], "no file matches"),
                                (["one.txt"], "only one rank"), (["no_rank.txt"], "--by pid"), (["-", "-"], "more than once")):
             status, stderr = self.failing("ranks", *files)
             self.assertEqual(status, 2, stderr)

@@ -209,7 +209,7 @@ class OutputsTest(rig.RuntimeTest):
             return recording.poll() is not None
         self.assertTrue(rig.wait_for(ended, 30, 0.5), "record cannot be ended")
         self.assertNotEqual(recording.returncode, 0)
-        self.assertIn("its reader takes nothing", read(self.messages))
+        self.assertIn("its reader reads nothing", read(self.messages))
 
     def test_descriptors_by_name(self):
         # As a user who could not replace the link in /dev: a gpuprof that fails here would do so as root.

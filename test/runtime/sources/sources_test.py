@@ -129,7 +129,7 @@ class Sources(rig.RuntimeTest):
         report = self.gpuprof("report", self.profile_path)
         samples = sum(SAMPLES.values())
         self.assertIn(f"{samples} stall samples", report)
-        self.assertIn(f"{NO_LAUNCH} of no known launch (22.22%)", report)
+        self.assertIn(f"{NO_LAUNCH} without a known launch (22.22%)", report)
         self.assertRegex(report, r"77\.78% +21 +saxpy\n")
         self.assertRegex(report, r"22\.22% +6 +reduce\n")
         # More than a hundredth was dropped: nothing is said of reasons. What there is, is in the profile.

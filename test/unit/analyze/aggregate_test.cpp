@@ -299,12 +299,12 @@ TEST_CASE("errors are reported in the order of the lines, even if records are qu
     CHECK(aggregate_error(kAggregateBase + stall + after) == "p.txt:18: GPU_PLACE 8 is not defined");
   }
   CHECK(aggregate_error(kAggregateBase + "GPU;0;5;1;1;1;1;1;0;0\n") ==
-        "p.txt:18: GPU: WORK 5 has the operation 'sync', which is not of this kind of record");
+        "p.txt:18: GPU: WORK 5 has the operation 'sync', which does not fit this kind of record");
   // The error is the same for a work item that has a row already.
   CHECK(aggregate_error(kAggregateBase + "HOST;0;5;1;1;1;1;0\nSHARE;0;5;1;1\n") ==
-        "p.txt:19: SHARE: WORK 5 has the operation 'sync', which is not of this kind of record");
+        "p.txt:19: SHARE: WORK 5 has the operation 'sync', which does not fit this kind of record");
   CHECK(aggregate_error(kAggregateBase + "GPU;0;1;1;1;1;1;1;0;0\nLAUNCH;0;1;1\n") ==
-        "p.txt:19: LAUNCH: WORK 1 has the operation 'kernel', which is not of this kind of record");
+        "p.txt:19: LAUNCH: WORK 1 has the operation 'kernel', which does not fit this kind of record");
   CHECK(aggregate_error(kAggregateBase + "GPU;0;0;1;1;1;1;1;0;0\n") == "p.txt:18: WORK 0 is not defined");
 }
 

@@ -93,8 +93,9 @@ TEST_CASE("an invalid list of leaves is rejected") {
   CHECK(parse_leaves("").error().message == "'' is not one of kernel, function, line, instruction, offset and stall");
   CHECK(parse_leaves("line,").error().message ==
         "'' is not one of kernel, function, line, instruction, offset and stall");
-  CHECK(parse_leaves("line,kernel").error().message == "kernel stands alone: nothing is below it");
-  CHECK(parse_leaves("line,line").error().message == "'line' stands there twice");
+  CHECK(parse_leaves("line,kernel").error().message ==
+        "kernel cannot be combined with other names: it shows nothing below the kernel");
+  CHECK(parse_leaves("line,line").error().message == "'line' is listed twice");
 }
 
 TEST_CASE("too many dropped samples make the kernel the leaf, unless more is asked for") {

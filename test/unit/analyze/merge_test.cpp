@@ -133,7 +133,7 @@ TEST_CASE("code locations, modules and samplings get new ids, and equal ones sha
 
 TEST_CASE("profiles that cannot be merged are rejected") {
   CHECK(merge_error({header("a", "1", "1", "5"), header("b", "1", "1", "6")}) ==
-        "cannot merge p.txt and p.txt: their slices are of 5 ns and 6 ns");
+        "cannot merge p.txt and p.txt: their time slices last 5 ns and 6 ns");
   CHECK(merge_error({"GPUPROF;3.0\nUSTACK;1;4\n"}) == "p.txt:2: FRAME 4 is not defined");
   CHECK(merge_error({"GPUPROF;3.0\nSTRING;1;a\nSTRING;1;b\n"}) ==
         "p.txt:3: STRING 1 is already defined, with another value");

@@ -91,7 +91,7 @@ TEST_CASE("contexts and exec queues need driver functions with the expected argu
         }).ok());
   const auto no_create = check_xe_exec_queues([](Hook, auto name, auto, auto) { return name == "xe_exec_ioctl"; });
   REQUIRE_FALSE(no_create);
-  CHECK(no_create.error().message == "xe lacks the function xe_exec_queue_create_ioctl: exec queues are not known");
+  CHECK(no_create.error().message == "xe lacks the function xe_exec_queue_create_ioctl: exec queues are unknown");
 }
 
 TEST_CASE("a stream has the number of its exec queue, unless that is taken in the process") {
@@ -150,7 +150,7 @@ TEST_CASE("a driver without BTF is distinguished from a driver that is not loade
   std::filesystem::create_symlink(kernel, machine.root() + kernel);
   auto found = find_kernel_events(machine.root());
   REQUIRE_FALSE(found);
-  CHECK(found.error().message == "no driver of this machine is one whose jobs can be seen");
+  CHECK(found.error().message == "no GPU driver of this machine can report its jobs");
 
   machine.file("sys/module/gpu_sched/refcnt");
   found = find_kernel_events(machine.root());

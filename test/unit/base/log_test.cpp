@@ -126,7 +126,7 @@ void check_without_room(const Ends& ends) {
     gpuprof::log::warn("and still is");
   }
   CHECK(read_all(ends.reader.get()) ==
-        "gpuprof: warning: 1001 messages are not shown: stderr had no room for them\n"
+        "gpuprof: warning: 1001 messages are not shown, because stderr was full\n"
         "gpuprof: warning: there is room\ngpuprof: warning: and still is\n");
 }
 

@@ -27,8 +27,8 @@ const Fact& named(const std::vector<Fact>& facts, std::string_view name) {
 TEST_CASE("auto uses a stack engine that needs no rights, and the others report what they lack") {
   auto facts = stack_facts([](BpfWalk) -> Result<std::string> { return Error{"not permitted", "run as root"}; });
   CHECK(named(facts, "inproc").state == State::ok);
-  CHECK(named(facts, "auto takes").detail.starts_with("inproc"));
-  CHECK(named(facts, "auto takes").detail.find("cannot be recorded") != std::string::npos);
+  CHECK(named(facts, "auto selects").detail.starts_with("inproc"));
+  CHECK(named(facts, "auto selects").detail.find("cannot be recorded") != std::string::npos);
   for (const char* engine : {"bpf", "fp"}) {
     CHECK(named(facts, engine).state == State::missing);
     CHECK(named(facts, engine).detail == "not permitted");
@@ -42,7 +42,7 @@ TEST_CASE("auto uses a stack engine that needs no rights, and the others report 
   });
   CHECK(named(facts, "bpf").state == State::missing);
   CHECK(named(facts, "fp").state == State::ok);
-  CHECK(named(facts, "auto takes").detail.ends_with("bpf by frame pointers"));
+  CHECK(named(facts, "auto selects").detail.ends_with("bpf by frame pointers"));
   facts = stack_facts([](BpfWalk) -> Result<std::string> { return std::string("not what is paged out"); });
   CHECK(named(facts, "bpf").state == State::limited);
   CHECK(named(facts, "bpf").detail.ends_with("; not what is paged out"));

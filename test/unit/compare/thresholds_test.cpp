@@ -54,17 +54,17 @@ TEST_CASE("a file of thresholds is parsed, with its expired lines") {
 
 TEST_CASE("an invalid threshold is an error with its line") {
   CHECK(message_of("a 5% x\nb\n") == "gate.txt:2: the percentage is missing");
-  CHECK(message_of("b 5 because") == "gate.txt:1: '5' is no percentage such as 5%");
-  CHECK(message_of("b -5% because") == "gate.txt:1: '-5%' is no percentage such as 5%");
-  CHECK(message_of("b nan% because") == "gate.txt:1: 'nan%' is no percentage such as 5%");
-  CHECK(message_of("b 1e9% because") == "gate.txt:1: '1e9%' is no percentage such as 5%");
+  CHECK(message_of("b 5 because") == "gate.txt:1: '5' is not a percentage such as 5%");
+  CHECK(message_of("b -5% because") == "gate.txt:1: '-5%' is not a percentage such as 5%");
+  CHECK(message_of("b nan% because") == "gate.txt:1: 'nan%' is not a percentage such as 5%");
+  CHECK(message_of("b 1e9% because") == "gate.txt:1: '1e9%' is not a percentage such as 5%");
   CHECK(message_of("b 5%") == "gate.txt:1: the reason is missing");
   CHECK(message_of("b 5% until 2027-01-31") == "gate.txt:1: the reason is missing");
-  CHECK(message_of("b 5% until tomorrow x") == "gate.txt:1: 'tomorrow' is no date such as 2027-01-31");
-  CHECK(message_of("b 5% until 2027-13-01 x") == "gate.txt:1: '2027-13-01' is no date such as 2027-01-31");
-  CHECK(message_of("\"b 5% x") == "gate.txt:1: the quote does not end");
+  CHECK(message_of("b 5% until tomorrow x") == "gate.txt:1: 'tomorrow' is not a date such as 2027-01-31");
+  CHECK(message_of("b 5% until 2027-13-01 x") == "gate.txt:1: '2027-13-01' is not a date such as 2027-01-31");
+  CHECK(message_of("\"b 5% x") == "gate.txt:1: the closing quote is missing");
   CHECK(message_of("\"\" 5% x") == "gate.txt:1: the glob is empty");
-  CHECK(message_of(std::string(2 << 20, 'x')) == "gate.txt: more than 1 MiB is no file of thresholds");
+  CHECK(message_of(std::string(2 << 20, 'x')) == "gate.txt: a file of thresholds must not exceed 1 MiB");
   CHECK(message_of("b 5\x1b[31m% x").find('\x1b') == std::string::npos);
 }
 

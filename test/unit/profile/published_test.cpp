@@ -59,7 +59,7 @@ TEST_CASE("errors in the published form use its own record names and ids") {
   CHECK(first_error("GPU_FILE;5;a\nGPU_FILE;5;b\n") == "p.txt:2: GPU_FILE 5 is already defined, with another value");
   CHECK(first_error("GPU_FILE;5;a\nGPU_FILE;5;a\nGPU_SYMBOL;5;b\n").empty());
   CHECK(first_error("USTACK;1;a\nUSTACK;1;b\n") == "p.txt:2: USTACK 1 is already defined, with another value");
-  CHECK(first_error("STRING;0;a\n") == "p.txt:1: STRING: field 'id' is 0, which means none");
+  CHECK(first_error("STRING;0;a\n") == "p.txt:1: STRING: field 'id' is 0, but ids begin at 1");
   CHECK(first_error("STRING;1;a\nsome words\n") ==
         "p.txt:2: this is not a record: a line begins with its kind, in upper case");
 }

@@ -216,7 +216,7 @@ TEST_CASE("stacks of up to 65536 frames are read, deeper ones rejected") {
 }
 
 TEST_CASE("an empty file is an error, as a recording that never began leaves one") {
-  CHECK(first_error("") == "p.txt is empty: this is no profile");
+  CHECK(first_error("") == "p.txt is empty: this is not a profile");
 }
 
 TEST_CASE("every prefix of a profile is readable") {
@@ -257,7 +257,7 @@ TEST_CASE("supported format versions are read, other versions rejected") {
     const auto refused = open_text("GPUPROF;" + old + "\n");
     REQUIRE_FALSE(refused);
     CHECK(refused.error().message == "p.txt:1: the profile has format version " + old +
-                                         ", of before the first release; this gpuprof reads version 3");
+                                         ", from before the first release; this gpuprof reads version 3");
     CHECK(refused.error().hint == "record it again");
   }
   CHECK(first_error("GPUPROF;0.9\n") == "p.txt:1: there is no format version 0");
@@ -305,7 +305,7 @@ TEST_CASE("a file that is not a profile is rejected") {
 TEST_CASE("errors name the line, the field and the reason") {
   CHECK(error_of("STRING;x;a") == "p.txt:2: STRING: field 'id' is not a number");
   CHECK(error_of("STRING;-1;a") == "p.txt:2: STRING: field 'id' is negative");
-  CHECK(error_of("STRING;0;a") == "p.txt:2: STRING: field 'id' is 0, which means none");
+  CHECK(error_of("STRING;0;a") == "p.txt:2: STRING: field 'id' is 0, but ids begin at 1");
   CHECK(error_of("STRING;4294967296;a") == "p.txt:2: STRING: field 'id' is too large");
   CHECK(error_of("STRING;;a") == "p.txt:2: STRING: field 'id' is empty");
   CHECK(error_of("STRING;1") == "p.txt:2: STRING: field 'value' is missing");
@@ -326,7 +326,7 @@ TEST_CASE("errors name the line, the field and the reason") {
   CHECK(error_of("FRAME;1;native;0;0;0;0;0;0x") == "p.txt:2: FRAME: field 'address' is not a number");
   CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;walk;0;0") == "p.txt:2: WORK: field 'op' is not an operation");
   CHECK(error_of("WORK;1;0;0;0;0;0;0;0;0;0;fill;0;8") == "p.txt:2: WORK: field 'flags' is not a sum of known flags");
-  CHECK(error_of("WORK;0;0;0;0;0;0;0;0;0;0;fill;0;0") == "p.txt:2: WORK: field 'id' is 0, which means none");
+  CHECK(error_of("WORK;0;0;0;0;0;0;0;0;0;0;fill;0;0") == "p.txt:2: WORK: field 'id' is 0, but ids begin at 1");
   CHECK(error_of("WORK;1;0;4294967296;0;0;0;0;0;0;0;fill;0;0") == "p.txt:2: WORK: field 'tid' is too large");
   CHECK(error_of("GPU;0;1;1;1;1;1;340282366920938463463374607431768211456;0;0") ==
         "p.txt:2: GPU: field 'sum_squares_ns2' is too large");
@@ -338,7 +338,7 @@ TEST_CASE("errors name the line, the field and the reason") {
   CHECK(error_of("SPAN;0;1;0;2;1") == "p.txt:2: SPAN: field 'end_ns' is before start_ns");
   CHECK(error_of("EUSTALL;0;1;0;0;0;1;2") == "p.txt:2: EUSTALL: field 'flags' is not a sum of known flags");
   CHECK(error_of("EUSTALL;0;1;0;0;0;1") == "p.txt:2: EUSTALL: field 'flags' is missing");
-  CHECK(error_of("GPU_PLACE;0;0;0;0;0") == "p.txt:2: GPU_PLACE: field 'id' is 0, which means none");
+  CHECK(error_of("GPU_PLACE;0;0;0;0;0") == "p.txt:2: GPU_PLACE: field 'id' is 0, but ids begin at 1");
   CHECK(error_of("GPU_PLACE;1;0;0;0x;0") == "p.txt:2: GPU_PLACE: field 'offset' is not a number");
   CHECK(error_of("GPU_PLACE;1;0;0;0;0;") == "p.txt:2: GPU_PLACE: field 'frame' is empty");
   CHECK(error_of("USTACK;1;;2") == "p.txt:2: USTACK: field 'frame' is empty");
@@ -435,7 +435,7 @@ TEST_CASE("undefined and contradictory ids are rejected") {
   CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_COUNT;0;7;1;0;1") == "p.txt:3: DEVICE 7 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_COUNT;0;0;1;7;1") == "p.txt:3: STRING 7 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;0;0;0\nGPU_COUNT;0;0;1;0;1\nGPU_COUNT;0;0;1;0;18446744073709551615") ==
-        "p.txt:4: the sum of what GPU_PLACE 1 counted does not fit into 64 bits");
+        "p.txt:4: the sum of the counts of GPU_PLACE 1 does not fit into 64 bits");
   CHECK(error_of("GPU_PLACE;1;3;0;0;0") == "p.txt:2: GPU_MODULE 3 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;3;0;0") == "p.txt:2: STRING 3 is not defined");
   CHECK(error_of("GPU_PLACE;1;0;0;0;3") == "p.txt:2: STRING 3 is not defined");
@@ -464,7 +464,7 @@ TEST_CASE("a record refers to work of its own kind") {
   for (const char* op : {"kernel", "copy_htod", "fill", "other", "graph"}) {
     CHECK(error_of(work(op) + gpu).empty());
     CHECK(error_of(work(op) + "HOST;0;1;1;1;1;1;0") ==
-          "p.txt:3: HOST: WORK 1 has the operation '" + std::string(op) + "', which is not of this kind of record");
+          "p.txt:3: HOST: WORK 1 has the operation '" + std::string(op) + "', which does not fit this kind of record");
     CHECK_FALSE(error_of(work(op) + "LAUNCH;0;1;1").empty());
   }
   for (const char* op : {"sync", "alloc", "free", "fault_gpu", "fault_cpu", "migrate_htod", "migrate_dtoh"}) {

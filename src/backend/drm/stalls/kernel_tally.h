@@ -1,5 +1,4 @@
-// How often each kernel was in the jobs of each stream, and how long the jobs took that ran nothing else. No device, no
-// clock.
+// Counts, per stream and kernel, the jobs with that kernel, and sums the times of jobs with no other kernel.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +13,13 @@ namespace gpuprof::backend::drm {
 
 class KernelTally {
  public:
-  // `alone`: nothing else is in the job.
+  // `alone`: the job runs no other kernel.
   void add(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone);
 
-  // Tells what is known of a source as lines KEY=VALUE, and forgets it.
+  // Reports the counts of a source as lines KEY=VALUE, then forgets the source.
   void tell(SourceId source, const std::function<void(const std::string&)>& tell);
 
-  static constexpr size_t kMaxKernels = 256;  // that are told of each source: those in most jobs
+  static constexpr size_t kMaxKernels = 256;  // reported per source: the kernels in most jobs
 
  private:
   struct Seen {
@@ -29,11 +28,11 @@ class KernelTally {
     uint64_t alone_ns = 0;
   };
   using Where = std::tuple<uint32_t, uint64_t, std::string>;  // device, stream, kernel
-  static constexpr size_t kMaxKnown = 65536;                  // of a source
+  static constexpr size_t kMaxKnown = 65536;                  // per source
 
   struct Source {
     std::map<Where, Seen> kernels;
-    uint64_t more = 0;  // in how many jobs those were that there was no room for
+    uint64_t more = 0;  // jobs with kernels beyond kMaxKnown
   };
   std::map<SourceId, Source> sources_;
 };

@@ -11,7 +11,7 @@ namespace gpuprof::backend::drm {
 namespace {
 
 constexpr uint64_t kExpiryNs = 500'000'000;
-constexpr uint64_t kSpaceBytes = uint64_t{1} << 32;  // that can be reached from an instruction base address
+constexpr uint64_t kSpaceBytes = uint64_t{1} << 32;  // reachable from an instruction base address
 
 std::string hex(uint64_t number) {
   std::array<char, 16> digits{};
@@ -28,7 +28,7 @@ uint64_t sum_of(const StallCounts& counts) {
 std::string BatchKernel::name() const {
   const std::string what = is_routine() ? "system routine at " : "kernel at ";
   const std::string which = generation == 0 ? "" : " (" + std::to_string(generation + 1) + ")";
-  const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);  // others have code at the same addresses
+  const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);  // other VMs have code at the same addresses
   return what + hex(start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + which + where;
 }
 
@@ -49,7 +49,7 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
   }
 }
 
-// What was there is gone: the next kernel at such an address is another one.
+// The old code is gone: the next kernel at such an address is a new one.
 void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
   for (auto& [id, space] : spaces_) {
     const bool is_its = space.file == bound.file && (bound.vm == GPUPROF_DRM_ALL_VMS || space.vm == bound.vm);
@@ -80,8 +80,7 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
     ++not_followed_;
     return;
   }
-  // Engines of i915 go from one context to the other and back.
-  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;
+  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;  // engines of i915 switch between contexts
   runs_[key] = Run{.job = job, .in_order = in_order};
   running_[key.context].insert(key.seqno);
   if (in_order) {
@@ -94,7 +93,7 @@ void StallJoin::on_handed(uint64_t batch, const JobKey& key) {
   if (run == runs_.end()) {
     return;
   }
-  Batch& known = batch_of(batch);  // it may be told of later
+  Batch& known = batch_of(batch);  // on_batch() may come later
   run->second.batch = batch;
   known.job = key;
   known.has_job = true;
@@ -104,7 +103,7 @@ void StallJoin::on_handed(uint64_t batch, const JobKey& key) {
 }
 
 StallJoin::Batch& StallJoin::batch_of(uint64_t id) {
-  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {  // most are of jobs that are done
+  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {  // most belong to finished jobs
     not_followed_ += batches_.size();
     batches_.clear();
   }
@@ -128,7 +127,7 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
       return id;
     }
   }
-  if (spaces_.size() >= kMaxSpaces) {  // most are gone
+  if (spaces_.size() >= kMaxSpaces) {  // most have ended
     not_followed_ += spaces_.size();
     spaces_.clear();
   }
@@ -159,7 +158,7 @@ BatchKernel StallJoin::kernel_at(uint64_t space, uint64_t start) {
 void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   const uint64_t space = space_of(run.job.source, batch);
   if (!run.kernels.empty() && run.kernels.begin()->second.space != space) {
-    run.kernels.clear();  // the base was not there yet; a batch is always told whole
+    run.kernels.clear();  // the base was unknown before; each event holds the complete batch
   }
   run.is_whole = batch.state == GPUPROF_BATCH_ENDED;
   run.is_full = !run.is_whole && batch.count == GPUPROF_BATCH_KERNELS;
@@ -202,7 +201,7 @@ void StallJoin::on_done(const JobKey& key, uint64_t time_ns) {
   end_those_before(key, run->second);
 }
 
-// What was told of their end was lost.
+// Infers the ends of earlier jobs whose end events were lost.
 void StallJoin::end_those_before(const JobKey& key, const Run& done) {
   std::vector<JobKey> over;
   if (const auto in_context = running_.find(key.context); in_context != running_.end()) {
@@ -326,16 +325,16 @@ void StallJoin::settle(uint64_t now_ns, uint64_t period, bool last) {
       break;
     }
     if (!resolve(window, now_ns, period, enough)) {
-      break;  // those behind it are younger
+      break;  // later windows are younger
     }
     waiting_.pop_front();
   }
   expire(now_ns);
 }
 
-// False: some of its samples wait for what may come late.
+// Returns false if some samples wait for late events.
 bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool last) {
-  // A ring works on one job after the other: behind the first one that is not done, none has begun.
+  // A ring runs one job after the other. So no job behind its first unfinished job has begun.
   std::unordered_map<uint64_t, uint64_t> first_on_ring;
   for (const auto& [key, run] : runs_) {
     if (run.in_order && run.run_ns != 0 && run.done_ns == 0) {
@@ -375,7 +374,7 @@ bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool l
   return window.counts.empty();
 }
 
-// The kernels that have this address, in what ran, with the time for which it did.
+// Returns the kernels that have this address, among the jobs that ran in the window, with their run times.
 std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const Run*>& runs, const Window& window,
                                                         uint64_t address) const {
   std::map<std::pair<SourceId, BatchKernel>, Candidate> found;
@@ -403,23 +402,22 @@ std::vector<StallJoin::Candidate> StallJoin::candidates(const std::vector<const 
   return list;
 }
 
-// 0: the instruction base address is not known.
 uint64_t StallJoin::address_of(const BatchKernel& kernel, uint64_t offset) const {
   const auto space = spaces_.find(kernel.space);
   const bool known = space != spaces_.end() && space->second.base != 0;
   return known ? space->second.base + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset : 0;
 }
 
-// The last one that starts before the address, unless another one of the VM starts in between. Null: there is none.
+// Returns the job's last kernel that starts at or before the address. Null: none, or another one of the VM is between.
 const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint64_t& offset) const {
   if (run.kernels.empty()) {
     return nullptr;
   }
   const auto space = spaces_.find(run.kernels.begin()->second.space);
   const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
-  // Records of Xe3p have whole addresses.
+  // Records of Xe3p hold absolute addresses.
   const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
-  // Starts are compared with what is in their lowest bit.
+  // Set the lowest bit, because starts have it for system routines.
   const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;
   const BatchKernel* found = nullptr;
   for_each_start_before(run.kernels, up_to, [&found](uint64_t /*start*/, const BatchKernel& kernel) {
@@ -459,7 +457,6 @@ void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const St
   }
 }
 
-// When the oldest samples that are not given to anybody can have been taken.
 uint64_t StallJoin::oldest_window() const {
   uint64_t oldest = UINT64_MAX;
   for (const Window& window : waiting_) {

@@ -27,7 +27,7 @@ Result<StallReader> StallReader::open(std::unique_ptr<StallDevices> devices, uin
     return reader.refused_.empty()
                ? Error{"there is no GPU of the driver xe",
                        "EU stall sampling by the kernel needs one, and Linux 6.15 or later; programs that use "
-                       "Level Zero can be sampled without: --backend level_zero --stalls"}
+                       "Level Zero can be sampled without it: --backend level_zero --stalls"}
                : reader.refused_.front();
   }
   return reader;
@@ -70,7 +70,7 @@ StallReader::Drained StallReader::drain(Open& open, StallRecordSink& sink, uint6
         break;
       case StallStream::Outcome::failed:
         log::warn("no more stalls of " + open.gt.text() + ": " + std::strerror(error),
-                  "those until here are in the profile");
+                  "the profile has those until now");
         open.tries = kMaxTries;
         open.stream.reset();
         break;
@@ -92,7 +92,7 @@ void StallReader::take(const Open& open, size_t bytes, StallRecordSink& sink) {
   facts_.malformed += all.size() - at;
 }
 
-// The GPU may need a moment until it is there again.
+// Retries, because a GPU may need a moment after a reset.
 void StallReader::reopen(Open& open, uint64_t now_ns) {
   if (open.tries >= kMaxTries || now_ns < open.next_try_ns) {
     return;

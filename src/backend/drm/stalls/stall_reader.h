@@ -1,4 +1,4 @@
-// All streams of a recording: opened, read, opened anew after a reset.
+// Opens and reads all streams of a recording, and reopens them after a reset of the GPU.
 #pragma once
 
 #include <array>
@@ -20,44 +20,43 @@ class StallRecordSink {
   StallRecordSink& operator=(const StallRecordSink&) = delete;
   virtual ~StallRecordSink() = default;
 
-  // It was taken after `since_ns`: then the stream was empty.
+  // The samples were taken after `since_ns`, when the stream was empty.
   virtual void on_record(const StallGt& gt, const StallRecord& record, uint64_t since_ns) = 0;
-  // Some records were lost; nobody says how many.
+  // Some records were lost; their number is unknown.
   virtual void on_dropped(const StallGt& gt) = 0;
 };
 
 class StallReader {
  public:
-  // Opens a stream for each GT. The error says why there is none at all.
+  // Opens a stream for each GT. Fails, with the reason, if no stream can be opened.
   static Result<StallReader> open(std::unique_ptr<StallDevices> devices, uint64_t wanted_period);
 
-  // Takes what has come, at most kMaxReads of each stream. Never blocks.
+  // Reads new records, at most kMaxReads of each stream. Never blocks.
   struct Drained {
-    bool any = false;    // there was something
-    bool whole = false;  // and nothing is left
+    bool any = false;    // records were read
+    bool whole = false;  // nothing is left
   };
   Drained drain(StallRecordSink& sink, uint64_t now_ns);
 
-  static constexpr unsigned kMaxReads = 16;  // of a stream in one turn
+  static constexpr unsigned kMaxReads = 16;  // per stream and poll iteration
 
   struct Facts {
-    uint64_t resets = 0;     // streams that a reset of the GPU has ended
+    uint64_t resets = 0;     // streams that a reset of the GPU ended
     uint64_t drops = 0;      // how often records were dropped
-    uint64_t malformed = 0;  // bytes that are no whole record
+    uint64_t malformed = 0;  // bytes that are not a complete record
   };
   [[nodiscard]] const Facts& facts() const { return facts_; }
-  [[nodiscard]] uint64_t period() const { return period_; }  // cycles from one sample to the next
-  // GTs that are not sampled, though others are.
-  [[nodiscard]] const std::vector<Error>& refused() const { return refused_; }
+  [[nodiscard]] uint64_t period() const { return period_; }                     // cycles between two samples
+  [[nodiscard]] const std::vector<Error>& refused() const { return refused_; }  // why other GTs are not sampled
   [[nodiscard]] size_t streams() const { return streams_.size(); }
 
  private:
   struct Open {
     StallGt gt;
-    std::unique_ptr<StallStream> stream;  // null: it is to be opened again
+    std::unique_ptr<StallStream> stream;  // null: must be reopened
     uint64_t next_try_ns = 0;
     unsigned tries = 0;
-    uint64_t empty_ns = 0;  // when nothing was left the last time
+    uint64_t empty_ns = 0;  // when the stream was last empty
   };
   Drained drain(Open& open, StallRecordSink& sink, uint64_t now_ns);
   void take(const Open& open, size_t bytes, StallRecordSink& sink);

@@ -24,7 +24,7 @@ void StallSampling::stop(const std::function<uint64_t()>& now) {
     drain(on_, now());
   } while (!whole_ && ++turns < kLastTurns);
   join_.settle(now(), period(), true);
-  if (!whole_) {  // the GPU writes faster than we read
+  if (!whole_) {  // the GPU writes faster than this reads
     sink_.on_samples_dropped(submitters_.nobody(), 1);
   }
   for (const SourceId source : submitters_.all()) {
@@ -109,7 +109,7 @@ void StallSampling::on_record(const StallGt& gt, const StallRecord& record, uint
   }
 }
 
-// At least one is missing.
+// The number of lost records is unknown, so this counts one.
 void StallSampling::on_dropped(const StallGt& /*gt*/) {
   if (on_) {
     sink_.on_samples_dropped(submitters_.nobody(), 1);

@@ -1,4 +1,4 @@
-// EU stall sampling in a recording: streams are read, samples find their kernels, and the event sink is told.
+// EU stall sampling in a recording: reads the streams, attributes samples to kernels, and sends them to the sink.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,17 @@ namespace gpuprof::backend::drm {
 
 class StallSampling final : public StallSink, public StallRecordSink {
  public:
-  // Without a reader kernels are known, and no samples.
+  // Without a reader, kernels are reported but no samples.
   StallSampling(const Recording& recording, Submitters& submitters, std::optional<StallReader> reader)
       : sink_(recording.sink), submitters_(submitters), reader_(std::move(reader)), join_(*this) {}
 
-  // What is told of jobs and batches.
   [[nodiscard]] StallJoin& join() { return join_; }
 
-  // Takes what has come; while `on` is false it counts nowhere. How many reads there were.
+  // Reads new records, and discards them if `on` is false. Returns 0 if there were none.
   size_t drain(bool on, uint64_t now_ns);
-  // `now`: the time. Reads what is left, as long as that has an end.
+  // `now` returns the time. Reads the remaining records, but at most kLastTurns times.
   void stop(const std::function<uint64_t()>& now);
-  // Before its kernels are forgotten, and while it can be told of.
+  // Called before the kernels of the source are forgotten, while the sink still accepts its events.
   void end_source(SourceId source, uint64_t now_ns);
 
   void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) override;
@@ -43,14 +42,14 @@ class StallSampling final : public StallSink, public StallRecordSink {
   [[nodiscard]] uint64_t period() const { return reader_ ? reader_->period() : 0; }
   void tell_reads();
 
-  static constexpr unsigned kLastTurns = 64;  // of reads at the end, kMaxReads each: more than all buffers hold
+  static constexpr unsigned kLastTurns = 64;  // reads at the end, of kMaxReads each: more than all buffers hold
 
   EventSink& sink_;
   Submitters& submitters_;
   std::optional<StallReader> reader_;
   KernelTally kernels_;
   StallJoin join_;
-  std::map<uint32_t, std::string> buses_;  // by device
+  std::map<uint32_t, std::string> buses_;  // device -> bus
   uint64_t now_ns_ = 0;
   bool on_ = false;
   bool whole_ = false;  // nothing was left to read

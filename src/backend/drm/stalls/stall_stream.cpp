@@ -16,7 +16,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxAnswer = 65536;  // of a query; real ones have some hundred bytes
+constexpr size_t kMaxAnswer = 65536;  // of a query; real answers have a few hundred bytes
 constexpr size_t kMaxGts = 64;
 constexpr size_t kMaxRates = 64;
 constexpr size_t kMaxRecordBytes = 4096;
@@ -24,9 +24,9 @@ constexpr size_t kMaxCards = 64;
 
 constexpr const char* kNoInterface =
     "EU stall sampling by the kernel needs Linux 6.15 or later, and a GPU from Ponte Vecchio or Xe2 on; programs that "
-    "use Level Zero can be sampled without: --backend level_zero --stalls";
+    "use Level Zero can be sampled without it: --backend level_zero --stalls";
 
-// As many of a T as follow `at`. Nothing: they are not all there.
+// Returns `count` elements of type T from offset `at`. nullopt: the bytes do not hold that many.
 template <typename T>
 std::optional<std::vector<T>> list_at(std::span<const std::byte> bytes, size_t at, uint64_t count) {
   if (at > bytes.size() || count > (bytes.size() - at) / sizeof(T)) {
@@ -40,10 +40,10 @@ std::optional<std::vector<T>> list_at(std::span<const std::byte> bytes, size_t a
 }
 
 Error nonsense(const char* what) {
-  return {std::string("what xe says of ") + what + " makes no sense", "please report it, with the kernel's version"};
+  return {std::string("xe's answer about ") + what + " is invalid", "please report this with the kernel's version"};
 }
 
-// The answer to a query. Empty: there is none, and errno says why.
+// Returns the answer to a query. Empty: the query failed, and errno says why.
 std::vector<std::byte> ask(int card, uint32_t query) {
   xe::DeviceQuery asked{.query = query};
   if (::ioctl(card, xe::kIoctlQuery, &asked) != 0) {

@@ -1,5 +1,5 @@
-// What we use of the kernel's interface to xe for EU stall sampling (Linux 6.15 and later), by our own declarations:
-// the headers of most machines are older. It is the kernel's ABI, and stays as it is.
+// The part of xe's kernel interface that EU stall sampling needs (Linux 6.15 and later). gpuprof declares it itself,
+// because the headers of most machines are older. It is kernel ABI, so it does not change.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -11,7 +11,7 @@ namespace gpuprof::backend::drm::xe {
 struct DeviceQuery {
   uint64_t extensions = 0;
   uint32_t query = 0;
-  uint32_t size = 0;  // of the answer; asked with 0, the driver says it
+  uint32_t size = 0;  // of the answer; for 0, the driver returns the size
   uint64_t data = 0;
   uint64_t reserved[2] = {};
 };
@@ -31,25 +31,25 @@ struct Gt {
   uint32_t reference_clock = 0;
   uint64_t near_memory = 0;
   uint64_t far_memory = 0;
-  uint16_t version = 0;  // of its graphics or media; 0: it is older than those that say it
+  uint16_t version = 0;  // version of its graphics or media; 0: too old to report it
   uint16_t minor_version = 0;
   uint16_t revision = 0;
   uint16_t pad2 = 0;
   uint64_t reserved[7] = {};
 };
 static_assert(sizeof(Gt) == 96);
-constexpr uint16_t kGtMain = 0;  // which has EUs, unlike that for media
+constexpr uint16_t kGtMain = 0;  // a GT with EUs, not a media GT
 
 struct EuStall {
   uint64_t extensions = 0;
   uint64_t capabilities = 0;
   uint64_t record_bytes = 0;
-  uint64_t buffer_bytes = 0;  // of each core
+  uint64_t buffer_bytes = 0;  // per core
   uint64_t reserved[5] = {};
-  uint64_t rates = 0;  // uint64_t[rates] follow: GPU cycles from one sample to the next, the fewest first
+  uint64_t rates = 0;  // uint64_t[rates] follow: GPU cycles between two samples, ascending
 };
 static_assert(sizeof(EuStall) == 80);
-constexpr uint64_t kEuStallBase = 1;  // a capability: the rest is of use
+constexpr uint64_t kEuStallBase = 1;  // capability: the other fields are valid
 
 struct SetProperty {
   uint64_t next = 0;
@@ -75,9 +75,9 @@ static_assert(sizeof(Observation) == 32);
 constexpr uint64_t kObserveEuStalls = 1;
 constexpr uint64_t kOpenStream = 0;
 
-constexpr unsigned kFirstCommand = 0x40;  // of a driver
+constexpr unsigned kFirstCommand = 0x40;  // of driver-specific ioctls
 constexpr unsigned long kIoctlQuery = _IOWR('d', kFirstCommand + 0x00, DeviceQuery);
 constexpr unsigned long kIoctlObserve = _IOW('d', kFirstCommand + 0x0b, Observation);
-constexpr unsigned long kIoctlEnable = _IO('i', 0x0);  // of the stream
+constexpr unsigned long kIoctlEnable = _IO('i', 0x0);  // on the stream
 
 }  // namespace gpuprof::backend::drm::xe

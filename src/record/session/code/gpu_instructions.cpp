@@ -15,12 +15,12 @@
 namespace gpuprof::record {
 namespace {
 
-// Of a whole recording: nvdisasm takes half a second for a function, and the user's prompt is waiting.
+// For all functions of a recording: nvdisasm takes 0.5 s per function while the user waits for the prompt.
 constexpr uint64_t kTimeNs = 4'000'000'000;
 constexpr size_t kMostFunctions = 8;
-constexpr size_t kMostWaits = 64;  // places of a function whose cause is looked for
+constexpr size_t kMostWaits = 64;  // code locations per function whose cause is searched
 
-// Where nvdisasm is looked for: the toolkit does not add itself to PATH.
+// The search path for nvdisasm. The CUDA toolkit does not add itself to PATH.
 std::string disassembler_path() {
   const char* const path = std::getenv("PATH");
   return std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin";
@@ -51,7 +51,7 @@ class Function {
   }
 
  private:
-  // The nearest one that surely, or of which no other is known, makes what is waited for.
+  // Adds the nearest instruction that produces what the sampled one waits for: a certain one, or the only candidate.
   void add_cause(const symbolize::SassSlice& slice, const SampledPlace& place, profile::GpuInstruction& made) {
     const auto waits = slice.waits_for(place.offset, correlator_.names().text(place.reason));
     if (waits.producers.empty()) {

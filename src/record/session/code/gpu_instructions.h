@@ -1,5 +1,5 @@
-// At the end of a recording: the text of the instructions that samples were taken at, and what those wait for. By
-// NVIDIA's nvdisasm and Intel's assembler library where this machine has them; without them both are left out.
+// Adds, at the end of a recording, the text of sampled instructions and what they wait for. Uses NVIDIA's nvdisasm and
+// Intel's assembler library; if they are missing, nothing is added.
 #pragma once
 
 #include "record/join/correlator.h"
@@ -7,7 +7,7 @@
 
 namespace gpuprof::record {
 
-// Looks at the functions with the most samples, for a few seconds at most. The correlator has finished.
+// Handles the functions with the most samples, for up to 4 s. Call it when the correlator has finished.
 void add_gpu_instructions(Correlator& correlator, GpuLines& code);
 
 }  // namespace gpuprof::record

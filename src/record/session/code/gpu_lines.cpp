@@ -16,7 +16,7 @@ std::string hex(const CodeHash& hash) {
 
 }  // namespace
 
-// Targets hand code over beside the rings, and not before it runs.
+// Targets send code separately from the rings, sometimes after its first execution.
 bool GpuLines::may_come(backend::SourceId source, uint64_t module) const {
   return code_.find(source, module) == nullptr;
 }
@@ -116,7 +116,7 @@ std::vector<symbolize::GpuInstruction> GpuLines::instructions(
                                   : disassembler->run(bytes, *found, owner, limits);
 }
 
-// Each kernel has a section of code, with the functions that only it calls.
+// In a cubin, a kernel shares its code section with the functions that only this kernel calls.
 std::string GpuLines::kernel_of(backend::SourceId source, uint64_t module, std::string_view name) {
   Opened* const opened = open(source, module);
   if (opened == nullptr || !opened->lines) {

@@ -1,4 +1,4 @@
-// Source lines of the GPU code that targets have handed over, for the samples that were taken in it.
+// Finds the source lines of samples in GPU code that targets have sent.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,9 @@ namespace gpuprof::record {
 
 class GpuLines final : public CodeReader {
  public:
-  // What has been read of code is kept up to so many bytes of files: that is address space, and memory only where lines
-  // have been looked at.
+  // Limits the mapped code, in bytes of files. Mappings cost address space; they cost memory only where lines are read.
   static constexpr uint64_t kMaxMapped = uint64_t{4} << 30;
-  static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;  // which are copied
+  static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;  // zebins are copied
 
   explicit GpuLines(const CodeObjects& code) : code_(code) {}
 
@@ -37,14 +36,14 @@ class GpuLines final : public CodeReader {
                                              uint64_t offset) override;
   std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
 
-  // All instructions of a function, or the first ones, or none. Those of a cubin need `disassembler`.
+  // Returns all instructions of a function, the first ones, or none. Those of a cubin need `disassembler`.
   std::vector<symbolize::GpuInstruction> instructions(backend::SourceId source, uint64_t module,
                                                       std::string_view function,
                                                       const std::optional<symbolize::Disassembler>& disassembler,
                                                       const symbolize::ReaderLimits& limits);
   [[nodiscard]] bool is_cubin(backend::SourceId source, uint64_t module);
 
-  // Functions that samples were taken in, of code that has no lines because its compiler was not asked for them.
+  // Sampled functions without lines, because their code was compiled without that option.
   struct Functions {
     size_t in_cubins = 0;
     size_t in_zebins = 0;
@@ -56,7 +55,7 @@ class GpuLines final : public CodeReader {
     MappedCode bytes;
     CodeFacts facts;
     uid_t user = 0;
-    std::optional<symbolize::CubinLines> lines;  // of a cubin
+    std::optional<symbolize::CubinLines> lines;  // set for a cubin
     std::unordered_map<std::string, std::string> kernels;
     std::unique_ptr<symbolize::Zebin> zebin;
     std::unordered_set<std::string> without_lines;  // kernels of a zebin

@@ -45,7 +45,7 @@ std::string current_folder() {
   return folder ? real_path(folder.get()) : std::string();
 }
 
-// By what the runs of a program are told apart when they are compared.
+// Adds the META lines that distinguish runs of a program in a comparison.
 void add_comparison_meta(Correlator& correlator, const SessionOptions& options) {
   if (const std::string driver = nvidia_driver_version(); !driver.empty()) {
     correlator.add_meta("gpu.driver", "NVIDIA " + driver);

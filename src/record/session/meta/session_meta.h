@@ -1,4 +1,4 @@
-// What a profile says about its recording as a whole: META records.
+// Writes META records, which describe the recording itself.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@ namespace gpuprof::record {
 
 struct SessionFacts {
   uint64_t start_ns = 0;
-  std::string_view stack_engine;  // "none" without one
+  std::string_view stack_engine;  // "none" if no engine is used
   std::string stack_engine_reason;
   std::string counts_only;  // record -p: why launches are only counted
 };
 
-// At the start ...
+// Adds the records that are known at the start.
 void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
                       const backend::Backends& backends);
 
-// Backends of which programs may have used what cannot be seen, and why: "opencl (the loader ...)"; empty: none.
+// Lists backends that may have worked unseen, and why: "opencl (the loader ...)". Empty if all work was seen.
 std::string unseen_backends(const backend::Backends& backends);
 
-// ... and at the end.
+// Adds the records that are known at the end.
 void add_overhead_meta(Correlator& correlator, const SessionOptions& options, const SummaryFacts& facts,
                        const Channel::BudgetState& budget);
 

@@ -15,8 +15,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMostFolders = 64;                    // from a folder up to its repository
-constexpr size_t kMostOfFile = size_t{16} << 20U;      // packed-refs has a line a reference
+constexpr size_t kMostFolders = 64;                    // parent folders searched for a repository
+constexpr size_t kMostOfFile = size_t{16} << 20U;      // packed-refs has one line per reference
 constexpr std::array<size_t, 2> kDigits = {40U, 64U};  // SHA-1, SHA-256
 
 bool is_commit(std::string_view text) {
@@ -29,7 +29,7 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// A regular file's text; nothing else is waited for. Empty: there is none, or not the whole of it can be read.
+// Returns the text of a regular file, without blocking. Empty if it is missing or cannot be read completely.
 std::string git_text_of(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat info {};
@@ -45,7 +45,7 @@ std::string first_line_of(const std::string& path) {
   return text.substr(0, text.find('\n'));
 }
 
-// A work tree of `git worktree` has a file in the place of the folder .git: "gitdir: PATH".
+// A work tree of `git worktree` has a file .git with "gitdir: PATH" instead of a folder.
 std::string git_folder(const std::string& folder) {
   std::string git = folder + "/.git";
   if (is_folder(git)) {
@@ -60,7 +60,6 @@ std::string git_folder(const std::string& folder) {
   return target.starts_with("/") ? target : folder + "/" + target;
 }
 
-// What a line "DIGITS NAME" of packed-refs says.
 std::string packed(const std::string& text, const std::string& reference) {
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -81,7 +80,7 @@ std::string checked_out(const std::string& git) {
     return is_commit(head) ? head : std::string();
   }
   const std::string reference = head.substr(kReference.size());
-  const std::string common = first_line_of(git + "/commondir");  // of a work tree
+  const std::string common = first_line_of(git + "/commondir");  // exists in a work tree
   const std::string shared = common.empty() ? git : common.starts_with("/") ? common : git + "/" + common;
   for (const std::string& folder : {git, shared}) {
     if (std::string commit = first_line_of(folder + "/" + reference); is_commit(commit)) {

@@ -67,7 +67,7 @@ TEST_CASE("a process that executes another program has another identity") {
   REQUIRE(identity.ok());
   ::usleep(100'000);  // until its signal handler is installed
   child.send(SIGUSR1);
-  CHECK(until_different(*identity).find("runs another program") != std::string::npos);
+  CHECK(until_different(*identity).find("executed another program") != std::string::npos);
 }
 
 TEST_CASE("a missing process is an error") {

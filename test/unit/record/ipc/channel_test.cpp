@@ -447,7 +447,7 @@ TEST_CASE("only some of many rejected processes are reported") {
   CHECK(channel->refused() == 30);
   const std::string text = shown.text();
   CHECK(gpuprof::test::count(text, "is not recorded") == 10);
-  CHECK(gpuprof::test::count(text, "(later ones are not told)") == 1);
+  CHECK(gpuprof::test::count(text, "(later ones are not shown)") == 1);
 }
 
 TEST_CASE("only some of many processes that do not use their segment are reported") {
@@ -461,5 +461,5 @@ TEST_CASE("only some of many processes that do not use their segment are reporte
   const gpuprof::test::Stderr shown;
   channel->count_unheard();
   CHECK(channel->refused() == 30);
-  CHECK(gpuprof::test::count(shown.text(), "did not take the memory") == 10);
+  CHECK(gpuprof::test::count(shown.text(), "did not map the memory") == 10);
 }

@@ -74,7 +74,7 @@ TEST_CASE("a folder is safe if no other user can change its path") {
   CHECK(why_not("/").empty());
   CHECK(why_not("/tmp").empty());
   CHECK(why_not(good).empty());
-  CHECK(why_not(good, true) == good + " cannot be passed by other users");
+  CHECK(why_not(good, true) == good + " cannot be entered by other users");
   CHECK(open_safe_folder(good + "/.//../good/", false)->path == good);
   CHECK(open_safe_folder("/", false)->path.empty());
   const std::string open = scratch.make("open", 0777);
