@@ -12,7 +12,7 @@
 
 #define DEFERRED 256              /* deferred batches of all processes */
 #define DEFERRED_OF_FILE 16       /* ... of one file */
-#define MAX_LOOKS 64              /* ... reads of one batch */
+#define MAX_READS 64              /* ... reads of one batch */
 #define MAX_AGE_NS 10000000000ull /* an older deferred batch may be replaced */
 #define LISTED_OBJECTS 1024       /* limit on the object list of a batch */
 
@@ -26,7 +26,7 @@ struct batch {
   __u64 list; /* i915: the objects of the call, which its addresses can refer to */
   __u64 since_ns;
   __u32 listed;
-  __u32 looks;
+  __u32 reads;
   __u32 words[GPUPROF_BATCH_WINDOW]; /* one command; here because BPF stacks are small */
 };
 /* A thread owns a slot while its state is DEFERRED_BUSY. It must set this state before it accesses the batch. */
@@ -147,7 +147,7 @@ static long scan_command(__u32 index, struct batch_context* context) {
 }
 
 /* Reads the batch from its start and sends what it found. Returns whether the batch is finished. */
-static __noinline int look_at(struct batch* batch) {
+static __noinline int read_batch(struct batch* batch) {
   if (!batch) {
     return 1;
   }
@@ -166,7 +166,7 @@ static __noinline int look_at(struct batch* batch) {
     bpf_map_update_elem(&dynamic_bases, &queue, &batch->scan.dynamic, BPF_ANY);
   }
   int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN;
-  if (!written && batch->looks > 0 && batch->looks < MAX_LOOKS) {
+  if (!written && batch->reads > 0 && batch->reads < MAX_READS) {
     return 0; /* nothing new */
   }
   batch->event.base = batch->scan.base;
@@ -201,19 +201,19 @@ struct again_context {
   __u64 closed;
 };
 
-static long look_again(__u32 index, struct again_context* context) {
+static long reread(__u32 index, struct again_context* context) {
   struct deferred* place = place_of(context->file, index);
   if (!place || !change_state(place, DEFERRED_WAITS, DEFERRED_BUSY)) {
     return 0; /* free, or another thread reads it */
   }
   __u32 next = DEFERRED_WAITS;
   if (place->batch.event.file == context->file) {
-    ++place->batch.looks;
-    int given_up = context->closed || place->batch.looks > MAX_LOOKS;
+    ++place->batch.reads;
+    int given_up = context->closed || place->batch.reads > MAX_READS;
     if (given_up) {
       count_job(GPUPROF_DRM_GIVEN_UP);
     }
-    if (given_up || look_at(&place->batch)) {
+    if (given_up || read_batch(&place->batch)) {
       next = DEFERRED_FREE;
     }
   }
@@ -222,15 +222,15 @@ static long look_again(__u32 index, struct again_context* context) {
 }
 
 /* Reads the deferred batches again, in a call of a process that may have submitted one before. */
-static __always_inline void look_at_deferred(__u64 file) {
+static __always_inline void reread_deferred(__u64 file) {
   struct again_context context = {file, 0};
-  bpf_loop(DEFERRED_OF_FILE, look_again, &context, 0);
+  bpf_loop(DEFERRED_OF_FILE, reread, &context, 0);
 }
 
 /* Reads the deferred batches of a file that is being closed, for the last time. */
 static __always_inline void forget_deferred(__u64 file) {
   struct again_context context = {file, 1};
-  bpf_loop(DEFERRED_OF_FILE, look_again, &context, 0);
+  bpf_loop(DEFERRED_OF_FILE, reread, &context, 0);
 }
 
 struct defer_context {
@@ -261,7 +261,7 @@ static long defer_here(__u32 index, struct defer_context* context) {
 
 static __always_inline void defer(struct batch* batch) {
   struct defer_context context = {batch, 0};
-  batch->looks = 1;
+  batch->reads = 1;
   bpf_loop(DEFERRED_OF_FILE, defer_here, &context, 0);
   if (!context.done) {
     count_job(GPUPROF_DRM_GIVEN_UP);
@@ -301,10 +301,10 @@ static __always_inline __u64 take_batch(const struct handed* handed) {
   batch->address = handed->address;
   batch->list = handed->list;
   batch->listed = handed->listed;
-  int is_whole = look_at(batch);
-  if (!is_whole && !batch->list) {
+  int finished = read_batch(batch);
+  if (!finished && !batch->list) {
     defer(batch);
-  } else if (!is_whole && batch->scan.state == GPUPROF_BATCH_UNWRITTEN) {
+  } else if (!finished && batch->scan.state == GPUPROF_BATCH_UNWRITTEN) {
     count_job(GPUPROF_DRM_GIVEN_UP); /* i915 gets only complete batches */
   }
   __u64 id = batch->event.id;

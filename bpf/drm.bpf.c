@@ -85,7 +85,7 @@ static __always_inline const struct gpuprof_bpf_process* tables_of(const struct 
   }
   if (now - known->asked_ns > ASK_INTERVAL_NS) {
     known->asked_ns = now;
-    tell_loader(pid);
+    send_loader_event(pid);
   }
   return 0;
 }
@@ -117,7 +117,7 @@ static __always_inline void add_kernel_stack(void* ctx, struct slot* slot) {
 }
 
 /* Returns the id of the user stack at the system call, with the kernel stack. 0: missing or not walkable. */
-static __always_inline __u64 whole_stack(void* ctx, const struct submitter* submitter) {
+static __always_inline __u64 user_and_kernel_stack(void* ctx, const struct submitter* submitter) {
   struct slot* slot = take_slot_of(&slots);
   if (!slot) {
     count_loss(GPUPROF_BPF_LOST_READ);
@@ -130,7 +130,7 @@ static __always_inline __u64 whole_stack(void* ctx, const struct submitter* subm
   walk_stack(regs, slot, &from, process);
   add_kernel_stack(ctx, slot);
   __u64 id = stack_id(slot, submitter->pid);
-  give_slot_back(slot);
+  release_slot(slot);
   return id;
 }
 
@@ -164,7 +164,7 @@ static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, 
   }
   struct job_key key = key_of(fence);
   note_queued(&key);
-  __u64 stack = kind == SUBMITTER_RECORDED ? whole_stack(ctx, &submitter) : 0;
+  __u64 stack = kind == SUBMITTER_RECORDED ? user_and_kernel_stack(ctx, &submitter) : 0;
   struct gpuprof_drm_queued* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_job(GPUPROF_DRM_LOST_QUEUED);

@@ -63,8 +63,8 @@ static __always_inline int end_submission(int result) {
   __u64 thread = bpf_get_current_pid_tgid();
   const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
   if (call && call->submission.batch && call->last.context && result == 0) {
-    struct gpuprof_drm_handed event = {GPUPROF_DRM_HANDED, 0, call->submission.batch, call->last.context,
-                                       call->last.seqno};
+    struct gpuprof_drm_submitted event = {GPUPROF_DRM_SUBMITTED, 0, call->submission.batch, call->last.context,
+                                          call->last.seqno};
     if (bpf_ringbuf_output(&events, &event, sizeof(event), BPF_RB_NO_WAKEUP) != 0) {
       count_job(GPUPROF_DRM_LOST_BATCHES);
     }

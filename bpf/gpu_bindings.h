@@ -138,13 +138,13 @@ static __u64 object_number(__u64 file, __u32 handle, int make) {
   return known ? *known : 0;
 }
 
-static __always_inline void know_offset(__u64 file, __u32 handle, __u64 offset) {
+static __always_inline void set_offset(__u64 file, __u32 handle, __u64 offset) {
   __u64 object = object_number(file, handle, 1);
   struct object_key key = {file_number(file, 1), offset};
   bpf_map_update_elem(&object_offsets, &key, &object, BPF_ANY);
 }
 
-static __always_inline void know_memory(__u64 object, __u64 begin, __u64 bytes) {
+static __always_inline void set_memory(__u64 object, __u64 begin, __u64 bytes) {
   struct object_memory memory = {begin, bytes};
   bpf_map_update_elem(&object_memories, &object, &memory, BPF_ANY);
 }
@@ -197,7 +197,7 @@ static long bind_block(__u32 index, struct bind_context* context) {
   return 0;
 }
 
-static void tell_bound(__u64 file, __u32 vm, __u64 address, __u64 bytes) {
+static void send_bound(__u64 file, __u32 vm, __u64 address, __u64 bytes) {
   struct gpuprof_drm_bound* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_job(GPUPROF_DRM_LOST_BATCHES);
@@ -214,7 +214,7 @@ static void tell_bound(__u64 file, __u32 vm, __u64 address, __u64 bytes) {
 static void forget_vm(__u64 file, __u32 vm) {
   struct gpuprof_drm_space_key key = {file_number(file, 0), vm, 0};
   if (key.file && bpf_map_delete_elem(&spaces, &key) == 0) {
-    tell_bound(file, vm, 0, ~0ull);
+    send_bound(file, vm, 0, ~0ull);
   }
 }
 
@@ -240,13 +240,13 @@ static void forget_file(__u64 file) {
   }
   bpf_for_each_map_elem(&spaces, forget_space, &context, 0);
   bpf_map_delete_elem(&files, &file);
-  tell_bound(file, GPUPROF_DRM_ALL_VMS, 0, ~0ull);
+  send_bound(file, GPUPROF_DRM_ALL_VMS, 0, ~0ull);
 }
 
 /* Binds a range to an object, to memory, or to nothing. */
 static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u64 bytes, const struct binding* what) {
   struct bind_context context = {};
-  tell_bound(file, vm, address, bytes); /* kernels found there are no longer valid */
+  send_bound(file, vm, address, bytes); /* kernels found there are no longer valid */
   context.binding = *what;
   context.at = address;
   context.left = bytes;
@@ -331,7 +331,7 @@ static __always_inline void on_mapped(const __u64* ctx) {
   __u64* object = bpf_map_lookup_elem(&object_offsets, &key);
   if (object) {
     __u64 begin = BPF_CORE_READ(area, vm_start);
-    know_memory(*object, begin, BPF_CORE_READ(area, vm_end) - begin);
+    set_memory(*object, begin, BPF_CORE_READ(area, vm_end) - begin);
   }
 }
 

@@ -66,7 +66,7 @@ struct {
   __type(value, __u32);
 } context_vms SEC(".maps");
 
-static __always_inline void know_vm(__u64 file, __u32 context, const struct i915_parameter* set) {
+static __always_inline void set_vm(__u64 file, __u32 context, const struct i915_parameter* set) {
   struct context_key key = {file_number(file, 1), context};
   __u32 vm = (__u32)set->value;
   if (set->parameter == I915_PARAMETER_VM) {
@@ -86,7 +86,7 @@ static long take_extension(__u32 index, struct extensions_context* context) {
     return 1;
   }
   if (extension.name == 0) {
-    know_vm(context->file, (__u32)context->context, &extension.set);
+    set_vm(context->file, (__u32)context->context, &extension.set);
   }
   context->at = extension.next;
   return 0;
@@ -113,7 +113,7 @@ SEC("fexit")
 int on_i915_context_set(__u64* ctx) {
   struct i915_parameter set;
   if ((int)ctx[3] == 0 && is_recorded() && bpf_probe_read_kernel(&set, sizeof(set), (const void*)ctx[1]) == 0) {
-    know_vm(number_of(ctx[2]), set.context, &set);
+    set_vm(number_of(ctx[2]), set.context, &set);
   }
   return 0;
 }
@@ -122,7 +122,7 @@ SEC("fexit")
 int on_i915_mmap_offset(__u64* ctx) {
   struct i915_mmap_offset found;
   if ((int)ctx[3] == 0 && is_recorded() && bpf_probe_read_kernel(&found, sizeof(found), (const void*)ctx[1]) == 0) {
-    know_offset(number_of(ctx[2]), found.object, found.offset);
+    set_offset(number_of(ctx[2]), found.object, found.offset);
   }
   return 0;
 }
@@ -133,7 +133,7 @@ int on_i915_mmap(__u64* ctx) {
   struct i915_mmap made;
   if ((int)ctx[3] == 0 && is_recorded() && bpf_probe_read_kernel(&made, sizeof(made), (const void*)ctx[1]) == 0 &&
       made.begin >= made.offset) {
-    know_memory(object_number(number_of(ctx[2]), made.object, 1), made.begin - made.offset, made.offset + made.bytes);
+    set_memory(object_number(number_of(ctx[2]), made.object, 1), made.begin - made.offset, made.offset + made.bytes);
   }
   return 0;
 }
@@ -142,7 +142,7 @@ SEC("fexit")
 int on_i915_user_memory(__u64* ctx) {
   struct i915_user_memory made;
   if ((int)ctx[3] == 0 && is_recorded() && bpf_probe_read_kernel(&made, sizeof(made), (const void*)ctx[1]) == 0) {
-    know_memory(object_number(number_of(ctx[2]), made.object, 1), made.begin, made.bytes);
+    set_memory(object_number(number_of(ctx[2]), made.object, 1), made.begin, made.bytes);
   }
   return 0;
 }

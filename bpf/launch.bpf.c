@@ -30,7 +30,7 @@ static void on_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u3
   struct scratch* scratch = take_slot_of(&slots);
   if (scratch) {
     stack = stack_id(ctx, scratch, pid, pid, 1);
-    give_slot_back(scratch);
+    release_slot(scratch);
   } else {
     count_loss(GPUPROF_BPF_LOST_READ);
   }

@@ -58,7 +58,7 @@ static __always_inline void* take_slot_of(void* slots) {
   return 0;
 }
 
-static __always_inline void give_slot_back(void* slot) {
+static __always_inline void release_slot(void* slot) {
   __sync_lock_test_and_set((__u32*)slot, 0);
 }
 

@@ -28,11 +28,11 @@ int on_loader(struct pt_regs* ctx) {
     now.time_ns = UNLOADING;
   } else if (last && last->loading) {
     now.told = last->told;
-    tell_loader(pid); /* the new libraries can be read only now */
+    send_loader_event(pid); /* the new libraries can be read only now */
   } else {
     /* An unload has ended. Or a namespace of dlmopen() has changed, whose state is in another r_debug. */
     now.time_ns = bpf_ktime_get_ns();
-    now.told = tell_loader(pid);
+    now.told = send_loader_event(pid);
   }
   bpf_map_update_elem(&unloads, &pid, &now, BPF_ANY);
   return 0;

@@ -61,7 +61,7 @@ struct {
   __array(values, struct inner_pool);
 } pools SEC(".maps");
 
-static __always_inline int tell_loader(__u32 pid) {
+static __always_inline int send_loader_event(__u32 pid) {
   struct gpuprof_bpf_loader* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     return 0;
@@ -79,7 +79,7 @@ static __always_inline int is_outdated(__u32 pid, const struct gpuprof_bpf_proce
     return 0;
   }
   if (unload->time_ns != UNLOADING && !unload->told) { /* the buffer was full at the unload */
-    unload->told = tell_loader(pid);
+    unload->told = send_loader_event(pid);
   }
   return 1;
 }
@@ -88,7 +88,7 @@ enum mapped {
   MAPPED_OTHER = 0, /* another file, or no mapping */
   MAPPED_SAME = 1,
   MAPPED_ANONYMOUS = 2,
-  MAPPED_NOT_TOLD = 3 /* unknown, because another thread changes the mappings */
+  MAPPED_UNKNOWN = 3 /* unknown, because another thread changes the mappings */
 };
 
 struct wanted_file {
@@ -112,7 +112,7 @@ static long compare_file(struct task_struct* task, struct vm_area_struct* vma, s
 
 /* Compares what is mapped at pc with the recorder's mapping (null: none). The recorder keeps the file open, so that no
  * other file can get its inode number. */
-static __noinline __u32 look_at_mapping(const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
+static __noinline __u32 compare_mapping(const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
   struct wanted_file wanted = {0, 0, pc, MAPPED_OTHER, 0};
   if (mapping) {
     wanted.inode = mapping->inode;
@@ -128,7 +128,7 @@ static __noinline __u32 look_at_mapping(const struct gpuprof_bpf_mapping* mappin
       break;
     }
   }
-  return result == -EBUSY ? MAPPED_NOT_TOLD : wanted.found;
+  return result == -EBUSY ? MAPPED_UNKNOWN : wanted.found;
 }
 
 /* Returns the rule at `relative` in a file: that of the last row that does not begin after it. */

@@ -11,8 +11,8 @@
 /* The result of stepping from a frame to its caller. */
 enum step_result {
   STEP_ON = 0,
-  STEP_WHOLE = 1,  /* complete: the thread began here */
-  STEP_ASTRAY = 2, /* the walk cannot continue */
+  STEP_COMPLETE = 1, /* complete: the thread began here */
+  STEP_FAILED = 2,   /* the walk cannot continue */
 };
 
 /* A cache of rules, indexed by a hash of process number and address. It has no lock. check is key ^ rule, so a mix of
@@ -33,7 +33,7 @@ struct {
  * would get the name of a file that is no longer there, the walk ends. */
 static __always_inline int still_holds(struct slot* slot, const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
   struct walk* walk = &slot->walk;
-  __u32 mapped = look_at_mapping(mapping, pc);
+  __u32 mapped = compare_mapping(mapping, pc);
   if (!mapping) {
     if (mapped != MAPPED_ANONYMOUS) { /* a file without rules */
       slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
@@ -41,7 +41,7 @@ static __always_inline int still_holds(struct slot* slot, const struct gpuprof_b
     }
     return 0;
   }
-  if (mapped == MAPPED_NOT_TOLD && !mapping->gone) {
+  if (mapped == MAPPED_UNKNOWN && !mapping->gone) {
     slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
     return 1;
   }
@@ -114,14 +114,14 @@ static __always_inline long step_over_signal(struct slot* slot) {
   __u64 fp = 0;
   if (walk->switches++ >= MAX_SWITCHES || read_stack(slot, at + GPUPROF_SIGNAL_FP, &fp) != 0 ||
       read_stack(slot, at + GPUPROF_SIGNAL_SP, &sp) != 0 || read_stack(slot, at + GPUPROF_SIGNAL_PC, &pc) != 0) {
-    return STEP_ASTRAY;
+    return STEP_FAILED;
   }
   walk->pc = pc;
   walk->sp = sp;
   walk->fp = fp;
   walk->stack_begin = sp;
   walk->exact = 1;
-  return pc == 0 ? STEP_WHOLE : STEP_ON;
+  return pc == 0 ? STEP_COMPLETE : STEP_ON;
 }
 
 /* Steps to the caller of a frame with a known CFA. The caller has a higher address, except for functions that run their
@@ -133,24 +133,24 @@ static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 
   __u32 kind = GPUPROF_UNWIND_RULE_KIND(rule);
   if (cfa <= walk->sp) {
     if (kind == GPUPROF_UNWIND_SP || kind == GPUPROF_UNWIND_PLT || walk->switches++ >= MAX_SWITCHES) {
-      return STEP_ASTRAY;
+      return STEP_FAILED;
     }
     walk->stack_begin = cfa;
   }
   if (read_stack(slot, cfa + GPUPROF_RETURN_ADDRESS_OFFSET, &pc) != 0) {
-    return STEP_ASTRAY;
+    return STEP_FAILED;
   }
   if (GPUPROF_UNWIND_RULE_FP(rule) != GPUPROF_UNWIND_FP_SAME) {
     __u64 from = GPUPROF_UNWIND_RULE_FP(rule) == GPUPROF_UNWIND_FP_AT_CFA ? cfa : fp;
     if (read_stack(slot, from + GPUPROF_UNWIND_RULE_FP_OFFSET(rule), &fp) != 0) {
-      return STEP_ASTRAY;
+      return STEP_FAILED;
     }
   }
   walk->pc = pc;
   walk->sp = cfa;
   walk->fp = fp;
   walk->exact = 0;
-  return pc == 0 ? STEP_WHOLE : STEP_ON;
+  return pc == 0 ? STEP_COMPLETE : STEP_ON;
 }
 
 /* Guesses the rule of a frame that has none. It may be a signal frame, or code with frame pointers (mostly compiled at

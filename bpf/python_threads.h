@@ -16,7 +16,7 @@ struct thread_search {
   __u32 ident;
 };
 
-static long look_at_thread(__u32 index, struct thread_search* search) {
+static long compare_thread(__u32 index, struct thread_search* search) {
   __u64 ident = 0;
   __u64 next = 0;
   if (search->state == 0 || read_user(&ident, sizeof(ident), search->state + search->ident) != 0) {
@@ -43,7 +43,7 @@ static __always_inline __u64 find_thread(const struct gpuprof_bpf_process* proce
       read_user(&search.state, sizeof(search.state), interpreter + threads->first) != 0) {
     return 0;
   }
-  long turns = bpf_loop(MAX_PYTHON_THREADS, look_at_thread, &search, 0);
+  long turns = bpf_loop(MAX_PYTHON_THREADS, compare_thread, &search, 0);
   return turns == MAX_PYTHON_THREADS ? 0 : search.state;
 }
 

@@ -45,7 +45,7 @@ static __always_inline int missed_python(const struct walk* walk) {
 /* Ends the native frames. Python frames without a native frame come last. */
 static __always_inline long end_native(struct slot* slot, long result) {
   struct walk* walk = &slot->walk;
-  if (walk->boundary || result == STEP_ASTRAY) {
+  if (walk->boundary || result == STEP_FAILED) {
     slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
   }
   walk->native_ended = 1;
@@ -62,9 +62,9 @@ static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule,
   if (add_word(slot, word) != 0) {
     return 1;
   }
-  long result = cfa ? step_to_caller(slot, rule, cfa) : STEP_ASTRAY;
-  if (guessed && result == STEP_WHOLE) {
-    result = STEP_ASTRAY; /* fp may not have been a frame pointer */
+  long result = cfa ? step_to_caller(slot, rule, cfa) : STEP_FAILED;
+  if (guessed && result == STEP_COMPLETE) {
+    result = STEP_FAILED; /* fp may not have been a frame pointer */
   }
   return result == STEP_ON ? 0 : end_native(slot, result);
 }
@@ -87,7 +87,7 @@ static __always_inline long step_native(struct slot* slot) {
     word |= walk->exact ? GPUPROF_WORD_EXACT : 0;
   }
   if (walk->astray) {
-    return end_native(slot, STEP_ASTRAY);
+    return end_native(slot, STEP_FAILED);
   }
   walk->at_entry = 0;
   int guessed = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE;
@@ -95,7 +95,7 @@ static __always_inline long step_native(struct slot* slot) {
     __u32 is_code = 1;
     rule = guess_rule(slot, !walk->exact, &is_code);
     if (!is_code) {
-      return end_native(slot, STEP_ASTRAY); /* the previous step went wrong */
+      return end_native(slot, STEP_FAILED); /* the previous step went wrong */
     }
   }
   if (GPUPROF_UNWIND_RULE_KIND(rule) != GPUPROF_UNWIND_END && GPUPROF_UNWIND_RULE_KIND(rule) != GPUPROF_UNWIND_SIGNAL) {
@@ -104,7 +104,7 @@ static __always_inline long step_native(struct slot* slot) {
   if (add_word(slot, word) != 0) {
     return 1;
   }
-  long result = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END ? STEP_WHOLE : step_over_signal(slot);
+  long result = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END ? STEP_COMPLETE : step_over_signal(slot);
   return result == STEP_ON ? 0 : end_native(slot, result);
 }
 
@@ -183,7 +183,7 @@ static __always_inline __u64 stack_id(struct slot* slot, __u32 pid) {
     return id;
   }
   if (slot->walk.surprised) {
-    tell_loader(pid);
+    send_loader_event(pid);
   }
   __u8 one = 1;
   bpf_map_update_elem(&known_stacks, &id, &one, BPF_ANY);

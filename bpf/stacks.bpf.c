@@ -32,7 +32,7 @@ static __always_inline void on_launch(struct pt_regs* ctx, const struct launch* 
     struct walk_from from = {pid, 1, pid, thread};
     walk_stack(ctx, slot, &from, process);
     stack = stack_id(slot, pid);
-    give_slot_back(slot);
+    release_slot(slot);
   } else {
     count_loss(GPUPROF_BPF_LOST_READ);
   }

@@ -147,7 +147,7 @@ SEC("fexit")
 int on_xe_mmap_offset(__u64* ctx) {
   struct xe_mmap_offset found;
   if ((int)ctx[3] == 0 && is_recorded() && bpf_probe_read_kernel(&found, sizeof(found), (const void*)ctx[1]) == 0) {
-    know_offset(number_of(ctx[2]), found.object, found.offset);
+    set_offset(number_of(ctx[2]), found.object, found.offset);
   }
   return 0;
 }
@@ -158,7 +158,7 @@ static __always_inline __u64 take_xe_batch(__u64 file, __u32 vm, __u32 queue, co
   if (!is_recorded() || bpf_probe_read_kernel(&asked, sizeof(asked), exec) != 0 || asked.batches != 1) {
     return 0; /* with several batches per call, parallel engines run them at addresses given by a list */
   }
-  look_at_deferred(file);
+  reread_deferred(file);
   struct handed handed = {.file = file, .address = asked.address, .vm = vm, .queue = queue};
   return take_batch(&handed);
 }
@@ -168,7 +168,7 @@ static __always_inline __u64 take_xe_batch(__u64 file, __u32 vm, __u32 queue, co
 SEC("fentry")
 int on_xe_wait(__u64* ctx) {
   if (is_recorded()) {
-    look_at_deferred(number_of(ctx[2]));
+    reread_deferred(number_of(ctx[2]));
   }
   return 0;
 }

@@ -73,7 +73,7 @@ inline bool try_lock_bounded(uint32_t* lock) {
 }
 
 // Waits for the lock for 1 s (`tries` times kLockWaitNs): for callers that would lose data without it.
-inline bool try_lock_patiently(uint32_t* lock, int tries = 50) {
+inline bool try_lock_long(uint32_t* lock, int tries = 50) {
   for (int i = 0; i < tries; ++i) {
     if (try_lock_bounded(lock)) {
       return true;

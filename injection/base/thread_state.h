@@ -17,7 +17,7 @@ struct ThreadState {
   char name[16];         // for LAUNCH records, refreshed every 1024 launches
   uint64_t stack_low;    // bounds of this thread's own stack, see thread_stack.h
   uint64_t stack_high;   // 0: unknown
-  uint32_t stack_looks;
+  uint32_t stack_reads;
   uint32_t stack_pause;
   uint32_t holds_module_scans;  // this thread has suspended module scans for a fork
   uint32_t in_module_scan;

@@ -48,7 +48,7 @@ void begin_launch(const CUpti_CallbackData& data) {
     open_call.range = open_sampled_launch(data.context);
   }
   if (open_call.kind == CallKind::launches_graph) {
-    tell_graph_launch(data);
+    report_graph_launch(data);
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
 
 template <typename... Parameters, typename... Arguments>
-void tell(void (*EventHandlers::*event)(Parameters...), const Arguments&... arguments) {
+void call_all(void (*EventHandlers::*event)(Parameters...), const Arguments&... arguments) {
   const Guard guard;
   for (const EventHandlers* part : kHandlers) {
     if (part->*event != nullptr && (part->is_on == nullptr || part->is_on())) {
@@ -25,11 +25,11 @@ void tell(void (*EventHandlers::*event)(Parameters...), const Arguments&... argu
   }
 }
 
-void tell_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& data, OpenCall* call) {
+void report_graph_node(CUpti_CallbackId id, const CUpti_ResourceData& data, OpenCall* call) {
   const Guard guard;
   if (guard.entered() && active() && !finalizing() && data.resourceDescriptor != nullptr) {
-    tell(&EventHandlers::graph_node, static_cast<CUpti_CallbackIdResource>(id),
-         *static_cast<const CUpti_GraphData*>(data.resourceDescriptor), call);
+    call_all(&EventHandlers::graph_node, static_cast<CUpti_CallbackIdResource>(id),
+             *static_cast<const CUpti_GraphData*>(data.resourceDescriptor), call);
   }
 }
 
@@ -44,31 +44,31 @@ void begin_handlers() {
 }
 
 void flush_handlers() {
-  tell(&EventHandlers::flush);
+  call_all(&EventHandlers::flush);
 }
 
 void pause_handlers(bool paused) {
-  tell(&EventHandlers::pause, paused);
+  call_all(&EventHandlers::pause, paused);
 }
 
 void end_handlers(bool hurry) {
-  tell(&EventHandlers::end, hurry);
+  call_all(&EventHandlers::end, hurry);
 }
 
 void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, OpenCall* call) {
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
-      tell(&EventHandlers::context_created, data.context);
+      call_all(&EventHandlers::context_created, data.context);
       break;
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
-      tell(&EventHandlers::context_ending, data.context);
+      call_all(&EventHandlers::context_ending, data.context);
       break;
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
-      tell(&EventHandlers::module_unloading, data.context);
+      call_all(&EventHandlers::module_unloading, data.context);
       break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
       if (data.resourceDescriptor != nullptr) {
-        tell(&EventHandlers::module_loaded, *static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor));
+        call_all(&EventHandlers::module_loaded, *static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor));
       }
       break;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
@@ -76,7 +76,7 @@ void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, O
     case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
     case CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED:
     case CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS:
-      tell_graph_node(id, data, call);
+      report_graph_node(id, data, call);
       break;
     default:
       break;  // `data` is a different struct

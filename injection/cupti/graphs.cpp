@@ -166,12 +166,12 @@ void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call) {
   }
   const bool updates = call->kind == CallKind::updates_graph || call->kind == CallKind::sets_exec_kernel_node ||
                        call->kind == CallKind::sets_exec_node;
-  if (updates && session().updates_told == 0) {
-    doubt_node_names();
+  if (updates && session().updates_reported == 0) {
+    distrust_node_names();
   }
 }
 
-void tell_graph_launch(const CUpti_CallbackData& data) {
+void report_graph_launch(const CUpti_CallbackData& data) {
   const Api& api = session().api;
   if (load_relaxed(&session().conditions) == 0 || session().whole_graphs || api.graph_exec_id == nullptr ||
       data.functionParams == nullptr) {
@@ -214,7 +214,7 @@ void enable_graph_nodes(bool on) {
   for (const CUpti_CallbackIdResource event : kUpdateCallbacks) {
     updates = enable_resource(event, on) && updates;
   }
-  session().updates_told = updates ? 1 : 0;
+  session().updates_reported = updates ? 1 : 0;
 }
 
 constexpr EventHandlers kGraphNodes = {.graph_node = on_graph_node};

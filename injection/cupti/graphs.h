@@ -26,7 +26,7 @@ struct OpenCall {
 void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call);
 
 // Reports a GRAPH_LAUNCH after launch(): CUPTI does not report the launch of some work of a graph.
-void tell_graph_launch(const CUpti_CallbackData& data);
+void report_graph_launch(const CUpti_CallbackData& data);
 
 // Notes the end of a waiting call: the stream or the device was idle then.
 void note_wait(const CUpti_CallbackData& data, CallKind kind);

@@ -18,17 +18,17 @@ namespace {
 // Possible error of GPU times.
 constexpr uint64_t kClockSlackNs = 1'000'000;
 
-struct NameDoubts {
+struct NameState {
   uint32_t lock;         // held while a record's name is read and while an unload is noted
   uint64_t unloaded_ns;  // atomic; time of the last unload's beginning
   uint32_t nodes_doubted;
-  uint32_t device_launches_told;
+  uint32_t device_launches_reported;
 };
-constinit NameDoubts doubts = {};
+constinit NameState doubts = {};
 
 void module_loaded(const CUpti_ModuleResourceData& module) {
-  if (load_relaxed(&doubts.device_launches_told) == 0 && can_launch_kernels(module.pCubin, module.cubinSize) &&
-      swap_if(&doubts.device_launches_told, 0, 1)) {
+  if (load_relaxed(&doubts.device_launches_reported) == 0 && can_launch_kernels(module.pCubin, module.cubinSize) &&
+      swap_if(&doubts.device_launches_reported, 0, 1)) {
     meta("note.device_launches",
          "kernels of this program can launch kernels: those have no records, their time is in the kernel that launched "
          "them");
@@ -47,7 +47,7 @@ void note_unloading(CUcontext /*context*/) {
 void begin_names() {
   doubts.unloaded_ns = 0;
   doubts.nodes_doubted = 0;
-  doubts.device_launches_told = 0;
+  doubts.device_launches_reported = 0;
   for (const CUpti_CallbackIdResource id :
        {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING}) {
@@ -86,7 +86,7 @@ uint32_t name_of_record(const KernelRecord& record) {
   return id;
 }
 
-void doubt_node_names() {
+void distrust_node_names() {
   store_relaxed(&doubts.nodes_doubted, 1U);
 }
 

@@ -15,7 +15,7 @@ uint32_t name_of_function(CUfunction function);
 uint32_t name_of_record(const KernelRecord& record);
 
 // Nodes of executable graphs have changed, and this CUPTI does not report which. Stored node names are no longer used.
-void doubt_node_names();
+void distrust_node_names();
 
 extern const EventHandlers kKernelNames;
 

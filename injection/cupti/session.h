@@ -11,18 +11,18 @@ struct Session {
   Api api;
   // CUPTI refused the timestamp callback: `clock_offset_ns` converts its clock and follows adjustments of that clock.
   bool convert_clock;
-  int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
-  uint32_t devices_named;   // atomic; 1: DEVICE records were emitted
-  uint32_t ending;          // atomic; 1: in the last, forced flush, where records without an end are unfinished work
-  uint64_t valid_records;   // atomic; records from CUPTI with valid times, to check the profile's sums
-  uint64_t valid_ns;        // sum of the durations of these records
-  bool whole_graphs;        // GRAPH_TRACE is on, for the rest of the recording
-  uint32_t paused;          // atomic; set_recording(false)
-  uint32_t unified_asked;   // atomic; unified memory counters were requested
-  bool unified_memory;      // atomic; unified memory counters are on
-  uint32_t conditions;      // atomic; there may be graphs with conditional nodes
-  uint32_t updates_told;    // CUPTI reports which nodes of executable graphs change
-  uint32_t finalize;        // atomic; enum Finalize of subscriber.cpp
+  int64_t clock_offset_ns;    // atomic; CLOCK_MONOTONIC - CUPTI's clock
+  uint32_t devices_named;     // atomic; 1: DEVICE records were emitted
+  uint32_t ending;            // atomic; 1: in the last, forced flush, where records without an end are unfinished work
+  uint64_t valid_records;     // atomic; records from CUPTI with valid times, to check the profile's sums
+  uint64_t valid_ns;          // sum of the durations of these records
+  bool whole_graphs;          // GRAPH_TRACE is on, for the rest of the recording
+  uint32_t paused;            // atomic; set_recording(false)
+  uint32_t unified_asked;     // atomic; unified memory counters were requested
+  bool unified_memory;        // atomic; unified memory counters are on
+  uint32_t conditions;        // atomic; there may be graphs with conditional nodes
+  uint32_t updates_reported;  // CUPTI reports which nodes of executable graphs change
+  uint32_t finalize;          // atomic; enum Finalize of subscriber.cpp
 };
 
 extern Session the_session;  // NOLINT(bugprone-dynamic-static-initializers): zeros to begin with

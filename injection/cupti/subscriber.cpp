@@ -257,7 +257,7 @@ void set_recording(bool on) {
     disable_kinds();
     // CUPTI does not report changes of graphs while recording is off.
     store_relaxed(&session().conditions, 1U);
-    doubt_node_names();
+    distrust_node_names();
   }
 }
 

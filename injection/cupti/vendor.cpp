@@ -67,7 +67,7 @@ bool load_cupti() {
 }
 
 // Reports a user's NVTX tool. gpuprof leaves it in place (src/backend/cupti), so the tool gets the ranges.
-void tell_nvtx() {
+void report_nvtx() {
   const char* tool = secure_getenv("NVTX_INJECTION64_PATH");
   if (tool != nullptr && tool[0] != '\0' && strstr(tool, "libgpuprof_cupti.so") == nullptr) {
     meta("nvtx.taken_by", tool);
@@ -75,7 +75,7 @@ void tell_nvtx() {
 }
 
 // Reports torch.profiler, which only logs that it cannot subscribe to CUPTI, and then shows no CUDA rows.
-void tell_torch() {
+void report_torch() {
   void* torch = dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
   if (torch != nullptr) {
     dlclose(torch);
@@ -87,11 +87,11 @@ bool begin(bool attached) {
   store_relaxed(&the_session.devices_named, 0U);
   store_relaxed(&the_session.valid_records, uint64_t{0});
   store_relaxed(&the_session.valid_ns, uint64_t{0});
-  tell_nvtx();
+  report_nvtx();
   if (!load_cupti() || !subscribe()) {
     return false;
   }
-  tell_torch();
+  report_torch();
   if (attached) {
     meta("nvtx.missing", "attached: a program loads an NVTX tool only at its first range");
   }
@@ -166,7 +166,7 @@ constexpr Vendor kVendor = {
     .subscribe = begin,
     .forked = nullptr,
     .exiting = nullptr,
-    .goes_on_in_children = false,
+    .works_in_forked_child = false,
     .flush = &kFlush,
 };
 

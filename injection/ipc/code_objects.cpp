@@ -91,7 +91,7 @@ bool send_file(int connection, int file) {
   return sendmsg(connection, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head));
 }
 
-bool send_code(int connection, const Code& code) {
+bool send_bytes(int connection, const Code& code) {
   const int file = make_file(code);
   const bool sent = file >= 0 && send_file(connection, file);
   if (file >= 0) {
@@ -100,25 +100,25 @@ bool send_code(int connection, const Code& code) {
   return sent;
 }
 
-bool hand_over_uninterrupted(const Address& address, uint32_t source, const Code& code) {
+bool send_code_uninterrupted(const Address& address, uint32_t source, const Code& code) {
   gpuprof_code_offer offer;  // made before connecting, because hashing takes time
   const int connection = make_offer(address.token, source, code, &offer) ? open_connection(address) : -1;
   if (connection < 0) {
     return false;
   }
   const uint32_t answer = answer_to(connection, offer);
-  const bool there = answer == GPUPROF_CODE_HAVE_IT || (answer == GPUPROF_CODE_SEND && send_code(connection, code));
+  const bool there = answer == GPUPROF_CODE_HAVE_IT || (answer == GPUPROF_CODE_SEND && send_bytes(connection, code));
   close(connection);
   return there;
 }
 
 }  // namespace
 
-bool hand_over_code(const Address& address, uint32_t source, const Code& code) {
+bool send_code(const Address& address, uint32_t source, const Code& code) {
   const KeepErrno keep_errno;
   int cancel = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);  // all calls here are cancellation points
-  const bool there = hand_over_uninterrupted(address, source, code);
+  const bool there = send_code_uninterrupted(address, source, code);
   pthread_setcancelstate(cancel, nullptr);
   return there;
 }

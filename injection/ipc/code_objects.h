@@ -19,6 +19,6 @@ struct Code {
 // Returns true if the recorder has the code or gets it; false if it refuses or is gone. Hashes the code, and copies it
 // if it must be sent: do not call it where the target would wait for that. Waits at most GPUPROF_HANDSHAKE_WAIT_NS per
 // answer. Does not use malloc.
-bool hand_over_code(const Address& address, uint32_t source, const Code& code);
+bool send_code(const Address& address, uint32_t source, const Code& code);
 
 }  // namespace gpuprof::injection

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/atomics.h"
-#include "base/kept_texts.h"
+#include "base/text_arena.h"
 #include "ipc/ring.h"
 
 namespace gpuprof::injection {
@@ -34,7 +34,7 @@ struct Names {
   Table* table = nullptr;
   uint32_t lock = 0;
   uint32_t count = 0;
-  KeptTexts<kMaxTextBytes, kChunkBytes> texts;
+  TextArena<kMaxTextBytes, kChunkBytes> texts;
 };
 Names names;
 
@@ -55,7 +55,7 @@ Found find(Table* table, uint64_t hash, const char* text, size_t length) {
 
 // Returns a table with free entries; copies a half-full one to one of twice the size. Readers may keep using the old
 // table, and come here if it lacks a text. Needs the lock.
-Table* table_with_room() {
+Table* table_with_free_entry() {
   Table* old = names.table;
   if (old != nullptr && old->used * 2 < old->capacity) {
     return old;
@@ -93,7 +93,7 @@ enum class Added { yes, no_memory, not_emitted };
 
 // Emits the name before its id can be used; if that fails, the id is not given out. Needs the lock.
 Added add(gpuprof_segment* segment, uint64_t hash, const char* text, size_t length, uint32_t* id) {
-  Table* table = table_with_room();
+  Table* table = table_with_free_entry();
   if (table == nullptr) {
     return Added::no_memory;
   }

@@ -20,14 +20,14 @@ uint32_t next_ring = 0;
 // Tail at which a wait for free space was given up, plus one. Nobody waits again until the tail moves.
 uint64_t stuck_tail[GPUPROF_RING_COUNT];
 
-struct Place {
+struct FreeSpace {
   uint8_t* data;
   uint64_t head;
   uint32_t pad;  // bytes to skip before the record, so that the record does not wrap
 };
 
 // Finds free space. An invalid tail yields no space instead of a wild write. Needs the lock.
-bool find_place(gpuprof_segment* segment, uint32_t index, uint32_t bytes, Place* place) {
+bool find_free_space(gpuprof_segment* segment, uint32_t index, uint32_t bytes, FreeSpace* place) {
   const gpuprof_ring& ring = segment->rings[index];
   const uint64_t head = load_relaxed(&ring.head);
   const uint64_t used = head - load_acquire(&ring.tail);
@@ -42,8 +42,8 @@ bool find_place(gpuprof_segment* segment, uint32_t index, uint32_t bytes, Place*
   return true;
 }
 
-void fill_place(gpuprof_ring& ring, const Place& place, const gpuprof_record* head, size_t head_bytes, const char* text,
-                size_t text_bytes) {
+void write_record_at(gpuprof_ring& ring, const FreeSpace& place, const gpuprof_record* head, size_t head_bytes,
+                     const char* text, size_t text_bytes) {
   uint64_t position = place.head;
   if (place.pad != 0) {
     const gpuprof_record skip = {GPUPROF_RECORD_PAD, 0, place.pad};
@@ -130,10 +130,10 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
       break;
     }
     loss = GPUPROF_LOSS_RING_FULL;
-    Place place = {};
-    written = find_place(segment, index, head->bytes, &place);
+    FreeSpace place = {};
+    written = find_free_space(segment, index, head->bytes, &place);
     if (written) {
-      fill_place(ring, place, head, head_bytes, text, text_bytes);
+      write_record_at(ring, place, head, head_bytes, text, text_bytes);
     }
     unlock(&ring.lock);
     if (written || !may_wait) {

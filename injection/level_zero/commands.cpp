@@ -9,7 +9,7 @@
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
 #include "level_zero/executions.h"
-#include "level_zero/late.h"
+#include "level_zero/handle_queries.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
@@ -110,14 +110,14 @@ gpuprof_op direction(ze_context_handle_t context, const void* to, const void* fr
 // because its creation was not seen.
 void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   Work& work = append->pending->work;
-  TargetEvent* theirs = *signal == nullptr ? nullptr : find_or_learn_event(*signal);
+  TargetEvent* theirs = *signal == nullptr ? nullptr : find_or_query_event(*signal);
   if (*signal != nullptr && (theirs == nullptr || theirs->timed)) {
     if (theirs == nullptr) {
       return;
     }
     work.users = *signal;
     if (list.immediate) {
-      settle(theirs);
+      read_or_drop(theirs);
       theirs->pending = append->pending;
     }
     return;
@@ -132,7 +132,7 @@ void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
 
 // Signals the target's event, which a library event replaces: a barrier signals it after all earlier commands. Waiting
 // for the library event alone would prevent overlap of later commands too, and delay the event's reuse.
-void signal_theirs(ze_command_list_handle_t list, ze_event_handle_t theirs) {
+void signal_target_event(ze_command_list_handle_t list, ze_event_handle_t theirs) {
   if (api.zeCommandListAppendBarrier(list, theirs, 0, nullptr) != ZE_RESULT_SUCCESS) {
     api.zeCommandListAppendSignalEvent(list, theirs);  // otherwise the target would wait forever
   }
@@ -157,7 +157,7 @@ void keep(ze_command_list_handle_t handle, Append* append) {
     return;  // leaks `pending`: an event of the target may refer to it
   }
   List* list = lists.find(handle);
-  const bool timed = pending->work.own != nullptr || pending->work.users != nullptr || pending->settled;
+  const bool timed = pending->work.own != nullptr || pending->work.users != nullptr || pending->event_released;
   if (append->immediate && timed) {
     add_outstanding(pending);
     return;
@@ -186,7 +186,7 @@ void drop(Append* append) {
 bool prepare(const Command& command, Append* append) {
   Pending* pending = append->pending;
   const Locked locked;
-  const List* list = locked.held() ? find_or_learn_list(command.list) : nullptr;
+  const List* list = locked.held() ? find_or_query_list(command.list) : nullptr;
   if (list == nullptr) {
     append->immediate = true;  // treat it as a launch without a known time
     return false;
@@ -194,7 +194,7 @@ bool prepare(const Command& command, Append* append) {
   append->immediate = list->immediate;
   pending->device = device_index(list->device);
   pending->stream = list->number;
-  if (!list->immediate || room_for_outstanding()) {
+  if (!list->immediate || can_track_more()) {
     choose_event(*list, command.signal, append);
   }
   return true;
@@ -202,18 +202,18 @@ bool prepare(const Command& command, Append* append) {
 
 bool find_target(const Execution& execution, Target* target) {
   if (execution.immediate) {
-    const List* list = find_or_learn_list(static_cast<ze_command_list_handle_t>(execution.target));
+    const List* list = find_or_query_list(static_cast<ze_command_list_handle_t>(execution.target));
     *target = list == nullptr ? Target{} : Target{execution.target, true, list->number, list->ordinal};
     return list != nullptr;
   }
-  const Queue* queue = find_or_learn_queue(static_cast<ze_command_queue_handle_t>(execution.target));
+  const Queue* queue = find_or_query_queue(static_cast<ze_command_queue_handle_t>(execution.target));
   *target = queue == nullptr ? Target{} : Target{execution.target, false, queue->number, queue->ordinal};
   return queue != nullptr;
 }
 
 ze_context_handle_t context_of(ze_command_list_handle_t handle) {
   const Locked locked;
-  const List* list = locked.held() ? find_or_learn_list(handle) : nullptr;
+  const List* list = locked.held() ? find_or_query_list(handle) : nullptr;
   return list == nullptr ? nullptr : list->context;
 }
 
@@ -238,7 +238,7 @@ void begin_command(Command command, void** call) {
   note_work();
   append->pending = pending;
   append->timed = timed;
-  make_room();
+  report_oldest();
   if (command.op == GPUPROF_OP_COPY && (command.to != nullptr || command.from != nullptr)) {
     command.op = direction(context_of(command.list), command.to, command.from);
   }
@@ -280,7 +280,7 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
     drop(append);
   } else {
     if (append->theirs != nullptr) {
-      signal_theirs(list, append->theirs);
+      signal_target_event(list, append->theirs);
     }
     keep(list, append);
   }
@@ -296,12 +296,12 @@ void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** c
   if (!guard.entered() || handles == nullptr || !wanted()) {
     return;
   }
-  make_room_for_execution();
+  report_oldest_executions();
   uint64_t commands = 0;
   {
     const Locked locked;
     for (uint32_t i = 0; locked.held() && i < count; ++i) {
-      List* list = find_or_learn_list(handles[i]);
+      List* list = find_or_query_list(handles[i]);
       if (list != nullptr) {
         before_execution(list);
         commands += recorded_commands(list) + (list->older ? 1 : 0);

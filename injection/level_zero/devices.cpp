@@ -19,7 +19,7 @@ constexpr uint64_t kMeasureAgainNs = 500000000;  // the clocks drift by some mic
 struct Device {
   ze_device_handle_t handle;
   ze_driver_handle_t driver;  // null: no known driver lists it
-  uint32_t whole_and_one;     // number of the parent device plus 1; 0: not a sub-device
+  uint32_t parent_plus_one;   // number of the parent device plus 1; 0: not a sub-device
   uint32_t announced_to;      // id of the source that announced it
   // Fields of the clock:
   uint32_t lock;
@@ -43,7 +43,7 @@ uint32_t find_device(ze_device_handle_t handle) {
   return kMaxDevices;
 }
 
-uint32_t add_device(ze_device_handle_t handle, ze_driver_handle_t driver, uint32_t whole_and_one = 0) {
+uint32_t add_device(ze_device_handle_t handle, ze_driver_handle_t driver, uint32_t parent_plus_one = 0) {
   uint32_t index = find_device(handle);
   if (index < kMaxDevices) {
     return index;
@@ -52,7 +52,7 @@ uint32_t add_device(ze_device_handle_t handle, ze_driver_handle_t driver, uint32
   if (device_count < kMaxDevices) {
     devices[index].handle = handle;
     devices[index].driver = driver;
-    devices[index].whole_and_one = whole_and_one;
+    devices[index].parent_plus_one = parent_plus_one;
     store_release(&device_count, index + 1);
   }
   return index;
@@ -135,7 +135,7 @@ bool measure(Device& device) {
 
 // Returns the clock, measured recently. On failure the work's times are lost.
 bool read_clock(Device& device, Clock* clock) {
-  if (!try_lock_patiently(&device.lock)) {
+  if (!try_lock_long(&device.lock)) {
     return false;
   }
   if (!device.asked) {
@@ -178,14 +178,14 @@ uint32_t device_index(ze_device_handle_t handle) {
   return index;
 }
 
-uint32_t whole_of(uint32_t index) {
-  return devices[index].whole_and_one != 0 ? devices[index].whole_and_one - 1 : index;
+uint32_t parent_of(uint32_t index) {
+  return devices[index].parent_plus_one != 0 ? devices[index].parent_plus_one - 1 : index;
 }
 
-uint32_t parts_of(uint32_t index, uint32_t* parts, uint32_t most) {
+uint32_t sub_devices_of(uint32_t index, uint32_t* parts, uint32_t most) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < load_acquire(&device_count); ++i) {
-    if (devices[i].whole_and_one == index + 1) {
+    if (devices[i].parent_plus_one == index + 1) {
       if (count < most) {
         parts[count] = i;
       }

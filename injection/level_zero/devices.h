@@ -15,9 +15,9 @@ uint32_t device_index(ze_device_handle_t device);
 uint32_t own_index(ze_device_handle_t device);
 
 // Returns the parent device, or `index` if it is not a sub-device.
-uint32_t whole_of(uint32_t index);
+uint32_t parent_of(uint32_t index);
 // Returns the number of sub-devices; stores the first `most` of them.
-uint32_t parts_of(uint32_t index, uint32_t* parts, uint32_t most);
+uint32_t sub_devices_of(uint32_t index, uint32_t* parts, uint32_t most);
 
 ze_device_handle_t handle_of(uint32_t index);
 ze_driver_handle_t driver_of(uint32_t index);  // null: no known driver lists it

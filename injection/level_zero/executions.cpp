@@ -109,11 +109,11 @@ bool read_all(const Readout& readout, Report* report) {
   return true;
 }
 
-void tell_all(const Report& report, bool may_wait) {
+void report_all(const Report& report, bool may_wait) {
   for (uint32_t i = 0; i < report.count; ++i) {
     const Report::Command& command = report.commands[i];
     if (command.read) {
-      tell(command.work, report.correlation, report.stream, report.device, command.times, may_wait);
+      report_work(command.work, report.correlation, report.stream, report.device, command.times, may_wait);
     } else {
       lost(GPUPROF_LOSS_NO_TIMING, 1);
     }
@@ -135,7 +135,7 @@ void put_away(Readout* readout, bool failed) {
 }
 
 // Checks the oldest execution. Returns false if none is running.
-bool look_at_next(bool may_wait) {
+bool check_oldest(bool may_wait) {
   Report report = {};
   {
     const Locked locked;
@@ -153,14 +153,14 @@ bool look_at_next(bool may_wait) {
     }
     put_away(readout, status != ZE_RESULT_SUCCESS);
   }
-  tell_all(report, may_wait);
+  report_all(report, may_wait);
   free(report.commands);
   return true;
 }
 
 void look_at(uint64_t most, bool may_wait) {
   const uint64_t there = load_relaxed(&running_count);
-  for (uint64_t i = 0; i < there && i < most && look_at_next(may_wait); ++i) {
+  for (uint64_t i = 0; i < there && i < most && check_oldest(may_wait); ++i) {
   }
 }
 
@@ -191,7 +191,7 @@ void finish(const void* target, ze_event_handle_t event) {
   constexpr int kNaps = 1000;
   const timespec nap = {0, 100000};
   for (int i = 0; i < kNaps && still_runs(target, event); ++i) {
-    tell_executions(false);
+    report_executions(false);
     if (still_runs(target, event)) {
       nanosleep(&nap, nullptr);
     }
@@ -332,11 +332,11 @@ void finish_executions_with(ze_event_handle_t event) {
   finish(nullptr, event);
 }
 
-void tell_executions(bool may_wait) {
+void report_executions(bool may_wait) {
   look_at(UINT64_MAX, may_wait);
 }
 
-void make_room_for_execution() {
+void report_oldest_executions() {
   constexpr uint64_t kMany = 64;
   constexpr uint64_t kLooks = 2;  // more than one, or the backlog would not shrink
   if (load_relaxed(&running_count) > kMany) {

@@ -41,10 +41,10 @@ void finish_executions(const void* target);
 void finish_executions_with(ze_event_handle_t event);
 
 // Reports finished executions. Not under Locked.
-void tell_executions(bool may_wait);
+void report_executions(bool may_wait);
 
 // Reports some of the oldest executions if there are many: each unreported one occupies a readout list.
-void make_room_for_execution();
+void report_oldest_executions();
 
 uint64_t outstanding_executions();
 // Counts the remaining executions as unfinished.

@@ -71,11 +71,11 @@ void release_event(Pending* pending, bool failed) {
   release_users(pending);
   pending->work.own = nullptr;
   pending->work.users = nullptr;
-  pending->settled = true;
+  pending->event_released = true;
 }
 
 // Checks the oldest command. Returns false if none is pending.
-bool look_at_next(bool may_wait) {
+bool check_oldest(bool may_wait) {
   Pending* pending = nullptr;
   Outcome outcome = Outcome::failed;
   ze_kernel_timestamp_result_t times = {};
@@ -85,7 +85,7 @@ bool look_at_next(bool may_wait) {
     if (pending == nullptr) {
       return false;
     }
-    if (pending->settled) {
+    if (pending->event_released) {
       free(pending);
       return true;
     }
@@ -97,7 +97,7 @@ bool look_at_next(bool may_wait) {
     release_event(pending, outcome == Outcome::failed);
   }
   if (outcome == Outcome::finished) {
-    tell(pending->work, pending->correlation, pending->stream, pending->device, times, may_wait);
+    report_work(pending->work, pending->correlation, pending->stream, pending->device, times, may_wait);
   } else {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
   }
@@ -114,37 +114,37 @@ uint64_t outstanding() {
 
 void add_outstanding(Pending* pending) {
   pending->appended = true;
-  if (!pending->settled) {
+  if (!pending->event_released) {
     push(pending);
     return;
   }
   if (pending->read) {
-    tell(pending->work, pending->correlation, pending->stream, pending->device, pending->times, false);
+    report_work(pending->work, pending->correlation, pending->stream, pending->device, pending->times, false);
   } else {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
   }
   free(pending);
 }
 
-bool room_for_outstanding() {
+bool can_track_more() {
   return pending_count < kMostOutstanding;
 }
 
-void tell_finished(uint32_t most, bool may_wait) {
+void report_finished(uint32_t most, bool may_wait) {
   const uint64_t there = load_relaxed(&pending_count);
-  for (uint64_t i = 0; i < there && i < most && look_at_next(may_wait); ++i) {
+  for (uint64_t i = 0; i < there && i < most && check_oldest(may_wait); ++i) {
   }
 }
 
-void make_room() {
+void report_oldest() {
   constexpr uint64_t kMany = 4096;  // a 200 ms interval of the service thread at 20 000 launches/s
   constexpr uint32_t kLooks = 2;    // more than one, or the backlog would not shrink
   if (load_relaxed(&pending_count) > kMany) {
-    tell_finished(kLooks, false);
+    report_finished(kLooks, false);
   }
 }
 
-void settle(TargetEvent* event) {
+void read_or_drop(TargetEvent* event) {
   Pending* pending = event->pending;
   if (pending == nullptr) {
     return;
@@ -155,13 +155,13 @@ void settle(TargetEvent* event) {
   if (!pending->appended) {
     pending->read = outcome == Outcome::finished;
   } else if (outcome == Outcome::finished) {
-    tell(work, pending->correlation, pending->stream, pending->device, pending->times, false);
+    report_work(work, pending->correlation, pending->stream, pending->device, pending->times, false);
   } else {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
   }
 }
 
-void settle_context(ze_context_handle_t context) {
+void drop_context(ze_context_handle_t context) {
   for (uint64_t left = pending_count; left != 0; --left) {
     Pending* pending = pop();
     if (pending->work.own == nullptr || pending->work.own->context_handle != context) {
@@ -171,7 +171,7 @@ void settle_context(ze_context_handle_t context) {
     ze_kernel_timestamp_result_t times = {};
     const Outcome outcome = read(event_of(*pending), &times);
     if (outcome == Outcome::finished) {
-      tell(pending->work, pending->correlation, pending->stream, pending->device, times, false);
+      report_work(pending->work, pending->correlation, pending->stream, pending->device, times, false);
     } else {
       lost(outcome == Outcome::failed ? GPUPROF_LOSS_NO_TIMING : GPUPROF_LOSS_UNFINISHED, 1);
       if (outcome == Outcome::unfinished) {
@@ -191,8 +191,8 @@ void wait_for_outstanding() {
   for (uint64_t left = outstanding(), now = begin;
        left != 0 && now - begin < kLongest && now - progress < kLongestWithoutProgress; now = now_ns()) {
     nanosleep(&nap, nullptr);
-    tell_finished(UINT32_MAX, true);
-    tell_executions(true);
+    report_finished(UINT32_MAX, true);
+    report_executions(true);
     const uint64_t there = outstanding();
     progress = there < left ? now_ns() : progress;
     left = there;
@@ -202,7 +202,7 @@ void wait_for_outstanding() {
     return;
   }
   for (Pending* pending = pop(); pending != nullptr; pending = pop()) {
-    if (!pending->settled) {
+    if (!pending->event_released) {
       lost(GPUPROF_LOSS_UNFINISHED, 1);
       release_users(pending);
     }
@@ -210,8 +210,8 @@ void wait_for_outstanding() {
   give_up_executions();
 }
 
-void tell(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,
-          const ze_kernel_timestamp_result_t& times, bool may_wait) {
+void report_work(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,
+                 const ze_kernel_timestamp_result_t& times, bool may_wait) {
   HostTimes host = {};
   if (!host_times(device, times.global, &host)) {
     lost(GPUPROF_LOSS_INVALID_TIMESTAMP, 1);

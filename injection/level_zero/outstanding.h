@@ -14,9 +14,9 @@ struct Pending {
   uint64_t correlation;
   uint64_t stream;
   uint32_t device;
-  bool appended;  // the target's call has returned, and the table owns the command
-  bool settled;   // its event must not be read any more
-  bool read;      // its times were read before it was appended
+  bool appended;        // the target's call has returned, and the table owns the command
+  bool event_released;  // its event must not be read any more
+  bool read;            // its times were read before it was appended
   ze_kernel_timestamp_result_t times;
 };
 
@@ -24,26 +24,26 @@ struct Pending {
 void add_outstanding(Pending* pending);
 
 // Returns whether one more command can be tracked. The limit matters if a device hangs.
-bool room_for_outstanding();
+bool can_track_more();
 
 // Reports up to `most` finished commands. With `may_wait`, waits for free space in the ring.
-void tell_finished(uint32_t most, bool may_wait);
+void report_finished(uint32_t most, bool may_wait);
 
 // Reports some of the oldest at each launch if there are many: library events must not pile up between two polls.
-void make_room();
+void report_oldest();
 
 // Reads the command's time now or never: the target is about to reuse its event, or has seen it signaled. Another
 // thread may still be in the call that appends the command. Needs Locked.
-void settle(TargetEvent* event);
+void read_or_drop(TargetEvent* event);
 
 // Drops unfinished commands of a context that the target destroys. Needs Locked.
-void settle_context(ze_context_handle_t context);
+void drop_context(ze_context_handle_t context);
 
 // Waits at the end of the process: 0.2 s, longer while commands finish, at most 1 s. Counts the rest as lost.
 void wait_for_outstanding();
 
-void tell(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,
-          const ze_kernel_timestamp_result_t& times, bool may_wait);
+void report_work(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,
+                 const ze_kernel_timestamp_result_t& times, bool may_wait);
 
 void forget_outstanding();
 

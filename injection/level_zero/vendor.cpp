@@ -10,7 +10,7 @@
 #include "level_zero/commands.h"
 #include "level_zero/devices.h"
 #include "level_zero/executions.h"
-#include "level_zero/late.h"
+#include "level_zero/handle_queries.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint32_t kMaxComponents = 16;
 
-void tell_loader_version() {
+void report_loader_version() {
   const auto get_versions = reinterpret_cast<decltype(&zelLoaderGetVersions)>(find_function("zelLoaderGetVersions"));
   zel_component_version_t components[kMaxComponents];
   size_t count = 0;
@@ -49,11 +49,11 @@ bool subscribe(bool attached) {
     disable(reason);
     return false;
   }
-  tell_loader_version();
+  report_loader_version();
   begin_code();
   begin_stalls();
   if (attached) {
-    come_late();
+    enable_handle_queries();
   }
   return start_tracer(attached);
 }
@@ -87,8 +87,8 @@ void exiting() {
 
 void flush(bool last) {
   const Guard guard;  // the library's calls on this thread are traced too
-  tell_finished(UINT32_MAX, true);
-  tell_executions(true);
+  report_finished(UINT32_MAX, true);
+  report_executions(true);
   flush_code();
   if (last) {
     wait_for_outstanding();
@@ -118,7 +118,7 @@ constexpr Vendor kVendor = {
     .subscribe = subscribe,
     .forked = in_forked_child,
     .exiting = exiting,
-    .goes_on_in_children = false,
+    .works_in_forked_child = false,
     .flush = &kFlush,
 };
 

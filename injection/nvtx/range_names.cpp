@@ -5,7 +5,7 @@
 
 #include "base/atomics.h"
 #include "base/keep_errno.h"
-#include "base/kept_texts.h"
+#include "base/text_arena.h"
 #include "ipc/emit.h"
 
 namespace gpuprof::injection {
@@ -40,7 +40,7 @@ struct RangeNames {
   uint32_t label_count;            // atomic
   RangeText domains[kMaxDomains];  // the first is the default domain, the last represents all further ones
   uint32_t domain_count;           // atomic
-  KeptTexts<kMaxTextBytes, kChunkBytes> texts;
+  TextArena<kMaxTextBytes, kChunkBytes> texts;
 };
 constinit RangeNames names = {};
 

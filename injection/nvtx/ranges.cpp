@@ -9,8 +9,8 @@
 
 #include "base/atomics.h"
 #include "base/guard.h"
-#include "base/kept_texts.h"
 #include "base/monotonic_clock.h"
+#include "base/text_arena.h"
 #include "ipc/emit.h"
 
 namespace gpuprof::injection {
@@ -95,7 +95,7 @@ uint32_t* find_path(Paths* paths, uint32_t parent, RangeLabel label, uint32_t* f
   }
 }
 
-bool tell_path(uint32_t id, uint32_t parent, RangeText domain, RangeText name) {
+bool emit_path(uint32_t id, uint32_t parent, RangeText domain, RangeText name) {
   gpuprof_range record = {};
   record.id = id;
   record.parent = parent;
@@ -112,11 +112,11 @@ uint32_t add_path(Paths* paths, uint32_t parent, RangeLabel label) {
     return known;
   }
   if (paths->count == kMaxPaths) {
-    paths->more = paths->more || tell_path(kMorePaths, 0, {}, text_of(kMoreRanges));
+    paths->more = paths->more || emit_path(kMorePaths, 0, {}, text_of(kMoreRanges));
     return paths->more ? kMorePaths : 0;
   }
   const uint32_t id = paths->count + 1;
-  if (!tell_path(id, parent, domain_of(label), text_of(label))) {
+  if (!emit_path(id, parent, domain_of(label), text_of(label))) {
     return 0;
   }
   paths->paths[id - 1] = {parent, label};
@@ -264,7 +264,7 @@ uint32_t update_path(Stack& s) {
 }
 
 // Searches the open ranges for the wanted one. Returns false if this is not possible now.
-bool look_for_wanted(const Stack& s, const char* wanted, bool* found) {
+bool find_wanted(const Stack& s, const char* wanted, bool* found) {
   const uint32_t connection = load_relaxed(&shared.connection);
   *found = false;
   for (uint32_t i = 0; i < s.depth && !*found; ++i) {
@@ -293,7 +293,7 @@ uint64_t start_time() {
   return load_relaxed(&shared.connection) == 0 || (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
 }
 
-void tell_span(uint64_t start_ns, uint32_t path, uint32_t tid) {
+void emit_span(uint64_t start_ns, uint32_t path, uint32_t tid) {
   if (start_ns == 0 || path == 0) {
     return;
   }
@@ -305,7 +305,7 @@ void tell_span(uint64_t start_ns, uint32_t path, uint32_t tid) {
   span(record);
 }
 
-void tell_pushed_span(Stack& s, uint32_t index) {
+void emit_pushed_span(Stack& s, uint32_t index) {
   const Guard guard;
   if (!guard.entered()) {
     lost(GPUPROF_LOSS_DETAIL, 1);
@@ -318,11 +318,11 @@ void tell_pushed_span(Stack& s, uint32_t index) {
     s.tid = static_cast<uint32_t>(syscall(SYS_gettid));
   }
   if (index < s.known) {
-    tell_span(s.entries[index].start_ns, s.entries[index].path, s.tid);
+    emit_span(s.entries[index].start_ns, s.entries[index].path, s.tid);
   }
 }
 
-void tell_open_span(uint64_t id) {
+void emit_open_span(uint64_t id) {
   if (!spans_wanted()) {
     return;
   }
@@ -334,7 +334,7 @@ void tell_open_span(uint64_t id) {
   OpenRanges ranges;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
   uint32_t path = 0;
   if (copy_open(id, &ranges) && ranges.last_start_ns != 0 && path_of(ranges, &path)) {
-    tell_span(ranges.last_start_ns, path, 0);
+    emit_span(ranges.last_start_ns, path, 0);
   }
 }
 
@@ -392,7 +392,7 @@ bool in_wanted_range() {
   const uint32_t generation = load_acquire(&shared.generation);
   if (s.wanted_generation != generation || s.wanted_changes != s.changes) {
     bool found = false;
-    if (!look_for_wanted(s, wishes->nvtx_range, &found)) {
+    if (!find_wanted(s, wishes->nvtx_range, &found)) {
       return found;
     }
     s.wanted = found;
@@ -438,7 +438,7 @@ int pop_range(uint32_t domain) {
     return -1;
   }
   if (spans_wanted()) {
-    tell_pushed_span(s, index);
+    emit_pushed_span(s, index);
   }
   const int level = level_of(s, index);
   ++s.changes;
@@ -467,7 +467,7 @@ uint64_t start_range(RangeLabel label) {
 }
 
 void end_range(uint64_t id) {
-  tell_open_span(id);
+  emit_open_span(id);
   if (lock_open()) {
     remove_open(id);
     new_generation();

@@ -49,7 +49,7 @@ void follow(Pending* pending, cl_event event, bool users_event) {
 }
 
 // Reports the call. A blocking call counts both as a wait and as a launching call.
-void tell(const Pending& pending, const char* function, cl_int status) {
+void report_enqueue(const Pending& pending, const char* function, cl_int status) {
   const uint64_t end_ns = now_ns();
   if ((control() & GPUPROF_CONTROL_CALLS) != 0) {
     gpuprof_call record = {};
@@ -102,7 +102,7 @@ Pending* begin(cl_command_queue handle, const Command& command) {
 void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event) {
   const KeepErrno keep_errno;
   if (pending->start_ns != 0) {
-    tell(*pending, function, status);
+    report_enqueue(*pending, function, status);
   }
   if (status != CL_SUCCESS || event == nullptr) {
     if (status != CL_SUCCESS) {

@@ -32,7 +32,7 @@ constexpr Vendor kVendor = {
     .subscribe = begin,
     .forked = in_forked_child,
     .exiting = wait_for_outstanding,
-    .goes_on_in_children = true,
+    .works_in_forked_child = true,
     .flush = nullptr,
 };
 

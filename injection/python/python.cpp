@@ -38,7 +38,7 @@ enum Found : uint32_t { kNothing = 0, kFollowed = 1, kRefused = 2 };
 struct Python {
   uint32_t found = kNothing;
   uint32_t searching = 0;  // pid of the process whose thread is searching; 0: none
-  uint32_t told = 0;       // 1: reported to the recorder
+  uint32_t reported = 0;   // 1: reported to the recorder
   uint32_t proven = 0;     // 1: a complete walk has found valid frames
   uint64_t doubted = 0;    // first thread whose stack was invalid, before `proven`
   uint32_t doubts = 0;     // number of further invalid stacks
@@ -246,13 +246,13 @@ void search() {
   dlerror();  // clears the error of a failed dlsym(), so that the target never sees it
 }
 
-void tell() {
-  if (load_relaxed(&python_here.told) != 0 || !swap_if(&python_here.told, 0, 1)) {
+void report_version() {
+  if (load_relaxed(&python_here.reported) != 0 || !swap_if(&python_here.reported, 0, 1)) {
     return;
   }
   const gpuprof_python_layout layout = python_layout();
   if (!python(layout)) {
-    store_relaxed(&python_here.told, 0U);
+    store_relaxed(&python_here.reported, 0U);
     return;
   }
   constexpr uint32_t kByte = 0xff;
@@ -270,8 +270,8 @@ void tell() {
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
     python_here.refused = "its frames are not at the offsets of its version";
-    store_release(&python_here.told, 0U);
-    tell();
+    store_release(&python_here.reported, 0U);
+    report_version();
   }
 }
 
@@ -513,7 +513,7 @@ void find_python() {
     unlock(&python_here.searching);
   }
   if (load_acquire(&python_here.found) != kNothing) {
-    tell();
+    report_version();
   }
 }
 
@@ -546,7 +546,7 @@ void walk_python(gpuprof_segment* segment, const void* thread, bool careful, Pyt
   if (load_acquire(&python_here.found) != kFollowed || thread == nullptr) {
     return;
   }
-  tell();
+  report_version();
   const bool proven = load_relaxed(&python_here.proven) != 0 || !can_read_carefully();
   const auto state = reinterpret_cast<uint64_t>(thread);
   const EndWatch watch(state);
@@ -571,7 +571,7 @@ void walk_python(gpuprof_segment* segment, const void* thread, bool careful, Pyt
 
 void reset_python() {
   reset_code();
-  store_relaxed(&python_here.told, 0U);
+  store_relaxed(&python_here.reported, 0U);
   if (load_relaxed(&python_here.searching) != static_cast<uint32_t>(getpid())) {
     store_relaxed(&python_here.searching, 0U);  // left by a thread of the parent, which does not exist here
   }

@@ -200,12 +200,12 @@ uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const Py
     entry = entry != nullptr ? entry : add_entry(*table, set, key, &id);
   }
   id = entry != nullptr ? id : new_id();  // an id that is not in the table is valid for one stack
-  if ((id & kCodeTold) == 0 && table != nullptr && emit_code(segment, *table, layout, memory, identity, id) &&
+  if ((id & kCodeSent) == 0 && table != nullptr && emit_code(segment, *table, layout, memory, identity, id) &&
       entry != nullptr) {
     uint32_t expected = id;
     // Fails if the entry has been reused for another code object.
     static_cast<void>(
-        __atomic_compare_exchange_n(&entry->id, &expected, id | kCodeTold, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+        __atomic_compare_exchange_n(&entry->id, &expected, id | kCodeSent, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
   }
   return id & kMaxCodeId;
 }

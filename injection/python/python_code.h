@@ -15,14 +15,14 @@ namespace gpuprof::injection {
 
 constexpr uint32_t kCodeWays = 8;
 constexpr uint32_t kCodeSets = 1U << 14U;
-constexpr uint32_t kCodeTold = 1U << 31U;  // flag in the id: its CODE record was written
-constexpr uint32_t kMaxCodeId = kCodeTold - 1;
+constexpr uint32_t kCodeSent = 1U << 31U;  // flag in the id: its CODE record was written
+constexpr uint32_t kMaxCodeId = kCodeSent - 1;
 
 // A cache of sets. A full set evicts an entry; if that code object appears again, it gets a new id. So endless new code
 // uses bounded memory, and readers need no lock.
 struct CodeEntry {
   uint64_t key;  // hash of what identifies the code object; 0: free, or about to change
-  uint32_t id;   // may include kCodeTold
+  uint32_t id;   // may include kCodeSent
   uint32_t pad;
 };
 
@@ -179,7 +179,7 @@ uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t 
     const CodeEntry& entry = table->sets[key % kCodeSets].entries[0];  // nearly every set has one entry in use
     if (load_acquire(&entry.key) == key) {
       const uint32_t id = load_acquire(&entry.id);
-      if ((id & kCodeTold) != 0 && load_relaxed(&entry.key) == key) {
+      if ((id & kCodeSent) != 0 && load_relaxed(&entry.key) == key) {
         return id & kMaxCodeId;
       }
     }

@@ -40,7 +40,7 @@ bool emit_launch(gpuprof_segment* segment, ThreadState& thread, uint64_t correla
   return write_record(segment, &record.header, sizeof(record), nullptr, 0, false);
 }
 
-void tell_stack_source(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range) {
+void emit_launch_stack(gpuprof_segment* segment, ThreadState& thread, uint64_t correlation, uint32_t range) {
   const void* python = python_thread();
   gpuprof_launch_probe_here(correlation, process_state.source, range, python);
   if ((load_relaxed(&segment->control) & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0) {
@@ -122,7 +122,7 @@ void launch(uint64_t correlation, bool several, uint32_t name) {
   const uint32_t flags = (sampled ? 0U : uint32_t{kLaunchUnsampled}) | (several ? uint32_t{kLaunchSeveral} : 0U);
   note_launch(segment, thread, correlation, flags, range, name);
   if (sampled) {
-    tell_stack_source(segment, thread, correlation, range);
+    emit_launch_stack(segment, thread, correlation, range);
   } else {
     add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
   }
@@ -163,7 +163,7 @@ void stack_here(uint64_t correlation) {
     note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);
   }
   if (!outside) {
-    tell_stack_source(segment, thread, correlation, current_range());
+    emit_launch_stack(segment, thread, correlation, current_range());
   }
 }
 

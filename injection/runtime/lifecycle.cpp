@@ -14,8 +14,8 @@
 #include "ipc/connect.h"
 #include "ipc/process_state.h"
 #include "python/python.h"
+#include "runtime/connection_resets.h"
 #include "runtime/module_scan.h"
-#include "runtime/parts.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -83,7 +83,7 @@ bool connect_from(uint32_t phase) {
   if (!swap_if(&state.phase, phase, kConnecting)) {
     return false;
   }
-  reset_parts(phase == kForked);
+  reset_for_connection(phase == kForked);
   mark_process();
   Address address = address_of_environment();
   if (state.socket[0] != '\0') {

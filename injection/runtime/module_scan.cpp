@@ -17,7 +17,7 @@ uint32_t scanning = 0;      // a lock
 uint64_t loads_before = 0;  // library loads as of the last scan
 
 // Asks the recorder to read the mappings again if libraries were loaded.
-void tell_loads() {
+void report_loads() {
   const uint64_t loads = count_loads();
   gpuprof_mappings record = {};
   record.header.type = GPUPROF_RECORD_MAPPINGS;
@@ -37,7 +37,7 @@ void scan_modules() {
   find_main_stack();
   refresh_modules();
   find_python();
-  tell_loads();
+  report_loads();
   thread_state().in_module_scan = 0;
   unlock(&scanning);
 }

@@ -47,7 +47,7 @@ void at_exit() {
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
   const Vendor& vendor = *current.vendor;
   const bool ours = !in_fork() && getpid() == current.pid;
-  if (ours || vendor.goes_on_in_children) {
+  if (ours || vendor.works_in_forked_child) {
     if (vendor.exiting != nullptr) {
       vendor.exiting();
     }

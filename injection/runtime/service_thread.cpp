@@ -170,7 +170,7 @@ void read_pace() {
   const char* variable = vendor().pace_variable;
   const char* text = variable != nullptr ? secure_getenv(variable) : nullptr;
   const long pace = text != nullptr ? strtol(text, nullptr, 10) : 0;
-  if (pace >= GPUPROF_FLUSH_MS_LEAST && pace <= GPUPROF_FLUSH_MS_MOST) {
+  if (pace >= GPUPROF_FLUSH_MS_MIN && pace <= GPUPROF_FLUSH_MS_MAX) {
     service.pace_ns = static_cast<uint64_t>(pace) * kMillisecond;
   }
 }

@@ -16,7 +16,7 @@ struct Vendor {
   // Runs when the process ends. May wait, with a limit. May be null.
   void (*exiting)();
   // true: recording continues in a forked child.
-  bool goes_on_in_children;
+  bool works_in_forked_child;
 
   // Functions of an interface that buffers records; service_thread.h runs a thread for it. Null for other interfaces.
   struct Flush {

@@ -48,8 +48,8 @@ class Walker {
   void begin();
   void run_plain();
   Step run_one();
-  bool still_holds(const KeptStack& last, uint32_t from);
-  void take_over(const KeptStack& last, uint32_t from);
+  bool still_holds(const LastStack& last, uint32_t from);
+  void take_over(const LastStack& last, uint32_t from);
   [[nodiscard]] bool is_seen(uint32_t module) const { return memory_.seen_in[module] == memory_.walks; }
   [[nodiscard]] uint64_t pc() const { return regs_.pc; }
 
@@ -215,11 +215,11 @@ Step Walker::step(uint64_t rule, uint64_t* cfa) {
 
 // Returns whether the last walk, from its frame `from` on, would give the same result now. Compares words first: only
 // modules with frames on the stack are safe to check, others may be unloaded right now.
-bool Walker::still_holds(const KeptStack& last, uint32_t from) {
+bool Walker::still_holds(const LastStack& last, uint32_t from) {
   uint64_t changed = 0;
   for (uint32_t i = from; i + 1 < last.count; ++i) {
-    const KeptFrame& frame = last.frames[i];
-    const KeptFrame& caller = last.frames[i + 1];
+    const LastFrame& frame = last.frames[i];
+    const LastFrame& caller = last.frames[i + 1];
     const uint64_t pc_slot = return_address_at(caller.sp);
     const uint64_t fp_slot = frame.place & kPlaceMask;
     const bool saved = fp_slot != 0;
@@ -237,15 +237,15 @@ bool Walker::still_holds(const KeptStack& last, uint32_t from) {
   return changed == 0;
 }
 
-void Walker::take_over(const KeptStack& last, uint32_t from) {
-  KeptStack& kept = memory_.current();
+void Walker::take_over(const LastStack& last, uint32_t from) {
+  LastStack& kept = memory_.current();
   NativeFrame* const frames = walk_.frames;
   const bool zero = last.frames[last.count - 1].pc == 0;  // the last entry is a zero pc, not a frame
   const uint32_t wanted = last.count - (zero ? 1 : 0) - from;
   const uint32_t begin = walk_.count;
   const uint32_t taken = wanted < walk_.capacity - begin ? wanted : walk_.capacity - begin;
   for (uint32_t i = 0; i < taken; ++i) {
-    const KeptFrame frame = last.frames[from + i];
+    const LastFrame frame = last.frames[from + i];
     kept.frames[begin + i] = frame;
     frames[begin + i].word = frame.pc;
     frames[begin + i].cfa = last.frames[from + i + 1].sp;  // unknown for the outermost frame; corrected below
@@ -270,8 +270,8 @@ void Walker::take_over(const KeptStack& last, uint32_t from) {
 void Walker::run_plain() {
   const StackRange own = own_;
   const uint32_t capacity = walk_.capacity;
-  const KeptStack& last = memory_.last();
-  KeptStack& kept = memory_.current();
+  const LastStack& last = memory_.last();
+  LastStack& kept = memory_.current();
   uint32_t same = last_from_;  // frame of the last walk to compare next
   uint32_t count = walk_.count;
   Registers regs = regs_;
@@ -342,7 +342,7 @@ Step Walker::run_one() {
   }
   const uint64_t rule = cached_ ? rule_at(memory_, at, !exact) : find_rule(memory_, at, !exact);
   frame.cfa = regs_.sp;
-  KeptFrame kept_frame = {pc, regs_.sp, regs_.fp, 0};
+  LastFrame kept_frame = {pc, regs_.sp, regs_.fp, 0};
   const Step result = step(rule, &frame.cfa);
   const bool no_code = GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_NONE && rule != kNoRuleAfterCall && !exact;
   if (result == Step::astray && no_code && walk_.count > 0) {
@@ -350,7 +350,7 @@ Step Walker::run_one() {
   }
   frame.word = (pc & GPUPROF_WORD_ADDRESS) | (exact ? GPUPROF_WORD_EXACT : 0);
   ++walk_.count;
-  KeptStack& kept = memory_.current();
+  LastStack& kept = memory_.current();
   if (result == Step::on) {
     kept.first = walk_.count;  // the words read for this frame are not stored
   } else if (const CachedRule cached = load_rule(at);
@@ -371,7 +371,7 @@ void Walker::begin() {
   walk_.count = 0;
   walk_.in_signal = 0;
   memory_.window_begin = 0;
-  KeptStack& kept = memory_.current();
+  LastStack& kept = memory_.current();
   kept.first = 0;
   kept.count = 0;
   last_from_ = memory_.last().first;

@@ -14,7 +14,7 @@ struct NativeFrame {
 };
 
 // A frame of an earlier walk: the registers from which the walk continued, and what it read.
-struct KeptFrame {
+struct LastFrame {
   uint64_t pc;
   uint64_t sp;
   uint64_t fp;
@@ -25,10 +25,10 @@ struct KeptFrame {
 // The last stack. Its frames from `first` on are on the thread's own stack and depend only on sp and fp. If a later
 // walk reaches one of them with equal pc, sp and fp, the rest is the same, if the words it read (return addresses,
 // saved fps) and the modules are.
-struct KeptStack {
+struct LastStack {
   uint32_t first;
   uint32_t count;  // 0: cannot be reused
-  KeptFrame frames[GPUPROF_STACK_MAX_WORDS + 1];
+  LastFrame frames[GPUPROF_STACK_MAX_WORDS + 1];
 };
 
 // Memory of one walk at a time, too large for the caller's stack. Initially zero.
@@ -40,10 +40,10 @@ struct WalkMemory {
   char window[kWindowBytes];  //
   uint32_t walks;             // walks made with this memory
   uint32_t seen_in[kMaxModules];  // per module, number of the walk that last verified it
-  KeptStack kept[2];              // of the last and the current walk
+  LastStack kept[2];              // of the last and the current walk
 
-  KeptStack& current() { return kept[walks % 2]; }
-  KeptStack& last() { return kept[(walks + 1) % 2]; }
+  LastStack& current() { return kept[walks % 2]; }
+  LastStack& last() { return kept[(walks + 1) % 2]; }
 };
 
 struct NativeWalk {

@@ -39,12 +39,13 @@ struct alignas(4096) Slot {
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  uint32_t told[WalkMemory::kMaxModules];  // per module: a bit per ring in which it was described, below the epoch
-  uint32_t epoch;                          // number of connections: entries of another epoch do not count
+  uint32_t described_rings[WalkMemory::kMaxModules];  // per module: a bit per ring in which it was described, below the
+                                                      // epoch
+  uint32_t epoch;                                     // number of connections: entries of another epoch do not count
 };
-constexpr uint32_t kNothingToTell = 1U << GPUPROF_RING_COUNT;
+constexpr uint32_t kNotDescribable = 1U << GPUPROF_RING_COUNT;
 constexpr uint32_t kEpochShift = 16;
-static_assert(kNothingToTell < 1U << kEpochShift && offsetof(Memory, sent) % 4096 == 0);
+static_assert(kNotDescribable < 1U << kEpochShift && offsetof(Memory, sent) % 4096 == 0);
 Memory* memory = nullptr;
 
 // Returns whether a walk never ends: its thread has exited, or left it by a jump out of a signal handler.
@@ -113,32 +114,32 @@ void note_sent(uint64_t (&set)[kWays], uint64_t id, uint32_t* victim) {
   store_relaxed(&set[(*victim)++ % kWays], id);
 }
 
-uint32_t in_epoch(uint32_t told, uint32_t epoch) {
-  return told >> kEpochShift == epoch ? told : epoch << kEpochShift;
+uint32_t in_epoch(uint32_t described_rings, uint32_t epoch) {
+  return described_rings >> kEpochShift == epoch ? described_rings : epoch << kEpochShift;
 }
 
-uint32_t told_of(const Memory& all, const Slot& slot, uint32_t index) {
-  return in_epoch(load_acquire(&all.told[index]), slot.epoch);
+uint32_t described_in(const Memory& all, const Slot& slot, uint32_t index) {
+  return in_epoch(load_acquire(&all.described_rings[index]), slot.epoch);
 }
 
-void note_told(Memory& all, const Slot& slot, uint32_t index, uint32_t bit) {
+void note_described(Memory& all, const Slot& slot, uint32_t index, uint32_t bit) {
   uint32_t before = 0;
   do {
-    before = load_acquire(&all.told[index]);
-  } while (!swap_if(&all.told[index], before, in_epoch(before, slot.epoch) | bit));
+    before = load_acquire(&all.described_rings[index]);
+  } while (!swap_if(&all.described_rings[index], before, in_epoch(before, slot.epoch) | bit));
 }
 
 // Describes a module in the stack's ring, because the recorder may read the process's mappings too late.
-bool tell_module(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t index) {
+bool describe_module_once(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t index) {
   const uint32_t ring = 1U << (thread_state().ring_plus_one - 1);
-  if ((told_of(all, slot, index) & (ring | kNothingToTell)) != 0) {
+  if ((described_in(all, slot, index) & (ring | kNotDescribable)) != 0) {
     return true;
   }
   alignas(gpuprof_module) uint8_t head[sizeof(gpuprof_module)] = {};
   auto* record = reinterpret_cast<gpuprof_module*>(head);
   static_assert(sizeof(slot.memory.window) >= GPUPROF_WIRE_MAX_PATH);
   char* path = slot.memory.window;  // unused between walks
-  uint32_t done = kNothingToTell;
+  uint32_t done = kNotDescribable;
   if (describe_known_module(index, record, path)) {
     record->header.type = GPUPROF_RECORD_MODULE;
     record->module = index;
@@ -147,7 +148,7 @@ bool tell_module(gpuprof_segment* segment, Memory& all, Slot& slot, uint32_t ind
     }
     done = ring;
   }
-  note_told(all, slot, index, done);
+  note_described(all, slot, index, done);
   return true;
 }
 
@@ -158,8 +159,8 @@ uint64_t inside_of(const NativeFrame& frame) {
 }
 
 // Collects a stack's module numbers and describes the modules. Returns false if this failed.
-bool tell_modules(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, uint64_t* numbers,
-                  uint32_t* count) {
+bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native,
+                           uint64_t* numbers, uint32_t* count) {
   uint32_t last = 0;
   for (uint32_t i = 0; i < native.count && *count < GPUPROF_STACK_MAX_MODULES; ++i) {
     const uint32_t index = module_of_address(slot.memory, inside_of(native.frames[i])).index;
@@ -171,10 +172,10 @@ bool tell_modules(gpuprof_segment* segment, Memory& all, Slot& slot, const Nativ
     if (known) {
       continue;
     }
-    if (!tell_module(segment, all, slot, index)) {
+    if (!describe_module_once(segment, all, slot, index)) {
       return false;
     }
-    if ((told_of(all, slot, index) & kNothingToTell) == 0) {
+    if ((described_in(all, slot, index) & kNotDescribable) == 0) {
       numbers[(*count)++] = index;
     }
   }
@@ -221,7 +222,7 @@ Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& nati
 bool send_stack(gpuprof_segment* segment, Memory& all, Slot& slot, const NativeWalk& native, const Taken& taken,
                 uint64_t id) {
   uint32_t modules = 0;
-  if (!tell_modules(segment, all, slot, native, slot.words + taken.count, &modules)) {
+  if (!describe_modules_once(segment, all, slot, native, slot.words + taken.count, &modules)) {
     return false;
   }
   alignas(gpuprof_stack) uint8_t head[sizeof(gpuprof_stack)] = {};

@@ -142,9 +142,9 @@ StackRange own_stack(ThreadState& thread, uint64_t sp, char* buffer, size_t byte
     if (thread.stack_pause > 0) {
       --thread.stack_pause;
     } else {
-      const uint32_t looks = thread.stack_looks == 0 ? 1 : thread.stack_looks;
+      const uint32_t looks = thread.stack_reads == 0 ? 1 : thread.stack_reads;
       thread.stack_pause = looks;
-      thread.stack_looks = looks < kMaxPause ? looks * 2 : kMaxPause;
+      thread.stack_reads = looks < kMaxPause ? looks * 2 : kMaxPause;
       if (const StackRange range = look(sp, buffer, bytes); range.high != 0) {
         set_range(thread, range);
       }

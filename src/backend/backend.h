@@ -36,9 +36,9 @@ struct Descriptor {
 
 struct Availability {
   bool available = false;
-  std::string detail;   // what was found, or what is missing
-  std::string hint;     // how to get it; empty when available
-  bool unseen = false;  // programs may still use the interface, but gpuprof would see nothing of it
+  std::string detail;       // what was found, or what is missing
+  std::string hint;         // how to get it; empty when available
+  bool unrecorded = false;  // programs may still use the interface, but gpuprof would see nothing of it
 };
 
 // The environment of the child to be started. A backend adds the variables that load its injection library.
@@ -94,7 +94,7 @@ class Backend {
   [[nodiscard]] virtual Library library() const { return {}; }
 
   // File name prefixes of libraries that recording puts on stacks. Their innermost frames are left out.
-  [[nodiscard]] virtual std::span<const std::string_view> instrument_libraries() const { return {}; }
+  [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
   // True if only --backend NAME selects the backend: it sees work that others see too, which would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }

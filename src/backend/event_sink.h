@@ -193,7 +193,7 @@ struct Sample {
 
 // Samples of one instruction in one window of time. If the launch is unknown, they are apportioned among the launches
 // of the function. They come before on_sample_window() of the window.
-struct PlaceSamples {
+struct LocationSamples {
   struct Reason {
     uint32_t reason_id = 0;  // name id
     uint32_t samples = 0;
@@ -225,7 +225,7 @@ struct SampleWindow {
 
 // A kernel's code is at this address of its process's GPU, from time_ns until the load is gone or it is replaced.
 struct LoadedKernel {
-  uint64_t module = 0;  // see PlaceSamples
+  uint64_t module = 0;  // see LocationSamples
   uint64_t address = 0;
   uint64_t time_ns = 0;
   uint64_t load = 0;             // the source's number for this load of the module
@@ -236,7 +236,7 @@ struct LoadedKernel {
 
 // What the hardware counted at an instruction since the last record. It belongs to no launch.
 struct PlaceCount {
-  uint64_t module = 0;  // see PlaceSamples
+  uint64_t module = 0;  // see LocationSamples
   uint64_t offset = 0;
   uint64_t value = 0;
   uint32_t function_id = 0;
@@ -286,9 +286,9 @@ class EventSink {
   virtual void on_sample(const Sample& sample) = 0;
   virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;             // since the last call
   virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}  // before its GPU work
-  virtual void on_place_samples(SourceId source, const PlaceSamples& samples) = 0;
+  virtual void on_location_samples(SourceId source, const LocationSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
-  virtual void on_place_count(SourceId /*source*/, const PlaceCount& /*count*/) {}
+  virtual void on_location_count(SourceId /*source*/, const PlaceCount& /*count*/) {}
   // Samples with an address, of any source of the same process, are looked up in these kernels.
   virtual void on_loaded_kernel(SourceId /*source*/, const LoadedKernel& /*kernel*/) {}
   virtual void on_source_end(SourceId source) = 0;

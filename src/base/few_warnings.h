@@ -13,17 +13,17 @@ class FewWarnings {
   static constexpr unsigned kMost = 10;
 
   void warn(std::string message, std::string_view hint = {}) {
-    if (told_ == kMost) {
+    if (printed_ == kMost) {
       return;
     }
-    if (++told_ == kMost) {
+    if (++printed_ == kMost) {
       message += " (later ones are not shown)";
     }
     log::warn(message, hint);
   }
 
  private:
-  unsigned told_ = 0;
+  unsigned printed_ = 0;
 };
 
 }  // namespace gpuprof

@@ -27,7 +27,7 @@ namespace {
 std::atomic<Level> g_level{Level::normal};
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience = std::chrono::seconds(1);
+constexpr auto kMaxWait = std::chrono::seconds(1);
 constexpr auto kPause = std::chrono::seconds(2);  // after a failed wait, until a message may wait again
 constexpr auto kStep = std::chrono::milliseconds(10);
 
@@ -112,7 +112,7 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
 // Returns how much was written before stderr was full. After an error it returns all: no later message can report it.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
-  const auto deadline = Clock::now() + kPatience;
+  const auto deadline = Clock::now() + kMaxWait;
   size_t done = 0;
   for (;;) {
     const ssize_t n = write_some(own->fd, text.substr(done));

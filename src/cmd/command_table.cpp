@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text/edits.h"
+#include "base/text/edit_distance.h"
 #include "cmd/command.h"
 #include "symbolize/gpu/xe_disassembler.h"
 
@@ -77,11 +77,11 @@ std::string help_text() {
 
 const Entry* similar_command(std::string_view name) {
   constexpr size_t kLongest = 16;  // longest misspelt name that is compared
-  constexpr size_t kMostEdits = 2;
+  constexpr size_t kMaxEditDistance = 2;
   const Entry* best = nullptr;
-  size_t fewest = kMostEdits + 1;
+  size_t fewest = kMaxEditDistance + 1;
   for (const Entry& entry : command_table()) {
-    const size_t needed = name.size() > kLongest ? fewest : edits(name, entry.name);
+    const size_t needed = name.size() > kLongest ? fewest : edit_distance(name, entry.name);
     if (needed < fewest && needed < name.size()) {
       fewest = needed;
       best = &entry;

@@ -20,8 +20,8 @@
 #include "cmd/common/pattern_option.h"
 #include "cmd/common/stack_choices.h"
 #include "cmd/common/terminal.h"
+#include "compare/comparability_warnings.h"
 #include "compare/comparison.h"
-#include "compare/doubts.h"
 #include "compare/run.h"
 
 namespace gpuprof::cmd {
@@ -77,9 +77,10 @@ class Diff : public Command {
     RETURN_IF_ERROR(compare::check_comparable(old_runs, new_runs));
     const compare::Comparison all = compare::compare(old_runs, new_runs);
     RETURN_IF_ERROR(compare::check_related(all));
-    const std::vector<std::string> doubts = compare::doubts(output::side_of(all, true), output::side_of(all, false));
+    const std::vector<std::string> comparability_warnings =
+        compare::comparability_warnings(output::side_of(all, true), output::side_of(all, false));
     std::string notice;
-    for (const std::string& doubt : doubts) {
+    for (const std::string& doubt : comparability_warnings) {
       log::warn(doubt);
       notice += (notice.empty() ? "" : "; ") + doubt;
     }

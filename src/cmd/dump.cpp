@@ -13,10 +13,10 @@
 #include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
+#include "profile/keywords.h"
 #include "profile/latency_bucket.h"
 #include "profile/record_fields.h"
 #include "profile/tables.h"
-#include "profile/words.h"
 #include "profile/writer.h"
 
 namespace gpuprof::cmd {

@@ -148,7 +148,7 @@ class Export : public Command {
     auto named = file->finish();
     RETURN_IF_ERROR(named);
     result.place = std::move(*named);
-    tell_written(result, "open it in https://ui.perfetto.dev");
+    report_written(result, "open it in https://ui.perfetto.dev");
     warn(reader, *trace);
     if (format_ == kChrome && result.bytes > kManyBytes) {
       log::warn("the trace has " + bytes_text(result.bytes) + ": viewers take long to read so much JSON, or fail",

@@ -1,4 +1,4 @@
-#include "analyze/parts/filter.h"
+#include "analyze/subsets/filter.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,8 +13,8 @@
 #include "cmd/common/merged_profile.h"
 #include "cmd/common/options.h"
 #include "cmd/common/output.h"
-#include "cmd/common/part_inputs.h"
 #include "cmd/common/pattern_option.h"
+#include "cmd/common/subset_inputs.h"
 #include "cmd/common/window.h"
 
 namespace gpuprof::cmd {
@@ -66,7 +66,7 @@ class FilterCommand : public Command {
     auto inputs = inputs_.open();
     RETURN_IF_ERROR(inputs);
     RETURN_IF_ERROR(may_write_profile(output_, inputs_.files));
-    std::optional<analyze::TimeWindow> looked_at;
+    std::optional<analyze::TimeWindow> selected_window;
     std::string left_out;
     const auto written =
         write_records(output_, [&](const analyze::RecordSink& sink) -> Result<std::vector<std::string>> {
@@ -75,7 +75,7 @@ class FilterCommand : public Command {
                                        [&](const profile::Record& record) { return filter.take(record); });
           RETURN_IF_ERROR(merged);
           RETURN_IF_ERROR(filter.finish());
-          looked_at = filter.looked_at();
+          selected_window = filter.selected_window();
           left_out = filter.left_out();
           std::vector<std::string> warnings = std::move(merged).value().warnings;
           for (std::string& mismatch : filter.mismatches()) {
@@ -84,14 +84,14 @@ class FilterCommand : public Command {
           return warnings;
         });
     RETURN_IF_ERROR(written);
-    if (looked_at &&
-        !(looked_at->from_ns == window_.chosen()->from_ns && looked_at->to_ns == window_.chosen()->to_ns)) {
-      log::info("time slices are kept completely: " + analyze::window_text(*looked_at));
+    if (selected_window &&
+        !(selected_window->from_ns == window_.chosen()->from_ns && selected_window->to_ns == window_.chosen()->to_ns)) {
+      log::info("time slices are kept completely: " + analyze::window_text(*selected_window));
     }
     if (!left_out.empty()) {
       log::info("left out, because the filter cannot assign such lines: " + left_out);
     }
-    written->tell();
+    written->report();
     return 0;
   }
 
@@ -168,7 +168,7 @@ class FilterCommand : public Command {
   }
 
   const CLI::App* app_ = nullptr;
-  PartInputs inputs_;
+  SubsetInputs inputs_;
   Window window_;
   analyze::Conditions conditions_;
   std::string process_;

@@ -89,7 +89,7 @@ class Import : public Command {
         write_merged(std::move(inputs), output_, [&counter](const profile::Record& record) { counter.add(record); });
     RETURN_IF_ERROR(written);
     log::info(counter.totals().text());
-    written->tell();
+    written->report();
     return counter.totals().samples == 0 ? Result<int>(no_samples()) : Result<int>(0);
   }
 

@@ -30,7 +30,7 @@ class Merge : public Command {
     RETURN_IF_ERROR(may_write_profile(output_, read_));
     const auto written = write_merged(std::move(inputs).value(), output_, [](const profile::Record& /*unused*/) {});
     RETURN_IF_ERROR(written);
-    written->tell();
+    written->report();
     return 0;
   }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "analyze/parts/part_meta.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/text/utf8.h"
 #include "compare/setup.h"
 
@@ -31,7 +31,7 @@ std::string part_or_whole(const RunFacts& run) {
   return part.empty() ? "the complete profile" : escaped(part);
 }
 
-void look_at_run(const RunFacts& facts, const Cost& total, const JudgeOptions& options, Reasons& reasons) {
+void check_run(const RunFacts& facts, const Cost& total, const JudgeOptions& options, Reasons& reasons) {
   using analyze::ProfileKind;
   const std::string file = escaped(facts.file);
   if (has_failed(facts)) {
@@ -52,7 +52,7 @@ void look_at_run(const RunFacts& facts, const Cost& total, const JudgeOptions& o
 }
 
 // Checks for differences between runs. Reports each kind once.
-void look_at_setup(const Comparison& runs, Reasons& reasons) {
+void check_setup(const Comparison& runs, Reasons& reasons) {
   const RunFacts& first = *runs.runs.front();
   const auto other = std::find_if(runs.runs.begin(), runs.runs.end(),
                                   [&first](const RunFacts* facts) { return facts->devices != first.devices; });
@@ -114,9 +114,9 @@ Reasons incomparable(const Comparison& runs, const JudgeOptions& options, bool o
     return reasons;
   }
   for (size_t run = 0; run < runs.runs.size(); ++run) {
-    look_at_run(*runs.runs[run], runs.totals[run], options, reasons);
+    check_run(*runs.runs[run], runs.totals[run], options, reasons);
   }
-  look_at_setup(runs, reasons);
+  check_setup(runs, reasons);
   if (const char* side = one_side ? nullptr : two_programs(runs); side != nullptr) {
     reasons.push_back("these are two different programs: less than half of the GPU time of the " + std::string(side) +
                       " side is in kernels that both have");

@@ -1,17 +1,17 @@
 #include "compare/comparison.h"
 
-#include "compare/pairs/joined.h"
+#include "compare/pairs/line_matcher.h"
 
 namespace gpuprof::compare {
 namespace {
 
 // Each step matches more lines, which help the next step.
-void match(Joined& lines) {
+void match(LineMatcher& lines) {
   lines.join({}, match_functions_by_name(lines), Match::normalized);
-  lines.join(match_kernels_by_name(lines, Landmarks(lines)), {}, Match::normalized);
-  lines.join(match_kernels_by_place(lines, Landmarks(lines)), {}, Match::assigned);
-  lines.join({}, match_functions_by_place(lines, match_paths(lines, Landmarks(lines))), Match::assigned);
-  lines.join_paths(match_paths(lines, Landmarks(lines)));
+  lines.join(match_kernels_by_name(lines, SharedFunctions(lines)), {}, Match::normalized);
+  lines.join(match_kernels_by_callers(lines, SharedFunctions(lines)), {}, Match::assigned);
+  lines.join({}, match_functions_by_position(lines, match_paths(lines, SharedFunctions(lines))), Match::assigned);
+  lines.join_paths(match_paths(lines, SharedFunctions(lines)));
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ void match(Joined& lines) {
 Comparison compare(std::span<const Run> old_runs, std::span<const Run> new_runs) {
   Comparison all;
   all.old_runs = old_runs.size();
-  Joined lines(old_runs.size(), new_runs.size());
+  LineMatcher lines(old_runs.size(), new_runs.size());
   for (const std::span<const Run> side : {old_runs, new_runs}) {
     for (const Run& run : side) {
       lines.add(run, all.runs.size());

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "analyze/names/labels.h"
+#include "analyze/paths/extrapolation.h"
 #include "analyze/paths/functions.h"
-#include "analyze/paths/spread.h"
 #include "analyze/paths/work_paths.h"
 #include "base/hash.h"
 
@@ -115,7 +115,7 @@ RunFacts facts_of(const Aggregate& rows, std::string file) {
 class RunBuilder {
  public:
   RunBuilder(const Aggregate& rows, const analyze::StackOptions& stacks, Run& run)
-      : rows_(rows), tables_(rows.tables), paths_(rows.tables, stacks), donors_(rows), run_(run) {}
+      : rows_(rows), tables_(rows.tables), paths_(rows.tables, stacks), extrapolation_(rows), run_(run) {}
 
   void build() {
     const ProfileKind kind = rows_.info.kind;
@@ -141,7 +141,7 @@ class RunBuilder {
  private:
   // Extrapolates unsampled work like `flame`, because the unsampled share differs from run to run.
   void add(const p::Work& work, const analyze::Weight& weight) {
-    donors_.each_part(work, weight, [&](const analyze::LaunchSite& site, const analyze::Weight& part) {
+    extrapolation_.each_part(work, weight, [&](const analyze::LaunchSite& site, const analyze::Weight& part) {
       if (part.ns != 0 || part.count != 0) {
         add(kernel_of(work), stack_of(site), {part.ns, part.count});
       }
@@ -198,7 +198,7 @@ class RunBuilder {
       site.no_launch = analyze::PathNote::none;
     }
     std::u32string path;
-    for (const analyze::WorkPaths::Part part : paths_.launch(site)) {
+    for (const analyze::WorkPaths::PathSegment part : paths_.launch(site)) {
       for (const uint32_t frame : paths_.frames(part)) {
         if (paths_.view().frame_class(frame) != analyze::FrameClass::separator) {
           path.push_back(function_of(frame));
@@ -276,7 +276,7 @@ class RunBuilder {
     for (const analyze::SampleRow& row : rows_.samples) {
       const p::Work& work = rows_.work(row);
       const auto kernel = kernels_by_id_.find(join_ids(static_cast<uint8_t>(work.op), index(work.name)));
-      if (!rows_.info.samples_tell() || kernel == kernels_by_id_.end()) {
+      if (!rows_.info.samples_are_reliable() || kernel == kernels_by_id_.end()) {
         continue;
       }
       const uint32_t id = index(row.key.reason);
@@ -301,7 +301,7 @@ class RunBuilder {
   const Aggregate& rows_;
   const p::Tables& tables_;
   analyze::WorkPaths paths_;
-  analyze::StackDonors donors_;
+  analyze::StackExtrapolation extrapolation_;
   Run& run_;
   std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // key: operation and STRING
   std::unordered_map<std::string, uint32_t> kernels_;       // key: name

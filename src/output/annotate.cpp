@@ -111,7 +111,7 @@ class Listing {
     const SourceText& source = find_(root(begin).file);
     put("");
     put(titles(root(begin).file));
-    tell_why_not(root(begin).file, source);
+    put_reason_once(root(begin).file, source);
     std::vector<uint32_t> numbered;
     for (size_t i = begin; i < end; ++i) {
       numbered.push_back(root(i).line);
@@ -139,7 +139,7 @@ class Listing {
     for (const size_t position : line.inlined) {
       const AnnotatedLine& inlined = kernel_.lines[position];
       const SourceText& its_source = find_(inlined.file);
-      tell_why_not(inlined.file, its_source);
+      put_reason_once(inlined.file, its_source);
       print_line(inlined, its_source, depth + 1);
     }
   }
@@ -158,7 +158,7 @@ class Listing {
   }
 
   // Prints once for each file why its source text is not shown.
-  void tell_why_not(std::string_view file, const SourceText& source) {
+  void put_reason_once(std::string_view file, const SourceText& source) {
     if (!source.why_not.empty() && told_.insert(file).second) {
       put(cells(nullptr) + number(0) + "(" + shown_name(shown_ends(file)) + ": line numbers only, " + source.why_not +
           ")");

@@ -25,8 +25,8 @@ class CpuListing {
   void print(size_t most) {
     put(value_text(lines_.all) + (lines_.timed ? " of GPU time" : " launches") +
         ": self is what a line launches itself, total what is launched below it, too");
-    tell_missing(lines_.without_stack, "was launched without a CPU stack");
-    tell_missing(lines_.without_lines, "was launched from stacks without any known source line");
+    put_missing(lines_.without_stack, "was launched without a CPU stack");
+    put_missing(lines_.without_lines, "was launched from stacks without any known source line");
     const size_t shown = most == 0 ? lines_.files.size() : std::min(most, lines_.files.size());
     for (const LaunchingFile& file : std::span(lines_.files).first(shown)) {
       print_file(file);
@@ -49,7 +49,7 @@ class CpuListing {
   }
   [[nodiscard]] std::string share(const Weight& weight) const { return percent_text(value(weight), value(lines_.all)); }
 
-  void tell_missing(const Weight& weight, const char* what) {
+  void put_missing(const Weight& weight, const char* what) {
     if (value(weight) > 0) {
       put(share(weight) + " of it " + what);
     }

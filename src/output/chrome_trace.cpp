@@ -39,7 +39,7 @@ class StackFrames {
   // Returns the node of the innermost frame; 0 for an empty stack.
   uint32_t of(const analyze::LaunchSite& site) {
     uint32_t node = 0;
-    for (const analyze::WorkPaths::Part part : paths_.launch(site)) {
+    for (const analyze::WorkPaths::PathSegment part : paths_.launch(site)) {
       node = descend(node, part);
     }
     return node;
@@ -79,7 +79,7 @@ class StackFrames {
   static constexpr size_t kMostNodes = 4'000'000;  // a hostile file can combine any two stacks; drops further frames
 #endif
 
-  uint32_t descend(uint32_t parent, analyze::WorkPaths::Part part) {
+  uint32_t descend(uint32_t parent, analyze::WorkPaths::PathSegment part) {
     const auto [known, is_new] = ends_.try_emplace(join_ids(parent, part));
     if (is_new) {
       uint32_t node = parent;
@@ -140,7 +140,7 @@ class ChromeTrace : public Timeline {
     {
       JsonObject object(out_);
       for (const auto& [key, value] : meta_) {
-        object.foreign_key(key) += json_string(value);
+        object.escaped_key(key) += json_string(value);
       }
     }
     out_ += "}\n";

@@ -27,7 +27,7 @@ void json_meta(const std::multimap<std::string, std::string>& meta, std::string&
   JsonObject object(out);
   for (auto begin = meta.begin(); begin != meta.end();) {
     const auto end = meta.upper_bound(begin->first);
-    json_array(begin, end, object.foreign_key(begin->first), [&](const auto& line) {
+    json_array(begin, end, object.escaped_key(begin->first), [&](const auto& line) {
       out += json_string(line.second);
       stream.checkpoint();
     });
@@ -38,7 +38,7 @@ void json_meta(const std::multimap<std::string, std::string>& meta, std::string&
 void json_counts(const std::map<std::string, uint64_t>& counts, std::string& out) {
   JsonObject object(out);
   for (const auto& [name, count] : counts) {
-    append_number(count, object.foreign_key(name));
+    append_number(count, object.escaped_key(name));
   }
 }
 
@@ -61,7 +61,7 @@ std::string& JsonObject::key(std::string_view name) {
   return separated().append("\"").append(name).append("\":");
 }
 
-std::string& JsonObject::foreign_key(std::string_view name) {
+std::string& JsonObject::escaped_key(std::string_view name) {
   return separated().append(json_string(name)).append(":");
 }
 

@@ -31,9 +31,9 @@ class JsonObject {
   JsonObject& operator=(const JsonObject&) = delete;
   ~JsonObject() { out_ += '}'; }
 
-  // key() and foreign_key() return the stream, to which the caller appends the value. key() and word() do not escape.
+  // key() and escaped_key() return the stream, to which the caller appends the value. key() and word() do not escape.
   std::string& key(std::string_view name);
-  std::string& foreign_key(std::string_view name);
+  std::string& escaped_key(std::string_view name);
   void number(std::string_view name, uint64_t value) { append_number(value, key(name)); }
   void flag(std::string_view name, bool value) { key(name) += value ? "true" : "false"; }
   void word(std::string_view name, std::string_view value) { key(name).append("\"").append(value).append("\""); }

@@ -4,8 +4,8 @@
 #include "output/json_stream.h"
 #include "output/latency.h"
 #include "output/text.h"
+#include "profile/keywords.h"
 #include "profile/latency_bucket.h"
-#include "profile/words.h"
 
 namespace gpuprof::output {
 namespace {

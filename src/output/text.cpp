@@ -59,10 +59,10 @@ std::string shown_kernel(std::string_view name, size_t width) {
 namespace {
 
 // Returns the frames that identify a path, innermost first. If no frame does, returns all frames.
-std::vector<std::string_view> telling_frames(std::span<const std::string_view> path) {
+std::vector<std::string_view> identifying_frames(std::span<const std::string_view> path) {
   std::vector<std::string_view> frames;
   std::copy_if(path.rbegin(), path.rend(), std::back_inserter(frames),
-               [](std::string_view frame) { return !analyze::tells_nothing(frame); });
+               [](std::string_view frame) { return !analyze::is_uninformative(frame); });
   if (frames.empty()) {
     frames.assign(path.rbegin(), path.rend());
   }
@@ -76,9 +76,9 @@ std::string frame_text(std::string_view frame) {
 // Formats the frames of one stack, innermost first. Converts only frames that fit, as a path may be long.
 std::string one_path_text(std::string begin, std::span<const std::string_view> path, size_t width) {
   std::string text = std::move(begin);
-  const std::vector<std::string_view> frames = telling_frames(path);
+  const std::vector<std::string_view> frames = identifying_frames(path);
   const size_t kept_free = utf8_length(text) + kCaller.size() + kLeftOut.size();
-  size_t room = width > kept_free ? width - kept_free : 0;
+  size_t width_left = width > kept_free ? width - kept_free : 0;
   std::vector<std::string> inner;
   std::vector<std::string> outer;
   while (inner.size() + outer.size() < frames.size()) {
@@ -86,10 +86,10 @@ std::string one_path_text(std::string begin, std::span<const std::string_view> p
     std::string next = frame_text(take_outer ? frames[frames.size() - 1 - outer.size()] : frames[inner.size()]);
     const size_t needed = kCaller.size() + utf8_length(next);
     const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // then no "..." follows
-    if (!inner.empty() && needed > room + (is_last ? kCaller.size() + kLeftOut.size() : 0)) {
+    if (!inner.empty() && needed > width_left + (is_last ? kCaller.size() + kLeftOut.size() : 0)) {
       break;
     }
-    room -= std::min(room, needed);
+    width_left -= std::min(width_left, needed);
     (take_outer ? outer : inner).push_back(std::move(next));
   }
   for (const std::string& frame : inner) {

@@ -159,7 +159,7 @@ std::string truncated_text(const ProfileInfo& info) {
 
 std::string dropped_samples_text(const ProfileInfo& info) {
   const uint64_t dropped = info.dropped_samples();
-  if (info.samples == 0 || info.samples_tell()) {
+  if (info.samples == 0 || info.samples_are_reliable()) {
     return {};
   }
   return percent_text(dropped, info.samples + std::min(dropped, UINT64_MAX - info.samples)) +

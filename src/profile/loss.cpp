@@ -10,7 +10,7 @@ struct Entry {
   LossReason reason;
   std::string_view word;
   Missing missing;
-  gpuprof_loss counted = GPUPROF_LOSS_USED;  // the target's counter; GPUPROF_LOSS_USED: only the recorder counts
+  gpuprof_loss counted = GPUPROF_LOSS_COUNT;  // the target's counter; GPUPROF_LOSS_COUNT: only the recorder counts
 };
 
 constexpr std::array<Entry, kLossReasons> kTable = {{
@@ -52,7 +52,7 @@ constexpr const Entry* row_of(gpuprof_loss counted) {
 }
 
 constexpr bool targets_have_rows() {
-  for (int counted = 0; counted < GPUPROF_LOSS_USED; ++counted) {
+  for (int counted = 0; counted < GPUPROF_LOSS_COUNT; ++counted) {
     if (row_of(static_cast<gpuprof_loss>(counted)) == kTable.end()) {
       return false;
     }

@@ -45,7 +45,7 @@ enum class Missing : uint8_t {
 // The word in a LOSS line.
 std::string_view word(LossReason reason);
 std::optional<LossReason> loss_reason_of(std::string_view word);
-// Returns the reason for a target's counter. Requires counted < GPUPROF_LOSS_USED.
+// Returns the reason for a target's counter. Requires counted < GPUPROF_LOSS_COUNT.
 LossReason loss_reason_of(gpuprof_loss counted);
 Missing missing(LossReason reason);
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "profile/fields.h"
+#include "profile/keywords.h"
 #include "profile/latency_bucket.h"
 #include "profile/record_fields.h"
-#include "profile/words.h"
 
 namespace gpuprof::profile {
 namespace {

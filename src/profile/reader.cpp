@@ -11,8 +11,8 @@
 
 #include "base/files/packed_input.h"
 #include "base/return_if_error.h"
+#include "profile/import/iaprof.h"
 #include "profile/import/published.h"
-#include "profile/import/tabbed.h"
 #include "profile/number_row.h"
 #include "profile/parse.h"
 #include "profile/rows.h"
@@ -195,7 +195,7 @@ struct Reader::State {
   ReaderOptions options;
   ParseContext context;
   std::optional<PublishedForm> published;  // set if the input has this form
-  std::optional<TabbedForm> tabbed;        // set if the input has this form
+  std::optional<IaprofForm> tabbed;        // set if the input has this form
   std::optional<Record> record;            // storage for the result of next_batch()
   std::array<Gpu, kMostRows> gpu;          // the same, for three kinds of rows
   std::array<EuStall, kMostRows> samples;
@@ -349,7 +349,7 @@ Status Reader::State::read_header(std::string_view begin) {
     return {};
   }
   const size_t tab = begin.find('\t');
-  if (tab != std::string_view::npos ? TabbedForm::is_kind(begin.substr(0, tab)) : TabbedForm::is_kind_prefix(begin)) {
+  if (tab != std::string_view::npos ? IaprofForm::is_kind(begin.substr(0, tab)) : IaprofForm::is_kind_prefix(begin)) {
     tabbed.emplace();
     cut_short = tab == std::string_view::npos;
     return {};

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "profile/words.h"
+#include "profile/keywords.h"
 
 namespace gpuprof::profile {
 namespace {

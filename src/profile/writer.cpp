@@ -15,8 +15,8 @@
 #include "base/files/special_output.h"
 #include "base/text/append_number.h"
 #include "base/text/utf8.h"
+#include "profile/keywords.h"
 #include "profile/record_fields.h"
-#include "profile/words.h"
 
 namespace gpuprof::profile {
 namespace {

@@ -22,7 +22,7 @@ bool RecordingSwitch::set(bool on, uint64_t now_ns) {
   return changed;
 }
 
-bool RecordingSwitch::turn(bool on, uint64_t now_ns) {
+bool RecordingSwitch::set_by_user(bool on, uint64_t now_ns) {
   return set(on, now_ns);
 }
 

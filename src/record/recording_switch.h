@@ -10,7 +10,7 @@ class RecordingSwitch {
   struct Options {
     uint64_t delay_ns = 0;     // from the start
     uint64_t duration_ns = 0;  // from each switching on; 0: until the end
-    bool paused = false;       // off until turn() switches it on
+    bool paused = false;       // off until set_by_user() switches it on
   };
 
   RecordingSwitch(const Options& options, uint64_t start_ns);
@@ -20,7 +20,7 @@ class RecordingSwitch {
   [[nodiscard]] bool expired() const { return expired_; }
 
   // Switches recording, whatever the delay. Returns whether on() changed.
-  bool turn(bool on, uint64_t now_ns);
+  bool set_by_user(bool on, uint64_t now_ns);
   // Applies delay and duration. Returns whether on() changed.
   bool update(uint64_t now_ns);
 

@@ -25,10 +25,10 @@
 #include "record/session/local_sources.h"
 #include "record/session/meta/session_meta.h"
 #include "record/session/plan.h"
+#include "record/session/poll_iteration.h"
 #include "record/session/profile_output.h"
 #include "record/session/recording_windows.h"
 #include "record/session/timing.h"
-#include "record/session/turn.h"
 #include "record/signals.h"
 #include "record/stack_choice.h"
 #include "record/summary.h"
@@ -122,7 +122,7 @@ class Session {
     planned.code_reader = &*gpu_lines_;
     planned.memory = memory_;
     correlator_ = std::make_unique<Correlator>(std::move(planned));
-    turn_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), *memory_);
+    iteration_.emplace(*channel_, sources_, *correlator_, stacks_.engine.get(), *memory_);
     const auto root = attachment_.is_wanted() ? static_cast<pid_t>(options_.attach_pid) : ::getpid();
     if (Status started = sources_.start(backends_, {*correlator_, *source_ids_, root, options_.sampling}); !started) {
       return started;
@@ -160,15 +160,15 @@ class Session {
     while (!is_over()) {
       wait(wait_ms);
       handle_signals();
-      wait_ms = turn_->take() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
+      wait_ms = iteration_->take() > 0 ? kBusyPollMs : std::min(wait_ms * 2, kIdlePollMs);
       const uint64_t now = monotonic_ns();
       windows_->update(now);
       if (now >= next_budget_ns_) {
         channel_->keep_budget(now);
         next_budget_ns_ = now + OverheadLimiter::kIntervalNs;
       }
-      if (!turn_->ever_connected()) {
-        attachment_.tell_if_not_connected(start_ns_, now);
+      if (!iteration_->ever_connected()) {
+        attachment_.warn_if_not_connected(start_ns_, now);
       }
       clocks_.look(*correlator_, backends_);
       output_.write_if_due(now, *correlator_, *channel_, stacks_.engine.get());
@@ -185,7 +185,7 @@ class Session {
     if (!command_.had_ended()) {
       return false;
     }
-    return !options_.wait_for_children || ends || !command_.is_survived(*channel_);
+    return !options_.wait_for_children || ends || !command_.has_live_processes(*channel_);
   }
 
   void wait(int milliseconds) {
@@ -193,7 +193,7 @@ class Session {
     poll_fds_.push_back({signals_.fd(), POLLIN, 0});
     command_.add_poll_fd(poll_fds_);
     attachment_.add_poll_fd(poll_fds_);
-    turn_->add_poll_fds(poll_fds_);
+    iteration_->add_poll_fds(poll_fds_);
     ::poll(poll_fds_.data(), poll_fds_.size(), milliseconds);
   }
 
@@ -205,7 +205,7 @@ class Session {
       } else if (is_stop(event->signal)) {
         command_.pass_on_stop(*event);
       } else {
-        windows_->turn(event->signal == SIGUSR1, monotonic_ns());
+        windows_->set_by_user(event->signal == SIGUSR1, monotonic_ns());
       }
     }
   }
@@ -215,7 +215,7 @@ class Session {
     if (!windows_->given_up() && output_.failed()) {
       log::warn(output_.file().name() + " can no longer be written; the target continues without being recorded");
       windows_->give_up();
-      turn_->leave_engine();
+      iteration_->leave_engine();
       stacks_.engine.reset();
     }
   }
@@ -225,7 +225,7 @@ class Session {
     SummaryFacts facts = facts_at(end_ns);
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
-    tell_of_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), turn_->ever_connected());
+    explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
     output_.write(*correlator_, *channel_, stacks_.engine.get());  // may add losses to the totals
     Status written = output_.finish(correlator_->totals(), end_ns, signals_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
@@ -236,12 +236,12 @@ class Session {
   // Returns the end of the last window. Later waiting does not count as idle time.
   uint64_t stop_recording() {
     const uint64_t end_ns = windows_->end();
-    turn_->flush_targets();
-    attachment_.leave(*turn_);
+    iteration_->flush_targets();
+    attachment_.leave(*iteration_);
     channel_->disable_all();
-    turn_->take();
+    iteration_->take();
     sources_.stop();
-    channel_->count_unheard();
+    channel_->count_unmapped();
     correlator_->finish();
     add_gpu_instructions(*correlator_, *gpu_lines_);
     clocks_.finish(*correlator_, backends_);
@@ -253,14 +253,14 @@ class Session {
     facts.wall_ns = end_ns - start_ns_;
     facts.overhead = channel_->overhead();
     facts.recorder_cpu_ns = own_cpu_ns();
-    facts.counts_only = !attachment_.counts_only().empty() && !sources_.were_any();
+    facts.counts_only = !attachment_.counts_only().empty() && !sources_.started_any();
     facts.counted = correlator_->counted();
     facts.stacks_missing = !stacks_.any();
     facts.target_end = target_end(command_.status(), attachment_.has_ended());
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
-    facts.used_gpu = turn_->ever_connected();
+    facts.used_gpu = iteration_->ever_connected();
     const Totals& totals = correlator_->totals();
-    facts.unseen = totals.launches == 0 && totals.gpu_records == 0 ? unseen_backends(backends_) : "";
+    facts.unrecorded = totals.launches == 0 && totals.gpu_records == 0 ? unseen_backends(backends_) : "";
     return facts;
   }
 
@@ -281,7 +281,7 @@ class Session {
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
   Clocks clocks_;
-  std::optional<Turn> turn_;
+  std::optional<PollIteration> iteration_;
   std::optional<RecordingWindows> windows_;
   Command command_;
   LiveShow live_;

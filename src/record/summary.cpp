@@ -64,7 +64,7 @@ std::string nothing_seen(const SummaryFacts& facts) {
   return fmt::format(
       "the target used no GPU that gpuprof can see: {} is an empty profile ({}'gpuprof doctor' lists what can be "
       "seen){}",
-      facts.file, facts.unseen.empty() ? "" : "not seen here: " + facts.unseen + "; ", ending(facts));
+      facts.file, facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded + "; ", ending(facts));
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
   return text.empty() ? text : "some functions or lines have no names because of limits of the recording: " + text;
 }
 
-void tell_summary(const SummaryFacts& facts, bool budget_exceeded) {
+void print_summary(const SummaryFacts& facts, bool budget_exceeded) {
   const std::string line = summary_line(facts);
   if (saw_nothing(facts.totals) && facts.counted == 0) {
     log::warn(line);  // also with -q: a recording without GPU work is rarely intended

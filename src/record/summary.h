@@ -28,7 +28,7 @@ struct SummaryFacts {
   std::string target_end;      // from target_end(); empty: not printed
   bool only_a_window = false;  // recording was off during a part of the target's life
   bool used_gpu = false;       // a process of the target connected
-  std::string unseen;          // without GPU work: unavailable backends, with reasons
+  std::string unrecorded;      // without GPU work: unavailable backends, with reasons
 };
 
 std::string summary_line(const SummaryFacts& facts);
@@ -43,7 +43,7 @@ std::string python_line(const RefusedPython& refused);
 std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out);
 
 // Prints all messages, and whether the recording exceeded --max-overhead.
-void tell_summary(const SummaryFacts& facts, bool budget_exceeded);
+void print_summary(const SummaryFacts& facts, bool budget_exceeded);
 
 // Adds the file, and how much of it was written, to the error of an incomplete profile.
 Error unwritten(const SummaryFacts& facts, Error error);

@@ -24,9 +24,10 @@ struct ReadingLimits {
 class ReadingBudget {
  public:
   // Returns how many bytes of memory all readers together may still take. Called before each large read.
-  using Room = std::function<uint64_t()>;
+  using Headroom = std::function<uint64_t()>;
 
-  explicit ReadingBudget(const ReadingLimits& limits = {}, Room room = {}) : limits_(limits), room_(std::move(room)) {}
+  explicit ReadingBudget(const ReadingLimits& limits = {}, Headroom room = {})
+      : limits_(limits), room_(std::move(room)) {}
 
   [[nodiscard]] uint64_t room() const { return room_ ? room_() : UINT64_MAX; }
 
@@ -76,7 +77,7 @@ class ReadingBudget {
   static bool take_whole(uint64_t& used, uint64_t limit, uint64_t wanted, uint64_t& left_out);
 
   ReadingLimits limits_;
-  Room room_;
+  Headroom room_;
   LeftOut left_out_;
   uint64_t perf_map_bytes_ = 0;
   uint64_t perf_map_functions_ = 0;

@@ -149,7 +149,7 @@ std::optional<std::vector<uint8_t>> CacheDirectory::read(const std::string& name
   if (!source.read_range(0, source.size(), max_bytes_, bytes)) {
     return std::nullopt;
   }
-  // Marks the file as recently used: make_room() orders files by their modification time.
+  // Marks the file as recently used: evict() orders files by their modification time.
   static_cast<void>(::futimens(fd.get(), nullptr));
   return bytes;
 }
@@ -158,7 +158,7 @@ bool CacheDirectory::write(const std::string& name, std::span<const uint8_t> byt
   if (bytes.size() > max_bytes_ || !is_table(name)) {
     return false;
   }
-  make_room(bytes.size());
+  evict(bytes.size());
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const std::string temporary =
@@ -177,7 +177,7 @@ bool CacheDirectory::write(const std::string& name, std::span<const uint8_t> byt
 }
 
 // Deletes the least recently used files until `bytes` more fit.
-void CacheDirectory::make_room(uint64_t bytes) const {
+void CacheDirectory::evict(uint64_t bytes) const {
   std::vector<File> files = list(fd_.get());
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
   uint64_t total = bytes;

@@ -81,19 +81,20 @@ class CfaProgram {
     return product;
   }
 
-  Place* place_of(uint64_t reg, Row& row) {
+  RegisterRule* place_of(uint64_t reg, Row& row) {
     return reg == Arch::kFramePointer ? &row.fp : reg == Arch::kReturnAddress ? &row.ra : nullptr;
   }
-  void set_place(uint64_t reg, Place::Kind kind, int64_t offset = 0, Expression expression = {}) {
-    if (Place* place = place_of(reg, row_); place != nullptr) {
+  void set_place(uint64_t reg, RegisterRule::Kind kind, int64_t offset = 0, Expression expression = {}) {
+    if (RegisterRule* place = place_of(reg, row_); place != nullptr) {
       *place = {kind, offset, expression};
-    } else if (reg == Arch::kStackPointer && kind != Place::Kind::undefined && kind != Place::Kind::same) {
+    } else if (reg == Arch::kStackPointer && kind != RegisterRule::Kind::undefined &&
+               kind != RegisterRule::Kind::same) {
       // Rules assume that the caller's stack pointer is the CFA. Signal frames restore it from memory at the CFA.
-      row_.cfa_known = row_.cfa_known && row_.cfa_by_expression && kind == Place::Kind::at_expression;
+      row_.cfa_known = row_.cfa_known && row_.cfa_by_expression && kind == RegisterRule::Kind::at_expression;
     }
   }
   void restore(uint64_t reg) {
-    if (Place* place = place_of(reg, row_); place != nullptr) {
+    if (RegisterRule* place = place_of(reg, row_); place != nullptr) {
       Row initial = cie_.initial;
       *place = *place_of(reg, initial);
     }
@@ -143,7 +144,7 @@ class CfaProgram {
         advance(low);
         break;
       case 0x80:  // DW_CFA_offset
-        set_place(low, Place::Kind::at_cfa, factored(code_.uleb()));
+        set_place(low, RegisterRule::Kind::at_cfa, factored(code_.uleb()));
         break;
       case 0xc0:  // DW_CFA_restore
         restore(low);
@@ -230,36 +231,36 @@ class CfaProgram {
     const uint64_t reg = code_.uleb();
     switch (op) {
       case 0x05:  // DW_CFA_offset_extended
-        set_place(reg, Place::Kind::at_cfa, factored(code_.uleb()));
+        set_place(reg, RegisterRule::Kind::at_cfa, factored(code_.uleb()));
         break;
       case 0x06:  // DW_CFA_restore_extended
         restore(reg);
         break;
       case 0x07:  // DW_CFA_undefined
-        set_place(reg, Place::Kind::undefined);
+        set_place(reg, RegisterRule::Kind::undefined);
         break;
       case 0x08:  // DW_CFA_same_value
-        set_place(reg, Place::Kind::same);
+        set_place(reg, RegisterRule::Kind::same);
         break;
       case 0x10:  // DW_CFA_expression
-        set_place(reg, Place::Kind::at_expression, 0, block());
+        set_place(reg, RegisterRule::Kind::at_expression, 0, block());
         break;
       case 0x11:  // DW_CFA_offset_extended_sf
-        set_place(reg, Place::Kind::at_cfa, factored(code_.sleb()));
+        set_place(reg, RegisterRule::Kind::at_cfa, factored(code_.sleb()));
         break;
       case 0x2f:  // DW_CFA_GNU_negative_offset_extended
-        set_place(reg, Place::Kind::at_cfa, factored(static_cast<int64_t>(0 - code_.uleb())));
+        set_place(reg, RegisterRule::Kind::at_cfa, factored(static_cast<int64_t>(0 - code_.uleb())));
         break;
       case 0x16:  // DW_CFA_val_expression
-        set_place(reg, Place::Kind::other, 0, block());
+        set_place(reg, RegisterRule::Kind::other, 0, block());
         break;
       case 0x15:  // DW_CFA_val_offset_sf
         code_.sleb();
-        set_place(reg, Place::Kind::other);
+        set_place(reg, RegisterRule::Kind::other);
         break;
       default:  // DW_CFA_register, DW_CFA_val_offset: one unsigned operand
         code_.uleb();
-        set_place(reg, Place::Kind::other);
+        set_place(reg, RegisterRule::Kind::other);
     }
     return true;
   }

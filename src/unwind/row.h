@@ -17,7 +17,7 @@ struct Expression {
 };
 
 // How to restore a register of the caller.
-struct Place {
+struct RegisterRule {
   enum class Kind : uint8_t { unspecified, undefined, same, at_cfa, at_expression, other };
   Kind kind = Kind::unspecified;
   int64_t offset = 0;  // for at_cfa
@@ -30,8 +30,8 @@ struct Row {
   uint64_t cfa_register = 0;
   int64_t cfa_offset = 0;
   Expression cfa_expression;
-  Place fp;
-  Place ra;
+  RegisterRule fp;
+  RegisterRule ra;
 };
 
 struct Cie {

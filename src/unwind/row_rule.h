@@ -52,21 +52,21 @@ inline bool fits_rule(int64_t offset) {
 // Computes how the rule restores the caller's frame pointer; false if a rule cannot express it. `cfa_offset`: offset of
 // the CFA from the stack pointer, if `cfa_is_sp`.
 template <typename Arch>
-bool fp_rule(const Place& place, bool cfa_is_sp, int64_t cfa_offset, gpuprof_unwind_fp* fp, int64_t* offset) {
+bool fp_rule(const RegisterRule& place, bool cfa_is_sp, int64_t cfa_offset, gpuprof_unwind_fp* fp, int64_t* offset) {
   *fp = GPUPROF_UNWIND_FP_SAME;
   *offset = 0;
   switch (place.kind) {
-    case Place::Kind::unspecified:
-    case Place::Kind::undefined:  // the caller does not need it
-    case Place::Kind::same:
+    case RegisterRule::Kind::unspecified:
+    case RegisterRule::Kind::undefined:  // the caller does not need it
+    case RegisterRule::Kind::same:
       return true;
-    case Place::Kind::at_cfa:
+    case RegisterRule::Kind::at_cfa:
       *fp = GPUPROF_UNWIND_FP_AT_CFA;
       *offset = place.offset;
       return fits_rule(place.offset);
-    case Place::Kind::at_expression:
+    case RegisterRule::Kind::at_expression:
       break;
-    case Place::Kind::other:
+    case RegisterRule::Kind::other:
       return false;
   }
   const SimpleExpression simple = simple_expression(place.expression);
@@ -110,12 +110,12 @@ CfaRule cfa_rule(const Row& row) {
 
 // Returns not_found if the address is neither at a fixed offset from the CFA nor in a link register.
 template <typename Arch>
-ReturnAddress return_address(const Place& place) {
+ReturnAddress return_address(const RegisterRule& place) {
   switch (place.kind) {
-    case Place::Kind::at_cfa:
+    case RegisterRule::Kind::at_cfa:
       return {ReturnAddress::Kind::at_cfa, place.offset};
-    case Place::Kind::unspecified:
-    case Place::Kind::same:
+    case RegisterRule::Kind::unspecified:
+    case RegisterRule::Kind::same:
       return {Arch::kHasLinkRegister ? ReturnAddress::Kind::in_link_register : ReturnAddress::Kind::not_found};
     default:
       return {ReturnAddress::Kind::not_found};
@@ -126,7 +126,7 @@ ReturnAddress return_address(const Place& place) {
 template <typename Arch>
 FrameRule rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* until) {
   *until = UINT64_MAX;
-  if (row.ra.kind == Place::Kind::undefined) {
+  if (row.ra.kind == RegisterRule::Kind::undefined) {
     return {GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, 0, 0, 0), {}};
   }
   CfaRule cfa = cfa_rule<Arch>(row);

@@ -21,7 +21,7 @@ std::shared_ptr<const Table> Table::build(const symbolize::ElfImage& image, cons
   TableBuilder builder(sections);
   // If a section is damaged, the rules before the damage are used.
   static_cast<void>(read_section(sections.eh_frame.view(), Section::eh_frame, builder));
-  builder.begin_second_choice();
+  builder.begin_fallback();
   static_cast<void>(read_section(sections.debug_frame.view(), Section::debug_frame, builder));
   std::unique_ptr<Table> table = builder.finish();
   if (table) {

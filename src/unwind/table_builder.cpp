@@ -30,7 +30,7 @@ void TableBuilder::on_rule(uint64_t pc, uint64_t rule) {
   if (!in_piece_) {
     open_piece(pc);
   }
-  if (too_much_) {
+  if (too_many_rows_) {
     return;
   }
   Piece& piece = pieces_.back();
@@ -43,7 +43,7 @@ void TableBuilder::on_rule(uint64_t pc, uint64_t rule) {
 }
 
 void TableBuilder::open_piece(uint64_t pc) {
-  too_much_ = too_much_ || row_offsets_.size() >= Table::kMaxRows;
+  too_many_rows_ = too_many_rows_ || row_offsets_.size() >= Table::kMaxRows;
   in_piece_ = true;
   pieces_.push_back({pc, pc, static_cast<uint32_t>(row_offsets_.size()), 0});
 }
@@ -83,13 +83,13 @@ uint16_t TableBuilder::index_of(uint64_t rule) {
   return index;
 }
 
-void TableBuilder::begin_second_choice() {
+void TableBuilder::begin_fallback() {
   close_piece(0);
   first_choice_ = pieces_.size();
 }
 
 // Sorts the pieces, and drops those of the second choice that overlap one of the first.
-void TableBuilder::merge_choices() {
+void TableBuilder::merge_fallback() {
   const auto by_begin = [](const Piece& a, const Piece& b) { return a.begin < b.begin; };
   const auto middle = pieces_.begin() + static_cast<ptrdiff_t>(std::min(first_choice_, pieces_.size()));
   std::stable_sort(pieces_.begin(), middle, by_begin);
@@ -113,8 +113,8 @@ void TableBuilder::merge_choices() {
 
 std::unique_ptr<Table> TableBuilder::finish() {
   close_piece(0);
-  merge_choices();
-  if (too_much_ || pieces_.empty()) {
+  merge_fallback();
+  if (too_many_rows_ || pieces_.empty()) {
     return nullptr;
   }
   constexpr uint64_t kPageMask = (uint64_t{1} << Table::kPageShift) - 1;

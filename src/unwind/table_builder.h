@@ -20,7 +20,7 @@ class TableBuilder final : public RuleSink {
   void on_rule(uint64_t pc, uint64_t rule) override;
 
   // Later rules apply only where earlier ones leave a gap.
-  void begin_second_choice();
+  void begin_fallback();
 
   // Returns the table; null if it has no rules or too many. Call it once.
   std::unique_ptr<Table> finish();
@@ -36,13 +36,13 @@ class TableBuilder final : public RuleSink {
   void open_piece(uint64_t pc);
   void close_piece(uint64_t pc);
   uint16_t index_of(uint64_t rule);
-  void merge_choices();
+  void merge_fallback();
   void write(const Piece& piece, uint64_t from);
   void write_row(uint64_t pc, uint16_t rule);
 
   const FrameSections& sections_;
   bool in_piece_ = false;
-  bool too_much_ = false;
+  bool too_many_rows_ = false;
   std::vector<Piece> pieces_;
   size_t first_choice_ = SIZE_MAX;     // number of first-choice pieces; SIZE_MAX: no second choice
   std::vector<uint32_t> row_offsets_;  // relative to the piece's begin

@@ -49,7 +49,7 @@ class CacheDirectory {
 
  private:
   CacheDirectory(UniqueFd fd, uint64_t max_bytes) : fd_(std::move(fd)), max_bytes_(max_bytes) {}
-  void make_room(uint64_t bytes) const;
+  void evict(uint64_t bytes) const;
 
   UniqueFd fd_;
   uint64_t max_bytes_;

@@ -12,8 +12,8 @@ enum gpuprof_drm_event_type {
   GPUPROF_DRM_DONE = 66,   /* gpuprof_drm_job: the job's fence was signalled, in any context */
   /* gpuprof_drm_batch: sent before the job that submits the batch, and again when more of it is known */
   GPUPROF_DRM_BATCH = 67,
-  GPUPROF_DRM_BOUND = 68, /* a gpuprof_drm_bound */
-  GPUPROF_DRM_HANDED = 69 /* gpuprof_drm_handed: sent after the call that queued the job */
+  GPUPROF_DRM_BOUND = 68,    /* a gpuprof_drm_bound */
+  GPUPROF_DRM_SUBMITTED = 69 /* gpuprof_drm_submitted: sent after the call that queued the job */
 };
 
 /* A job is identified by its finished fence (context, seqno). The kernel never reuses a fence context. */
@@ -55,7 +55,7 @@ struct gpuprof_drm_batch {
 };
 
 /* Links a batch to its job: the last one that the call queued. The driver queues earlier ones for itself. */
-struct gpuprof_drm_handed {
+struct gpuprof_drm_submitted {
   gpuprof_u32 type;
   gpuprof_u32 pad;
   gpuprof_u64 batch; /* id of a gpuprof_drm_batch */

@@ -42,8 +42,8 @@
 #define GPUPROF_ENV_CUPTI_DOMAINS "GPUPROF_CUPTI_DOMAINS"
 #define GPUPROF_ENV_CUPTI_FLUSH_MS "GPUPROF_CUPTI_FLUSH_MS"
 /* Limits of GPUPROF_CUPTI_FLUSH_MS, in milliseconds. */
-#define GPUPROF_FLUSH_MS_LEAST 10
-#define GPUPROF_FLUSH_MS_MOST 1000
+#define GPUPROF_FLUSH_MS_MIN 10
+#define GPUPROF_FLUSH_MS_MAX 1000
 
 /* How long a target waits. The recorder's own time-outs depend on these (record/session/timing.h). */
 #define GPUPROF_HANDSHAKE_WAIT_NS 2000000000ull /* for an answer of the recorder */

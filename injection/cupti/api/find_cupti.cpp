@@ -86,7 +86,7 @@ void add_packages(Mapped* mapped, const char* path) {
   }
 }
 
-int look_at_mapped(dl_phdr_info* info, size_t /*size*/, void* data) {
+int collect_mapped(dl_phdr_info* info, size_t /*size*/, void* data) {
   auto* mapped = static_cast<Mapped*>(data);
   const char* path = info->dlpi_name;
   if (path == nullptr || path[0] != '/' || strlen(path) >= PATH_MAX) {
@@ -266,7 +266,7 @@ Library find_cupti(int driver_version) {
   if (mapped == nullptr) {
     return library;
   }
-  dl_iterate_phdr(look_at_mapped, mapped);
+  dl_iterate_phdr(collect_mapped, mapped);
   if (!search(&library, *mapped, driver_version)) {
     library.handle = nullptr;
   }

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/kept_texts.h"
+#include "base/text_arena.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
-#include "runtime/kept_code.h"
+#include "runtime/code_store.h"
 #include "wire/wire.h"
 
 namespace gpuprof::injection::cupti {

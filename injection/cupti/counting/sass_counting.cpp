@@ -42,7 +42,7 @@ struct Counting {
   uint32_t unusable;   // atomic; 1: this process cannot be counted
   uint32_t changes;    // atomic; number of destroyed contexts
   uint32_t paused;     // atomic
-  uint32_t told;       // atomic; 1: the reason for not counting was reported
+  uint32_t reported;   // atomic; 1: the reason for not counting was reported
   uint32_t lock;       // protects the fields below; held during CUPTI calls
   uint64_t read_ns;
   Context contexts[kMaxContexts];
@@ -59,17 +59,17 @@ struct NotedContext {
 };
 constinit thread_local NotedContext noted = {};
 
-void tell_off(const char* reason) {
-  if (swap_if(&state.told, 0, 1)) {
+void report_off(const char* reason) {
+  if (swap_if(&state.reported, 0, 1)) {
     meta("counting.off", reason);
   }
 }
 
-void tell_refused(const char* what, CUptiResult result) {
+void report_refusal(const char* what, CUptiResult result) {
   char reason[256];
   snprintf(reason, sizeof(reason), "%s: %s (CUPTI error %u)", what, result_text(session().api, result),
            static_cast<unsigned>(result));
-  tell_off(reason);
+  report_off(reason);
 }
 
 Context* find(CUcontext wanted) {
@@ -90,7 +90,7 @@ Context* add(CUcontext wanted) {
       return &context;
     }
   }
-  tell_off("more than 64 contexts at once: the others are not counted");
+  report_off("more than 64 contexts at once: the others are not counted");
   return nullptr;
 }
 
@@ -104,7 +104,7 @@ bool configure(uint32_t device) {
   }
   const CUptiResult result = configure_counts(device, segment->counted);
   if (result != CUPTI_SUCCESS) {
-    tell_refused("CUPTI cannot count on this device", result);
+    report_refusal("CUPTI cannot count on this device", result);
     return false;
   }
   configured[device] = true;
@@ -120,7 +120,7 @@ void switch_on(Context& context) {
   const CUptiResult result = enable_counts(context.context);
   context.state = result == CUPTI_SUCCESS ? kOn : kRefused;
   if (result != CUPTI_SUCCESS) {
-    tell_refused("CUPTI cannot count in this context", result);
+    report_refusal("CUPTI cannot count in this context", result);
   }
 }
 
@@ -189,7 +189,7 @@ void switch_off() {
 void forget_context(CUcontext gone) {
   add_relaxed(&state.changes, 1U);
   constexpr int kLockTries = 10;
-  const bool locked = try_lock_patiently(&state.lock, kLockTries);
+  const bool locked = try_lock_long(&state.lock, kLockTries);
   if (Context* context = find(gone); context != nullptr) {
     store_release(&context->state, locked ? uint32_t{kFree} : uint32_t{kGone});
   }
@@ -217,7 +217,7 @@ void count_in_context(CUcontext launched_in) {
 void begin_counting() {
   add_relaxed(&recordings, 1U);
   if (try_lock_bounded(&state.lock)) {
-    state.told = 0;
+    state.reported = 0;
     state.paused = 0;
     state.reading = 0;
     state.launching = 0;
@@ -237,7 +237,7 @@ void begin_counting() {
   }
   if (!session().api.sass.complete || !session().api.sampling.complete) {
     store_relaxed(&state.unusable, 1U);
-    tell_off("this CUPTI has no SASS metrics: use CUPTI of CUDA 12.2 or later");
+    report_off("this CUPTI has no SASS metrics: use CUPTI of CUDA 12.2 or later");
     return;
   }
   // Enables this event because without it CUPTI counts only the first function, and only once.
@@ -296,7 +296,7 @@ uint32_t begin_counted_launch(CUcontext context) {
   while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0 && load_relaxed(&state.abandoned) == 0) {
     if (now_ns() >= deadline) {  // the kernel that the read waits for may depend on this launch
       store_relaxed(&state.abandoned, 1U);
-      tell_off("a kernel did not end while its counts were read: counting stopped");
+      report_off("a kernel did not end while its counts were read: counting stopped");
       lost(GPUPROF_LOSS_DETAIL, 1);
       break;
     }

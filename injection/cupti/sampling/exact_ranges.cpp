@@ -10,7 +10,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint64_t kLongestNs = 2000000000;
-constexpr uint64_t kPatienceNs = 100000000;
+constexpr uint64_t kReaderWaitNs = 100000000;
 constexpr uint64_t kReadingNs = 50000000;
 constexpr long kPauseNs = 200000;
 
@@ -79,7 +79,7 @@ void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range
 }
 
 bool hold_ranges(ExactRanges* ranges, CUcontext context, bool may_wait) {
-  const uint64_t deadline = now_ns() + (may_wait ? kPatienceNs : 0);
+  const uint64_t deadline = now_ns() + (may_wait ? kReaderWaitNs : 0);
   store_relaxed(&ranges->awaited, 1U);
   while (!try_hold(ranges, context)) {
     if (now_ns() >= deadline) {

@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "base/kept_texts.h"
+#include "base/text_arena.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
-#include "runtime/kept_code.h"
+#include "runtime/code_store.h"
 
 namespace gpuprof::injection::cupti {
 namespace {

@@ -68,7 +68,7 @@ SampledContext* find_or_add(CUcontext wanted) {
   }
   unlock(&current.table_lock);
   if (found == nullptr) {
-    tell_sampling_off("more than 64 contexts at once: the others are not sampled");
+    report_sampling_off("more than 64 contexts at once: the others are not sampled");
   }
   return found;
 }
@@ -82,7 +82,7 @@ void release(SampledContext& context) {
 template <typename Act>
 void for_each(Act act) {
   for (SampledContext& context : contexts) {
-    if (load_acquire(&context.state) == kFree || !try_lock_patiently(&context.lock, kLockTries)) {
+    if (load_acquire(&context.state) == kFree || !try_lock_long(&context.lock, kLockTries)) {
       continue;
     }
     act(context);
@@ -113,7 +113,7 @@ void context_ending(CUcontext ending) {
   if (context == nullptr) {
     return;
   }
-  if (!try_lock_patiently(&context->lock, kLockTries)) {
+  if (!try_lock_long(&context->lock, kLockTries)) {
     store_release(&context->state, uint32_t{kGone});
     return;
   }
@@ -160,12 +160,12 @@ void begin_sampling() {
     return;
   }
   if (!session().api.sampling.complete) {
-    tell_sampling_off("this CUPTI has no PC sampling: use CUPTI of CUDA 12 or later");
+    report_sampling_off("this CUPTI has no PC sampling: use CUPTI of CUDA 12 or later");
     return;
   }
   uint32_t version = 0;
   if (exact_wanted() && (session().api.get_version(&version) != CUPTI_SUCCESS || !samples_name_launches(version))) {
-    tell_sampling_off("samples of this CUPTI have no correlation ids: use CUPTI of CUDA 12.4 or later");
+    report_sampling_off("samples of this CUPTI have no correlation ids: use CUPTI of CUDA 12.4 or later");
     return;
   }
   enable_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, true);

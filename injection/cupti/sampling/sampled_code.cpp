@@ -3,7 +3,7 @@
 #include "cupti/counting/sass_counting.h"
 #include "cupti/sampling/pc_sampling.h"
 #include "cupti/session.h"
-#include "runtime/kept_code.h"
+#include "runtime/code_store.h"
 
 namespace gpuprof::injection::cupti {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 void keep_module(const CUpti_ModuleResourceData& module) {
   CUpti_GetCubinCrcParams params = {sizeof(params), module.cubinSize, module.pCubin, 0};
   if (module.pCubin != nullptr && module.cubinSize != 0 && session().api.sampling.cubin_crc(&params) == CUPTI_SUCCESS) {
-    keep_code(GPUPROF_CODE_CUBIN, params.cubinCrc, module.pCubin, module.cubinSize);
+    store_code(GPUPROF_CODE_CUBIN, params.cubinCrc, module.pCubin, module.cubinSize);
   }
 }
 
@@ -20,8 +20,8 @@ void keep_module(const CUpti_ModuleResourceData& module) {
 constexpr EventHandlers kSampledCode = {
     .is_on = [] { return sampling() || counting(); },
     .begin = forget_code,
-    .flush = hand_over_kept_code,
-    .end = [](bool /*hurry*/) { hand_over_kept_code(); },
+    .flush = send_stored_code,
+    .end = [](bool /*hurry*/) { send_stored_code(); },
     .module_loaded = keep_module,
 };
 

@@ -6,7 +6,7 @@
 #include "base/monotonic_clock.h"
 #include "cupti/sampling/exact_launches.h"
 #include "cupti/sampling/pc_samples.h"
-#include "cupti/sampling/sampling_words.h"
+#include "cupti/sampling/sampling_texts.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 
@@ -20,19 +20,19 @@ constexpr uint32_t kMaxRestarts = 16;             // without a successful read i
 
 // Counters of all contexts; each is atomic.
 struct Sums {
-  uint32_t off_told;
+  uint32_t off_reported;
   uint32_t windows;  // last window number
   uint32_t restarts;
   SampleCounts totals;
 };
 constinit Sums sums = {};
 
-void tell_refused(CUptiResult result) {
+void report_refusal(CUptiResult result) {
   char reason[256];
   const char* known = refusal_text(result);
   snprintf(reason, sizeof(reason), "%s (CUPTI error %u)", known != nullptr ? known : result_text(session().api, result),
            static_cast<unsigned>(result));
-  tell_sampling_off(reason);
+  report_sampling_off(reason);
 }
 
 void learn_ids(SampledContext& context) {
@@ -61,7 +61,7 @@ void start_again(SampledContext& context) {
       start_sampler(&context.sampler, wanted != nullptr ? wanted->sampling_period : 0, exact_wanted());
   if (result != CUPTI_SUCCESS) {
     free_sampler(&context.sampler);
-    tell_refused(result);
+    report_refusal(result);
   }
   become(context, result == CUPTI_SUCCESS ? kOn : kRefused);
 }
@@ -83,8 +83,8 @@ void add_totals(const SampleCounts& counts) {
 
 }  // namespace
 
-void tell_sampling_off(const char* reason) {
-  if (swap_if(&sums.off_told, 0, 1)) {
+void report_sampling_off(const char* reason) {
+  if (swap_if(&sums.off_reported, 0, 1)) {
     meta("sampling.off", reason);
   }
 }
@@ -132,7 +132,7 @@ void read_all(SampledContext& context, bool may_wait) {
       return;
     }
     if (result != CUPTI_SUCCESS) {
-      tell_refused(result);
+      report_refusal(result);
       return;
     }
     if (data.remainingNumPcs == 0 || data.totalNumPcs == 0) {
@@ -204,7 +204,7 @@ void restart_context(SampledContext& context) {
   context.full = 0;
   meta("sampling.restarts", uint64_t{add_relaxed(&sums.restarts, 1U)} + 1);
   if (++context.restarts > kMaxRestarts) {
-    tell_sampling_off("CUPTI's buffers overflow repeatedly: sample less often (a larger period)");
+    report_sampling_off("CUPTI's buffers overflow repeatedly: sample less often (a larger period)");
     stop_quiet(context, kRefused, true);
     return;
   }

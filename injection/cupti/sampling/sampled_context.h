@@ -53,7 +53,7 @@ void stop_context(SampledContext& context, State next, bool may_wait);
 void restart_context(SampledContext& context);
 
 // Reports why there are no samples, or not all: only the first reason of a recording.
-void tell_sampling_off(const char* reason);
+void report_sampling_off(const char* reason);
 
 // Reports CUPTI's sample counts, to check the profile's samples.
 void report_sample_counts();

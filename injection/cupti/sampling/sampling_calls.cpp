@@ -1,7 +1,7 @@
 #include "cupti/sampling/sampling_calls.h"
 
-#include "base/kept_texts.h"
-#include "cupti/sampling/sampling_words.h"
+#include "base/text_arena.h"
+#include "cupti/sampling/sampling_texts.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
 
@@ -71,7 +71,7 @@ void name_reasons(const uint32_t* indexes, char* const* names, size_t count, Sta
   reasons->count = static_cast<uint32_t>(count);
   for (size_t i = 0; i < count; ++i) {
     if (indexes[i] < StallReasons::kMost) {
-      const ReasonWord word = reason_word(names[i]);
+      const ReasonName word = reason_name(names[i]);
       reasons->name_id[indexes[i]] = word.length == 0 ? StallReasons::kLeftOut : name_id(word.text, word.length);
     }
   }

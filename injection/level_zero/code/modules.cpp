@@ -11,7 +11,7 @@
 #include "level_zero/objects.h"
 #include "level_zero/stalls/stall_sampling.h"
 #include "level_zero/tracer.h"
-#include "runtime/kept_code.h"
+#include "runtime/code_store.h"
 #include "runtime/lifecycle.h"
 #include "runtime/service_thread.h"
 
@@ -85,7 +85,7 @@ GetBaseAddress base_address_of(ze_device_handle_t device) {
   return nullptr;
 }
 
-void tell_drivers() {
+void report_drivers() {
   uint32_t known = 0;
   for (uint32_t i = 0; i < calls.driver_count; ++i) {
     known += calls.drivers[i].base_address != nullptr ? 1 : 0;
@@ -119,14 +119,14 @@ uint64_t keep_binary(ze_module_handle_t handle) {
   size_t written = size;
   if (calls.get_binary(handle, &written, static_cast<uint8_t*>(bytes)) == ZE_RESULT_SUCCESS && written == size) {
     key = key_of(bytes, size);
-    keep_code(GPUPROF_CODE_ZEBIN, key, bytes, size);
+    store_code(GPUPROF_CODE_ZEBIN, key, bytes, size);
     note_work();  // the code must be flushed even if no other work is noted
   }
   munmap(bytes, size);
   return key;
 }
 
-void tell_gone(uint64_t load) {
+void report_gone(uint64_t load) {
   gpuprof_gpu_kernel gone = {};
   gone.header.type = GPUPROF_RECORD_GPU_KERNEL;
   gone.time_ns = now_ns();
@@ -137,7 +137,7 @@ void tell_gone(uint64_t load) {
 
 void remove(Module* module) {
   if (module != nullptr) {
-    tell_gone(module->load);
+    report_gone(module->load);
     free(module);
   }
 }
@@ -172,7 +172,7 @@ ze_kernel_handle_t drivers_handle(ze_kernel_handle_t kernel) {
              : nullptr;
 }
 
-void tell_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* name) {
+void report_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char* name) {
   gpuprof_gpu_kernel kernel = {};
   uint64_t key = 0;
   GetBaseAddress base_address = nullptr;
@@ -234,7 +234,7 @@ void ZE_APICALL kernel_created(ze_kernel_create_params_t* call_with, GPUPROF_EPI
   const Guard guard;
   if (guard.entered() && result == ZE_RESULT_SUCCESS && wants_code() && *call_with->pphKernel != nullptr &&
       *call_with->pdesc != nullptr && (*call_with->pdesc)->pKernelName != nullptr) {
-    tell_kernel(*call_with->phModule, **call_with->pphKernel, (*call_with->pdesc)->pKernelName);
+    report_kernel(*call_with->phModule, **call_with->pphKernel, (*call_with->pdesc)->pKernelName);
   }
 }
 
@@ -254,13 +254,13 @@ void begin_code() {
     calls.get_binary = reinterpret_cast<GetBinary>(find_function("zeModuleGetNativeBinary"));
     calls.translate = reinterpret_cast<Translate>(find_function("zelLoaderTranslateHandle"));
     find_drivers();
-    tell_drivers();
+    report_drivers();
   }
 }
 
 void flush_code() {
   if (wants_code()) {
-    hand_over_kept_code();
+    send_stored_code();
   }
 }
 

@@ -1,4 +1,4 @@
-// Sends native binaries of modules that the target loads as code objects (runtime/kept_code.h), and reports the GPU
+// Sends native binaries of modules that the target loads as code objects (runtime/code_store.h), and reports the GPU
 // address of each kernel: for samples inside kernels, only if requested (GPUPROF_OPTION_SAMPLES). Addresses come from
 // an extension of Intel's driver, zexKernelGetBaseAddress(). Without it, samples cannot be mapped to the code.
 #pragma once

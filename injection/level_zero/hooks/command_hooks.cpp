@@ -1,6 +1,6 @@
 // Hooks commands that put work on a device, so no barriers, event commands, prefetches and advice.
 #include "level_zero/commands.h"
-#include "level_zero/newer.h"
+#include "level_zero/newer_api.h"
 #include "level_zero/tracer.h"
 
 namespace gpuprof::injection::level_zero {
@@ -106,7 +106,7 @@ Hook append_hook(const char* name, void(ZE_APICALL* before)(Parameters*, ze_resu
   return {name, as_callback(before), as_callback(appended<Parameters>), required};
 }
 
-constexpr bool kNewer = false;  // newer than 1.8, or from an extension: not in every loader
+constexpr bool kOptional = false;  // newer than 1.8, or from an extension: not in every loader
 
 }  // namespace
 
@@ -119,16 +119,16 @@ void hook_commands(bool (*add)(const Hook& hook)) {
                   append_kernel<ze_command_list_append_launch_kernel_indirect_params_t>),
       append_hook("CommandListAppendLaunchMultipleKernelsIndirect", append_several_kernels),
       append_hook("CommandListAppendLaunchKernelWithArguments", append_kernel<newer::LaunchKernelWithArguments>,
-                  kNewer),
+                  kOptional),
       append_hook("CommandListAppendLaunchKernelWithParameters", append_kernel<newer::LaunchKernelWithParameters>,
-                  kNewer),
+                  kOptional),
       append_hook("CommandListAppendMemoryCopy", append_copy<ze_command_list_append_memory_copy_params_t>),
       append_hook("CommandListAppendMemoryCopyFromContext",
                   append_copy<ze_command_list_append_memory_copy_from_context_params_t>),
-      append_hook("CommandListAppendMemoryCopyWithParameters", append_copy<newer::MemoryCopyWithParameters>, kNewer),
+      append_hook("CommandListAppendMemoryCopyWithParameters", append_copy<newer::MemoryCopyWithParameters>, kOptional),
       append_hook("CommandListAppendMemoryCopyRegion", append_copy_region),
       append_hook("CommandListAppendMemoryFill", append_fill<ze_command_list_append_memory_fill_params_t>),
-      append_hook("CommandListAppendMemoryFillWithParameters", append_fill<newer::MemoryFillWithParameters>, kNewer),
+      append_hook("CommandListAppendMemoryFillWithParameters", append_fill<newer::MemoryFillWithParameters>, kOptional),
       append_hook("CommandListAppendImageCopy", append_image_copy<ze_command_list_append_image_copy_params_t>),
       append_hook("CommandListAppendImageCopyRegion",
                   append_image_copy<ze_command_list_append_image_copy_region_params_t>),
@@ -137,17 +137,17 @@ void hook_commands(bool (*add)(const Hook& hook)) {
       append_hook("CommandListAppendImageCopyFromMemory",
                   append_image_copy<ze_command_list_append_image_copy_from_memory_params_t>),
       append_hook("CommandListAppendImageCopyToMemoryExt",
-                  append_image_copy<ze_command_list_append_image_copy_to_memory_ext_params_t>, kNewer),
+                  append_image_copy<ze_command_list_append_image_copy_to_memory_ext_params_t>, kOptional),
       append_hook("CommandListAppendImageCopyFromMemoryExt",
-                  append_image_copy<ze_command_list_append_image_copy_from_memory_ext_params_t>, kNewer),
-      append_hook("CommandListAppendHostFunction", append_host_function<newer::HostFunction>, kNewer),
+                  append_image_copy<ze_command_list_append_image_copy_from_memory_ext_params_t>, kOptional),
+      append_hook("CommandListAppendHostFunction", append_host_function<newer::HostFunction>, kOptional),
       {"CommandQueueExecuteCommandLists", as_callback(execute<ze_command_queue_execute_command_lists_params_t>),
        as_callback(executed), true},
       {"CommandListImmediateAppendCommandListsExp", as_callback(execute<newer::ImmediateAppendCommandListsExp>),
-       as_callback(executed_at_once), kNewer},
+       as_callback(executed_at_once), kOptional},
       // Its parameters begin alike.
       {"CommandListImmediateAppendCommandListsWithParameters",
-       as_callback(execute<newer::ImmediateAppendCommandListsExp>), as_callback(executed_at_once), kNewer},
+       as_callback(execute<newer::ImmediateAppendCommandListsExp>), as_callback(executed_at_once), kOptional},
   };
   add_hooks(add, hooks);
 }

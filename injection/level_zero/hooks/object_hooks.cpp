@@ -2,7 +2,7 @@
 #include "base/guard.h"
 #include "level_zero/commands.h"
 #include "level_zero/executions.h"
-#include "level_zero/late.h"
+#include "level_zero/handle_queries.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/own_events.h"
@@ -28,7 +28,7 @@ void remove_list(ze_command_list_handle_t handle) {
 
 void remove(TargetEvent* event) {
   if (event != nullptr) {
-    settle(event);
+    read_or_drop(event);
     free(event);
   }
 }
@@ -76,7 +76,7 @@ void ZE_APICALL immediate_list_created(ze_command_list_create_immediate_params_t
 
 void ZE_APICALL list_reset(ze_command_list_reset_params_t* call_with, GPUPROF_EPILOGUE_REST) {
   const LockedCallback locked;
-  List* list = locked.held() && result == ZE_RESULT_SUCCESS ? find_or_learn_list(*call_with->phCommandList) : nullptr;
+  List* list = locked.held() && result == ZE_RESULT_SUCCESS ? find_or_query_list(*call_with->phCommandList) : nullptr;
   if (list != nullptr) {
     drop_recorded(list);
     list->older = false;
@@ -181,11 +181,11 @@ void ZE_APICALL destroy_event(ze_event_destroy_params_t* call_with, GPUPROF_CALL
   }
 }
 
-void settle_handle(ze_event_handle_t handle) {
+void read_or_drop_handle(ze_event_handle_t handle) {
   const Locked locked;
   TargetEvent* event = locked.held() ? target_events.find(handle) : nullptr;
   if (event != nullptr) {
-    settle(event);
+    read_or_drop(event);
   }
 }
 
@@ -194,7 +194,7 @@ void ZE_APICALL host_reset(ze_event_host_reset_params_t* call_with, GPUPROF_CALL
   const Locked locked(guard.entered());
   TargetEvent* event = locked.held() ? target_events.find(*call_with->phEvent) : nullptr;
   if (event != nullptr) {
-    settle(event);
+    read_or_drop(event);
   }
   if (event != nullptr && event->timed) {
     note_reset_by_host(*call_with->phEvent);
@@ -208,14 +208,14 @@ void ZE_APICALL append_reset(ze_command_list_append_event_reset_params_t* call_w
     note_reset_inside(list, *call_with->phEvent);
   } else if (TargetEvent* event = list == nullptr ? nullptr : target_events.find(*call_with->phEvent);
              event != nullptr) {
-    settle(event);
+    read_or_drop(event);
   }
 }
 
 void ZE_APICALL event_asked(ze_event_query_status_params_t* call_with, GPUPROF_EPILOGUE_REST) {
   const Guard guard;
   if (guard.entered() && result == ZE_RESULT_SUCCESS) {
-    settle_handle(*call_with->phEvent);
+    read_or_drop_handle(*call_with->phEvent);
   }
 }
 
@@ -233,10 +233,10 @@ void ZE_APICALL destroy_context(ze_context_destroy_params_t* call_with, GPUPROF_
   if (!guard.entered()) {
     return;
   }
-  tell_executions(false);
+  report_executions(false);
   const Locked locked;
   if (locked.held()) {
-    settle_context(*call_with->phContext);
+    drop_context(*call_with->phContext);
     drop_executions(*call_with->phContext);
     remove_all(*call_with->phContext);
     destroy_events(*call_with->phContext);

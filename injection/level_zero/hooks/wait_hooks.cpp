@@ -1,7 +1,7 @@
 // Hooks calls in which the host waits for a device. With a timeout of 0 they do not wait.
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
-#include "level_zero/newer.h"
+#include "level_zero/newer_api.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
 #include "level_zero/tracer.h"
@@ -59,7 +59,7 @@ void ZE_APICALL event_waited(ze_event_host_synchronize_params_t* call_with, ze_r
   const Locked locked;
   TargetEvent* event = result == ZE_RESULT_SUCCESS && locked.held() ? target_events.find(*call_with->phEvent) : nullptr;
   if (event != nullptr) {
-    settle(event);
+    read_or_drop(event);
   }
 }
 

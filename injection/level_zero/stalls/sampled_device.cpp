@@ -18,7 +18,7 @@ constexpr uint32_t kMaxTries = 100;                // without a read in between
 constexpr int kMaxReads = 64;                      // of a stream per poll iteration
 constexpr uint32_t kPeriodNs = 100000;             // requested; drivers choose the nearest supported period
 
-uint32_t off_told = 0;  // atomic
+uint32_t off_reported = 0;  // atomic
 
 // Converts the recorder's period from cycles to ns.
 uint32_t wanted_period_ns(uint32_t device) {
@@ -38,7 +38,7 @@ bool reopen(SampledDevice& one, StallWork* work) {
   if (result != ZE_RESULT_SUCCESS) {
     one.next_try_ns = now + kRetryNs;
     if (++one.tries >= kMaxTries) {
-      tell_refused(result, one.device);
+      report_refusal(result, one.device);
       store_release(&one.state, uint32_t{kRefused});
     }
     return false;
@@ -58,7 +58,7 @@ void close_for_now(SampledDevice& one, const MetricsApi& zet) {
 void lose(SampledDevice& one, const MetricsApi& zet) {
   close_for_now(one, zet);
   if (++one.tries >= kMaxTries) {
-    tell_refused(ZE_RESULT_ERROR_DEVICE_LOST, one.device);
+    report_refusal(ZE_RESULT_ERROR_DEVICE_LOST, one.device);
     store_release(&one.state, uint32_t{kRefused});
   }
 }
@@ -89,26 +89,26 @@ bool read_all(SampledDevice& one, StallWork* work, bool is_told) {
 
 }  // namespace
 
-void tell_off(const char* reason, uint32_t device) {
-  if (swap_if(&off_told, 0, 1)) {
+void report_off(const char* reason, uint32_t device) {
+  if (swap_if(&off_reported, 0, 1)) {
     char text[400];
     snprintf(text, sizeof(text), "%s (device %u)", reason, device);
     meta("sampling.off", text);
   }
 }
 
-void tell_refused(ze_result_t result, uint32_t device) {
+void report_refusal(ze_result_t result, uint32_t device) {
   if (result == ZE_RESULT_SUCCESS) {
-    tell_off(stall_refusal(result), device);
+    report_off(stall_refusal(result), device);
     return;
   }
   char text[360];
   snprintf(text, sizeof(text), "%s (Level Zero result %#x)", stall_refusal(result), static_cast<unsigned>(result));
-  tell_off(text, device);
+  report_off(text, device);
 }
 
 void forget_refusals() {
-  store_relaxed(&off_told, 0U);
+  store_relaxed(&off_reported, 0U);
 }
 
 ze_result_t open_stream(const MetricsApi& zet, SampledDevice& one) {

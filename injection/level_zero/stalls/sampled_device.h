@@ -40,8 +40,8 @@ void read_stream(SampledDevice& one, StallWork* work);
 void pause_stream(SampledDevice& one, StallWork* work);
 
 // Report why there are no samples. Only the first report of all devices is sent.
-void tell_off(const char* reason, uint32_t device);
-void tell_refused(ze_result_t result, uint32_t device);
+void report_off(const char* reason, uint32_t device);
+void report_refusal(ze_result_t result, uint32_t device);
 void forget_refusals();
 
 }  // namespace gpuprof::injection::level_zero

@@ -51,7 +51,7 @@ bool learn_metrics(const MetricsApi& zet, StallGroup* group) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (const uint32_t reason = group->layout.reason[i]; reason != kNoReason) {
-      const char* word = stall_word(metrics.get()[i].name);
+      const char* word = stall_name(metrics.get()[i].name);
       group->reason_ids[reason] = name_id(word != nullptr ? word : metrics.get()[i].name);
     }
   }

@@ -9,8 +9,8 @@
 
 #include "base/atomics.h"
 #include "base/guard.h"
-#include "base/kept_texts.h"
 #include "base/monotonic_clock.h"
+#include "base/text_arena.h"
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
 #include "level_zero/stalls/sampled_device.h"
@@ -23,7 +23,7 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
-constexpr uint32_t kSilentTurns = 3;             // if both were stopped, the target may resume before the recorder
+constexpr uint32_t kSilentPolls = 3;             // if both were stopped, the target may resume before the recorder
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;
@@ -41,7 +41,7 @@ struct Sampling {
   MetricsApi api;
   uint64_t last_call_ns;  // atomic; the driver may be gone afterwards; 0: no limit
   // Used only by the reader thread:
-  uint32_t silent_turns;
+  uint32_t silent_polls;
   // Protected by the mutex:
   Stage stage;
   uint32_t asked;   // requested reads
@@ -91,7 +91,7 @@ void close_streams() {
   }
 }
 
-void tell_totals() {
+void report_counts() {
   uint64_t streams = 0;
   uint64_t malformed = 0;
   for (const SampledDevice& one : sampled) {
@@ -109,7 +109,7 @@ void tell_totals() {
 }
 
 // Waits for the next read. Returns true if the thread must end.
-bool wait_for_turn() {
+bool wait_for_next_read() {
   pthread_mutex_lock(&mutex);
   const uint64_t until = now_ns() + kPaceNs;
   constexpr uint64_t kSecond = 1000 * kMillisecond;
@@ -127,15 +127,15 @@ void* run(void* /*unused*/) {
   const Guard guard;  // calls on this thread are not the target's
   bool ending = false;
   while (!ending) {
-    ending = wait_for_turn();
+    ending = wait_for_next_read();
     pthread_mutex_lock(&mutex);
     const uint32_t asked = sampling.asked;
     pthread_mutex_unlock(&mutex);
     ending = ending || options() == nullptr;
-    sampling.silent_turns = recorder_silent() ? sampling.silent_turns + 1 : 0;
-    if (sampling.silent_turns == 0) {
+    sampling.silent_polls = recorder_silent() ? sampling.silent_polls + 1 : 0;
+    if (sampling.silent_polls == 0) {
       read_streams();
-    } else if (sampling.silent_turns >= kSilentTurns) {
+    } else if (sampling.silent_polls >= kSilentPolls) {
       pause_streams();
     }
     pthread_mutex_lock(&mutex);
@@ -143,7 +143,7 @@ void* run(void* /*unused*/) {
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);
   }
-  tell_totals();
+  report_counts();
   close_streams();
   munmap(sampling.memory, sizeof(ReaderMemory));
   sampling.memory = nullptr;
@@ -181,8 +181,8 @@ bool start_reader() {
 
 // Takes an entry in state kOpening. Null: the device has an entry, or the table is full.
 SampledDevice* take_place(uint32_t device) {
-  if (!try_lock_patiently(&sampling.table_lock)) {
-    tell_off("another thread took too long to start sampling", device);
+  if (!try_lock_long(&sampling.table_lock)) {
+    report_off("another thread took too long to start sampling", device);
     return nullptr;
   }
   SampledDevice* free = nullptr;
@@ -212,7 +212,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
   }
   *result = ZE_RESULT_SUCCESS;
   if (handle_of(device) == nullptr || driver_of(device) == nullptr) {
-    tell_off("no Level Zero driver lists the device", device);
+    report_off("no Level Zero driver lists the device", device);
     store_release(&one->state, uint32_t{kRefused});
     return false;
   }
@@ -227,17 +227,17 @@ bool start_device(uint32_t device, ze_result_t* result) {
     store_release(&one->state, uint32_t{kRefused});
     return false;
   }
-  uint32_t parts[kMaxParts];
-  const uint32_t count = parts_of(device, parts, kMaxParts);
-  one->windows.begin(device, whole_of(device), parts, count);
-  bool started = try_lock_patiently(&sampling.table_lock);
+  uint32_t parts[kMaxSubDevices];
+  const uint32_t count = sub_devices_of(device, parts, kMaxSubDevices);
+  one->windows.begin(device, parent_of(device), parts, count);
+  bool started = try_lock_long(&sampling.table_lock);
   if (started) {
     started = start_reader();
     unlock(&sampling.table_lock);
   }
   if (!started) {
     one->stream.close(sampling.api);
-    tell_off("cannot start the thread that reads samples", device);
+    report_off("cannot start the thread that reads samples", device);
   }
   store_release(&one->state, started ? uint32_t{kOn} : uint32_t{kRefused});
   return true;
@@ -298,23 +298,23 @@ void sample_stalls(ze_device_handle_t handle) {
   note_work();
   const uint32_t device = own_index(handle);
   if (device == UINT32_MAX) {
-    tell_off("too many devices, or listing them took too long", kMaxDevices - 1);
+    report_off("too many devices, or listing them took too long", kMaxDevices - 1);
     return;
   }
-  const uint32_t whole = whole_of(device);
+  const uint32_t whole = parent_of(device);
   ze_result_t result = ZE_RESULT_SUCCESS;
   if (start_device(whole, &result)) {
     return;
   }
-  uint32_t parts[kMaxParts];
-  const uint32_t count = parts_of(whole, parts, kMaxParts);
+  uint32_t parts[kMaxSubDevices];
+  const uint32_t count = sub_devices_of(whole, parts, kMaxSubDevices);
   bool started = false;
-  for (uint32_t i = 0; i < count && i < kMaxParts; ++i) {
+  for (uint32_t i = 0; i < count && i < kMaxSubDevices; ++i) {
     ze_result_t of_part = ZE_RESULT_SUCCESS;
     started = start_device(parts[i], &of_part) || started;
   }
   if (!started) {
-    tell_refused(result, whole);
+    report_refusal(result, whole);
   }
 }
 

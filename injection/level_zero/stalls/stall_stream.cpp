@@ -87,19 +87,19 @@ ze_result_t StallStream::calculate(const MetricsApi& zet, const StallGroup& grou
   if (zet.calculate_multiple != nullptr && !no_sets_) {
     uint32_t sets = 0;
     result = zet.calculate_multiple(group.handle, kValuesOf, bytes, buffers->raw, &sets, &total, nullptr, nullptr);
-    if (is_answer(result) && (sets > kMaxParts || total > StallBuffers::kValues)) {
+    if (is_answer(result) && (sets > kMaxSubDevices || total > StallBuffers::kValues)) {
       return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     }
     if (is_answer(result) && sets > 0 && total > 0) {
       result = zet.calculate_multiple(group.handle, kValuesOf, bytes, buffers->raw, &sets, &total, read->count,
                                       buffers->values);
-      read->sets = sets <= kMaxParts ? sets : 0;
+      read->sets = sets <= kMaxSubDevices ? sets : 0;
       uint64_t sum = 0;
       for (uint32_t i = 0; i < read->sets; ++i) {
         sum += read->count[i];
       }
-      return sets > kMaxParts || sum > total || total > StallBuffers::kValues ? ZE_RESULT_ERROR_UNSUPPORTED_SIZE
-                                                                              : result;
+      return sets > kMaxSubDevices || sum > total || total > StallBuffers::kValues ? ZE_RESULT_ERROR_UNSUPPORTED_SIZE
+                                                                                   : result;
     }
     no_sets_ = result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE || result == ZE_RESULT_ERROR_UNINITIALIZED;
     if (!no_sets_) {

@@ -26,10 +26,10 @@ class StallStream {
   enum class Outcome : uint8_t { rows, nothing, lost };
   struct Read {
     Outcome outcome = Outcome::nothing;
-    bool dropped = false;            // an unknown number of samples is missing before the next ones
-    bool malformed = false;          // the driver returned inconsistent values
-    uint32_t sets = 0;               // sets of rows: one per sub-device, or one for all
-    uint32_t count[kMaxParts] = {};  // values per set; the sets are stored one after another
+    bool dropped = false;                 // an unknown number of samples is missing before the next ones
+    bool malformed = false;               // the driver returned inconsistent values
+    uint32_t sets = 0;                    // sets of rows: one per sub-device, or one for all
+    uint32_t count[kMaxSubDevices] = {};  // values per set; the sets are stored one after another
   };
   // Reads new samples, as many as fit. Never waits.
   Read read(const MetricsApi& zet, const StallGroup& group, StallBuffers* buffers);

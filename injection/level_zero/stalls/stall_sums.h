@@ -7,7 +7,7 @@
 namespace gpuprof::injection::level_zero {
 
 constexpr uint32_t kMaxReasons = 16;
-constexpr uint32_t kMaxParts = 16;  // sub-devices of a device
+constexpr uint32_t kMaxSubDevices = 16;  // sub-devices of a device
 
 struct StallSample {
   uint64_t address = 0;
@@ -18,7 +18,7 @@ class StallSums {
  public:
   struct Sum {
     uint64_t address;
-    uint32_t part_and_one;  // number of the sub-device plus 1; 0: free entry
+    uint32_t sub_device_plus_one;  // number of the sub-device plus 1; 0: free entry
     uint32_t counts[kMaxReasons];
   };
 
@@ -38,8 +38,8 @@ class StallSums {
   template <typename Take>
   void take_all(Take take) {
     for (uint32_t i = 0; used_ > 0 && i < kPlaces; ++i) {
-      if (Sum& sum = sums_[i]; sum.part_and_one != 0) {
-        take(sum.part_and_one - 1, sum);
+      if (Sum& sum = sums_[i]; sum.sub_device_plus_one != 0) {
+        take(sum.sub_device_plus_one - 1, sum);
         sum = {};
         --used_;
       }
@@ -63,16 +63,16 @@ class StallSums {
     uint64_t at = ((address >> 3U) + part) * 0x9E3779B97F4A7C15U >> 40U;
     for (uint32_t tries = 0; tries < kPlaces; ++tries, ++at) {
       Sum& sum = sums_[at % kPlaces];
-      if (sum.part_and_one == 0) {
+      if (sum.sub_device_plus_one == 0) {
         if (used_ >= kMost) {
           return nullptr;
         }
         ++used_;
-        sum.part_and_one = part + 1;
+        sum.sub_device_plus_one = part + 1;
         sum.address = address;
         return &sum;
       }
-      if (sum.part_and_one == part + 1 && sum.address == address) {
+      if (sum.sub_device_plus_one == part + 1 && sum.address == address) {
         return &sum;
       }
     }

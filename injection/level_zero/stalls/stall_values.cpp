@@ -39,7 +39,7 @@ bool whole_number(const zet_typed_value_t& value, uint64_t* number) {
 
 }  // namespace
 
-const char* stall_word(const char* metric) {
+const char* stall_name(const char* metric) {
   for (const Word& one : kWords) {
     if (strncmp(metric, one.metric, ZET_MAX_METRIC_NAME) == 0) {
       return one.word;

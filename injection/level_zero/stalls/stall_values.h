@@ -21,7 +21,7 @@ struct StallLayout {
 };
 
 // Returns the profile's name for a metric ("SbidStall" is "sbid"). Null: unknown.
-const char* stall_word(const char* metric);
+const char* stall_name(const char* metric);
 
 // Builds the layout. Returns false if the metrics include no address or no count, or are too many.
 bool make_layout(const zet_metric_properties_t* metrics, uint32_t count, StallLayout* layout);

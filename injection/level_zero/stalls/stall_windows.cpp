@@ -25,7 +25,7 @@ void StallWindows::begin(uint32_t device, uint32_t whole, const uint32_t* parts,
   *this = {};
   device_ = device;
   whole_ = whole;
-  part_count_ = count < kMaxParts ? count : kMaxParts;
+  part_count_ = count < kMaxSubDevices ? count : kMaxSubDevices;
   for (uint32_t i = 0; i < part_count_; ++i) {
     parts_[i] = parts[i];
   }
@@ -53,7 +53,7 @@ void StallWindows::add(const StallGroup& group, const StallStream::Read& read, c
         continue;
       }
       if (!sums->add(part, sample)) {
-        tell(group, sums);
+        emit(group, sums);
         sums->add(part, sample);
       }
     }
@@ -65,11 +65,11 @@ void StallWindows::add(const StallGroup& group, const StallStream::Read& read, c
   }
 }
 
-void StallWindows::tell(const StallGroup& group, StallSums* sums) {
-  sums->take_all([&](uint32_t part, const StallSums::Sum& sum) { tell(group, part, sum); });
+void StallWindows::emit(const StallGroup& group, StallSums* sums) {
+  sums->take_all([&](uint32_t part, const StallSums::Sum& sum) { emit(group, part, sum); });
 }
 
-void StallWindows::tell(const StallGroup& group, uint32_t part, const StallSums::Sum& sum) {
+void StallWindows::emit(const StallGroup& group, uint32_t part, const StallSums::Sum& sum) {
   gpuprof_sample_reason reasons[kMaxReasons];
   alignas(gpuprof_samples) uint8_t head[sizeof(gpuprof_samples)] = {};
   auto& record = *reinterpret_cast<gpuprof_samples*>(head);
@@ -95,7 +95,7 @@ void StallWindows::tell(const StallGroup& group, uint32_t part, const StallSums:
 
 void StallWindows::close(const StallGroup& group, uint64_t start_ns, uint64_t end_ns, uint32_t period_ns,
                          StallSums* sums) {
-  tell(group, sums);
+  emit(group, sums);
   for (uint32_t part = 0; part <= part_count_; ++part) {
     Window& window = windows_[part];
     if (window.handed + window.dropped == 0) {

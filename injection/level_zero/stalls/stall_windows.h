@@ -33,14 +33,14 @@ class StallWindows {
   };
   [[nodiscard]] uint32_t part_of_set(uint32_t set, uint32_t sets) const;
   [[nodiscard]] uint32_t device_of(uint32_t part) const;
-  void tell(const StallGroup& group, StallSums* sums);
-  void tell(const StallGroup& group, uint32_t part, const StallSums::Sum& sum);
+  void emit(const StallGroup& group, StallSums* sums);
+  void emit(const StallGroup& group, uint32_t part, const StallSums::Sum& sum);
 
   uint32_t device_ = 0;
   uint32_t whole_ = 0;
   uint32_t part_count_ = 0;
-  uint32_t parts_[kMaxParts] = {};
-  Window windows_[kMaxParts + 1] = {};  // of the device itself and of its sub-devices
+  uint32_t parts_[kMaxSubDevices] = {};
+  Window windows_[kMaxSubDevices + 1] = {};  // of the device itself and of its sub-devices
   uint64_t malformed_ = 0;
 };
 

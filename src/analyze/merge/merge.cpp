@@ -13,7 +13,7 @@
 
 #include "analyze/merge/merge_clock.h"
 #include "analyze/merge/merge_ids.h"
-#include "analyze/parts/part_meta.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/return_if_error.h"
 #include "base/text/numbers.h"
 #include "profile/tables.h"
@@ -63,7 +63,7 @@ class Merger {
       RETURN_IF_ERROR(take_meta({key, value}));
     }
     RETURN_IF_ERROR(take_records(reader, header));
-    look_at_the_end(name, reader);
+    check_end(name, reader);
     return {};
   }
 
@@ -100,7 +100,7 @@ class Merger {
   }
 
   Status take_one(p::Reader& reader, p::Record& record) {
-    return settle(
+    return report_outcome(
         reader, reader.line(),
         ended_ && !std::holds_alternative<p::Unknown>(record) ? MergeReason(kMergeAfterEnd) : take_record(record));
   }
@@ -125,17 +125,17 @@ class Merger {
     uint64_t line = reader.line() - rows.size();
     for (const Row& row : rows) {
       row_ = row;
-      if (Status settled =
-              settle(reader, ++line, ended_ ? MergeReason(kMergeAfterEnd) : take_row(*std::get_if<Row>(&row_)));
-          !settled) {
-        return settled;
+      if (Status reported =
+              report_outcome(reader, ++line, ended_ ? MergeReason(kMergeAfterEnd) : take_row(*std::get_if<Row>(&row_)));
+          !reported) {
+        return reported;
       }
     }
     return {};
   }
 
   // Handles the outcome for the record in `line`. A lenient reader counts a bad line; otherwise it is an error.
-  Status settle(p::Reader& reader, uint64_t line, const MergeReason& reason) {
+  Status report_outcome(p::Reader& reader, uint64_t line, const MergeReason& reason) {
     if (sink_failed_) {
       return *sink_failed_;
     }
@@ -171,7 +171,7 @@ class Merger {
     return reason;
   }
 
-  void look_at_the_end(const std::string& name, const p::Reader& reader) {
+  void check_end(const std::string& name, const p::Reader& reader) {
     if (reader.cut_short() || (!ended_ && has_end_)) {
       result_.warnings.push_back(name + " is cut short: the merged profile has no END record");
       result_.complete = false;
@@ -301,7 +301,7 @@ class Merger {
   bool has_end_ = true;  // whether a complete input of this form has an END record
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
-  PartsSeen parts_;
+  SubsetCollector parts_;
   p::End end_;
   std::optional<Error> sink_failed_;
   MergeResult result_{.warnings = {}, .complete = true};

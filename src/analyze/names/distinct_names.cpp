@@ -76,9 +76,9 @@ std::string argument_at(const std::string& text, size_t begin) {
 }
 
 // Finds the arguments in which names with equal short forms differ.
-class Alike {
+class NameDifferences {
  public:
-  Alike(const std::vector<std::string>& names, const SameNames& group) : names_(names) {
+  NameDifferences(const std::vector<std::string>& names, const SameNames& group) : names_(names) {
     std::vector<SameNames> groups = {group};
     for (size_t form = 0; form < kKernelNameForms && !groups.empty(); ++form) {
       std::vector<SameNames> further;
@@ -150,8 +150,8 @@ std::string with_difference(const std::string& name, const std::string& differen
   return cut_middle(kernel_name_form(name, 0), left).append(" [").append(shown).append("]");
 }
 
-void tell_apart(const std::vector<std::string>& names, const SameNames& group, size_t width,
-                std::vector<std::string>& shown) {
+void distinguish(const std::vector<std::string>& names, const SameNames& group, size_t width,
+                 std::vector<std::string>& shown) {
   const bool all_fit =
       std::all_of(group.begin(), group.end(), [&](size_t name) { return utf8_length(names[name]) <= width; });
   if (all_fit) {
@@ -160,7 +160,7 @@ void tell_apart(const std::vector<std::string>& names, const SameNames& group, s
     }
     return;
   }
-  const Alike alike(names, group);
+  const NameDifferences alike(names, group);
   for (const size_t name : group) {
     shown[name] = with_difference(names[name], alike.of(name), width);
   }
@@ -177,7 +177,7 @@ std::vector<std::string> distinct_kernel_names(const std::vector<std::string>& n
   }
   for (const auto& [text, group] : groups) {
     if (group.size() > 1 && group.size() <= kMostAlike) {
-      tell_apart(names, group, width, shown);
+      distinguish(names, group, width, shown);
     }
   }
   number_equal_texts(shown, width);

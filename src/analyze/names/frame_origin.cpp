@@ -88,7 +88,7 @@ Origin native_origin(std::string_view name, std::string_view module, std::string
 
 }  // namespace
 
-bool tells_nothing(std::string_view frame) {
+bool is_uninformative(std::string_view frame) {
   constexpr size_t kMostOffset = sizeof("+0x0123456789abcdef]") - 1;
   const std::string_view end = frame.substr(frame.size() - std::min(frame.size(), kMostOffset));
   const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && end.find("+0x") != end.npos;
@@ -98,7 +98,8 @@ bool tells_nothing(std::string_view frame) {
 Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
   const std::string_view name = frame_name(tables, element);
   const bool is_python = !kernel && !element.is_label && tables.frame(element).kind == p::FrameKind::python;
-  if (is_python ? name == kUnknown : tells_nothing(name)) {  // a Python function named clone() does not start a thread
+  if (is_python ? name == kUnknown
+                : is_uninformative(name)) {  // a Python function named clone() does not start a thread
     return Origin::none;
   }
   if (kernel) {

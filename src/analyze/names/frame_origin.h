@@ -15,7 +15,7 @@ enum class Origin : uint8_t {
             // framework's library in any folder (libtorch*, libc10*, libcudnn* ...); std::; the interpreter
   vendor,   // a vendor's GPU interface: libcuda*, libOpenCL*, libze_*; cudaLaunchKernel, clEnqueue... outside of the
             // program's own modules; and the kernel-space frames below it
-  none,     // no useful name: see tells_nothing()
+  none,     // no useful name: see is_uninformative()
 };
 
 // Returns the origin of a frame. `kernel`: the frame is from a KSTACK.
@@ -23,6 +23,6 @@ Origin origin_of(const profile::Tables& tables, profile::Element element, bool k
 
 // True for a frame without a useful name: no function ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]") or a start-up
 // one.
-bool tells_nothing(std::string_view frame);
+bool is_uninformative(std::string_view frame);
 
 }  // namespace gpuprof::analyze

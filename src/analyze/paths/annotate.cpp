@@ -146,7 +146,7 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
       table.add(*row, label);
     }
   }
-  const size_t reasons = rows.info.samples_tell() ? kAnnotatedReasons : 0;
+  const size_t reasons = rows.info.samples_are_reliable() ? kAnnotatedReasons : 0;
   size_t lines_left = kMostLines;
   std::vector<AnnotatedKernel> annotated;
   for (KernelStalls& stalls : table.heaviest({.kernels = options.kernels, .reasons = kAnnotatedReasons, .lines = 1},

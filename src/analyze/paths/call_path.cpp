@@ -50,7 +50,7 @@ std::vector<PathFrame> CallPath::shown() const {
     return path;
   }
   const StackView& view = paths_->view();
-  for (const WorkPaths::Part part : paths_->launch(key_.site)) {
+  for (const WorkPaths::PathSegment part : paths_->launch(key_.site)) {
     for (const uint32_t frame : paths_->frames(part)) {
       if (view.frame_class(frame) != FrameClass::separator) {
         path.push_back({.label = view.label(frame),

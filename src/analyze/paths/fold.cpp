@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analyze/names/zebin_kernels.h"
-#include "analyze/paths/spread.h"
+#include "analyze/paths/extrapolation.h"
 #include "analyze/stalls/gpu_places.h"
 #include "analyze/stalls/sample_order.h"
 #include "base/hash.h"
@@ -64,7 +64,7 @@ Leaves leaves_of(const Aggregate& rows, const FoldOptions& options) {
   if (is_of_samples(rows, options.measure)) {
     return {Leaf::line, Leaf::instruction, Leaf::stall, Leaf::offset};
   }
-  return rows.info.samples_tell() ? Leaves{Leaf::line, Leaf::stall} : Leaves{};
+  return rows.info.samples_are_reliable() ? Leaves{Leaf::line, Leaf::stall} : Leaves{};
 }
 
 class TreeBuilder {
@@ -78,7 +78,7 @@ class TreeBuilder {
         result_(result),
         tree_(result.tree),
         places_(rows.tables, view_, result.tree, result.leaves),
-        donors_(rows),
+        extrapolation_(rows),
         filter_(rows.tables, options.range),
         host_(host_of(rows.info)) {}
 
@@ -129,7 +129,7 @@ class TreeBuilder {
       add_row(row, &samples);
     }
     for (const SampleRow& row : rows_.samples) {
-      result_.shared_out.untimed += timed[tables_.position(row.key.work)] ? 0 : row.count;
+      result_.apportioned.untimed += timed[tables_.position(row.key.work)] ? 0 : row.count;
     }
   }
 
@@ -155,8 +155,9 @@ class TreeBuilder {
     if (begin == end || (options_.ranges == RangeFrames::filter && !filter_.passes(work.range))) {
       return false;
     }
-    const size_t stacks = is_spread(work) && p::is_unsampled(work) ? std::max<size_t>(donors_.of(work).size(), 1) : 1;
-    if (stacks > 1 && shared_parts_ + stacks * (end - begin) > StackDonors::kMostParts) {
+    const size_t stacks =
+        is_spread(work) && p::is_unsampled(work) ? std::max<size_t>(extrapolation_.of(work).size(), 1) : 1;
+    if (stacks > 1 && shared_parts_ + stacks * (end - begin) > StackExtrapolation::kMostParts) {
       return false;
     }
     shared_parts_ += stacks > 1 ? stacks * (end - begin) : 0;
@@ -171,11 +172,11 @@ class TreeBuilder {
       const p::GpuPlaceId place = sample.key.place;
       if (index(place) != 0 && tables_.place_frames(place).empty()) {
         without_lines += sample.count;
-        result_.shared_out.without_in_zebins += in_zebin(tables_, place) ? sample.count : 0;
+        result_.apportioned.without_in_zebins += in_zebin(tables_, place) ? sample.count : 0;
       }
     }
-    result_.shared_out.samples += count;
-    result_.shared_out.without_lines += without_lines;
+    result_.apportioned.samples += count;
+    result_.apportioned.without_lines += without_lines;
     return count > 0;
   }
 
@@ -253,7 +254,7 @@ class TreeBuilder {
       }
       add_end(work_path(work, device, site), end, part);
     };
-    is_spread(work) ? donors_.each_part(work, weight, add) : add(site_of(work), weight);
+    is_spread(work) ? extrapolation_.each_part(work, weight, add) : add(site_of(work), weight);
   }
 
   // Such a graph node is shown under its capture, so it does not need a stack of its launch.
@@ -286,17 +287,17 @@ class TreeBuilder {
     if (options_.ranges == RangeFrames::frames) {
       node = tree_.descend(node, run_of(paths_.ranges(work.range)));
     }
-    for (const WorkPaths::Part part : paths_.launch(site)) {
+    for (const WorkPaths::PathSegment part : paths_.launch(site)) {
       node = tree_.descend(node, run_of(part));
     }
     return node;
   }
 
   // Returns the labels of a part's frames. Converts each part only once, because many rows share it.
-  FlameTree::Run run_of(WorkPaths::Part part) {
+  FlameTree::Run run_of(WorkPaths::PathSegment part) {
     while (runs_.size() <= part) {
       path_.clear();
-      for (const uint32_t frame : paths_.frames(static_cast<WorkPaths::Part>(runs_.size()))) {
+      for (const uint32_t frame : paths_.frames(static_cast<WorkPaths::PathSegment>(runs_.size()))) {
         path_.push_back(label_of(frame));
       }
       runs_.push_back(tree_.keep(path_));
@@ -402,7 +403,7 @@ class TreeBuilder {
   FoldResult& result_;
   FlameTree& tree_;
   GpuPlaces places_;
-  StackDonors donors_;
+  StackExtrapolation extrapolation_;
   RangeFilter filter_;
   std::string_view host_;
   size_t shared_parts_ = 0;       // total of samples times stacks in extrapolated rows

@@ -38,7 +38,7 @@ struct FoldOptions {
 };
 
 // How the time of kernels was apportioned among their samples, for gpu, busy and exclusive.
-struct SharedOut {
+struct Apportioned {
   uint64_t samples = 0;            // used for apportioning
   uint64_t without_lines = 0;      // of `samples`: the module has no line information for them
   uint64_t without_in_zebins = 0;  // of `without_lines`: in code of Intel's compiler
@@ -51,7 +51,7 @@ struct FoldResult : ProfileInfo {
   Weight not_sampled;  // below "[stack not sampled]"
   bool has_shares = false;
   Leaves leaves;  // as chosen
-  SharedOut shared_out;
+  Apportioned apportioned;
   StackView::Trimmed trimmed;
 };
 

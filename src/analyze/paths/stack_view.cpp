@@ -216,12 +216,12 @@ bool StackView::composes(p::Element element) {
 StackView::Known StackView::look_up(bool kernel, p::Element element) {
   const p::FrameKind kind = element.is_label ? p::FrameKind::native : tables_.frame(element).kind;
   const FrameClass cls = analyze::frame_class(tables_, element, kernel);
-  const uint32_t shown = look_up_shown(element, kind, cls);
+  const uint32_t shown = find_or_show(element, kind, cls);
   shown_[shown].origin = std::min(shown_[shown].origin, origin_of(tables_, element, kernel));
   return {shown, kind, role_of(element, cls)};
 }
 
-uint32_t StackView::look_up_shown(p::Element element, p::FrameKind kind, FrameClass cls) {
+uint32_t StackView::find_or_show(p::Element element, p::FrameKind kind, FrameClass cls) {
   if (element.is_label || composes(element)) {
     return show(element, cls, {.lines = options_.lines, .numbers = options_.numbers});
   }

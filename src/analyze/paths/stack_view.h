@@ -121,7 +121,7 @@ class StackView {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   const Known& known(bool kernel, profile::Element element);
-  [[nodiscard]] uint32_t look_up_shown(profile::Element element, profile::FrameKind kind, FrameClass cls);
+  [[nodiscard]] uint32_t find_or_show(profile::Element element, profile::FrameKind kind, FrameClass cls);
   [[nodiscard]] Known look_up(bool kernel, profile::Element element);
   uint32_t show(profile::Element element, FrameClass cls, const LabelOptions& options);
   uint32_t show(std::string_view label, std::string_view name, std::string_view file, FrameClass cls);

@@ -17,7 +17,7 @@ Walk::Walk(const Aggregate& rows, const StackOptions& stacks)
       stack_options_(stacks),
       instructions_(rows.info.kind == ProfileKind::stall_samples),
       frames_(rows.tables, stacks),
-      donors_(rows),
+      extrapolation_(rows),
       total_{.ns = rows.total.ns,
              .launches = rows.total.count,
              .queue_ns = rows.queue_total_ns,
@@ -25,7 +25,7 @@ Walk::Walk(const Aggregate& rows, const StackOptions& stacks)
              .samples = rows.sample_count} {}
 
 Status Walk::run(const Visit& visit) {
-  donors_.restart();
+  extrapolation_.restart();
   for (const Row& row : rows_.rows) {
     if (Status visited = visit_row(row, visit); !visited) {
       return visited;
@@ -78,7 +78,7 @@ template <typename Emit>
 Status Walk::each_part(const p::Work& work, const WalkWeight& weight, Emit emit) {
   Status done;
   if (!is_zero(weight)) {
-    donors_.each_part(work, weight, [&](const LaunchSite& site, const WalkWeight& part) {
+    extrapolation_.each_part(work, weight, [&](const LaunchSite& site, const WalkWeight& part) {
       if (done) {
         put_path(work, site);
         done = emit(part);
@@ -94,12 +94,12 @@ void Walk::put_path(const p::Work& work, const LaunchSite& site) {
   put(paths_.process(work));
   put(paths_.ranges(work.range));
   outer_ = path_.size();
-  for (const WorkPaths::Part part : paths_.launch(site)) {
+  for (const WorkPaths::PathSegment part : paths_.launch(site)) {
     put(part);
   }
 }
 
-void Walk::put(WorkPaths::Part part) {
+void Walk::put(WorkPaths::PathSegment part) {
   const std::span<const uint32_t> frames = frames_.of(part);
   path_.insert(path_.end(), frames.begin(), frames.end());
 }

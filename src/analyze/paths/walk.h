@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyze/paths/spread.h"
+#include "analyze/paths/extrapolation.h"
 #include "analyze/paths/stack_view.h"
 #include "analyze/paths/walk_frames.h"
 #include "analyze/rows/aggregate.h"
@@ -78,7 +78,7 @@ class Walk {
   Status each_part(const profile::Work& work, const WalkWeight& weight, Emit emit);
 
   void put_path(const profile::Work& work, const LaunchSite& site);
-  void put(WorkPaths::Part part);
+  void put(WorkPaths::PathSegment part);
   void put_place(const SampleRow& row, const profile::Work& work);
   uint32_t string_frame(profile::StringId id, FrameClass cls, const profile::GpuModule* module = nullptr);
 
@@ -89,7 +89,7 @@ class Walk {
   WalkFrames frames_;
   WorkPaths& paths_ = frames_.paths();
   std::optional<StackView::Trimmed> folded_;
-  StackDonors donors_;
+  StackExtrapolation extrapolation_;
   WalkWeight total_;
   std::unordered_map<uint64_t, uint32_t> string_ids_;  // key: class and STRING id
   std::unordered_map<uint64_t, uint32_t> module_ids_;  // key: GPU_MODULE id

@@ -8,14 +8,14 @@ namespace p = gpuprof::profile;
 
 // Converts the parts in the order of their numbers, so that frame ids are deterministic. A frame of a part has the same
 // position in ids_ as its number has among those of WorkPaths.
-std::span<const uint32_t> WalkFrames::of(WorkPaths::Part part) {
+std::span<const uint32_t> WalkFrames::of(WorkPaths::PathSegment part) {
   for (; known_parts_ <= part; ++known_parts_) {
-    add_part(static_cast<WorkPaths::Part>(known_parts_));
+    add_part(static_cast<WorkPaths::PathSegment>(known_parts_));
   }
   return std::span(ids_).subspan(paths_.begin(part), paths_.frames(part).size());
 }
 
-void WalkFrames::add_part(WorkPaths::Part part) {
+void WalkFrames::add_part(WorkPaths::PathSegment part) {
   const std::span<const uint32_t> shown = paths_.frames(part);
   const size_t begin = paths_.begin(part);
   const WorkPaths::Kind kind = paths_.kind(part);
@@ -27,20 +27,20 @@ void WalkFrames::add_part(WorkPaths::Part part) {
     return;
   }
   const std::span<const p::Element> elements = paths_.elements(part);
-  const Whose whose = kind == WorkPaths::Kind::kstack ? Whose::kstack : Whose::ustack;
+  const ElementSource whose = kind == WorkPaths::Kind::kstack ? ElementSource::kstack : ElementSource::ustack;
   for (size_t i = 0; i < shown.size(); ++i) {
     ids_[begin + i] = of_element(whose, elements[i], shown[i]);
   }
 }
 
-uint32_t WalkFrames::of_element(Whose whose, p::Element element, uint32_t shown) {
+uint32_t WalkFrames::of_element(ElementSource whose, p::Element element, uint32_t shown) {
   const uint64_t key =
       (uint64_t{static_cast<uint8_t>(whose)} << 33U) | (uint64_t{element.is_label} << 32U) | element.position;
   const auto [known, is_new] = elements_.try_emplace(key, count());
   if (is_new) {
     WalkFrame frame{.label = paths_.view().label(shown),
                     .name = frame_name(tables_, element),
-                    .cls = whose == Whose::place ? FrameClass::gpu : paths_.view().frame_class(shown)};
+                    .cls = whose == ElementSource::place ? FrameClass::gpu : paths_.view().frame_class(shown)};
     if (!element.is_label) {
       const p::Frame& known_frame = tables_.frame(element);
       frame.file = tables_.text(known_frame.file);

@@ -36,9 +36,9 @@ class WalkFrames {
   WorkPaths& paths() { return paths_; }
 
   // Returns the frame ids of a part. Ids are small and stable, but the span is valid only until the next call.
-  std::span<const uint32_t> of(WorkPaths::Part part);
+  std::span<const uint32_t> of(WorkPaths::PathSegment part);
   uint32_t of_place(profile::Element element) {
-    return of_element(Whose::place, element, paths_.view().place_frame(element));
+    return of_element(ElementSource::place, element, paths_.view().place_frame(element));
   }
   uint32_t text(uint32_t shown);  // a frame of the view
   uint32_t text(std::string_view label, FrameClass cls) { return text(paths_.view().text(label, cls)); }
@@ -48,9 +48,9 @@ class WalkFrames {
   [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(frames_.size()); }
 
  private:
-  enum class Whose : uint8_t { ustack, kstack, place };
-  void add_part(WorkPaths::Part part);
-  uint32_t of_element(Whose whose, profile::Element element, uint32_t shown);
+  enum class ElementSource : uint8_t { ustack, kstack, place };
+  void add_part(WorkPaths::PathSegment part);
+  uint32_t of_element(ElementSource whose, profile::Element element, uint32_t shown);
 
   const profile::Tables& tables_;
   bool numbers_;  // show line numbers

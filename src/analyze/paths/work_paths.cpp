@@ -26,7 +26,7 @@ static_assert(static_cast<size_t>(PathNote::early_capture) + 1 == kNotes.size())
 WorkPaths::WorkPaths(const p::Tables& tables, const StackOptions& stacks, GraphStacks graph)
     : tables_(tables), view_(tables, stacks), graph_(graph) {}
 
-WorkPaths::Part WorkPaths::process(const p::Work& work) {
+WorkPaths::PathSegment WorkPaths::process(const p::Work& work) {
   const auto [known, is_new] = processes_.try_emplace(index(work.process), kNothing);
   if (is_new) {
     known->second = text(process_label(tables_, work), FrameClass::process);
@@ -34,7 +34,7 @@ WorkPaths::Part WorkPaths::process(const p::Work& work) {
   return known->second;
 }
 
-WorkPaths::Part WorkPaths::ranges(p::RangeId id) {
+WorkPaths::PathSegment WorkPaths::ranges(p::RangeId id) {
   if (index(id) == 0) {
     return kNothing;
   }
@@ -69,7 +69,7 @@ uint32_t WorkPaths::range_frame(const p::Range& range) {
   return known->second;
 }
 
-WorkPaths::Part WorkPaths::stack(bool kernel, p::StackId id) {
+WorkPaths::PathSegment WorkPaths::stack(bool kernel, p::StackId id) {
   if (index(id) == 0) {
     return kNothing;
   }
@@ -89,7 +89,7 @@ WorkPaths::Part WorkPaths::stack(bool kernel, p::StackId id) {
   return known->second;
 }
 
-std::span<const WorkPaths::Part> WorkPaths::launch(const LaunchSite& site) {
+std::span<const WorkPaths::PathSegment> WorkPaths::launch(const LaunchSite& site) {
   path_.clear();
   const bool node = site.is_graph_node();
   if (!node || graph_ != GraphStacks::capture) {
@@ -105,8 +105,8 @@ std::span<const WorkPaths::Part> WorkPaths::launch(const LaunchSite& site) {
 }
 
 void WorkPaths::add_launch(const LaunchSite& site) {
-  const Part user = stack(false, site.ustack);
-  const Part kernel = stack(true, site.kstack);
+  const PathSegment user = stack(false, site.ustack);
+  const PathSegment kernel = stack(true, site.kstack);
   if (parts_[user].size == 0 && parts_[kernel].size == 0) {
     const bool hidden = !tables_.stack(false, site.ustack).empty() || !tables_.stack(true, site.kstack).empty();
     return add_note(hidden ? PathNote::all_hidden : site.no_launch);
@@ -122,7 +122,7 @@ void WorkPaths::add_capture(const LaunchSite& site) {
   if (index(site.capture) == 0) {
     return add_note(site.no_capture);
   }
-  const Part capture = stack(false, site.capture);
+  const PathSegment capture = stack(false, site.capture);
   path_.push_back(capture);
   if (parts_[capture].size == 0 && !tables_.stack(false, site.capture).empty()) {
     add_note(PathNote::all_hidden);
@@ -130,7 +130,7 @@ void WorkPaths::add_capture(const LaunchSite& site) {
 }
 
 void WorkPaths::add_note(PathNote note) {
-  Part& part = notes_[static_cast<size_t>(note)];
+  PathSegment& part = notes_[static_cast<size_t>(note)];
   if (part == kNothing && note != PathNote::none) {
     part = text(kNotes.at(static_cast<size_t>(note)), note == PathNote::separator     ? FrameClass::separator
                                                       : note == PathNote::captured_at ? FrameClass::mark
@@ -139,14 +139,14 @@ void WorkPaths::add_note(PathNote note) {
   path_.push_back(part);
 }
 
-WorkPaths::Part WorkPaths::text(std::string_view label, FrameClass cls) {
+WorkPaths::PathSegment WorkPaths::text(std::string_view label, FrameClass cls) {
   frames_.push_back(view_.text(label, cls));
   return keep(frames_.size() - 1);
 }
 
-WorkPaths::Part WorkPaths::keep(size_t begin) {
+WorkPaths::PathSegment WorkPaths::keep(size_t begin) {
   parts_.push_back({.begin = begin, .size = frames_.size() - begin});
-  return static_cast<Part>(parts_.size() - 1);
+  return static_cast<PathSegment>(parts_.size() - 1);
 }
 
 uint32_t WorkPaths::work(const p::Work& work, FrameClass cls) {

@@ -28,29 +28,29 @@ inline constexpr std::string_view kAllHidden = "[all frames hidden]";
 // Paths share parts: a process, NVTX ranges, a stack, a note. Each is built once, and has a number for callers' caches.
 class WorkPaths {
  public:
-  using Part = uint32_t;  // small and dense; kNothing has no frames
-  static constexpr Part kNothing = 0;
+  using PathSegment = uint32_t;  // small and dense; kNothing has no frames
+  static constexpr PathSegment kNothing = 0;
 
   // The tables must outlive the object, and may grow.
   WorkPaths(const profile::Tables& tables, const StackOptions& stacks, GraphStacks graph = GraphStacks::both);
 
-  Part process(const profile::Work& work);
-  Part ranges(profile::RangeId id);  // outermost first
-  Part stack(bool kernel, profile::StackId id);
+  PathSegment process(const profile::Work& work);
+  PathSegment ranges(profile::RangeId id);  // outermost first
+  PathSegment stack(bool kernel, profile::StackId id);
   // Returns the parts from the launch on, outermost first. Valid until the next call.
-  std::span<const Part> launch(const LaunchSite& site);
+  std::span<const PathSegment> launch(const LaunchSite& site);
 
   // Returns the view's frame numbers, outermost first. Valid until the next part is built.
-  [[nodiscard]] std::span<const uint32_t> frames(Part part) const {
+  [[nodiscard]] std::span<const uint32_t> frames(PathSegment part) const {
     return std::span(frames_).subspan(parts_[part].begin, parts_[part].size);
   }
   // The position of the part's first frame among the frames of all parts. Parts lie one behind the other.
-  [[nodiscard]] size_t begin(Part part) const { return parts_[part].begin; }
+  [[nodiscard]] size_t begin(PathSegment part) const { return parts_[part].begin; }
   enum class Kind : uint8_t { text, ustack, kstack };
-  [[nodiscard]] Kind kind(Part part) const { return parts_[part].kind; }
+  [[nodiscard]] Kind kind(PathSegment part) const { return parts_[part].kind; }
   // Makes elements() available. Call it before the first part is built.
   void keep_elements() { keeps_elements_ = true; }
-  [[nodiscard]] std::span<const profile::Element> elements(Part part) const {
+  [[nodiscard]] std::span<const profile::Element> elements(PathSegment part) const {
     return std::span(elements_).subspan(parts_[part].elements, parts_[part].size);
   }
 
@@ -74,8 +74,8 @@ class WorkPaths {
   // Limits memory: each range with work has a path of up to 1024 ranges, so a small file could need any amount.
   static constexpr size_t kMostRangeFrames = 16'000'000;
 
-  Part text(std::string_view label, FrameClass cls);
-  Part keep(size_t begin);
+  PathSegment text(std::string_view label, FrameClass cls);
+  PathSegment keep(size_t begin);
   uint32_t range_frame(const profile::Range& range);
   void add_launch(const LaunchSite& site);
   void add_capture(const LaunchSite& site);
@@ -88,15 +88,15 @@ class WorkPaths {
   std::vector<KnownPart> parts_ = {{}};
   std::vector<uint32_t> frames_;
   std::vector<profile::Element> elements_;  // of all stacks, if keeps_elements_
-  std::unordered_map<uint32_t, Part> processes_;
-  std::unordered_map<uint32_t, Part> ranges_;
-  std::unordered_map<uint32_t, Part> stacks_[2];  // [1]: kernel stacks
+  std::unordered_map<uint32_t, PathSegment> processes_;
+  std::unordered_map<uint32_t, PathSegment> ranges_;
+  std::unordered_map<uint32_t, PathSegment> stacks_[2];  // [1]: kernel stacks
   std::unordered_map<uint32_t, uint32_t> range_frames_;
   std::unordered_map<uint64_t, uint32_t> works_;  // key: class, operation and name
   size_t range_frame_count_ = 0;                  // frames in all paths of ranges
   size_t range_bytes_ = 0;                        // size of labels with domain and name
-  std::array<Part, 8> notes_ = {};
-  std::vector<Part> path_;  // the result of launch()
+  std::array<PathSegment, 8> notes_ = {};
+  std::vector<PathSegment> path_;  // the result of launch()
 };
 
 }  // namespace gpuprof::analyze

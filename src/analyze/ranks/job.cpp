@@ -282,7 +282,7 @@ uint64_t Job::usual_collectives() const {
 }
 
 // CPU waits in collectives count as collectives only if the job has no GPU work of collectives: it is the same time.
-void Job::settle_meetings() {
+void Job::assign_collective_waits() {
   const bool on_gpu = collectives_ > 0;
   const auto settle = [on_gpu](RankCell& cell) {
     (on_gpu ? cell.waits : cell.collective) += cell.meetings_ns;
@@ -296,7 +296,7 @@ void Job::settle_meetings() {
 }
 
 void Job::finish() {
-  settle_meetings();
+  assign_collective_waits();
   while (collectives_ > 0 && blocks_ >= 2 * kLeastBlocks && usual_collectives() < kCollectivesInBlock) {
     join_blocks();
   }

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/parts/part_meta.h"
 #include "analyze/paths/call_path.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/result.h"
 #include "base/text/pattern.h"
 #include "profile/records.h"
@@ -116,7 +116,7 @@ class Job {
   void add(uint64_t slice, const WorkFacts& facts, const RecordSums& sums);
   uint64_t block_of(uint64_t slice);
   void join_blocks();
-  void settle_meetings();
+  void assign_collective_waits();
   void sort_ranks();
   [[nodiscard]] uint64_t usual_collectives() const;
 

@@ -91,7 +91,7 @@ std::vector<double> votes_by_distance(const std::vector<double>& values, const F
 }
 
 // Chooses the interval with the greatest sum of votes.
-void choose_stretch(const std::vector<double>& votes, Fit& fit) {
+void choose_interval(const std::vector<double>& votes, Fit& fit) {
   double best = 0;
   double sum = 0;
   size_t begin = 0;
@@ -160,7 +160,7 @@ double noise_of(const Excess& excess, size_t rank) {
 Fit fit_of(const std::vector<double>& share, double least_effect) {
   Fit fit{.within = least_effect};
   for (int round = 0; round < kRounds; ++round) {
-    choose_stretch(votes_by_distance(share, fit), fit);
+    choose_interval(votes_by_distance(share, fit), fit);
     if (fit.first > fit.last || fit.last - fit.first + 1 < least_length(share.size(), fit.last)) {
       return {};
     }
@@ -257,7 +257,7 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? upper : (upper + *std::max_element(values.begin(), half)) / 2;
 }
 
-Stretch stretch_of(const OwnTimes& own, size_t rank, size_t first, size_t last) {
+IntervalMedians interval_medians(const OwnTimes& own, size_t rank, size_t first, size_t last) {
   std::vector<double> others;
   std::vector<double> excess;
   std::vector<double> column(own.size());

@@ -41,14 +41,14 @@ std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options);
 
 void sort_by_cost(std::vector<Lag>& lags);
 
-struct Stretch {  // medians over columns
+struct IntervalMedians {  // medians over columns
   double own_ns = 0;
   double others_ns = 0;
   double effect = 0;  // as Lag::effect
 };
 
 // Returns what a rank and the median of the others need in the columns `first` to `last`, inclusive.
-Stretch stretch_of(const OwnTimes& own, size_t rank, size_t first, size_t last);
+IntervalMedians interval_medians(const OwnTimes& own, size_t rank, size_t first, size_t last);
 
 double median_of(std::vector<double> values);  // 0 for an empty list
 

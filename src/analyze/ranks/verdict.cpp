@@ -66,7 +66,7 @@ Difference difference_of(const std::unordered_map<uint32_t, PathSum>& sums, size
           .others_count = median_of(std::move(counts))};
 }
 
-void add_differences(const Job& job, Laggard& laggard) {
+void add_differences(const Job& job, LaggingRank& laggard) {
   const auto rank = static_cast<uint32_t>(laggard.lag.rank);
   const auto blocks = static_cast<double>(laggard.lag.last - laggard.lag.first + 1);
   const auto sums = job.sums(laggard.lag.first, laggard.lag.last);
@@ -109,8 +109,8 @@ void add_differences(const Job& job, Laggard& laggard) {
   }
 }
 
-Laggard laggard_of(const Job& job, const Lag& lag) {
-  Laggard laggard{.lag = lag};
+LaggingRank laggard_of(const Job& job, const Lag& lag) {
+  LaggingRank laggard{.lag = lag};
   std::vector<double> busy;
   std::vector<double> shares;
   for (size_t other = 0; other < job.ranks().size(); ++other) {
@@ -168,7 +168,7 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
 // it counts only if the excess work would be a lag if they did.
 bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdict, const LagOptions& options,
                     Lag& lag) {
-  const Stretch stretch = stretch_of(own, lag.rank, lag.first, lag.last);
+  const IntervalMedians stretch = interval_medians(own, lag.rank, lag.first, lag.last);
   std::vector<double> collectives;
   for (size_t i = lag.first; i <= lag.last; ++i) {
     collectives.push_back(static_cast<double>(job.ranks()[lag.rank].cells[verdict.first + i].collectives));

@@ -20,7 +20,7 @@ struct Difference {   // between a rank and the median of the others, in an inte
   double others_count = 0;
 };
 
-struct Laggard {
+struct LaggingRank {
   Lag lag;              // columns are blocks of the job
   bool by_gpu = false;  // at least half of the lag is longer GPU work, or GPU work revealed it; false: the CPU was late
   uint64_t gpu_ns = 0;  // GPU work per block without collectives
@@ -34,9 +34,9 @@ struct Laggard {
 constexpr size_t kMostDifferences = 3;
 
 struct JobVerdict {
-  std::vector<Laggard> laggards;  // the most expensive one first
-  std::string inconclusive;       // why no verdict is possible; otherwise empty
-  uint64_t first = 0;             // the judged blocks, inclusive
+  std::vector<LaggingRank> laggards;  // the most expensive one first
+  std::string inconclusive;           // why no verdict is possible; otherwise empty
+  uint64_t first = 0;                 // the judged blocks, inclusive
   uint64_t last = 0;
   bool by_collectives = false;  // false: by GPU time only, so whether others wait is unknown
 };

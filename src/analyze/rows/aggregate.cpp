@@ -75,15 +75,15 @@ class Aggregator {
       }
       return {};
     }
-    if (Status settled = settle(); !settled) {
-      return settled;
+    if (Status flushed = flush_queue(); !flushed) {
+      return flushed;
     }
     return batch.gpu.empty() ? take_rows(batch.shares) : take_rows(batch.gpu);
   }
 
   // Adds the queued samples to their rows. Must run before any later record is handled.
-  Status settle() {
-    while (settled_ != queued_) {
+  Status flush_queue() {
+    while (dequeued_ != queued_) {
       if (Status added = add_oldest(); !added) {
         return added;
       }
@@ -91,7 +91,7 @@ class Aggregator {
     return {};
   }
 
-  // Call it after the last settle().
+  // Call it after the last flush_queue().
   Aggregate finish() {
     ProfileInfo& info = result_.info;
     info.cut_short = reader_.cut_short();
@@ -109,7 +109,7 @@ class Aggregator {
   }
 
  private:
-  struct Waiting {
+  struct QueuedSample {
     SampleKey key;
     uint64_t slice = 0;
     uint64_t count = 0;
@@ -124,8 +124,8 @@ class Aggregator {
     if (const auto* sample = std::get_if<p::EuStall>(&record)) {
       return wait(*sample, reader_.line());
     }
-    if (Status settled = settle(); !settled) {
-      return settled;
+    if (Status flushed = flush_queue(); !flushed) {
+      return flushed;
     }
     const Reason reason = take_other(record);
     return reason ? refuse(reader_.line(), *reason) : Status();
@@ -168,24 +168,24 @@ class Aggregator {
   }
 
   Status wait(const p::EuStall& record, uint64_t line) {
-    Waiting& waiting = queue_[queued_++ % kQueue];
+    QueuedSample& waiting = queue_[queued_++ % kQueue];
     waiting.key = row_key_of(record);
     waiting.slice = record.slice;
     waiting.count = record.count;
     waiting.hash = map_.begin(waiting.key);
     waiting.line = line;
-    if (queued_ - settled_ <= kQueue / 2) {
+    if (queued_ - dequeued_ <= kQueue / 2) {
       return {};
     }
-    const Waiting& halfway = queue_[(queued_ - 1 - kQueue / 2) % kQueue];
+    const QueuedSample& halfway = queue_[(queued_ - 1 - kQueue / 2) % kQueue];
     if (!map_.approach(halfway.hash)) {
       result_.tables.prefetch(halfway.key.place);
     }
-    return queued_ - settled_ == kQueue ? add_oldest() : Status();
+    return queued_ - dequeued_ == kQueue ? add_oldest() : Status();
   }
 
   Status add_oldest() {
-    const Waiting& oldest = queue_[settled_++ % kQueue];
+    const QueuedSample& oldest = queue_[dequeued_++ % kQueue];
     const Reason reason = add(oldest);
     return reason ? refuse(oldest.line, *reason) : Status();
   }
@@ -198,7 +198,7 @@ class Aggregator {
     coverage.with_stack += has_stack(*result_.tables.work(work)) ? count : 0;
   }
 
-  Reason add(const Waiting& sample) {
+  Reason add(const QueuedSample& sample) {
     uint64_t count = result_.sample_count;
     if (!add_to(count, sample.count)) {
       return kTooLarge;
@@ -233,7 +233,7 @@ class Aggregator {
     return std::nullopt;
   }
 
-  Reason leave_out_sample(const Waiting& sample, uint64_t count) {
+  Reason leave_out_sample(const QueuedSample& sample, uint64_t count) {
     const SampleKey& key = sample.key;
     Reason reason = result_.tables.add(
         p::EuStall{.work = key.work, .place = key.place, .reason = key.reason, .sampling = key.sampling});
@@ -549,9 +549,9 @@ class Aggregator {
   std::map<std::pair<p::DeviceId, p::WorkId>, size_t> idle_rows_;
   std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
   SampleMap map_;
-  std::array<Waiting, kQueue> queue_;
-  size_t queued_ = 0;   // number of samples ever put into the queue
-  size_t settled_ = 0;  // number of samples taken out of it
+  std::array<QueuedSample, kQueue> queue_;
+  size_t queued_ = 0;    // number of samples ever put into the queue
+  size_t dequeued_ = 0;  // number of samples taken out of it
   Outside outside_;
   uint64_t lost_ = 0;
   bool ended_ = false;
@@ -566,7 +566,7 @@ Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& opt
     auto next = reader.next_batch();
     const bool at_end = next && next->at_end();
     // Queued samples come from earlier lines, so their error goes first.
-    Status taken = next && !at_end ? aggregator.take(*next) : aggregator.settle();
+    Status taken = next && !at_end ? aggregator.take(*next) : aggregator.flush_queue();
     if (!taken) {
       return std::move(taken).error();
     }

@@ -51,7 +51,7 @@ struct ProfileInfo {
 
   [[nodiscard]] uint64_t dropped_samples() const;
   // True if at most 1% of the samples was dropped. Busy code loses most samples, so with more loss the shares mislead.
-  [[nodiscard]] bool samples_tell() const;
+  [[nodiscard]] bool samples_are_reliable() const;
 };
 
 enum class RowKind : uint8_t { gpu, launch, host };
@@ -133,7 +133,7 @@ struct Aggregate {
   std::optional<SliceRange> window;  // with AggregateOptions::window: the selected slices
 
   // Returns the time of the selected slices, or nullopt if no window was chosen.
-  [[nodiscard]] std::optional<TimeWindow> looked_at() const {
+  [[nodiscard]] std::optional<TimeWindow> selected_window() const {
     return window ? std::optional(window_of(*window, interval_ns)) : std::nullopt;
   }
   [[nodiscard]] bool no_rows() const { return rows.empty() && samples.empty() && host.empty(); }

@@ -320,7 +320,7 @@ class Summarizer {
  private:
   void count_recorded() {
     const ProfileInfo& info = rows_.info;
-    summary_.window = rows_.looked_at();
+    summary_.window = rows_.selected_window();
     summary_.interval_ns = rows_.interval_ns;
     if (!rows_.window) {
       std::tie(summary_.gpu_records, summary_.with_stack_records) = std::tie(info.gpu_records, info.with_stack);
@@ -372,7 +372,7 @@ class Summarizer {
     std::map<uint32_t, Sum> reasons;
     PlaceCounts places(rows_.tables);
     StallTable stalls(rows_);
-    const bool tells = rows_.info.samples_tell();
+    const bool tells = rows_.info.samples_are_reliable();
     for (const SampleRow& row : rows_.samples) {
       const p::Work& work = rows_.work(row);
       if (filter_.takes(work)) {

@@ -113,7 +113,7 @@ struct Summary {
   std::vector<SummaryLine> sampled_work;
   std::vector<SummaryLine> sample_reasons;
   std::vector<PlaceLine> sample_places;
-  // Stalls per kernel, sorted by kernel time; only if ProfileInfo::samples_tell().
+  // Stalls per kernel, sorted by kernel time; only if ProfileInfo::samples_are_reliable().
   std::vector<KernelStalls> stalls;
   uint64_t stalls_without_lines = 0;      // selected samples without a source line
   uint64_t stalls_without_in_zebins = 0;  // those of them in code of Intel's compiler

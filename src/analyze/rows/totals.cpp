@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "analyze/parts/part_meta.h"
+#include "analyze/subsets/subset_meta.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -54,7 +54,7 @@ uint64_t ProfileInfo::dropped_samples() const {
   return p::lost_samples(losses);
 }
 
-bool ProfileInfo::samples_tell() const {
+bool ProfileInfo::samples_are_reliable() const {
   constexpr p::Uint128 kLeastTaken = 99;  // kept samples per dropped one
   return samples > 0 && dropped_samples() * kLeastTaken <= samples;
 }

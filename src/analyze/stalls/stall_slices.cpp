@@ -21,7 +21,7 @@ StallSlices::Blocks* StallSlices::blocks_of(std::unordered_map<uint64_t, size_t>
 }
 
 // Joins blocks in pairs until the slice fits.
-void StallSlices::make_room(uint64_t slice) {
+void StallSlices::widen_blocks(uint64_t slice) {
   while ((slice - first_) / width_ >= kBlocks) {
     for (std::vector<Blocks>* all : {&of_kernels_, &of_pairs_}) {
       for (Blocks& blocks : *all) {
@@ -40,7 +40,7 @@ void StallSlices::add(profile::StringId kernel, profile::StringId reason, uint64
     first_ = slice;
   }
   slice = std::max(slice, first_);  // lines of merged profiles may be out of order
-  make_room(slice);
+  widen_blocks(slice);
   const size_t block = (slice - first_) / width_;
   Blocks* const pair = blocks_of(pairs_, of_pairs_, join_ids(index(kernel), index(reason)));
   Blocks* const all = pair == nullptr ? nullptr : blocks_of(kernels_, of_kernels_, index(kernel));

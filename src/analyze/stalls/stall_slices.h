@@ -41,7 +41,7 @@ class StallSlices {
  private:
   using Blocks = std::array<uint64_t, kBlocks>;
   static Blocks* blocks_of(std::unordered_map<uint64_t, size_t>& positions, std::vector<Blocks>& all, uint64_t key);
-  void make_room(uint64_t slice);
+  void widen_blocks(uint64_t slice);
 
   bool begun_ = false;
   uint64_t first_ = 0;  // first slice

@@ -125,7 +125,7 @@ std::optional<Error> check_domains(const std::string& value) {
 
 std::optional<Error> check_flush(const std::string& value) {
   const bool number = !value.empty() && value.size() < 10 && value.find_first_not_of("0123456789") == std::string::npos;
-  if (number && std::stol(value) >= GPUPROF_FLUSH_MS_LEAST && std::stol(value) <= GPUPROF_FLUSH_MS_MOST) {
+  if (number && std::stol(value) >= GPUPROF_FLUSH_MS_MIN && std::stol(value) <= GPUPROF_FLUSH_MS_MAX) {
     return std::nullopt;
   }
   return Error{"GPUPROF_CUPTI_FLUSH_MS='" + value + "' is ignored: it is not a number of milliseconds from 10 to 1000",
@@ -187,7 +187,7 @@ class CuptiBackend final : public Backend {
     return {kCuptiFile, {gpuprof_embedded_cupti_begin, gpuprof_embedded_cupti_end}};
   }
 
-  [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kCudaLibraries; }
+  [[nodiscard]] std::span<const std::string_view> profiler_libraries() const override { return kCudaLibraries; }
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override {
     static const std::vector<LaunchFunction> functions = counted_functions();

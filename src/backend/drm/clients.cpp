@@ -105,7 +105,7 @@ std::vector<uint64_t> Clients::clients_of(uint32_t pid, size_t& files_left) cons
   return clients;
 }
 
-void Clients::look_for(const std::vector<uint64_t>& clients) {
+void Clients::find_owners(const std::vector<uint64_t>& clients) {
   for (const uint64_t client : clients) {
     keep(client, {});
   }

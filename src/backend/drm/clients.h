@@ -30,7 +30,7 @@ class Clients {
     Owner owner = Owner::unknown;
     uint32_t pid = 0;  // only of a recorded process
   };
-  // nullopt: call look_for().
+  // nullopt: call find_owners().
   [[nodiscard]] std::optional<Found> find(uint64_t client) const;
 
   // A recorded process has itself queued a job for this client.
@@ -39,11 +39,11 @@ class Clients {
   void forget(uint32_t pid);
 
   // Searches the files of all processes once. Clients that no process has become Owner::unknown.
-  void look_for(const std::vector<uint64_t>& clients);
+  void find_owners(const std::vector<uint64_t>& clients);
 
   static constexpr size_t kMaxClients = 65536;
   static constexpr size_t kMaxFilesOfOne = 4096;  // the number of files is unlimited
-  static constexpr size_t kMaxFiles = 131072;     // of all processes, in one look_for()
+  static constexpr size_t kMaxFiles = 131072;     // of all processes, in one find_owners()
 
  private:
   [[nodiscard]] bool is_recorded(uint32_t pid) const;

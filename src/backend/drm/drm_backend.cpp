@@ -31,10 +31,10 @@ Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
 }
 
-constexpr uint64_t kLookIntervalNs = 200'000'000;     // for processes that have ended
+constexpr uint64_t kPollIntervalNs = 200'000'000;     // for processes that have ended
 constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // to remove destroyed VMs
 constexpr uint64_t kSearchPause = 20;  // pause between client searches, in multiples of the last search's duration
-constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kPatienceNs / 2;
+constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kMaxIncompleteNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;
 
 class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
@@ -59,11 +59,11 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     size_t events = programs_->drain(*this);
     find_clients();
     events += stalls_ ? stalls_->drain(on_, monotonic_ns()) : 0;
-    if (const uint64_t now = monotonic_ns(); now >= next_look_ns_) {
-      next_look_ns_ = now + kLookIntervalNs;
-      look(now);
+    if (const uint64_t now = monotonic_ns(); now >= next_poll_ns_) {
+      next_poll_ns_ = now + kPollIntervalNs;
+      poll(now);
     }
-    submitters_.settle();
+    submitters_.report_counters();
     return events;
   }
 
@@ -74,11 +74,11 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     count_lost();
     if (stalls_) {
       stalls_->stop([] { return monotonic_ns(); });
-      tell_lost_kernels();
+      report_lost_kernels();
     }
-    tell_unknown();
-    tell_lost_times();
-    submitters_.settle();
+    report_unknown();
+    report_lost_times();
+    submitters_.report_counters();
     for (const SourceId source : submitters_.all()) {
       join_.end_source(source);
       submitters_.end(source);
@@ -133,9 +133,9 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  void on_handed(uint64_t batch, const JobKey& key) override {
+  void on_batch_job(uint64_t batch, const JobKey& key) override {
     if (stalls_) {
-      stalls_->join().on_handed(batch, key);
+      stalls_->join().on_batch_job(batch, key);
     }
   }
 
@@ -150,7 +150,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     if (stalls_) {
       stalls_->join().on_job(key, job, start_ns);
     }
-    submitters_.tell_work(job, start_ns);
+    submitters_.report_work(job, start_ns);
   }
 
   void on_failed_job(const Job& job) override { submitters_.count_failed(job.source); }
@@ -184,7 +184,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     stalls_.emplace(recording, submitters_, std::move(*reader));
   }
 
-  void look(uint64_t now) {
+  void poll(uint64_t now) {
     join_.expire(now);
     count_lost();
     if (vms_gone_ && now >= next_sweep_ns_) {
@@ -203,7 +203,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // Handles a job that a kernel thread queued. False: look_for() must find its client first.
+  // Handles a job that a kernel thread queued. False: find_owners() must find its client first.
   bool queue_for_client(gpuprof_drm_queued queued) {
     const auto found = clients_.find(queued.submission.client);
     if (!found) {
@@ -236,7 +236,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
         clients.push_back(queued.submission.client);
       }
     }
-    clients_.look_for(clients);
+    clients_.find_owners(clients);
     for (const gpuprof_drm_queued& queued : std::exchange(unclaimed_, {})) {
       if (!queue_for_client(queued)) {  // more clients than Clients::kMaxClients
         drop(queued, true);
@@ -246,7 +246,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     next_search_ns_ = end + std::min(kSearchPause * (end - begin), kLongestSearchPauseNs);
   }
 
-  void tell_unknown() {
+  void report_unknown() {
     const uint64_t of_kernel = programs_->count(GPUPROF_DRM_OF_KERNEL) + of_nobody_;
     submitters_.add_meta("drm.jobs_of_unknown_submitter=" + std::to_string(of_kernel + join_.unknown()));
     if (of_kernel == 0) {
@@ -264,33 +264,34 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
   // Writes a counter to the profile, and a note about its meaning if it is not 0.
-  void tell_count(const std::string& name, uint64_t count, const std::string& meaning) {
+  void report_count(const std::string& name, uint64_t count, const std::string& meaning) {
     submitters_.add_meta("drm." + name + "=" + std::to_string(count));
     if (count != 0) {
       note(name, std::to_string(count) + meaning);
     }
   }
 
-  void tell_lost_kernels() {
-    tell_count("batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES),
-               " events of batches and binds were dropped because the buffer was full: some jobs have unknown kernels, "
-               "or the names of kernels that were at their addresses before");
-    tell_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
-               " batches were incomplete when they were submitted, and later: some of their kernels are unknown");
-    tell_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
-               " VM binds were not followed: later batches in these VMs were not read");
+  void report_lost_kernels() {
+    report_count(
+        "batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES),
+        " events of batches and binds were dropped because the buffer was full: some jobs have unknown kernels, "
+        "or the names of kernels that were at their addresses before");
+    report_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
+                 " batches were incomplete when they were submitted, and later: some of their kernels are unknown");
+    report_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
+                 " VM binds were not followed: later batches in these VMs were not read");
   }
 
-  void tell_lost_times() {
+  void report_lost_times() {
     if (const uint64_t skipped = programs_->skipped(); skipped != 0) {
-      tell_count(
+      report_count(
           "calls.skipped", skipped,
           " driver calls were not seen, because the kernel does not run a BPF program that it has interrupted on "
           "the same processor: their jobs, batches or binds are missing");
     }
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
-      tell_count("times.lost", lost,
-                 " start or end times of jobs were dropped because the buffer was full: these jobs have no times");
+      report_count("times.lost", lost,
+                   " start or end times of jobs were dropped because the buffer was full: these jobs have no times");
     }
   }
 
@@ -306,7 +307,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   std::optional<drm::StallSampling> stalls_;   // with reader only if the GPU can be sampled; empty without sampling
   std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
-  uint64_t next_look_ns_ = 0;
+  uint64_t next_poll_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;
   bool vms_gone_ = false;
   uint64_t next_search_ns_ = 0;

@@ -19,7 +19,7 @@ void JobJoin::on_queued(const JobKey& key, const Job& job) {
     at->second.done_ns = is_half ? before.done_ns : 0;
     at->second.failed = is_half && before.failed;
   }
-  settle(at);
+  complete_job(at);
 }
 
 void JobJoin::ignore(const JobKey& key, uint64_t queued_ns) {
@@ -32,7 +32,7 @@ void JobJoin::ignore(const JobKey& key, uint64_t queued_ns) {
 void JobJoin::on_run(const JobKey& key, uint64_t time_ns) {
   if (Job* job = half(key)) {
     job->run_ns = time_ns;
-    settle(jobs_.find(key));
+    complete_job(jobs_.find(key));
   }
 }
 
@@ -40,7 +40,7 @@ void JobJoin::on_done(const JobKey& key, uint64_t time_ns, bool failed) {
   if (Job* job = half(key)) {
     job->done_ns = time_ns;
     job->failed = failed;
-    settle(jobs_.find(key));
+    complete_job(jobs_.find(key));
   }
 }
 
@@ -56,7 +56,7 @@ Job* JobJoin::half(const JobKey& key) {
   return &jobs_[key];
 }
 
-void JobJoin::settle(Jobs::iterator at) {
+void JobJoin::complete_job(Jobs::iterator at) {
   const Job& job = at->second;
   if (job.source == 0 || job.run_ns == 0 || job.done_ns == 0) {
     return;
@@ -89,7 +89,7 @@ void JobJoin::expire(uint64_t now_ns) {
     const auto& [key, job] = entry;
     const uint64_t last = std::max({job.run_ns, job.done_ns, job.ignored ? job.queued_ns : 0});
     const bool is_over = job.source == 0 || job.done_ns != 0;  // a running job may run for hours
-    if (!is_over || now_ns < last + kPatienceNs) {
+    if (!is_over || now_ns < last + kMaxIncompleteNs) {
       return false;
     }
     drop(key, job);

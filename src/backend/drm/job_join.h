@@ -65,7 +65,7 @@ class JobJoin {
   // No recorded process owns the job: ignore its events.
   void ignore(const JobKey& key, uint64_t queued_ns);
 
-  // Drops jobs that are incomplete for kPatienceNs: done without a known start, or queued by no process.
+  // Drops jobs that are incomplete for kMaxIncompleteNs: done without a known start, or queued by no process.
   void expire(uint64_t now_ns);
   // The unfinished jobs of the source will never finish.
   void end_source(SourceId source);
@@ -73,14 +73,14 @@ class JobJoin {
   [[nodiscard]] size_t waiting() const { return jobs_.size(); }
   [[nodiscard]] uint64_t unknown() const { return unknown_; }
 
-  static constexpr uint64_t kPatienceNs = 1'000'000'000;
+  static constexpr uint64_t kMaxIncompleteNs = 1'000'000'000;
   static constexpr size_t kMaxJobs = 1 << 17;
   static constexpr size_t kMaxRings = 1 << 16;
 
  private:
   using Jobs = std::unordered_map<JobKey, Job, JobKeyHash>;
 
-  void settle(Jobs::iterator job);
+  void complete_job(Jobs::iterator job);
   void drop(const JobKey& key, const Job& job);
   Job* half(const JobKey& key);
 

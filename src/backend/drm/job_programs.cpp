@@ -258,9 +258,9 @@ void JobPrograms::dispatch(std::span<const std::byte> event) {
     case GPUPROF_DRM_BATCH:
       sink_->on_batch(*reinterpret_cast<const gpuprof_drm_batch*>(event.data()));
       break;
-    case GPUPROF_DRM_HANDED: {
-      const auto* handed = reinterpret_cast<const gpuprof_drm_handed*>(event.data());
-      sink_->on_handed(handed->batch, {handed->context, handed->seqno});
+    case GPUPROF_DRM_SUBMITTED: {
+      const auto* handed = reinterpret_cast<const gpuprof_drm_submitted*>(event.data());
+      sink_->on_batch_job(handed->batch, {handed->context, handed->seqno});
       break;
     }
     case GPUPROF_DRM_BOUND:

@@ -33,7 +33,7 @@ class JobEventSink {
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
   virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
-  virtual void on_handed(uint64_t batch, const JobKey& key) = 0;  // the job runs the batch
+  virtual void on_batch_job(uint64_t batch, const JobKey& key) = 0;  // the job runs the batch
   virtual void on_bound(const gpuprof_drm_bound& bound) = 0;
 };
 

@@ -233,11 +233,11 @@ Job Submitters::launch(const gpuprof_drm_queued& queued) {
   return job;
 }
 
-void Submitters::tell_work(const Job& job, uint64_t start_ns) {
+void Submitters::report_work(const Job& job, uint64_t start_ns) {
   recording_.sink.on_gpu_op(work_of(job, start_ns));
 }
 
-void Submitters::tell_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) {
+void Submitters::report_kernel(const Job& job, uint64_t start_ns, const std::string& kernel) {
   if (const uint32_t name = name_id(job.source, kernel); name != 0) {
     recording_.sink.on_kernel_of(work_of(job, start_ns), name);
   }
@@ -253,11 +253,11 @@ uint32_t Submitters::device_of(SourceId source, std::string_view bus, std::strin
   return known == submitters_.end() ? UINT32_MAX : device(known->second, bus, driver);
 }
 
-SourceId Submitters::nobody() {
-  if (nobody_ == 0) {
-    nobody_ = make(0, 0).id;
+SourceId Submitters::unknown_source() {
+  if (unknown_source_ == 0) {
+    unknown_source_ = make(0, 0).id;
   }
-  return nobody_;
+  return unknown_source_;
 }
 
 void Submitters::lose(SourceId source, unsigned reason, uint64_t count) {
@@ -277,26 +277,26 @@ void Submitters::count_failed(SourceId source) {
 }
 
 bool Submitters::add_meta(const std::string& text) {
-  const SourceId source = somebody();
+  const SourceId source = any_source();
   if (source != 0) {
     recording_.sink.on_meta(source, text);
   }
   return source != 0;
 }
 
-// Returns any process, or else nobody_. 0: no source yet.
-SourceId Submitters::somebody() const {
+// Returns any process, or else unknown_source_. 0: no source yet.
+SourceId Submitters::any_source() const {
   for (const auto& [id, of] : submitters_) {
-    if (id != nobody_) {
+    if (id != unknown_source_) {
       return id;
     }
   }
-  return nobody_;
+  return unknown_source_;
 }
 
-void Submitters::settle() {
-  if (const SourceId source = somebody(); source != 0) {
-    for (const auto& [reason, count] : std::exchange(unsaid_, {})) {
+void Submitters::report_counters() {
+  if (const SourceId source = any_source(); source != 0) {
+    for (const auto& [reason, count] : std::exchange(pending_losses_, {})) {
       lose(source, reason, count);
     }
   }
@@ -310,7 +310,7 @@ void Submitters::settle() {
 std::vector<SourceId> Submitters::ended() const {
   std::vector<SourceId> ended;
   for (const auto& [id, of] : submitters_) {
-    if (id != nobody_ && (of.replaced || !of.guard || of.guard->has_ended())) {
+    if (id != unknown_source_ && (of.replaced || !of.guard || of.guard->has_ended())) {
       ended.push_back(id);
     }
   }

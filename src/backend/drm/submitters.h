@@ -73,9 +73,9 @@ class Submitters {
   // Reports the launch and everything that it needs, and makes a job of it. `queued` names a process. If its tid is
   // 0, a kernel thread queued the job on its behalf, and the launch has no stack.
   Job launch(const gpuprof_drm_queued& queued);
-  void tell_work(const Job& job, uint64_t start_ns);
+  void report_work(const Job& job, uint64_t start_ns);
   // Reports a kernel of the job's batch, before or after the job's work.
-  void tell_kernel(const Job& job, uint64_t start_ns, const std::string& kernel);
+  void report_kernel(const Job& job, uint64_t start_ns, const std::string& kernel);
   // Returns the source's name id for a text. 0: the source has ended.
   uint32_t name_id(SourceId source, const std::string& text);
   // Returns the number of a device on its bus, the same for all sources.
@@ -83,15 +83,15 @@ class Submitters {
   // Like device_number(), and reports the device to the source.
   uint32_t device_of(SourceId source, std::string_view bus, std::string_view driver);
   // Returns the source for events of unknown processes. It lasts until the end.
-  SourceId nobody();
+  SourceId unknown_source();
   void lose(SourceId source, unsigned reason, uint64_t count);  // `reason`: enum gpuprof_loss
   void count_failed(SourceId source);
   // Counts losses of no particular process, and keeps them until a source exists to report them.
-  void lose(unsigned reason, uint64_t count) { unsaid_[reason] += count; }
+  void lose(unsigned reason, uint64_t count) { pending_losses_[reason] += count; }
   // Adds META about the recording. False: no source exists yet to report it.
   bool add_meta(const std::string& text);
 
-  void settle();
+  void report_counters();
   // Returns the sources whose process has ended or executed another program. The caller must call end() for them.
   [[nodiscard]] std::vector<SourceId> ended() const;
   [[nodiscard]] std::vector<SourceId> all() const;
@@ -124,7 +124,7 @@ class Submitters {
   Submitter& submitter(uint32_t pid, uint64_t image);
   Submitter& make(uint32_t pid, uint64_t image);
   uint32_t name(Submitter& of, const std::string& text);
-  [[nodiscard]] SourceId somebody() const;
+  [[nodiscard]] SourceId any_source() const;
   uint32_t device(Submitter& of, std::string_view bus, std::string_view driver);
   uint64_t ring(const gpuprof_drm_queued& queued);
   uint64_t stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job);
@@ -144,8 +144,8 @@ class Submitters {
   std::unordered_map<uint64_t, Words> waiting_;  // stacks to which no event has referred yet
   std::unordered_map<std::string, uint32_t> devices_;
   std::map<std::pair<std::string, uint64_t>, uint64_t> rings_;
-  std::map<unsigned, uint64_t> unsaid_;
-  SourceId nobody_ = 0;
+  std::map<unsigned, uint64_t> pending_losses_;
+  SourceId unknown_source_ = 0;
   uint64_t last_ring_ = 0;
   uint64_t last_correlation_ = 0;
 };

@@ -135,7 +135,7 @@ class LevelZeroBackend final : public Backend {
     return {kLevelZeroFile, {gpuprof_embedded_level_zero_begin, gpuprof_embedded_level_zero_end}};
   }
 
-  [[nodiscard]] std::span<const std::string_view> instrument_libraries() const override { return kLevelZeroLibraries; }
+  [[nodiscard]] std::span<const std::string_view> profiler_libraries() const override { return kLevelZeroLibraries; }
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLevelZeroLaunches; }
 

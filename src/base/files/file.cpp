@@ -143,7 +143,7 @@ Status write_output(const std::string& path, const std::function<void(TextStream
   return written ? Status() : Status(written.error());
 }
 
-Result<WrittenFile> write_keeping_old(const std::string& path, const std::function<void(TextStream&)>& write) {
+Result<WrittenFile> write_with_backup(const std::string& path, const std::function<void(TextStream&)>& write) {
   return write_file(path, {.keep_old = true, .mode = 0666, .stop = {}}, write);
 }
 

@@ -51,7 +51,7 @@ struct WrittenFile {
 };
 
 // Writes a new file, and keeps an existing one as NAME.old.
-Result<WrittenFile> write_keeping_old(const std::string& path, const std::function<void(TextStream&)>& write);
+Result<WrittenFile> write_with_backup(const std::string& path, const std::function<void(TextStream&)>& write);
 
 // While it exists, exceeding the file size limit (ulimit -f) makes write() fail instead of killing the process.
 class FileLimitAsError {

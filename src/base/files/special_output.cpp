@@ -15,7 +15,7 @@ namespace gpuprof {
 namespace {
 
 constexpr int kStepMs = 50;
-constexpr int kPatienceMs = 1000;  // time until a message about the wait, or until a reader is given up
+constexpr int kWarnAfterMs = 1000;  // time until a message about the wait, or until a reader is given up
 
 Error refused(const std::string& name, const std::string& why, std::string hint) {
   return Error{"cannot write " + name + ": " + why, std::move(hint)};
@@ -41,7 +41,7 @@ Result<UniqueFd> open_when_read(const UniqueFd& place, const std::string& name, 
     if (errno != ENXIO) {
       return special_error(name, errno);
     }
-    if (waited == kPatienceMs) {
+    if (waited == kWarnAfterMs) {
       log::info("waiting for a reader of the pipe " + name);
     }
     if (stop && stop()) {
@@ -112,7 +112,7 @@ Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, co
 }
 
 bool wait_until_writable(int fd, const std::atomic<bool>& give_up) {
-  for (int waited = 0; waited < kPatienceMs; waited += give_up ? kStepMs : 0) {
+  for (int waited = 0; waited < kWarnAfterMs; waited += give_up ? kStepMs : 0) {
     pollfd room{fd, POLLOUT, 0};
     if (::poll(&room, 1, kStepMs) > 0) {
       return true;

@@ -119,7 +119,7 @@ Status copy_profile(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-Result<std::optional<KeptRuns>> Baseline::newest(const compare::RunFacts& like) const {
+Result<std::optional<BaselineRuns>> Baseline::newest(const compare::RunFacts& like) const {
   std::error_code error;
   if (fs::exists(folder_, error) && !fs::is_directory(folder_, error)) {
     return Error{folder_ + " is not a folder", "--baseline names the folder in which profiles are kept", kExitUsage};
@@ -137,13 +137,13 @@ Result<std::optional<KeptRuns>> Baseline::newest(const compare::RunFacts& like) 
       continue;
     }
     if (auto files = profiles_in(*path); !files.empty()) {
-      return std::optional(KeptRuns{path->string(), commit == kNoCommit ? "" : commit, std::move(files)});
+      return std::optional(BaselineRuns{path->string(), commit == kNoCommit ? "" : commit, std::move(files)});
     }
   }
-  return std::optional<KeptRuns>();
+  return std::optional<BaselineRuns>();
 }
 
-Status Baseline::may_keep() const {
+Status Baseline::can_save() const {
   std::error_code error;
   fs::path there = fs::absolute(folder_, error);
   while (!fs::exists(there, error) && there != there.parent_path()) {

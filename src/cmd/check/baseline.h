@@ -12,7 +12,7 @@
 
 namespace gpuprof::cmd {
 
-struct KeptRuns {
+struct BaselineRuns {
   std::string folder;
   std::string commit;  // from the folder's name, with characters folded that names cannot contain; empty: unknown
   std::vector<std::string> files;
@@ -23,10 +23,10 @@ class Baseline {
   explicit Baseline(std::string folder) : folder_(std::move(folder)) {}
 
   // Returns the newest kept runs of the same devices and driver, but of another commit; nullopt if there are none.
-  [[nodiscard]] Result<std::optional<KeptRuns>> newest(const compare::RunFacts& like) const;
+  [[nodiscard]] Result<std::optional<BaselineRuns>> newest(const compare::RunFacts& like) const;
 
   // Checks whether folders can be made, without making any. Call it before the runs, which take long.
-  [[nodiscard]] Status may_keep() const;
+  [[nodiscard]] Status can_save() const;
 
   // Copies the runs' profiles (regular files) and returns the folder of the copies. Keeps either all profiles or none.
   [[nodiscard]] Result<std::string> keep(const compare::RunFacts& like, const std::vector<std::string>& files) const;

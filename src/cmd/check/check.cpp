@@ -12,11 +12,11 @@
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/numbers.h"
+#include "cmd/check/arguments.h"
 #include "cmd/check/baseline.h"
 #include "cmd/check/inputs.h"
 #include "cmd/check/outputs.h"
 #include "cmd/check/recording.h"
-#include "cmd/check/words.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
 #include "cmd/common/stack_choices.h"
@@ -112,9 +112,9 @@ class Check final : public Command {
   }
 
   Result<int> run_as_asked() {
-    words_ = app_->remaining();
+    arguments_ = app_->remaining();
     RETURN_IF_ERROR(check_options());
-    RETURN_IF_ERROR(check_words());
+    RETURN_IF_ERROR(check_arguments());
     RETURN_IF_ERROR(outputs_.usable(is_budget(), folder_));
     RETURN_IF_ERROR(prepare());
     return is_budget()          ? run_budget()
@@ -169,17 +169,17 @@ class Check final : public Command {
     return {};
   }
 
-  [[nodiscard]] Status check_words() const {
-    if (words_.empty()) {
+  [[nodiscard]] Status check_arguments() const {
+    if (arguments_.empty()) {
       return check_usage("nothing to check", "gpuprof check OLD... -- NEW..., or --runs K -- COMMAND --- COMMAND");
     }
-    if (words_.front().size() > 1 && words_.front().starts_with("-") && words_.front() != "--") {
-      return check_usage("unknown option '" + words_.front() + "'", "gpuprof check --help lists the options");
+    if (arguments_.front().size() > 1 && arguments_.front().starts_with("-") && arguments_.front() != "--") {
+      return check_usage("unknown option '" + arguments_.front() + "'", "gpuprof check --help lists the options");
     }
     if (runs_ > 0 || self_runs_ > 0) {
       return {};  // the words are commands
     }
-    const auto inputs = std::count(words_.begin(), words_.end(), "-");
+    const auto inputs = std::count(arguments_.begin(), arguments_.end(), "-");
     if (inputs + (thresholds_ == "-" ? 1 : 0) > 1) {
       return check_usage("standard input is named more than once", "write one of the files to disk");
     }
@@ -193,7 +193,7 @@ class Check final : public Command {
   // Checks files and expressions before anything is recorded.
   Status prepare() {
     RETURN_IF_ERROR(stacks_.apply(stack_options_));
-    RETURN_IF_ERROR(save_ ? Baseline(baseline_).may_keep() : Status());
+    RETURN_IF_ERROR(save_ ? Baseline(baseline_).can_save() : Status());
     if (is_budget()) {
       const auto most = parse_duration(max_, 0);
       if (!most) {
@@ -223,36 +223,36 @@ class Check final : public Command {
   }
 
   // Failed runs make the result inconclusive: the runs that succeeded may be those that did less.
-  Result<int> conclude(const compare::Comparison& runs, Judgement judgement, const Words& failures) {
+  Result<int> conclude(const compare::Comparison& runs, Judgement judgement, const Arguments& failures) {
     judgement.reasons.insert(judgement.reasons.begin(), failures.begin(), failures.end());
     if (!failures.empty()) {
       judgement.outcome = Outcome::inconclusive;
     }
     RETURN_IF_ERROR(outputs_.may_write(opened_));
     RETURN_IF_ERROR(outputs_.write(runs, judgement));
-    tell_where();
+    report_folder();
     return static_cast<int>(judgement.outcome);
   }
 
-  void tell_where() const {
+  void report_folder() const {
     if (!kept_in_.empty()) {
       log::info("the profiles are in " + kept_in_);
     }
   }
 
-  Result<int> nothing_to_judge(const Words& reasons) {
+  Result<int> nothing_to_judge(const Arguments& reasons) {
     Judgement judgement;
     judgement.reasons = reasons;
     return conclude({}, std::move(judgement), {});
   }
 
-  Result<int> compare_runs(const Runs& old_runs, const Runs& new_runs, const Words& failures) {
+  Result<int> compare_runs(const Runs& old_runs, const Runs& new_runs, const Arguments& failures) {
     const compare::Comparison runs = compare::compare(old_runs, new_runs);
     return conclude(runs, compare::judge(runs, options_), failures);
   }
 
   Result<int> run_files() {
-    const auto sides = two_sides_of_files(words_);
+    const auto sides = two_sides_of_files(arguments_);
     RETURN_IF_ERROR(sides);
     RunReader reader(stack_options_, opened_);
     const auto old_runs = reader.read(sides->old_words);
@@ -263,7 +263,7 @@ class Check final : public Command {
   }
 
   // Reads the profiles of runs that were just recorded. A bad profile is a failure of its run.
-  Runs read_recorded(RunReader& reader, const Words& files, Words& failures) {
+  Runs read_recorded(RunReader& reader, const Arguments& files, Arguments& failures) {
     Runs runs;
     for (const std::string& file : files) {
       auto run = reader.read({file});
@@ -277,7 +277,7 @@ class Check final : public Command {
   }
 
   Result<int> run_commands() {
-    const auto commands = two_commands(words_);
+    const auto commands = two_commands(arguments_);
     RETURN_IF_ERROR(commands);
     // `record` cannot find the commit of the old program, so it stays unknown unless it is given.
     const std::string old_commit = old_commit_.empty() ? std::string(record::kNoCommit) : old_commit_;
@@ -291,7 +291,7 @@ class Check final : public Command {
   }
 
   Result<int> run_self() {
-    auto command = one_command(words_);
+    auto command = one_command(arguments_);
     RETURN_IF_ERROR(command);
     auto recorded = record({{"run", std::move(*command), commit_}}, self_runs_);
     RETURN_IF_ERROR(recorded);
@@ -306,15 +306,15 @@ class Check final : public Command {
 
   struct NewSide {
     Runs runs;
-    Words files;
-    Words failures;
+    Arguments files;
+    Arguments failures;
   };
 
   // Returns the new side for --baseline and budgets: profiles, or with --runs those of a command.
   Result<NewSide> new_side(RunReader& reader, const char* name) {
     NewSide side;
     if (runs_ > 0) {
-      auto command = one_command(words_);
+      auto command = one_command(arguments_);
       RETURN_IF_ERROR(command);
       auto recorded = record({{name, std::move(*command), commit_}}, runs_);
       RETURN_IF_ERROR(recorded);
@@ -323,7 +323,7 @@ class Check final : public Command {
       side.runs = read_recorded(reader, side.files, side.failures);
       return side;
     }
-    side.files = files_of_one_side(words_);
+    side.files = files_of_one_side(arguments_);
     auto runs = reader.read(side.files);
     RETURN_IF_ERROR(runs);
     side.runs = std::move(*runs);
@@ -344,7 +344,8 @@ class Check final : public Command {
     const Baseline baseline(baseline_);
     const auto kept = baseline.newest(like);
     RETURN_IF_ERROR(kept);
-    const Words unfit = save_ ? compare::incomparable(compare::compare(side->runs, {}), options_, true) : Words();
+    const Arguments unfit =
+        save_ ? compare::incomparable(compare::compare(side->runs, {}), options_, true) : Arguments();
     auto code = *kept ? compare_with(**kept, reader, *side) : without_baseline(*side, unfit);
     if (!code || !save_) {
       return code;
@@ -361,7 +362,7 @@ class Check final : public Command {
     return code;
   }
 
-  Result<int> compare_with(const KeptRuns& kept, RunReader& reader, const NewSide& side) {
+  Result<int> compare_with(const BaselineRuns& kept, RunReader& reader, const NewSide& side) {
     const auto old_runs = reader.read(kept.files);
     RETURN_IF_ERROR(old_runs);
     log::info((kept.commit.empty() ? "the commit of the baseline is unknown, "
@@ -371,8 +372,8 @@ class Check final : public Command {
   }
 
   // `unfit`: the reasons why these runs cannot become a baseline.
-  Result<int> without_baseline(const NewSide& side, const Words& unfit) {
-    Words reasons = side.failures;
+  Result<int> without_baseline(const NewSide& side, const Arguments& unfit) {
+    Arguments reasons = side.failures;
     reasons.push_back("nothing was compared: " + baseline_ +
                       " has no profiles of another commit with these devices and this driver" +
                       (save_ ? "" : " (--save keeps these)"));
@@ -386,7 +387,7 @@ class Check final : public Command {
     RunReader reader(stack_options_, opened_);
     const auto side = new_side(reader, "run");
     RETURN_IF_ERROR(side);
-    auto result = compare::hold_to_budget(side->runs, budget_, options_.max_loss_percent);
+    auto result = compare::check_budget(side->runs, budget_, options_.max_loss_percent);
     RETURN_IF_ERROR(result);
     result->reasons.insert(result->reasons.begin(), side->failures.begin(), side->failures.end());
     if (result->outcome == Outcome::pass && !side->failures.empty()) {
@@ -394,17 +395,17 @@ class Check final : public Command {
     }
     RETURN_IF_ERROR(outputs_.may_write(opened_));
     RETURN_IF_ERROR(outputs_.write(budget_, *result));
-    tell_where();
+    report_folder();
     return static_cast<int>(result->outcome);
   }
 
   CLI::App* app_ = nullptr;
-  Words words_;  // files or commands
+  Arguments arguments_;  // files or commands
   size_t runs_ = 0;
   size_t self_runs_ = 0;
   size_t warmup_ = 1;
   std::string folder_;
-  Words record_options_;
+  Arguments record_options_;
   std::string baseline_;
   bool save_ = false;
   std::string commit_;

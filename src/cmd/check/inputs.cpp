@@ -40,7 +40,7 @@ Error unusable(Error error) {
   return error;
 }
 
-Status RunReader::refuse_copy(const std::string& file, const std::string& identity) {
+Status RunReader::reject_copy(const std::string& file, const std::string& identity) {
   if (identity.empty()) {
     return {};
   }
@@ -59,12 +59,12 @@ Result<compare::Run> RunReader::read_one(const std::string& path) {
   const std::string file = input_name(path);
   const FileId& id = opened_.back();
   const std::string identity = "file " + std::to_string(id.device) + " " + std::to_string(id.inode);
-  RETURN_IF_ERROR(refuse_copy(file, identity));
+  RETURN_IF_ERROR(reject_copy(file, identity));
   auto run = compare::read_run(*reader, file, stacks_);
   if (!run) {
     return run;
   }
-  RETURN_IF_ERROR(refuse_copy(file, recording_identity(run->facts.info)));
+  RETURN_IF_ERROR(reject_copy(file, recording_identity(run->facts.info)));
   if (run->facts.info.kind == analyze::ProfileKind::empty) {
     return Error{file + " holds no GPU work", hints::kAskDoctor, kExitUsage};
   }

@@ -24,7 +24,7 @@ class RunReader {
  private:
   Result<compare::Run> read_one(const std::string& path);
   // `identity`: of a recording or of a file; ignored if empty.
-  Status refuse_copy(const std::string& file, const std::string& identity);
+  Status reject_copy(const std::string& file, const std::string& identity);
 
   analyze::StackOptions stacks_;
   std::vector<FileId>& opened_;

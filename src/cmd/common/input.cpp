@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/parts/part_meta.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
@@ -36,11 +36,11 @@ bool stdin_has_input() {
 
 // Warns once if no data arrives within a second.
 void wait_for_first_bytes(int fd, const std::string& name) {
-  constexpr int kPatienceMs = 1000;
+  constexpr int kWarnAfterMs = 1000;
   struct stat info {};
   pollfd ready{fd, POLLIN, 0};
   if (::fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) &&
-      ::poll(&ready, 1, kPatienceMs) == 0) {
+      ::poll(&ready, 1, kWarnAfterMs) == 0) {
     log::warn("waiting for a profile from " + name + ": no data yet");
   }
 }

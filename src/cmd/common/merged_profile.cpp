@@ -14,8 +14,8 @@ constexpr uint32_t kFlushEvery = 1024;  // records
 
 }  // namespace
 
-void MergedProfile::tell() const {
-  tell_written(file, report_command(file.place) + " shows it");
+void MergedProfile::report() const {
+  report_written(file, report_command(file.place) + " shows it");
   for (const std::string& warning : warnings) {
     log::warn(warning);
   }

@@ -16,7 +16,7 @@ struct MergedProfile {
   WrittenFile file;
   std::vector<std::string> warnings;
 
-  void tell() const;
+  void report() const;
 };
 
 // Writes the records that `make` passes to its sink; `make` returns warnings. On failure, `output` is unchanged.

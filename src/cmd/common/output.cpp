@@ -116,13 +116,13 @@ Status write_file(const std::string& path, std::string_view advice, const std::f
   if (path == "-") {
     return write_output(path, write);
   }
-  const auto written = write_keeping_old(path, write);
+  const auto written = write_with_backup(path, write);
   RETURN_IF_ERROR(written);
-  tell_written(*written, advice);
+  report_written(*written, advice);
   return {};
 }
 
-void tell_written(const WrittenFile& written, std::string_view advice) {
+void report_written(const WrittenFile& written, std::string_view advice) {
   if (written.regular) {  // a user who names a pipe or a device knows where the output goes
     log::info("wrote " + shown_name(written.place) + ", " + bytes_text(written.bytes) + (advice.empty() ? "" : ": ") +
               std::string(advice));

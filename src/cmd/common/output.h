@@ -36,8 +36,8 @@ bool are_same_output(const std::string& one, const std::string& other);
 
 std::string report_command(const std::string& file);
 
-// Writes a file like write_keeping_old(), and reports it: "wrote flame.svg, 1.02 MiB: open it in a browser".
+// Writes a file like write_with_backup(), and reports it: "wrote flame.svg, 1.02 MiB: open it in a browser".
 Status write_file(const std::string& path, std::string_view advice, const std::function<void(TextStream&)>& write);
-void tell_written(const WrittenFile& written, std::string_view advice);
+void report_written(const WrittenFile& written, std::string_view advice);
 
 }  // namespace gpuprof::cmd

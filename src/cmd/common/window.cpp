@@ -40,9 +40,9 @@ void Window::explain(const analyze::Aggregate& rows) const {
   if (!rows.window) {
     return;
   }
-  const analyze::TimeWindow looked_at = *rows.looked_at();
-  const bool as_asked = looked_at.from_ns == window_.from_ns && looked_at.to_ns == window_.to_ns;
-  log::info("only work that ended " + analyze::window_text(looked_at) +
+  const analyze::TimeWindow selected_window = *rows.selected_window();
+  const bool as_asked = selected_window.from_ns == window_.from_ns && selected_window.to_ns == window_.to_ns;
+  log::info("only work that ended " + analyze::window_text(selected_window) +
             (as_asked ? "" : ": the profile has time slices of " + analyze::exact_seconds(rows.interval_ns)));
 }
 

@@ -257,7 +257,7 @@ class Flame : public Command {
            weight.kind != WeightKind::bytes;
   }
 
-  [[nodiscard]] bool shares_out_time(const FoldResult& folded, WeightKind weight) const {
+  [[nodiscard]] bool apportions_time(const FoldResult& folded, WeightKind weight) const {
     const bool of_time =
         fold_.measure == Measure::gpu || fold_.measure == Measure::busy || fold_.measure == Measure::exclusive;
     return of_time && weight == WeightKind::time && folded.samples > 0 && folded.kind != ProfileKind::stall_samples;
@@ -265,10 +265,10 @@ class Flame : public Command {
 
   // Reports which frames stand below kernels, and why.
   void explain_samples(const FoldResult& folded, WeightKind weight) const {
-    if (!shares_out_time(folded, weight)) {
+    if (!apportions_time(folded, weight)) {
       return;
     }
-    const analyze::SharedOut& shared = folded.shared_out;
+    const analyze::Apportioned& shared = folded.apportioned;
     if (const std::string why = dropped_samples(folded, weight); !why.empty()) {
       log::warn(why);
     }
@@ -288,7 +288,7 @@ class Flame : public Command {
   // Warns if too many samples were dropped, and states the effect on the picture. Else returns "".
   [[nodiscard]] std::string dropped_samples(const FoldResult& folded, WeightKind weight) const {
     const std::string dropped = output::dropped_samples_text(folded);
-    if (dropped.empty() || !shares_out_time(folded, weight)) {
+    if (dropped.empty() || !apportions_time(folded, weight)) {
       return {};
     }
     return dropped +
@@ -349,9 +349,9 @@ class Flame : public Command {
     if (const std::string dropped = dropped_samples(folded, weight.kind); !dropped.empty()) {
       options.notice.append(options.notice.empty() ? "" : "; ").append(dropped);
     }
-    if (folded.shared_out.samples > 0 && weight.kind == WeightKind::time) {
+    if (folded.apportioned.samples > 0 && weight.kind == WeightKind::time) {
       options.width_note =
-          "Below kernels: their time, apportioned among " + count_text(folded.shared_out.samples) + " samples.";
+          "Below kernels: their time, apportioned among " + count_text(folded.apportioned.samples) + " samples.";
     }
     options.weight = weight;
     options.time_name = weight_of(weight_).time_name;

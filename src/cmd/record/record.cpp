@@ -76,7 +76,7 @@ class Record final : public Command {
     auto chosen =
         backend::choose(backend::make_all(), backends_, options_.sampling.samples && options_.attach_pid == 0);
     RETURN_IF_ERROR(chosen);
-    tell_what_stays_unnamed(*chosen);
+    warn_of_unnamed_kernels(*chosen);
     TopView view;
     options_.live = top_ ? &view : nullptr;
     const auto result = record::run_session(options_, std::move(*chosen));
@@ -96,7 +96,7 @@ class Record final : public Command {
 
  private:
   // Libraries that provide kernel code for another backend's samples can only be loaded when a program starts.
-  void tell_what_stays_unnamed(const backend::Backends& chosen) const {
+  void warn_of_unnamed_kernels(const backend::Backends& chosen) const {
     const bool named_by_other =
         std::any_of(chosen.begin(), chosen.end(), [](const auto& backend) { return !backend->code_from().empty(); });
     if (options_.sampling.samples && options_.attach_pid != 0 && named_by_other) {

@@ -40,10 +40,10 @@ void TopView::show(const record::LiveState& state) {
 // Prints nothing if the job is in the background, as another job owns the terminal.
 void TopView::show_line(const record::LiveState& state) {
   const bool in_background = screen_of_stderr(false).columns != 0 && screen_of_stderr(true).columns == 0;
-  if (in_background || state.elapsed_ns - told_ns_ < kLineNs) {
+  if (in_background || state.elapsed_ns - last_line_ns_ < kLineNs) {
     return;
   }
-  told_ns_ = state.elapsed_ns;
+  last_line_ns_ = state.elapsed_ns;
   log::asked(top_line(state, before_));
   before_ = state;
 }

@@ -18,7 +18,7 @@ class TopView final : public record::LiveView {
 
   BottomLines lines_;
   record::LiveState before_;
-  uint64_t told_ns_ = 0;  // time of the last log line
+  uint64_t last_line_ns_ = 0;  // time of the last log line
 };
 
 }  // namespace gpuprof::cmd

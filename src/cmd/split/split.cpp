@@ -1,4 +1,4 @@
-#include "analyze/parts/split.h"
+#include "analyze/subsets/split.h"
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -11,8 +11,8 @@
 #include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
-#include "cmd/common/part_inputs.h"
-#include "cmd/split/part_folder.h"
+#include "cmd/common/subset_inputs.h"
+#include "cmd/split/subset_folder.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -42,7 +42,7 @@ class SplitCommand : public Command {
     auto inputs = inputs_.open();
     RETURN_IF_ERROR(inputs);
     const FileLimitAsError limit;
-    auto folder = PartFolder::create(output_);
+    auto folder = SubsetFolder::create(output_);
     RETURN_IF_ERROR(folder);
     analyze::Split split(by_what_, length_ns_, [&](const std::string& name) -> Result<analyze::RecordSink> {
       auto file = folder->add(name);
@@ -89,7 +89,7 @@ class SplitCommand : public Command {
                  "it is one of process, rank, device and time=DURATION, such as time=10s", kExitUsage};
   }
 
-  PartInputs inputs_;
+  SubsetInputs inputs_;
   std::string by_;
   std::string output_;
   SplitBy by_what_ = SplitBy::process;

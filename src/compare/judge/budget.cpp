@@ -103,7 +103,7 @@ std::string gap_of(const Run& run, double max_loss_percent) {
 
 }  // namespace
 
-Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent) {
+Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent) {
   const auto pattern = Pattern::compile(budget.option(), budget.regex);
   if (!pattern) {
     return pattern.error();

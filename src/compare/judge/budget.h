@@ -34,6 +34,6 @@ struct BudgetResult {
 };
 
 // Checks each run. Fails with kExitUsage if nothing in a run matches, because such a budget could never be exceeded.
-Result<BudgetResult> hold_to_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent);
+Result<BudgetResult> check_budget(std::span<const Run> runs, const Budget& budget, double max_loss_percent);
 
 }  // namespace gpuprof::compare

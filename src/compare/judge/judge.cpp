@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "base/text/utf8.h"
+#include "compare/comparability_warnings.h"
 #include "compare/comparable.h"
-#include "compare/doubts.h"
-#include "compare/judge/excuse.h"
 #include "compare/judge/judge_factor.h"
 #include "compare/judge/judge_paths.h"
 #include "compare/judge/judge_text.h"
 #include "compare/judge/line_test.h"
 #include "compare/judge/statistics.h"
-#include "compare/judge/tested.h"
+#include "compare/judge/tested_line.h"
+#include "compare/judge/waiver.h"
 
 namespace gpuprof::compare {
 namespace {
@@ -40,30 +40,30 @@ class Judge {
   Judgement run_self();
 
  private:
-  [[nodiscard]] double detectable(const Tested& tested, double level) const;
+  [[nodiscard]] double detectable(const TestedLine& tested, double level) const;
   [[nodiscard]] bool weighs(std::span<const Cost> costs) const;
   void choose_kernels();
   void take_out_factor();
   void test_kernels();
-  void test_totals(std::span<const double> factor, Tested& tested) const;
+  void test_totals(std::span<const double> factor, TestedLine& tested) const;
   void test_total();
   void test_unmatched();
   void list_one_sided();
-  void excuse();
-  void second_opinion(Tested& tested) const;
+  void waive();
+  void second_opinion(TestedLine& tested) const;
   [[nodiscard]] std::string_view rule_of(const Finding& finding) const;
-  void look_at_cycles(std::span<const Cost> costs, double level, Tested& tested);
+  void compare_cycles(std::span<const Cost> costs, double level, TestedLine& tested);
   void gather();
   void decide();
-  void ask_what_was_seen();
+  void check_power();
 
   const Comparison& runs_;
   const JudgeOptions& options_;
   double material_ns_ = 0;  // minimum material difference
-  std::vector<Tested> kernels_;
+  std::vector<TestedLine> kernels_;
   std::vector<double> factor_;  // logarithm per run; empty: not removed
-  Tested total_;
-  std::optional<Tested> unmatched_;
+  TestedLine total_;
+  std::optional<TestedLine> unmatched_;
   std::vector<Finding> one_sided_;
   std::map<uint32_t, std::vector<uint32_t>> paths_;  // indexes of paths, by kernel
   size_t planned_runs_ = 0;                          // judge_self(): planned runs per side; otherwise 0
@@ -71,7 +71,7 @@ class Judge {
 };
 
 // Returns the minimum detectable change. For judge_self(), scales it from half of the runs to all runs per side.
-double Judge::detectable(const Tested& tested, double level) const {
+double Judge::detectable(const TestedLine& tested, double level) const {
   EstimatedDifference difference = tested.difference;
   if (planned_runs_ > 0 && tested.values.testable()) {
     const auto planned = static_cast<double>(planned_runs_);
@@ -94,7 +94,7 @@ void Judge::choose_kernels() {
   for (uint32_t line = 0; line < runs_.kernels.size(); ++line) {
     const KernelLine& kernel = runs_.kernels[line];
     if (is_on_both_sides(kernel.change) && weighs(kernel.costs)) {
-      Tested tested;
+      TestedLine tested;
       tested.finding.what = Finding::What::kernel;
       tested.finding.line = line;
       tested.values = values_of(kernel.costs, runs_.old_runs, {});
@@ -108,7 +108,7 @@ void Judge::choose_kernels() {
 
 void Judge::take_out_factor() {
   std::vector<Values> lines;
-  for (const Tested& kernel : kernels_) {
+  for (const TestedLine& kernel : kernels_) {
     if (kernel.values.logs) {
       lines.push_back(kernel.values);
     }
@@ -122,7 +122,7 @@ void Judge::take_out_factor() {
   const std::span<const double> factor = factor_;
   judgement_.factor_percent =
       100 * std::expm1(mean(factor.subspan(runs_.old_runs)) - mean(factor.first(runs_.old_runs)));
-  for (Tested& kernel : kernels_) {
+  for (TestedLine& kernel : kernels_) {
     kernel.values = values_of(runs_.kernels[kernel.finding.line].costs, runs_.old_runs, factor_);
   }
 }
@@ -130,7 +130,7 @@ void Judge::take_out_factor() {
 void Judge::test_kernels() {
   std::vector<Values> lines;
   std::vector<double> variances;
-  for (const Tested& kernel : kernels_) {
+  for (const TestedLine& kernel : kernels_) {
     if (kernel.values.logs && kernel.values.testable()) {
       lines.push_back(kernel.values);
       variances.push_back(pooled_variance(kernel.values));
@@ -150,7 +150,7 @@ void Judge::test_kernels() {
   const double level = options_.false_discovery_rate / std::max<double>(1, static_cast<double>(kernels_.size()));
   std::vector<double> smallest;
   std::vector<double> deviations;
-  for (Tested& kernel : kernels_) {
+  for (TestedLine& kernel : kernels_) {
     kernel.difference = judgement_.moderated && kernel.values.logs ? shrunk_difference(kernel.values, prior)
                                                                    : plain_difference(kernel.values);
     describe(runs_.kernels[kernel.finding.line].costs, kernel);
@@ -172,12 +172,12 @@ void Judge::test_kernels() {
     finding.adjusted_p = slower[i];
     second_opinion(kernels_[i]);
     if (!judgement_.factor_removed) {
-      look_at_cycles(runs_.kernels[finding.line].costs, level, kernels_[i]);
+      compare_cycles(runs_.kernels[finding.line].costs, level, kernels_[i]);
     }
   }
 }
 
-void Judge::second_opinion(Tested& tested) const {
+void Judge::second_opinion(TestedLine& tested) const {
   const bool told = tested.finding.what == Finding::What::total || tested.finding.verdict == Verdict::slower;
   if (told && std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs) >= kPermutationRuns) {
     const std::span<const double> old_side = tested.values.old_side();
@@ -213,7 +213,7 @@ std::vector<double> judged_clocks(const Comparison& runs) {
 }
 
 // Repeats the test in GPU cycles. A slowdown in only time or only cycles may be the clock's effect: unclear.
-void Judge::look_at_cycles(std::span<const Cost> costs, double level, Tested& tested) {
+void Judge::compare_cycles(std::span<const Cost> costs, double level, TestedLine& tested) {
   std::vector<double> clocks = judged_clocks(runs_);
   if (clocks.empty()) {
     return;
@@ -237,7 +237,7 @@ void Judge::look_at_cycles(std::span<const Cost> costs, double level, Tested& te
 }
 
 // Tests the totals of the runs, after removing `factor`.
-void Judge::test_totals(std::span<const double> factor, Tested& tested) const {
+void Judge::test_totals(std::span<const double> factor, TestedLine& tested) const {
   tested.values = values_of(runs_.totals, runs_.old_runs, factor);
   tested.difference = plain_difference(tested.values);
   describe(runs_.totals, tested);
@@ -252,7 +252,7 @@ void Judge::test_total() {
   total_.finding.what = Finding::What::total;
   test_totals({}, total_);
   second_opinion(total_);
-  look_at_cycles(runs_.totals, options_.total_level, total_);
+  compare_cycles(runs_.totals, options_.total_level, total_);
 }
 
 // Tests what one-sided kernels add to the others. Without the common factor, new kernels show despite a noisy total.
@@ -294,23 +294,23 @@ void Judge::list_one_sided() {
   }
 }
 
-void Judge::excuse() {
+void Judge::waive() {
   std::vector<const Finding*> excused;
-  for (Tested& kernel : kernels_) {
-    excuse_kernel(runs_, paths_[kernel.finding.line], options_, material_ns_, kernel.finding);
+  for (TestedLine& kernel : kernels_) {
+    waive_kernel(runs_, paths_[kernel.finding.line], options_, material_ns_, kernel.finding);
     if (kernel.finding.verdict == Verdict::excused) {
       excused.push_back(&kernel.finding);
     }
   }
   for (Finding& kernel : one_sided_) {
-    excuse_appeared(runs_, options_, total_.finding.old_ns, kernel);
+    waive_appeared(runs_, options_, total_.finding.old_ns, kernel);
     if (!kernel.note.empty()) {
       excused.push_back(&kernel);
     }
   }
-  excuse_total(runs_, excused, {}, options_, material_ns_, total_.finding);
+  waive_total(runs_, excused, {}, options_, material_ns_, total_.finding);
   if (unmatched_) {
-    excuse_total(runs_, excused, factor_, options_, material_ns_, unmatched_->finding);
+    waive_total(runs_, excused, factor_, options_, material_ns_, unmatched_->finding);
   }
 }
 
@@ -318,7 +318,7 @@ void Judge::excuse() {
 void Judge::gather() {
   std::vector<Finding> lines = std::move(one_sided_);
   std::map<uint32_t, std::vector<Finding>> below;
-  for (Tested& kernel : kernels_) {
+  for (TestedLine& kernel : kernels_) {
     Finding& finding = kernel.finding;
     std::vector<Finding> told = judge_paths(runs_, paths_[finding.line], finding, factor_, options_, material_ns_);
     const bool moved =
@@ -364,9 +364,9 @@ size_t runs_needed(double variance_of_run, double effect) {
 
 // A pass requires that the runs could not have missed a slowdown of min_effect_percent, or of what thresholds allow.
 // For kernels below kHeavyShare of all GPU time, the limit is the same amount of time as for a kernel of that share.
-void Judge::ask_what_was_seen() {
+void Judge::check_power() {
   const size_t runs = std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs);
-  const auto ask = [this, runs](const Tested& tested, double least, const std::string& name) {
+  const auto ask = [this, runs](const TestedLine& tested, double least, const std::string& name) {
     const Threshold* entry = options_.thresholds.find(rule_of(tested.finding));
     const double allowed = std::max(least, entry == nullptr ? 0 : entry->percent);
     if (tested.finding.verdict != Verdict::excused && !(tested.finding.high_percent < allowed)) {
@@ -375,7 +375,7 @@ void Judge::ask_what_was_seen() {
     }
   };
   ask(total_, options_.min_effect_percent, "the total");
-  for (const Tested& kernel : kernels_) {
+  for (const TestedLine& kernel : kernels_) {
     const Finding& finding = kernel.finding;
     if (finding.old_ns > 0 && judgement_.reasons.empty()) {
       const double heavy_ns = kHeavyShare * total_.finding.old_ns;
@@ -402,10 +402,10 @@ void Judge::decide() {
     judgement_.outcome = Outcome::regression;
     return;
   }
-  if (std::string doubt = doubt_of_factor(kernels_, factor_, runs_.old_runs, options_); !doubt.empty()) {
+  if (std::string doubt = suspicious_factor(kernels_, factor_, runs_.old_runs, options_); !doubt.empty()) {
     judgement_.reasons.push_back(std::move(doubt));
   }
-  ask_what_was_seen();
+  check_power();
   judgement_.outcome = judgement_.reasons.empty() ? Outcome::pass : Outcome::inconclusive;
 }
 
@@ -420,7 +420,7 @@ Judgement Judge::run() {
   test_kernels();
   test_unmatched();
   list_one_sided();
-  excuse();
+  waive();
   gather();
   decide();
   for (const RunFacts* run : runs_.runs) {
@@ -443,7 +443,7 @@ Judgement Judge::run_self() {
     if (total_.finding.verdict == Verdict::slower || total_.finding.verdict == Verdict::faster) {
       judgement_.notes.push_back(drift_text(total_.finding));
     }
-    for (Tested& kernel : kernels_) {
+    for (TestedLine& kernel : kernels_) {
       kernel.finding.verdict = Verdict::same;
     }
     total_.finding.verdict = Verdict::same;

@@ -13,8 +13,8 @@ constexpr size_t kPartApart = 10;  // or one kernel in this many
 
 }  // namespace
 
-std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const double> factor, size_t old_runs,
-                            const JudgeOptions& options) {
+std::string suspicious_factor(std::span<const TestedLine> kernels, std::span<const double> factor, size_t old_runs,
+                              const JudgeOptions& options) {
   Values shared;
   shared.all.assign(factor.begin(), factor.end());
   shared.old_runs = old_runs;
@@ -28,7 +28,7 @@ std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const dou
   }
   // Counts kernels that are faster even with the common factor. Others may only be faster than the rest.
   const double margin = growth.margin(options.total_level);
-  const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const Tested& kernel) {
+  const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const TestedLine& kernel) {
     return kernel.finding.verdict == Verdict::faster && growth.mean + kernel.difference.mean > -margin;
   }));
   if (apart >= std::max(kLeastApart, kernels.size() / kPartApart)) {

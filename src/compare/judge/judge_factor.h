@@ -5,13 +5,13 @@
 #include <string>
 
 #include "compare/judge/judge.h"
-#include "compare/judge/tested.h"
+#include "compare/judge/tested_line.h"
 
 namespace gpuprof::compare {
 
 // Returns why the common factor may be a real slowdown; empty if it is harmless. `factor` is the logarithm per run that
 // was removed from `kernels`. It is the median over kernels, so it is also high if most kernels are slower.
-std::string doubt_of_factor(std::span<const Tested> kernels, std::span<const double> factor, size_t old_runs,
-                            const JudgeOptions& options);
+std::string suspicious_factor(std::span<const TestedLine> kernels, std::span<const double> factor, size_t old_runs,
+                              const JudgeOptions& options);
 
 }  // namespace gpuprof::compare

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compare/judge/tested.h"
+#include "compare/judge/tested_line.h"
 
 namespace gpuprof::compare {
 namespace {
@@ -30,7 +30,7 @@ std::vector<Finding> tested_paths(const Comparison& runs, std::span<const uint32
   std::vector<double> p;
   for (const uint32_t line : lines) {
     const PathLine& path = runs.paths[line];
-    Tested tested;
+    TestedLine tested;
     tested.values = values_of(path.costs, runs.old_runs, factor);
     tested.difference = tested.values.logs ? shrunk_difference(tested.values, {}) : plain_difference(tested.values);
     describe(path.costs, tested);

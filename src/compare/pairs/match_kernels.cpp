@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/hash.h"
-#include "compare/pairs/joined.h"
+#include "compare/pairs/line_matcher.h"
 #include "compare/pairs/names.h"
 
 namespace gpuprof::compare {
@@ -25,7 +25,7 @@ bool is_operation(const std::string& name) {
 // Kernels that exist on one side only, with their callers.
 class Candidates {
  public:
-  Candidates(const Joined& lines, const Landmarks& landmarks) {
+  Candidates(const LineMatcher& lines, const SharedFunctions& landmarks) {
     std::vector<uint32_t> at(lines.kernels().size(), UINT32_MAX);
     for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
       const Sides sums = lines.sides(lines.kernels()[line].costs);
@@ -36,7 +36,7 @@ class Candidates {
       all_.push_back(lines.candidate(line, sums));
       old_.push_back(sums.in_old());
     }
-    for (const Joined::Path& path : lines.paths()) {
+    for (const LineMatcher::Path& path : lines.paths()) {
       if (at[path.kernel] != UINT32_MAX) {
         Candidate& kernel = all_[at[path.kernel]];
         const Sides sums = lines.sides(path.costs);
@@ -107,7 +107,7 @@ uint64_t key_of_main_parent(const Candidate& kernel) {
 
 // Pairs kernels within groups of equal keys. The first key is the strictest.
 template <typename... Keys>
-Pairs pair_in_steps(const Joined& lines, const Candidates& candidates, Keys... keys) {
+Pairs pair_in_steps(const LineMatcher& lines, const Candidates& candidates, Keys... keys) {
   Pairs all;
   std::vector<bool> taken(lines.kernels().size(), false);
   const auto step = [&](const auto& key) {
@@ -130,7 +130,7 @@ Pairs pair_in_steps(const Joined& lines, const Candidates& candidates, Keys... k
 
 }  // namespace
 
-Pairs match_kernels_by_name(const Joined& lines, const Landmarks& landmarks) {
+Pairs match_kernels_by_name(const LineMatcher& lines, const SharedFunctions& landmarks) {
   std::unordered_map<std::string, uint32_t> ids;
   std::vector<uint32_t> name_of(lines.kernels().size(), 0);
   std::vector<std::pair<Pairs::value_type, std::pair<uint32_t, uint32_t>>> names;  // a line per side; lines per side
@@ -169,7 +169,7 @@ Pairs match_kernels_by_name(const Joined& lines, const Landmarks& landmarks) {
   return pairs;
 }
 
-Pairs match_kernels_by_place(const Joined& lines, const Landmarks& landmarks) {
+Pairs match_kernels_by_callers(const LineMatcher& lines, const SharedFunctions& landmarks) {
   return pair_in_steps(lines, Candidates(lines, landmarks), key_of_launches, key_of_parents, key_of_main_parent);
 }
 

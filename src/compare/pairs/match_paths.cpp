@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/hash.h"
-#include "compare/pairs/joined.h"
+#include "compare/pairs/line_matcher.h"
 #include "compare/pairs/names.h"
 
 namespace gpuprof::compare {
@@ -17,7 +17,7 @@ struct PathGroup {
   std::vector<uint32_t> new_ones;
 };
 
-Candidate candidate(const Joined& lines, uint32_t at) {
+Candidate candidate(const LineMatcher& lines, uint32_t at) {
   Candidate candidate = lines.candidate(at, lines.sides(lines.paths()[at].costs));
   candidate.parents = {{0, candidate.count}};
   return candidate;
@@ -29,7 +29,7 @@ std::string key_of(std::string_view name, std::string_view file) {
 
 }  // namespace
 
-Pairs match_functions_by_name(const Joined& lines) {
+Pairs match_functions_by_name(const LineMatcher& lines) {
   std::map<std::string, PathGroup> names;
   for (uint32_t line = 0; line < lines.functions().size(); ++line) {
     const FunctionLine& function = lines.functions()[line];
@@ -48,10 +48,10 @@ Pairs match_functions_by_name(const Joined& lines) {
   return pairs;
 }
 
-Pairs match_paths(const Joined& lines, const Landmarks& landmarks) {
+Pairs match_paths(const LineMatcher& lines, const SharedFunctions& landmarks) {
   std::map<std::pair<uint32_t, uint32_t>, PathGroup> places;  // key: kernel and landmarks
   for (uint32_t at = 0; at < lines.paths().size(); ++at) {
-    const Joined::Path& path = lines.paths()[at];
+    const LineMatcher::Path& path = lines.paths()[at];
     const Sides sums = lines.sides(path.costs);
     if (sums.in_old() != sums.in_new() && landmarks.placed(path.stack)) {
       PathGroup& group = places[{path.kernel, landmarks.id(path.stack)}];
@@ -78,7 +78,7 @@ Pairs match_paths(const Joined& lines, const Landmarks& landmarks) {
   return pairs;
 }
 
-Pairs match_functions_by_place(const Joined& lines, const Pairs& paths) {
+Pairs match_functions_by_position(const LineMatcher& lines, const Pairs& paths) {
   std::unordered_map<uint64_t, uint32_t> votes;  // key: old and new function
   const auto only = [&lines](uint32_t function) { return lines.sides(lines.functions()[function].total); };
   for (const auto& [old_path, new_path] : paths) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "compare/pairs/joined.h"
+#include "compare/pairs/line_matcher.h"
 
 namespace gpuprof::compare {
 namespace {

@@ -20,7 +20,7 @@ using compare::RunBudget;
 
 constexpr size_t kMostNames = 3;
 
-std::string_view budget_word(Outcome outcome) {
+std::string_view budget_name(Outcome outcome) {
   return outcome == Outcome::pass ? "pass" : outcome == Outcome::regression ? "regression" : "inconclusive";
 }
 
@@ -57,7 +57,7 @@ void budget_json(const Budget& budget, const BudgetResult& result, TextStream& o
   {
     JsonObject root(out.text());
     root.number("schema_version", 1);
-    root.word("outcome", budget_word(result.outcome));
+    root.word("outcome", budget_name(result.outcome));
     root.text(budget.of_function ? "function" : "kernel", budget.regex);
     root.number("max_ns", budget.max_ns);
     json_array(result.runs, root.key("runs"), [&](const RunBudget& run) {

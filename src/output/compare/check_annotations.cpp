@@ -3,7 +3,7 @@
 
 #include "base/text/utf8.h"
 #include "output/compare/check.h"
-#include "output/compare/check_words.h"
+#include "output/compare/check_texts.h"
 #include "output/text.h"
 
 namespace gpuprof::output {

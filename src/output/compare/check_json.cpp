@@ -4,8 +4,8 @@
 #include <string>
 
 #include "output/compare/check.h"
-#include "output/compare/check_words.h"
-#include "output/compare/stall_words.h"
+#include "output/compare/check_texts.h"
+#include "output/compare/stall_texts.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 
@@ -37,7 +37,7 @@ void put_finding(const Comparison& runs, const Finding& finding, TextStream& str
   stream.checkpoint();
   JsonObject object(stream.text());
   object.word("what", what_word(finding.what));
-  object.word("verdict", verdict_word(finding.verdict));
+  object.word("verdict", verdict_name(finding.verdict));
   object.text("name", shown_text(finding_name(runs, finding)));
   if (finding.what == Finding::What::kernel && !runs.kernels[finding.line].old_name.empty()) {
     object.text("old_name", shown_text(runs.kernels[finding.line].old_name));

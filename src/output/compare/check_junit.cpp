@@ -4,7 +4,7 @@
 
 #include "base/text/utf8.h"
 #include "output/compare/check.h"
-#include "output/compare/check_words.h"
+#include "output/compare/check_texts.h"
 #include "output/picture/svg_text.h"
 #include "output/text.h"
 
@@ -57,7 +57,7 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
     }
     put_message("failure", name + " is slower: " + change, body, out);
   } else {
-    out.append("    <system-out>").append(xml(std::string(verdict_word(finding.verdict)) + ": " + change));
+    out.append("    <system-out>").append(xml(std::string(verdict_name(finding.verdict)) + ": " + change));
     out.append("</system-out>\n");
   }
   out += "  </testcase>\n";

@@ -4,7 +4,7 @@
 
 #include "base/text/utf8.h"
 #include "output/compare/check.h"
-#include "output/compare/check_words.h"
+#include "output/compare/check_texts.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -76,7 +76,7 @@ void put_row(const Comparison& runs, const Finding& finding, std::string& out) {
   out.append(" | ").append(mean_duration_text(finding.old_ns));
   out.append(" | ").append(mean_duration_text(finding.new_ns));
   out.append(" | ").append(change_text(finding));
-  out.append(" | ").append(plain(verdict_word(finding.verdict)));
+  out.append(" | ").append(plain(verdict_name(finding.verdict)));
   out.append(finding.note.empty() ? "" : ": " + plain(finding.note));
   const std::string stalls = stall_text(runs, finding);
   out.append(stalls.empty() ? "" : "; " + plain(stalls)).append(" |\n");

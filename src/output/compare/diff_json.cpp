@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "output/compare/diff.h"
-#include "output/compare/stall_words.h"
+#include "output/compare/stall_texts.h"
 #include "output/json_stream.h"
 #include "output/text.h"
 

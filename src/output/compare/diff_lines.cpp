@@ -167,7 +167,7 @@ bool is_launch_call(std::string_view name) {
 
 // Sums the change of a function or program from its paths. Its own mean duration would mislead: it also changes with
 // the proportions of its kernels' launches.
-void part_by_paths(DiffLines& lines) {
+void sum_by_paths(DiffLines& lines) {
   std::vector<int64_t> by_launches(lines.all.functions.size(), 0);
   std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);  // function to the last path that counted it
   for (const DiffLine& path : lines.paths) {
@@ -226,7 +226,7 @@ DiffLines diff_lines(const Comparison& all, bool timed, const DiffFilter& filter
   lines.stalls = !filter.path;
   if (filter.kernel || filter.path) {
     Filtered(all, filter).fill(lines);
-    part_by_paths(lines);
+    sum_by_paths(lines);
     return lines;
   }
   lines.total = compare::difference_of(all.totals, all.old_runs, timed);
@@ -235,11 +235,11 @@ DiffLines diff_lines(const Comparison& all, bool timed, const DiffFilter& filter
   lines.functions =
       all_lines(all.functions, all, timed, [](const auto& line) -> const std::vector<Cost>& { return line.total; });
   lines.paths = all_lines(all.paths, all, timed, costs);
-  part_by_paths(lines);
+  sum_by_paths(lines);
   return lines;
 }
 
-std::vector<DiffLine> telling_functions(const DiffLines& lines) {
+std::vector<DiffLine> significant_functions(const DiffLines& lines) {
   std::vector<uint32_t> depth(lines.all.functions.size(), 0);
   for (const DiffLine& path : lines.paths) {
     const auto& functions = lines.all.paths[path.line].functions;

@@ -42,7 +42,7 @@ DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilte
 
 // Returns the functions that show where a change comes from, in the order of `lines.functions`, without notes. Of
 // functions that always run together (a caller and its only callee), only the innermost one.
-std::vector<DiffLine> telling_functions(const DiffLines& lines);
+std::vector<DiffLine> significant_functions(const DiffLines& lines);
 
 // Returns the text that replaces all tables if nothing_differs(). It reports kernels that were only renamed.
 std::string nothing_text(const DiffLines& lines);

@@ -8,7 +8,7 @@
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/compare/diff.h"
-#include "output/compare/stall_words.h"
+#include "output/compare/stall_texts.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -52,7 +52,7 @@ class Markdown {
       return;
     }
     table("Kernel", lines_.kernels, [this](uint32_t line) { return kernel(all_.kernels[line]); });
-    table("Function, including callees", telling_functions(lines_),
+    table("Function, including callees", significant_functions(lines_),
           [this](uint32_t line) { return function(all_.functions[line]); });
     table("Call path", lines_.paths, [this](uint32_t line) { return path(all_.paths[line]); });
   }

@@ -9,7 +9,7 @@
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/compare/diff.h"
-#include "output/compare/stall_words.h"
+#include "output/compare/stall_texts.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -39,10 +39,12 @@ class Text {
       out_ += "\n" + nothing_text(lines_) + "\n";
       return;
     }
-    table("Kernels", lines_.kernels, [this](uint32_t line, size_t room) { return kernel(all_.kernels[line], room); });
-    table("Functions, including callees", telling_functions(lines_),
-          [this](uint32_t line, size_t room) { return function(all_.functions[line], room); });
-    table("Call paths", lines_.paths, [this](uint32_t line, size_t room) { return path(all_.paths[line], room); });
+    table("Kernels", lines_.kernels,
+          [this](uint32_t line, size_t width_left) { return kernel(all_.kernels[line], width_left); });
+    table("Functions, including callees", significant_functions(lines_),
+          [this](uint32_t line, size_t width_left) { return function(all_.functions[line], width_left); });
+    table("Call paths", lines_.paths,
+          [this](uint32_t line, size_t width_left) { return path(all_.paths[line], width_left); });
     out_ += !lines_.timed ? ""
                           : "\nlaunches: the change by more or fewer launches, each as long as before;\n"
                             "the rest is the change by longer or shorter launches.\n";
@@ -127,14 +129,14 @@ class Text {
     if (wide()) {
       append_right("duration", kChange, head);
     }
-    const size_t room = std::max(kLeastName, options_.width - std::min(options_.width, head.size() + 2));
+    const size_t width_left = std::max(kLeastName, options_.width - std::min(options_.width, head.size() + 2));
     out_ += std::string("\n") + title;
     out_ += shown < changed.size() ? ": " + count_text(shown) + " of " + count_text(changed.size()) + " that changed\n"
                                    : "\n";
     out_ += head + "\n";
     for (size_t at = 0; at < shown; ++at) {
       numbers(changed[at].difference);
-      out_ += "  " + name(changed[at].line, room) + "\n";
+      out_ += "  " + name(changed[at].line, width_left) + "\n";
       stream_.checkpoint();
     }
   }
@@ -155,8 +157,8 @@ class Text {
   // Marks only moved kernels: the percentage column shows "new" and "gone", a separate line shows old names.
   static std::string mark(Change change) { return change == Change::moved ? "moved: " : ""; }
 
-  [[nodiscard]] std::string kernel(const KernelLine& line, size_t room) const {
-    std::string text = kernel_text(line.name, options_.full_names, room);
+  [[nodiscard]] std::string kernel(const KernelLine& line, size_t width_left) const {
+    std::string text = kernel_text(line.name, options_.full_names, width_left);
     if (!line.old_name.empty()) {
       const std::string was = "    renamed, was ";
       text +=
@@ -179,18 +181,19 @@ class Text {
     return text;
   }
 
-  static std::string function(const FunctionLine& line, size_t room) {
+  static std::string function(const FunctionLine& line, size_t width_left) {
     const std::string name(analyze::without_parameters(line.name));
     std::string text = shown_name(shown_ends(name));
     text += line.file.empty() ? "" : " (" + shown_name(shown_ends(line.file)) + ")";
     text += line.old_name.empty() ? "" : ", was " + shown_name(shown_ends(line.old_name));
-    return cut_middle(text, room);
+    return cut_middle(text, width_left);
   }
 
   // Formats the kernel, and its callers in a second line.
-  [[nodiscard]] std::string path(const PathLine& line, size_t room) const {
+  [[nodiscard]] std::string path(const PathLine& line, size_t width_left) const {
     const std::string begin = mark(line.change);
-    std::string text = begin + kernel_text(all_.kernels[line.kernel].name, options_.full_names, room - begin.size());
+    std::string text =
+        begin + kernel_text(all_.kernels[line.kernel].name, options_.full_names, width_left - begin.size());
     if (line.functions.empty()) {
       return text + "\n    <- " + std::string(analyze::kNoCpuStack);
     }

@@ -20,23 +20,23 @@ void Packets::put(std::string_view fields, bool first) {
   Protobuf message(own);
   message.number(packet::kTrustedPacketSequenceId, kSequence);
   message.number(packet::kSequenceFlags, first ? packet::kIncrementalStateCleared : packet::kNeedsIncrementalState);
-  Protobuf lot(lot_);
+  Protobuf lot(batch_);
   lot.begin(trace::kPacket, fields.size() + own.size());
-  lot_.append(fields).append(own);
+  batch_.append(fields).append(own);
 }
 
 Status Packets::flush() {
-  if (lot_.empty()) {
+  if (batch_.empty()) {
     return {};
   }
-  uLongf size = ::compressBound(lot_.size());
+  uLongf size = ::compressBound(batch_.size());
   packed_.resize(size);
-  if (::compress2(reinterpret_cast<Bytef*>(packed_.data()), &size, reinterpret_cast<const Bytef*>(lot_.data()),
-                  lot_.size(), kLevel) != Z_OK) {
+  if (::compress2(reinterpret_cast<Bytef*>(packed_.data()), &size, reinterpret_cast<const Bytef*>(batch_.data()),
+                  batch_.size(), kLevel) != Z_OK) {
     throw std::bad_alloc();  // compress2() fails only like this if the output buffer is large enough
   }
   packed_.resize(size);
-  lot_.clear();
+  batch_.clear();
   std::string fields;
   Protobuf(fields).bytes(packet::kCompressedPackets, packed_);
   std::string out;

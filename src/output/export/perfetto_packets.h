@@ -17,14 +17,14 @@ class Packets {
   // Adds a TracePacket with these fields and those of the only packet sequence. `first`: starts the sequence.
   void put(std::string_view fields, bool first = false);
 
-  [[nodiscard]] bool is_due() const { return lot_.size() >= kLot; }
+  [[nodiscard]] bool is_due() const { return batch_.size() >= kBatchBytes; }
   Status flush();
 
  private:
-  static constexpr size_t kLot = size_t{256} << 10U;  // bytes; Perfetto requires less than 512 KiB in a batch
+  static constexpr size_t kBatchBytes = size_t{256} << 10U;  // bytes; Perfetto requires less than 512 KiB in a batch
 
   Timeline::Sink sink_;
-  std::string lot_;
+  std::string batch_;
   std::string packed_;
 };
 

@@ -55,7 +55,7 @@ uint64_t Interned::call_stack(const analyze::LaunchSite& site) {
   const auto [known, is_new] = call_stacks_.try_emplace(site, call_stacks_.size() + 1);
   if (is_new) {
     path_.clear();
-    for (const analyze::WorkPaths::Part part : frames_.paths().launch(site)) {
+    for (const analyze::WorkPaths::PathSegment part : frames_.paths().launch(site)) {
       for (const uint32_t id : frames_.of(part)) {
         path_.push_back(frame(id));
       }

@@ -156,7 +156,7 @@ class Pprof {
 
   // Writes the start and the duration of the shown time window. The duration of a window without an end is unknown.
   void put_time(uint64_t start_unix_ns) {
-    const auto window = walk_.rows().looked_at();
+    const auto window = walk_.rows().selected_window();
     if (!window) {
       profile_.number(profile_field::kTimeNanos, start_unix_ns);
       profile_.number(profile_field::kDurationNanos, std::min<uint64_t>(walk_.rows().window_ns, INT64_MAX));
@@ -175,7 +175,7 @@ class Pprof {
         profile_.number(profile_field::kComment, foreign(std::string(key) + ": " + std::string(value)));
       }
     }
-    const auto window = walk_.rows().looked_at();
+    const auto window = walk_.rows().selected_window();
     if (window) {
       profile_.number(profile_field::kComment, text("window: work that ended " + analyze::window_text(*window)));
     }

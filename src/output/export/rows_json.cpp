@@ -35,7 +35,7 @@ class JsonRows {
  private:
   void put_profile(JsonObject& object) {
     json_meta(info_.meta, object.key("meta"), stream_);
-    if (const auto window = walk_.rows().looked_at()) {
+    if (const auto window = walk_.rows().selected_window()) {
       json_window(*window, object.key("window"));
     }
     json_counts(info_.losses, object.key("losses"));

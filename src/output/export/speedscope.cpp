@@ -36,7 +36,7 @@ class Speedscope {
       object.word("$schema", "https://www.speedscope.app/file-format-schema.json");
       object.text("exporter", "gpuprof " + std::string(version()));
       const std::string_view command = first_meta(walk_.rows().info, "command");
-      const auto window = walk_.rows().looked_at();
+      const auto window = walk_.rows().selected_window();
       object.text("name", std::string(command.empty() ? "gpuprof" : shown_text(command)) +
                               (window ? " (" + analyze::window_text(*window) + ")" : ""));
       object.number("activeProfileIndex", 0);

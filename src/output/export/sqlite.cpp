@@ -149,7 +149,7 @@ class Writer {
         return false;
       }
     }
-    if (const auto window = walk_.rows().looked_at()) {
+    if (const auto window = walk_.rows().selected_window()) {
       const bool said = meta.text("window.from_ns").text(std::to_string(window->from_ns)).run() &&
                         (!window->has_end() || meta.text("window.to_ns").text(std::to_string(window->to_ns)).run());
       if (!said) {

@@ -2,7 +2,7 @@
 
 #include "analyze/rows/dimensions.h"
 #include "output/text.h"
-#include "profile/words.h"
+#include "profile/keywords.h"
 
 namespace gpuprof::output {
 
@@ -12,7 +12,7 @@ FactTexts::FactTexts(const analyze::Walk& walk)
     : tables_(walk.rows().tables), host_(analyze::host_of(walk.rows().info)) {}
 
 template <typename Make>
-std::string_view FactTexts::Kept::find(uint32_t id, Make make) {
+std::string_view FactTexts::TextCache::find(uint32_t id, Make make) {
   if (const auto known = texts_.find(id); known != texts_.end()) {
     return known->second;
   }

@@ -38,7 +38,7 @@ class FactTexts {
   WorkFacts of(const profile::Work& work);
 
  private:
-  class Kept {
+  class TextCache {
    public:
     template <typename Make>
     std::string_view find(uint32_t id, Make make);
@@ -50,8 +50,8 @@ class FactTexts {
 
   const profile::Tables& tables_;
   std::string_view host_;  // host of the whole profile, for processes without one
-  Kept devices_;
-  Kept ranges_;
+  TextCache devices_;
+  TextCache ranges_;
 };
 
 // Returns "native", "python", "gpu" ...

@@ -27,7 +27,7 @@ void put_difference(const RanksView& view, const analyze::Difference& one, TextS
   object.value("others_count", rounded(one.others_count));
 }
 
-void put_laggard(const RanksView& view, const analyze::Laggard& one, TextStream& stream) {
+void put_laggard(const RanksView& view, const analyze::LaggingRank& one, TextStream& stream) {
   const analyze::Lag& lag = one.lag;
   JsonObject object(stream.text());
   object.text("rank", view.job.ranks()[lag.rank].name);
@@ -83,7 +83,7 @@ void ranks_json(const RanksView& view, TextStream& stream) {
     object.text("collective", view.collective);
     object.number("collectives", job.collectives());
     json_array(verdict.laggards, object.key("laggards"),
-               [&](const analyze::Laggard& one) { put_laggard(view, one, stream); });
+               [&](const analyze::LaggingRank& one) { put_laggard(view, one, stream); });
     json_array(job.ranks(), object.key("ranks"), [&](const analyze::JobRank& rank) { put_rank(rank, stream); });
     json_array(view.notes, object.key("notes"), [&](const std::string& note) { stream.text() += json_string(note); });
   }

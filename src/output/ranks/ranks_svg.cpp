@@ -144,7 +144,7 @@ std::string ranks_svg(const RanksView& view) {
     }
     write_row(out, map, rank, y);
   }
-  for (const analyze::Laggard& one : view.verdict.laggards) {
+  for (const analyze::LaggingRank& one : view.verdict.laggards) {
     const double x = map.x_of_block(one.lag.first);
     out += "<rect class=\"gp-lag\" x=\"" + px(x) + "\" y=\"" +
            std::to_string(top + static_cast<int>(one.lag.rank) * map.row_px) + "\" width=\"" +

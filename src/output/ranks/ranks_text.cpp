@@ -13,7 +13,7 @@ namespace {
 
 using analyze::Difference;
 using analyze::JobRank;
-using analyze::Laggard;
+using analyze::LaggingRank;
 
 constexpr size_t kRankNumber = 9;
 constexpr size_t kMostRankName = 24;
@@ -54,7 +54,7 @@ std::string fit(const std::string& text, size_t most) {
 
 bool lags(const RanksView& view, size_t rank) {
   const auto& laggards = view.verdict.laggards;
-  return std::any_of(laggards.begin(), laggards.end(), [&](const Laggard& one) { return one.lag.rank == rank; });
+  return std::any_of(laggards.begin(), laggards.end(), [&](const LaggingRank& one) { return one.lag.rank == rank; });
 }
 
 // Selects the ranks that lag, then those with most work of their own. Returns them in the order of their names.
@@ -146,7 +146,7 @@ std::string since_text(const RanksView& view, const analyze::Lag& lag) {
   return text + ")";
 }
 
-void print_laggard(const RanksView& view, const Laggard& one, TextStream& out) {
+void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& out) {
   const analyze::Lag& lag = one.lag;
   const std::string unit = view.job.block_slices() == 1 ? "slice" : std::to_string(view.job.block_slices()) + " slices";
   out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " +
@@ -193,7 +193,7 @@ std::string verdict_line(const RanksView& view) {
   if (verdict.laggards.empty()) {
     return "No rank lags.";
   }
-  const Laggard& worst = verdict.laggards.front();
+  const LaggingRank& worst = verdict.laggards.front();
   const auto& rank = view.job.ranks()[worst.lag.rank];
   const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
   std::string text = "Rank " + fit(rank.name, kMostRankName) + " lags since " + since_text(view, worst.lag);
@@ -219,7 +219,7 @@ void ranks_text(const RanksView& view, TextStream& out) {
              (job.block_slices() > 1 ? ", compared " + std::to_string(job.block_slices()) + " at a time" : "") +
              (job.collectives() > 0 ? "; " + count_text(job.collectives()) + " collectives\n" : "; no collectives\n"));
   out.append("\n" + verdict_line(view) + "\n");
-  for (const Laggard& one : view.verdict.laggards) {
+  for (const LaggingRank& one : view.verdict.laggards) {
     if (&one != view.verdict.laggards.data()) {
       out.append("\nRank " + fit(job.ranks()[one.lag.rank].name, kMostRankName) + " lags, too, since " +
                  since_text(view, one.lag) + ".\n");

@@ -20,13 +20,13 @@ using analyze::CountedTable;
 
 constexpr size_t kCounts = 20;  // width of " (5 of 34)" after a title, with large numbers
 
-struct Words {
+struct TableTitles {
   std::string_view title;
   std::vector<std::string> columns;
 };
 
 // Returns a readable title for well-known metrics, and the metric's name for others.
-std::string_view counted_word(std::string_view metric) {
+std::string_view metric_title(std::string_view metric) {
   if (metric == "smsp__sass_sectors_mem_global") {
     return "Global memory: sectors, and at best (coalesced)";
   }
@@ -36,10 +36,10 @@ std::string_view counted_word(std::string_view metric) {
   return metric;
 }
 
-Words words_of(const CountedTable& table) {
+TableTitles words_of(const CountedTable& table) {
   switch (table.kind) {
     case CountedKind::excess:
-      return {counted_word(table.metric), {"counted", "at best", "ratio"}};
+      return {metric_title(table.metric), {"counted", "at best", "ratio"}};
     case CountedKind::divergence:
       return {"Divergent branches", {"divergent", "executed", "share"}};
     case CountedKind::threads:
@@ -94,7 +94,7 @@ std::string_view kind_word(CountedKind kind) {
 
 void print_counted(const analyze::Summary& summary, Page& page) {
   for (const CountedTable& table : summary.counted) {
-    const Words words = words_of(table);
+    const TableTitles words = words_of(table);
     const std::string title = shown_name(words.title);
     const size_t width = page.width() - std::min(page.width() / 2, kCounts);
     page.title(page.full() ? title : cut_middle(title, width), table.rows.size(), table.found);

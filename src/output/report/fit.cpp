@@ -101,7 +101,7 @@ bool give_up_tables(Summary& summary, Detail& detail) {
 
 }  // namespace
 
-bool give_up_line(Summary& summary, Detail& detail) {
+bool remove_line(Summary& summary, Detail& detail) {
   return give_up_trifles(summary) || give_up_extras(summary, detail) || give_up_answers(summary, detail) ||
          give_up_tables(summary, detail);
 }

@@ -22,7 +22,7 @@ struct Detail {
 
 // Removes the detail that a reader misses least; false if nothing is left to remove. Kernels, functions and call paths
 // matter most: other tables lose lines first, then paths lose frames and names their second line (see docs/cli.md).
-bool give_up_line(analyze::Summary& summary, Detail& detail);
+bool remove_line(analyze::Summary& summary, Detail& detail);
 
 void restore_tables(const analyze::Summary& whole, analyze::Summary& summary);
 

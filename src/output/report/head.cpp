@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "analyze/parts/part_meta.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "output/facts.h"

@@ -103,23 +103,23 @@ struct Line {
 };
 
 // Gives the location the width that the name leaves, but up to half of the line if it needs that.
-Line frame_line(const PathFrame& frame, size_t room, const Page& page) {
+Line frame_line(const PathFrame& frame, size_t width_left, const Page& page) {
   Line line;
   line.location = shown_name(shown_ends(frame.location));
-  const size_t location = line.location.empty() ? 0 : kBetween + std::min(utf8_length(line.location), room / 2);
+  const size_t location = line.location.empty() ? 0 : kBetween + std::min(utf8_length(line.location), width_left / 2);
   const bool is_signature = frame.cls == analyze::FrameClass::native || frame.cls == analyze::FrameClass::inlined;
-  line.name = page.name(frame.name, room - location, is_signature ? Naming::signature : Naming::plain);
+  line.name = page.name(frame.name, width_left - location, is_signature ? Naming::signature : Naming::plain);
   line.own = frame.origin == Origin::own;
   return line;
 }
 
-std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t room, const Page& page) {
+std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t width_left, const Page& page) {
   const std::vector<bool> shown = chosen(frames, page);
   const bool counts = counts_left_out(page);
   std::vector<Line> lines;
   for (size_t i = 0; i < frames.size(); ++i) {
     if (shown[i]) {
-      lines.push_back(frame_line(frames[i], room, page));
+      lines.push_back(frame_line(frames[i], width_left, page));
       lines.back().follows_left_out = !counts && i > 0 && !shown[i - 1];
       continue;
     }
@@ -137,12 +137,13 @@ std::vector<Line> frame_lines(const std::vector<PathFrame>& frames, size_t room,
 }  // namespace
 
 void print_frames(const analyze::CallPath& path, Page& page) {
-  const size_t room = std::max(kLeastPathWidth, page.width() - std::min(page.width(), kIndent.size()));
-  const std::vector<Line> lines = frame_lines(page.all_frames() ? path.shown() : telling(path.shown()), room, page);
+  const size_t width_left = std::max(kLeastPathWidth, page.width() - std::min(page.width(), kIndent.size()));
+  const std::vector<Line> lines =
+      frame_lines(page.all_frames() ? path.shown() : telling(path.shown()), width_left, page);
   size_t names = 0;  // width of the names column; ignores lines whose location would not fit beside it
   for (const Line& line : lines) {
     const size_t width = utf8_length(line.name) + kBetween;
-    names = line.location.empty() || width + utf8_length(line.location) > room ? names : std::max(names, width);
+    names = line.location.empty() || width + utf8_length(line.location) > width_left ? names : std::max(names, width);
   }
   for (const Line& line : lines) {
     std::string text(line.follows_left_out ? kLeftOutBefore : kIndent);
@@ -154,9 +155,10 @@ void print_frames(const analyze::CallPath& path, Page& page) {
     if (!line.location.empty()) {
       const size_t used = utf8_length(line.name);
       const size_t location = utf8_length(line.location);
-      const size_t aligned = location < room && names + location <= room ? names : 0;
+      const size_t aligned = location < width_left && names + location <= width_left ? names : 0;
       text.append(std::max(aligned, used + kBetween) - used, ' ');
-      text += page.full() ? line.location : cut_front(line.location, room - std::min(room, used + kBetween));
+      text +=
+          page.full() ? line.location : cut_front(line.location, width_left - std::min(width_left, used + kBetween));
     }
     line.own ? page.line(text) : page.dim_line(text);
   }

@@ -107,12 +107,12 @@ void print_ranks(const Summary& summary, Page& page) {
 }
 
 // Formats "step (train.py)". Shortens the file before the name.
-std::string python_function(const FunctionLine& line, size_t room, const Page& page) {
+std::string python_function(const FunctionLine& line, size_t width_left, const Page& page) {
   constexpr size_t kLeastFile = 8;
   constexpr size_t kCut = 3;  // "..."
   const std::string name = shown_name(shown_ends(line.name)) + " (";
   const std::string file = shown_name(shown_ends(line.file));
-  const size_t left = room - std::min(room, utf8_length(name) + 1);
+  const size_t left = width_left - std::min(width_left, utf8_length(name) + 1);
   const std::string last = file.substr(file.rfind('/') + 1);
   const bool has_room = page.full() || utf8_length(file) <= left || left >= utf8_length(last) + kCut;
   return name + (page.full() ? file : cut_front(has_room ? file : last, std::max(left, kLeastFile))) + ")";
@@ -134,8 +134,8 @@ std::vector<std::string> function_texts(const std::vector<FunctionLine>& lines, 
       page.full() ? native : analyze::distinct_kernel_names(native, width, analyze::Named::function);
   auto next = shown.begin();
   for (const FunctionLine& line : lines) {
-    const size_t room = width_behind(numbers, page.width()) - kMark;
-    texts.push_back(line.file.empty() ? std::move(*next++) : python_function(line, room, page));
+    const size_t width_left = width_behind(numbers, page.width()) - kMark;
+    texts.push_back(line.file.empty() ? std::move(*next++) : python_function(line, width_left, page));
   }
   analyze::number_equal_texts(texts, width);
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -321,12 +321,12 @@ void print_left_out(const Summary& summary, Page& page) {
 }
 
 // What all attempts to shorten the report share: the options and the names of the complete summary.
-struct Whole {
+struct FitContext {
   const ReportOptions& options;
   Names names;
 };
 
-void print_all(const Summary& summary, const Detail& detail, const Whole& whole, TextStream& stream) {
+void print_all(const Summary& summary, const Detail& detail, const FitContext& whole, TextStream& stream) {
   Page page(whole.options, detail, whole.names, stream);
   print_head(summary, page);
   print_filter(summary, page);
@@ -354,11 +354,11 @@ void print_all(const Summary& summary, const Detail& detail, const Whole& whole,
 // Prints at most the requested number of lines if possible, with as much detail as fits.
 class Fit {
  public:
-  Fit(const Summary& summary, const Whole& whole) : whole_summary_(summary), whole_(whole), summary_(summary) {}
+  Fit(const Summary& summary, const FitContext& whole) : whole_summary_(summary), whole_(whole), summary_(summary) {}
 
   void print(TextStream& stream) {
     size_t most = 0;
-    while (give_up_line(summary_, detail_)) {
+    while (remove_line(summary_, detail_)) {
       ++most;
     }
     // Bisects, because formatting the paths after each removed line may take long.
@@ -376,7 +376,7 @@ class Fit {
   void give_up(size_t lines) {
     restore_tables(whole_summary_, summary_);
     detail_ = {};
-    while (lines-- > 0 && give_up_line(summary_, detail_)) {
+    while (lines-- > 0 && remove_line(summary_, detail_)) {
     }
   }
 
@@ -386,7 +386,7 @@ class Fit {
   }
 
   const Summary& whole_summary_;
-  const Whole& whole_;
+  const FitContext& whole_;
   Summary summary_;
   Detail detail_;
 };
@@ -394,7 +394,7 @@ class Fit {
 }  // namespace
 
 void report_text(const Summary& summary, const ReportOptions& options, TextStream& stream) {
-  const Whole whole{options, Names(summary, options)};
+  const FitContext whole{options, Names(summary, options)};
   if (options.lines == 0) {
     return print_all(summary, {}, whole, stream);
   }

@@ -93,7 +93,7 @@ TracedThread::TracedThread(TracedThread&& other) noexcept
 
 TracedThread::~TracedThread() {
   if (tid_ != 0 && !gone_) {
-    give_back();
+    release();
   }
 }
 
@@ -318,7 +318,7 @@ bool TracedThread::read_memory(uint64_t address, std::span<unsigned char> bytes)
          static_cast<ssize_t>(bytes.size());
 }
 
-void TracedThread::give_back() {
+void TracedThread::release() {
   if (replaced_) {
     ::ptrace(PTRACE_DETACH, tid_, nullptr, nullptr);
     return;

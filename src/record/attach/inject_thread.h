@@ -61,7 +61,7 @@ class TracedThread {
   Result<uint64_t> follow_call(uint64_t stack_end);
   void leave_wait(uint64_t lock);
   [[nodiscard]] bool waits_for_loader(const user_regs_struct& general) const;
-  void give_back();
+  void release();
 
   const TracedIdentity* who_;
   const std::function<bool()>* give_up_;

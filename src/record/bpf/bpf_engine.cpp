@@ -88,7 +88,7 @@ class BpfEngine final : public StackEngine {
     sink_ = &sink;
     drained_bytes_ = 0;
     if (processes_) {
-      for (const uint32_t pid : processes_->take_to_read_again()) {
+      for (const uint32_t pid : processes_->take_outdated()) {
         sink.on_loader(pid);
       }
     }

@@ -30,17 +30,17 @@ void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {
   watch_loader(maps);
   tables_.on_process(maps);
   if (finds_python_) {
-    look_for_python(maps);
+    find_python(maps);
   }
 }
 
 // Runs at each reading of the mappings, because Python may not have been initialized before. Takes milliseconds.
-void BpfProcesses::look_for_python(const symbolize::ProcessMaps& maps) {
+void BpfProcesses::find_python(const symbolize::ProcessMaps& maps) {
   const symbolize::Mapping* interpreter = find_interpreter(maps);
   if (interpreter == nullptr) {
     return;
   }
-  if (const auto python = ask_interpreter(maps, *interpreter)) {
+  if (const auto python = read_interpreter(maps, *interpreter)) {
     tables_.on_python(maps.pid(), python->layout, python->threads);
   }
 }
@@ -72,14 +72,14 @@ void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
     }
     loader.link = std::move(*link);
     const std::lock_guard lock(mutex_);
-    to_read_again_.push_back(maps.pid());  // changes between reading the mappings and attaching the probe were missed
+    outdated_.push_back(maps.pid());  // changes between reading the mappings and attaching the probe were missed
     return;
   }
 }
 
-std::vector<uint32_t> BpfProcesses::take_to_read_again() {
+std::vector<uint32_t> BpfProcesses::take_outdated() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(to_read_again_, {});
+  return std::exchange(outdated_, {});
 }
 
 Result<BpfLink> attach_uprobe(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,

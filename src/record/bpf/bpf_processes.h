@@ -26,7 +26,7 @@ class BpfProcesses final : public ProcessListener {
   void expect_process(uint32_t pid, bool anew) override { tables_.expect_process(pid, anew); }
 
   // Removes and returns the processes whose mappings must be read again. Thread-safe.
-  std::vector<uint32_t> take_to_read_again();
+  std::vector<uint32_t> take_outdated();
 
  private:
   struct Loader {
@@ -35,14 +35,14 @@ class BpfProcesses final : public ProcessListener {
     BpfLink link;
   };
   void watch_loader(const symbolize::ProcessMaps& maps);
-  void look_for_python(const symbolize::ProcessMaps& maps);
+  void find_python(const symbolize::ProcessMaps& maps);
 
   BpfTables tables_;
   bpf_program* loader_;
   bool finds_python_;
   std::unordered_map<uint32_t, Loader> loaders_;  // key: pid
-  std::mutex mutex_;                              // protects to_read_again_
-  std::vector<uint32_t> to_read_again_;           // pids
+  std::mutex mutex_;                              // protects outdated_
+  std::vector<uint32_t> outdated_;                // pids
 };
 
 // Attaches a uprobe to one process, or to all if `pid` is -1.

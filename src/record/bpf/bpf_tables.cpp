@@ -296,7 +296,7 @@ void BpfTables::upload_missing(const Process& process) {
     if (more <= kMaxWords - words && kernel_bytes_ + (words + more) * sizeof(uint64_t) <= kMaxKernelBytes) {
       words += more;
       missing.push_back(std::move(table));
-    } else if (!std::exchange(told_full_, true)) {
+    } else if (!std::exchange(warned_full_, true)) {
       log::warn(
           "unwind tables have reached their kernel memory limit: frames in more files are walked by frame pointers");
     }

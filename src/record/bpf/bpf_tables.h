@@ -97,7 +97,7 @@ class BpfTables {
   std::vector<std::pair<std::vector<uint8_t>, TablePointer>> vdsos_;
   uint32_t last_number_ = 0;
   uint32_t last_image_ = 0;
-  bool told_full_ = false;
+  bool warned_full_ = false;
   uint64_t kernel_bytes_ = 0;
 };
 

@@ -19,18 +19,18 @@ ProcessFeed::~ProcessFeed() {
   thread_.join();
 }
 
-void ProcessFeed::put(std::vector<ProcessNews> events) {
+void ProcessFeed::put(std::vector<ProcessEvent> events) {
   if (events.empty()) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  for (ProcessNews& one : events) {
+  for (ProcessEvent& one : events) {
     add(std::move(one));
   }
   changed_.notify_one();
 }
 
-void ProcessFeed::add(ProcessNews event) {
+void ProcessFeed::add(ProcessEvent event) {
   ++put_;
   const auto [entry, made] = pending_.try_emplace(event.pid);
   Pending& pending = entry->second;
@@ -39,14 +39,14 @@ void ProcessFeed::add(ProcessNews event) {
     queue_.push_back(event.pid);
   }
   switch (event.what) {
-    case ProcessNews::What::mapped:
+    case ProcessEvent::What::mapped:
       pending.maps = std::move(event.maps);
       engine_.expect_process(event.pid, pending.ended);
       break;
-    case ProcessNews::What::python:
+    case ProcessEvent::What::python:
       pending.python = event.layout;
       break;
-    case ProcessNews::What::ended:
+    case ProcessEvent::What::ended:
       pending.ended = true;
       pending.python.reset();
       pending.maps.reset();
@@ -56,7 +56,9 @@ void ProcessFeed::add(ProcessNews event) {
 
 uint64_t ProcessFeed::taken() const {
   const std::lock_guard lock(mutex_);
-  const uint64_t oldest = telling_ != 0 ? telling_ : queue_.empty() ? put_ + 1 : pending_.at(queue_.front()).first;
+  const uint64_t oldest = delivering_ != 0 ? delivering_
+                          : queue_.empty() ? put_ + 1
+                                           : pending_.at(queue_.front()).first;
   return oldest - 1;
 }
 
@@ -87,11 +89,11 @@ void ProcessFeed::loop() {
     const uint32_t pid = queue_.front();
     queue_.pop_front();
     const Pending pending = std::move(pending_.extract(pid).mapped());
-    telling_ = pending.first;
+    delivering_ = pending.first;
     lock.unlock();
     tell(pid, pending);
     lock.lock();
-    telling_ = 0;
+    delivering_ = 0;
     const uint64_t one = 1;
     (void)!::write(event_.get(), &one, sizeof(one));
   }

@@ -14,7 +14,7 @@
 
 #include "base/unique_fd.h"
 #include "record/bpf/process_listener.h"
-#include "record/process/process_news.h"
+#include "record/process/process_event.h"
 
 namespace gpuprof::record {
 
@@ -28,7 +28,7 @@ class ProcessFeed {
   // Queues events. A pending event is replaced by a newer one of the same kind and process, or by the process's end.
   // This bounds the memory if a process maps files faster than tables are built. For each process the engine receives
   // the end first and the mappings, which take the longest, last.
-  void put(std::vector<ProcessNews> events);
+  void put(std::vector<ProcessEvent> events);
 
   // put_so_far() counts all events. taken() is the length of the event prefix that the engine has received, or that
   // newer events have replaced.
@@ -48,7 +48,7 @@ class ProcessFeed {
   };
 
   void loop();
-  void add(ProcessNews event);
+  void add(ProcessEvent event);
   void tell(uint32_t pid, const Pending& pending);
 
   ProcessListener& engine_;
@@ -58,7 +58,7 @@ class ProcessFeed {
   std::condition_variable changed_;
   std::deque<uint32_t> queue_;  // pids, each once, ordered by their oldest event
   std::unordered_map<uint32_t, Pending> pending_;
-  uint64_t telling_ = 0;  // `first` of the events that the engine is receiving; 0: idle
+  uint64_t delivering_ = 0;  // `first` of the events that the engine is receiving; 0: idle
   bool stop_ = false;
   std::thread thread_;  // last: it uses the other members
 };

@@ -123,7 +123,7 @@ const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps) {
   return nullptr;
 }
 
-std::optional<FoundPython> ask_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter) {
+std::optional<FoundPython> read_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter) {
   const Interpreter python(maps, interpreter);
   if (python.address(Interpreter::runtime) == 0 || python.address(Interpreter::code_type) == 0) {
     return std::nullopt;

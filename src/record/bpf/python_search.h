@@ -21,7 +21,7 @@ struct FoundPython {
 const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps);
 
 // Returns nullopt if the version is unsupported, Python is not initialized yet, or the structures do not match it.
-std::optional<FoundPython> ask_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter);
+std::optional<FoundPython> read_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter);
 
 // Returns the version in a file name ("python3.9", "libpython3.10.so.1.0") as PY_VERSION_HEX of 3.9.0; 0 if missing.
 uint32_t version_of_name(std::string_view file);

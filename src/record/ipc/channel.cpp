@@ -60,7 +60,7 @@ struct Channel::Source {
   uint32_t pid = 0;
   std::string backend;
   std::shared_ptr<ProcessGuard> guard;
-  uint64_t next_look_ns = 0;    // next check of the process's rights
+  uint64_t next_check_ns = 0;   // next check of the process's rights
   bool changed_rights = false;  // since it connected; it is not recorded any more
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
@@ -161,7 +161,7 @@ std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
   return nullptr;
 }
 
-bool Channel::has_room(uint32_t pid) {
+bool Channel::admits(uint32_t pid) {
   options_.memory->look();
   const bool many = sources_.size() >= kMaxSources;
   if (!many && !options_.memory->is_full()) {
@@ -170,12 +170,12 @@ bool Channel::has_room(uint32_t pid) {
   ++refused_;
   const std::string why = many ? std::to_string(kMaxSources) + " other processes are being recorded"
                                : "gpuprof has reached its memory limit";
-  no_room_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record fewer processes");
+  rejected_.warn("process " + std::to_string(pid) + " is not recorded: " + why, "record fewer processes");
   return false;
 }
 
 void Channel::accept_one(Caller caller, backend::EventSink& sink) {
-  if (!has_room(caller.pid)) {
+  if (!admits(caller.pid)) {
     return;
   }
   auto source = std::make_unique<Source>(options_.max_overhead);
@@ -230,7 +230,7 @@ void Channel::welcome(Source& source) {
   source.connection.reset();
 }
 
-std::vector<backend::SourceId> Channel::take_held() {
+std::vector<backend::SourceId> Channel::take_waiting() {
   return std::exchange(held_, {});
 }
 
@@ -274,11 +274,11 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
 }
 
 // A process can execute a set-user-id program at any time. Then it must not be recorded any more.
-void Channel::look_at_rights(Source& source, uint64_t now_ns) {
-  if (source.exited || now_ns < source.next_look_ns) {
+void Channel::check_rights(Source& source, uint64_t now_ns) {
+  if (source.exited || now_ns < source.next_check_ns) {
     return;
   }
-  source.next_look_ns = now_ns + kRightsIntervalNs;
+  source.next_check_ns = now_ns + kRightsIntervalNs;
   if (source.guard->state() != ProcessGuard::State::changed) {
     return;
   }
@@ -294,7 +294,7 @@ void Channel::look_at_rights(Source& source, uint64_t now_ns) {
 void Channel::snapshot() {
   const uint64_t now = monotonic_ns();
   for (const auto& source : sources_) {
-    look_at_rights(*source, now);
+    check_rights(*source, now);
     // Checks for the exit before reading the heads, so that the snapshot holds all records written before the exit.
     source->exited = source->exited || source->has_ended() ||
                      (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kBrokenHandshakeNs);
@@ -420,7 +420,7 @@ size_t Channel::drain(backend::EventSink& sink) {
     report_counters(*source, sink);
     if (source->exited && !source->ended && !code_.expects(source->id)) {
       source->ended = true;
-      count_if_unheard(*source);
+      count_if_unmapped(*source);
       sink.on_source_end(source->id);
     }
   }
@@ -430,7 +430,7 @@ size_t Channel::drain(backend::EventSink& sink) {
 
 // Counts and reports a process that never mapped its segment: it lacked resources or gave up waiting. Excludes
 // processes that executed another program, or were killed, during the handshake.
-void Channel::count_if_unheard(const Source& source) {
+void Channel::count_if_unmapped(const Source& source) {
   const bool killed = source.gave_up_ns != 0 && source.has_ended();
   const bool again = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
     return other->id > source.id && other->pid == source.pid && other->backend == source.backend;
@@ -438,17 +438,17 @@ void Channel::count_if_unheard(const Source& source) {
   if (load(source.segment->state, std::memory_order_acquire) == GPUPROF_STATE_STARTING && !again && !killed &&
       !source.changed_rights) {
     ++refused_;
-    unheard_.warn(
+    unmapped_.warn(
         "process " + std::to_string(source.pid) + " is not recorded: it did not map the memory for its records",
         "it has too few descriptors (ulimit -n), or gpuprof answered too late: an overloaded machine, a stopped "
         "gpuprof");
   }
 }
 
-void Channel::count_unheard() {
+void Channel::count_unmapped() {
   listener_.forget_all();
   for (const auto& source : sources_) {
-    count_if_unheard(*source);
+    count_if_unmapped(*source);
   }
 }
 

@@ -72,7 +72,7 @@ class Channel {
 
   // Returns the processes that have connected since the last call, with ChannelOptions::hold. They wait in the
   // handshake for release(). After GPUPROF_HANDSHAKE_WAIT_NS they continue without being recorded.
-  std::vector<backend::SourceId> take_held();
+  std::vector<backend::SourceId> take_waiting();
   void release(backend::SourceId source);
 
   // Stores the fill level of each ring. The stack engine already has the launches of all GPU work up to here.
@@ -118,7 +118,7 @@ class Channel {
   // Whether a process of the recording has connected but is not a source yet.
   [[nodiscard]] bool expects_callers() { return listener_.expects_ours(); }
   // At the end of the recording, counts the processes that are still in their handshake as not recorded.
-  void count_unheard();
+  void count_unmapped();
 
   // Overhead of the injection libraries in the targets, measured at sampled launches.
   struct Overhead {
@@ -133,15 +133,15 @@ class Channel {
   void accept_one(Caller caller, backend::EventSink& sink);
   void accept_code(Caller caller);
   std::shared_ptr<ProcessGuard> guard_of(const Caller& caller);
-  void look_at_rights(Source& source, uint64_t now_ns);
-  bool has_room(uint32_t pid);
+  void check_rights(Source& source, uint64_t now_ns);
+  bool admits(uint32_t pid);
   bool read_ring(const Source& source, size_t ring, size_t at, size_t bytes);
   void welcome(Source& source);
   bool has_records(Source& source, size_t ring);
   static void move_tail(Source& source, size_t ring);
   size_t drain_source(Source& source, backend::EventSink& sink);
   void choose_kernels(Source& source, std::span<const std::byte> records);
-  void count_if_unheard(const Source& source);
+  void count_if_unmapped(const Source& source);
   void report_counters(Source& source, backend::EventSink& sink);
   void set_control(uint32_t bits, bool on);
   static void set_up(const ChannelOptions& options, std::string_view backend, Source& source);
@@ -153,11 +153,11 @@ class Channel {
   std::vector<backend::SourceId> held_;
   uint64_t refused_ = 0;
   FewWarnings cannot_guard_;  // limited, because a process can connect repeatedly
-  FewWarnings no_room_;
+  FewWarnings rejected_;
   FewWarnings no_segment_;
   FewWarnings rights_changed_;
   FewWarnings disabled_;
-  FewWarnings unheard_;
+  FewWarnings unmapped_;
   DecodeCounts counts_;
   Overhead overhead_;
   BudgetState budget_state_;

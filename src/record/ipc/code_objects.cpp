@@ -71,7 +71,7 @@ void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd 
     answer(connection, linked ? GPUPROF_CODE_HAVE_IT : GPUPROF_CODE_REFUSED);
     return;
   }
-  if (!has_room(offer) || !answer(connection, GPUPROF_CODE_SEND)) {
+  if (!admits(offer) || !answer(connection, GPUPROF_CODE_SEND)) {
     refuse(owner);
     answer(connection, GPUPROF_CODE_REFUSED);
     return;
@@ -83,7 +83,7 @@ void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd 
 
 // Whether the offer fits the limits; creates the store if needed. A MemoryBudget covers an object's bookkeeping, but
 // not the bytes in the memfd.
-bool CodeObjects::has_room(const CodeOffer& offer) {
+bool CodeObjects::admits(const CodeOffer& offer) {
   if (offer.bytes == 0 || offer.bytes > limits_.object_bytes || offer.bytes > limits_.session_bytes - used_bytes_ ||
       transfers_.size() >= kMaxTransfers || !memory_->admit()) {
     return false;
@@ -120,7 +120,7 @@ void CodeObjects::take() {
     if (progress == Progress::refused) {
       log::debug("the transfer of a module's code failed");
       refuse(transfer.owner);
-      give_back(transfer);
+      release(transfer);
     }
     return progress != Progress::waits;
   });
@@ -175,13 +175,13 @@ CodeObjects::Progress CodeObjects::finish(Transfer& transfer) {
   const auto [object, is_new] = objects_.try_emplace(
       key_of(transfer.owner, offer), CodeObject{offer.kind, hash, offer.bytes, transfer.offset, transfer.owner.user});
   if (!is_new) {
-    give_back(transfer);  // another process has sent the same object meanwhile
+    release(transfer);  // another process has sent the same object meanwhile
   }
   link(transfer.owner, offer.module, object->second);
   return Progress::done;
 }
 
-void CodeObjects::give_back(const Transfer& transfer) {
+void CodeObjects::release(const Transfer& transfer) {
   used_bytes_ -= transfer.offer.bytes;
   ::fallocate(store_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(transfer.offset),
               static_cast<off_t>(transfer.offer.bytes));

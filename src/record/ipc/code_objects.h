@@ -89,14 +89,14 @@ class CodeObjects {
   enum class Progress : uint8_t { waits, done, refused };
 
   static Key key_of(const Owner& owner, const CodeOffer& offer);
-  bool has_room(const CodeOffer& offer);
+  bool admits(const CodeOffer& offer);
   bool link(const Owner& owner, uint64_t module, const CodeObject& object);
   void refuse(const Owner& owner);
   Progress advance(Transfer& transfer, uint64_t& turn_bytes);
   static Progress receive(Transfer& transfer);
   Progress copy(Transfer& transfer, uint64_t& turn_bytes);
   Progress finish(Transfer& transfer);
-  void give_back(const Transfer& transfer);
+  void release(const Transfer& transfer);
 
   CodeLimits limits_;
   std::shared_ptr<MemoryBudget> memory_;

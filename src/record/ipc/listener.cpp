@@ -33,10 +33,10 @@ static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);  // callers gi
 // Checking the ancestors of another user's process is expensive. After a failure, that user is refused for this time.
 constexpr uint64_t kStrangeNs = 200'000'000;
 constexpr size_t kMaxStrangeUsers = 64;
-constexpr size_t kMaxSilent = 256;
+constexpr size_t kMaxPendingConnections = 256;
 constexpr size_t kSilentShare = 8;  // 1/8 of the descriptor limit for silent connections
 // Allows for a process that is stopped or waits for a CPU. Normally the hello follows the connection at once.
-constexpr uint64_t kSilentNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
+constexpr uint64_t kHelloTimeoutNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
 
 std::string random_hex(size_t digits) {
@@ -84,7 +84,8 @@ Result<Listener> Listener::open(const ExpectedCallers& expected) {
   listener.socket_ = std::move(*socket);
   rlimit files{};
   const bool known = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
-  listener.max_silent_ = std::min(kMaxSilent, known ? files.rlim_cur / kSilentShare : kMaxSilent);
+  listener.max_silent_ =
+      std::min(kMaxPendingConnections, known ? files.rlim_cur / kSilentShare : kMaxPendingConnections);
   return listener;
 }
 
@@ -92,7 +93,7 @@ void Listener::add_poll_fds(std::vector<pollfd>& fds) const {
   if (monotonic_ns() >= next_accept_ns_) {
     fds.push_back({socket_.get(), POLLIN, 0});
   }
-  for (const Silent& silent : silent_) {
+  for (const PendingConnection& silent : silent_) {
     fds.push_back({silent.connection.get(), POLLIN, 0});
   }
 }
@@ -105,7 +106,7 @@ std::vector<Caller> Listener::take() {
   const uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   std::vector<Caller> callers;
   const bool crowd = now >= next_accept_ns_ && accept_new(callers);
-  std::erase_if(silent_, [&](Silent& silent) { return listen_to(silent, callers); });
+  std::erase_if(silent_, [&](PendingConnection& silent) { return listen_to(silent, callers); });
   if (crowd) {
     const uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
     next_accept_ns_ = monotonic_ns() + std::clamp(kPauseFactor * took, kLeastPauseNs, kLongestPauseNs);
@@ -126,7 +127,7 @@ bool Listener::accept_one(bool& stranger, std::vector<Caller>& callers) {
   UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) {
     const bool no_more = errno == EMFILE || errno == ENFILE;
-    if (no_more && let_go_of_oldest(callers)) {
+    if (no_more && drop_oldest(callers)) {
       return true;
     }
     if (no_more) {
@@ -140,9 +141,9 @@ bool Listener::accept_one(bool& stranger, std::vector<Caller>& callers) {
     return true;
   }
   if (silent_.size() >= max_silent_) {
-    let_go_of_oldest(callers);
+    drop_oldest(callers);
   }
-  silent_.push_back({static_cast<uint32_t>(peer->pid), std::move(connection), clock_ns_ + kSilentNs});
+  silent_.push_back({static_cast<uint32_t>(peer->pid), std::move(connection), clock_ns_ + kHelloTimeoutNs});
   return true;
 }
 
@@ -168,7 +169,7 @@ bool Listener::is_expected(const Credentials& peer) {
 
 // Whether the process descends from the recording. Its environment could show that, too, but is written by a process
 // that has not sent the token.
-bool Listener::is_ours(Silent& silent) const {
+bool Listener::is_ours(PendingConnection& silent) const {
   if (!silent.ours) {
     const auto pid = static_cast<pid_t>(silent.pid);
     silent.ours = pid != ::getpid() && descends_from(pid, expected_.ancestor);
@@ -177,10 +178,10 @@ bool Listener::is_ours(Silent& silent) const {
 }
 
 bool Listener::expects_ours() {
-  return std::any_of(silent_.begin(), silent_.end(), [this](Silent& silent) { return is_ours(silent); });
+  return std::any_of(silent_.begin(), silent_.end(), [this](PendingConnection& silent) { return is_ours(silent); });
 }
 
-void Listener::forget(Silent& silent) {
+void Listener::forget(PendingConnection& silent) {
   silent.connection.reset();  // frees a descriptor, which is_ours() needs
   if (is_ours(silent)) {
     ++forgotten_;
@@ -190,17 +191,17 @@ void Listener::forget(Silent& silent) {
 }
 
 void Listener::forget_all() {
-  for (Silent& silent : silent_) {
+  for (PendingConnection& silent : silent_) {
     forget(silent);
   }
   silent_.clear();
 }
 
-bool Listener::let_go_of_oldest(std::vector<Caller>& callers) {
+bool Listener::drop_oldest(std::vector<Caller>& callers) {
   if (silent_.empty()) {
     return false;
   }
-  Silent oldest = std::move(silent_.front());
+  PendingConnection oldest = std::move(silent_.front());
   silent_.pop_front();
   if (!listen_to(oldest, callers)) {  // it may have sent its hello meanwhile
     forget(oldest);
@@ -208,7 +209,7 @@ bool Listener::let_go_of_oldest(std::vector<Caller>& callers) {
   return true;
 }
 
-bool Listener::listen_to(Silent& silent, std::vector<Caller>& callers) {
+bool Listener::listen_to(PendingConnection& silent, std::vector<Caller>& callers) {
   std::array<std::byte, std::max(sizeof(gpuprof_hello), sizeof(gpuprof_code_offer))> packet{};
   // MSG_TRUNC returns the packet's full size, even if it exceeds the buffer.
   const ssize_t bytes = ::recv(silent.connection.get(), packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);

@@ -53,7 +53,7 @@ class Listener {
   void forget_all();
 
  private:
-  struct Silent {
+  struct PendingConnection {
     uint32_t pid;
     UniqueFd connection;
     uint64_t until_ns;              // deadline on clock_ns_
@@ -64,11 +64,11 @@ class Listener {
   bool accept_new(std::vector<Caller>& callers);                  // true: strangers, or many connections
   bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: accept no more now
   bool is_expected(const Credentials& peer);
-  bool is_ours(Silent& silent) const;
-  void forget(Silent& silent);
-  bool let_go_of_oldest(std::vector<Caller>& callers);  // false: no silent caller is left
+  bool is_ours(PendingConnection& silent) const;
+  void forget(PendingConnection& silent);
+  bool drop_oldest(std::vector<Caller>& callers);  // false: no silent caller is left
   // Reads the first packet. False: it has not arrived yet.
-  bool listen_to(Silent& silent, std::vector<Caller>& callers);
+  bool listen_to(PendingConnection& silent, std::vector<Caller>& callers);
 
   ExpectedCallers expected_;
   std::map<uid_t, uint64_t> strange_until_;  // users that are refused until this time (monotonic)
@@ -76,7 +76,7 @@ class Listener {
   std::string name_;
   std::string token_;
   UniqueFd socket_;
-  std::deque<Silent> silent_;  // oldest first
+  std::deque<PendingConnection> silent_;  // oldest first
   size_t max_silent_ = 0;
   uint64_t forgotten_ = 0;
   FewWarnings held_up_;

@@ -45,7 +45,7 @@ struct Input {
   backend::EventSink& sink;
 };
 
-bool is_stretch(uint64_t start_ns, uint64_t end_ns) {
+bool is_interval(uint64_t start_ns, uint64_t end_ns) {
   return end_ns >= start_ns && end_ns - start_ns <= kMaxDurationNs && end_ns <= kMaxTimeNs;
 }
 
@@ -88,7 +88,7 @@ bool decode(const gpuprof_device& device, const Input& in) {
 bool decode(const gpuprof_gpu_op& op, const Input& in) {
   constexpr uint16_t kFlags = GPUPROF_GPU_OP_MORE | GPUPROF_GPU_OP_UNSAMPLED;
   if (op.op >= GPUPROF_OPS || (op.flags & ~kFlags) != 0 || op.bytes > kMaxBytes ||
-      !is_stretch(op.start_ns, op.end_ns) || !is_time(op.queued_ns) || !is_time(op.submitted_ns) ||
+      !is_interval(op.start_ns, op.end_ns) || !is_time(op.queued_ns) || !is_time(op.submitted_ns) ||
       !is_launch_of(op.correlation)) {
     return false;
   }
@@ -130,7 +130,7 @@ bool decode(const gpuprof_launch& launch, const Input& in) {
 
 bool decode(const gpuprof_host_op& op, const Input& in) {
   if (op.op >= GPUPROF_HOST_OPS || op.bytes > kMaxBytes || op.count > kMaxCount ||
-      !is_stretch(op.start_ns, op.end_ns)) {
+      !is_interval(op.start_ns, op.end_ns)) {
     return false;
   }
   if (op.correlation != 0 && (op.correlation & kCorrelationBits) != GPUPROF_CORRELATION_HOST) {
@@ -193,7 +193,7 @@ bool decode(const gpuprof_range& range, const Input& in) {
 }
 
 bool decode(const gpuprof_call& call, const Input& in) {
-  if (!is_stretch(call.start_ns, call.end_ns) || !is_launch_id(call.correlation)) {
+  if (!is_interval(call.start_ns, call.end_ns) || !is_launch_id(call.correlation)) {
     return false;
   }
   in.sink.on_call(in.source, {.correlation = call.correlation,
@@ -205,7 +205,7 @@ bool decode(const gpuprof_call& call, const Input& in) {
 }
 
 bool decode(const gpuprof_span& span, const Input& in) {
-  if (!is_stretch(span.start_ns, span.end_ns) || span.range == 0) {
+  if (!is_interval(span.start_ns, span.end_ns) || span.range == 0) {
     return false;
   }
   in.sink.on_span(in.source, {.start_ns = span.start_ns, .end_ns = span.end_ns, .range = span.range, .tid = span.tid});
@@ -338,7 +338,7 @@ bool decode(const gpuprof_samples& samples, const Input& in) {
       (in.record.size() - sizeof(samples)) / sizeof(gpuprof_sample_reason) < samples.count) {
     return false;
   }
-  std::vector<backend::PlaceSamples::Reason> reasons;
+  std::vector<backend::LocationSamples::Reason> reasons;
   for (size_t i = 0; i < samples.count; ++i) {
     gpuprof_sample_reason reason;
     std::memcpy(&reason, in.record.data() + sizeof(samples) + i * sizeof(reason), sizeof(reason));
@@ -348,14 +348,14 @@ bool decode(const gpuprof_samples& samples, const Input& in) {
     reasons.push_back({reason.reason_id, reason.samples});
   }
   const bool at_address = (samples.flags & GPUPROF_SAMPLES_ADDRESS) != 0;
-  in.sink.on_place_samples(in.source, {.module = samples.module,
-                                       .offset = at_address ? 0 : samples.offset,
-                                       .address = at_address ? samples.offset : 0,
-                                       .function_id = samples.function_id,
-                                       .window = samples.window,
-                                       .correlation = samples.correlation,
-                                       .reasons = reasons,
-                                       .low_address = (samples.flags & GPUPROF_SAMPLES_LOW_ADDRESS) != 0});
+  in.sink.on_location_samples(in.source, {.module = samples.module,
+                                          .offset = at_address ? 0 : samples.offset,
+                                          .address = at_address ? samples.offset : 0,
+                                          .function_id = samples.function_id,
+                                          .window = samples.window,
+                                          .correlation = samples.correlation,
+                                          .reasons = reasons,
+                                          .low_address = (samples.flags & GPUPROF_SAMPLES_LOW_ADDRESS) != 0});
   return true;
 }
 
@@ -371,12 +371,12 @@ bool decode(const gpuprof_count_record& count, const Input& in) {
   if (count.function_id == 0 || count.name_id == 0 || count.offset > kMaxBytes || count.value > kMaxCount) {
     return false;
   }
-  in.sink.on_place_count(in.source, {.module = count.module,
-                                     .offset = count.offset,
-                                     .value = count.value,
-                                     .function_id = count.function_id,
-                                     .name_id = count.name_id,
-                                     .device = count.device});
+  in.sink.on_location_count(in.source, {.module = count.module,
+                                        .offset = count.offset,
+                                        .value = count.value,
+                                        .function_id = count.function_id,
+                                        .name_id = count.name_id,
+                                        .device = count.device});
   return true;
 }
 
@@ -399,7 +399,7 @@ bool decode(const gpuprof_gpu_kernel& kernel, const Input& in) {
 }
 
 bool decode(const gpuprof_sample_window& window, const Input& in) {
-  if (window.window == 0 || !is_stretch(window.start_ns, window.end_ns) || window.handed > kMaxCount ||
+  if (window.window == 0 || !is_interval(window.start_ns, window.end_ns) || window.handed > kMaxCount ||
       window.dropped > kMaxCount || window.foreign > kMaxCount || window.period > kMaxCount) {
     return false;
   }

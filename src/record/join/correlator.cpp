@@ -43,7 +43,7 @@ void Correlator::on_tables_late(backend::SourceId id) {
 }
 
 void Correlator::on_counters(backend::SourceId id, const backend::Counters& counters) {
-  with(id, [&](const Source& source) { join_.tally.on_counters(source, counters); });
+  with(id, [&](const Source& source) { join_.counters.on_counters(source, counters); });
 }
 
 void Correlator::on_module(backend::SourceId id, const backend::Module& module) {
@@ -89,11 +89,11 @@ void Correlator::on_sampled_launch(backend::SourceId id, uint64_t correlation) {
   with(id, [&](const Source& source) { kernel_times_.expect(source.id, correlation); });
 }
 
-void Correlator::on_place_samples(backend::SourceId id, const backend::PlaceSamples& samples) {
+void Correlator::on_location_samples(backend::SourceId id, const backend::LocationSamples& samples) {
   with(id, [&](const Source& source) { samples_.sharing().on_samples(source, samples); });
 }
 
-void Correlator::on_place_count(backend::SourceId id, const backend::PlaceCount& count) {
+void Correlator::on_location_count(backend::SourceId id, const backend::PlaceCount& count) {
   with(id, [&](const Source& source) { samples_.counts().on_count(source, count); });
 }
 
@@ -108,7 +108,7 @@ void Correlator::on_sample_window(backend::SourceId id, const backend::SampleWin
 void Correlator::on_python(backend::SourceId id, const gpuprof_python_layout& layout) {
   with(id, [&](Source& source) {
     if (!producers_.on_python(source, layout)) {
-      join_.tally.refuse_record();
+      join_.counters.refuse_record();
     }
   });
 }
@@ -121,7 +121,7 @@ void Correlator::on_launch(backend::SourceId id, const backend::LaunchCall& laun
   with(id, [&](const Source& source) {
     launches_.add(id, launch.correlation,
                   {.stack = stacks_.of_source(source, launch.stack, Launches::is_launch(launch.correlation)),
-                   .time_ns = join_.believed(launch.time_ns),
+                   .time_ns = join_.clamped_call_time(launch.time_ns),
                    .thread = producers_.names().intern(launch.thread),
                    .tid = launch.tid,
                    .range = launch.range});
@@ -184,19 +184,19 @@ void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch)
   key.thread = producers_.thread_name(launch.pid, launch.tid);
   key.stack = stacks_.use(image, stacks_.of_engine(launch.pid, launch.stack));
   rows_.add_launch(rows_.intern(key), launch.time_ns);
-  join_.tally.totals().with_stack += key.stack != 0 ? 1 : 0;
-  ++join_.tally.totals().launches;
+  join_.counters.totals().with_stack += key.stack != 0 ? 1 : 0;
+  ++join_.counters.totals().launches;
 }
 
-void Correlator::settle(bool last) {
+void Correlator::retry_pending(bool last) {
   join_.now_ns = join_.options.clock();
-  producers_.settle_devices();
-  launches_.settle(last);
-  work_.settle(last);
-  samples_.settle(last);
-  timeline_.settle(launches_, stacks_);
-  producers_.settle();
-  rows_.settle();
+  producers_.retry_devices();
+  launches_.retry_pending(last);
+  work_.retry_pending(last);
+  samples_.retry_pending(last);
+  timeline_.retry_pending(launches_, stacks_);
+  producers_.retry_pending();
+  rows_.retry_pending();
   launches_.expire();
   kernel_times_.expire();
   stacks_.bound();
@@ -206,9 +206,9 @@ void Correlator::close(const Source& source) {
   stacks_.close(source);
   // If no engine follows Python frames, their absence is expected.
   if (join_.options.stacks_wanted && !join_.options.frame_pointers) {
-    join_.tally.python_refused(source);
+    join_.counters.python_refused(source);
   }
-  join_.tally.close(source);
+  join_.counters.close(source);
 }
 
 void Correlator::on_source_end(backend::SourceId id) {
@@ -216,10 +216,10 @@ void Correlator::on_source_end(backend::SourceId id) {
   if (source == nullptr) {
     return;
   }
-  producers_.settle_devices();
-  work_.settle(true, id);
-  samples_.settle(true, id);
-  timeline_.settle(launches_, stacks_);
+  producers_.retry_devices();
+  work_.retry_pending(true, id);
+  samples_.retry_pending(true, id);
+  timeline_.retry_pending(launches_, stacks_);
   close(*source);
   launches_.end_source(id);
   work_.end_source(id);
@@ -238,7 +238,7 @@ void Correlator::on_source_end(backend::SourceId id) {
 }
 
 void Correlator::finish() {
-  settle(true);
+  retry_pending(true);
   producers_.for_each([this](const Source& source) { close(source); });
   rows_.finish();
 }
@@ -249,7 +249,7 @@ Batch Correlator::take_batch() {
   rows_.take_new(batch);
   samples_.take_new(batch);
   timeline_.take_new(batch);
-  join_.tally.take_new(batch);
+  join_.counters.take_new(batch);
   producers_.take_new(batch);
   batch.stacks = stacks_.take_new();
   batch.windows = windows_.take_new();

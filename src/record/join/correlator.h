@@ -11,8 +11,8 @@
 #include "record/batch.h"
 #include "record/bpf/stack_engine.h"
 #include "record/join/context/context.h"
+#include "record/join/context/join_counters.h"
 #include "record/join/context/options.h"
-#include "record/join/context/tally.h"
 #include "record/join/launches/attribution.h"
 #include "record/join/launches/launches.h"
 #include "record/join/launches/stacks.h"
@@ -57,10 +57,10 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_sample(const backend::Sample& sample) override { samples_.on_sample(sample); }
   void on_samples_dropped(backend::SourceId source, uint64_t count) override { samples_.on_dropped(source, count); }
   void on_sampled_launch(backend::SourceId source, uint64_t correlation) override;
-  void on_place_samples(backend::SourceId source, const backend::PlaceSamples& samples) override;
+  void on_location_samples(backend::SourceId source, const backend::LocationSamples& samples) override;
   void on_sample_window(backend::SourceId source, const backend::SampleWindow& window) override;
   [[nodiscard]] size_t counted() const { return samples_.counts().kept(); }
-  void on_place_count(backend::SourceId source, const backend::PlaceCount& count) override;
+  void on_location_count(backend::SourceId source, const backend::PlaceCount& count) override;
   void on_loaded_kernel(backend::SourceId source, const backend::LoadedKernel& kernel) override;
   void on_source_end(backend::SourceId source) override;
 
@@ -80,7 +80,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_tables_late(backend::SourceId source);
 
   // Ends a poll iteration: retries events that wait for launches or names. `last`: nothing more will arrive.
-  void settle(bool last = false);
+  void retry_pending(bool last = false);
 
   // Ends the recording and accounts for everything. The last window must have been closed.
   void finish();
@@ -88,10 +88,10 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Returns stack ids that were dropped, each once. The stack engine can drop them, too.
   std::vector<uint64_t> take_ended_stacks() { return stacks_.take_ended(); }
 
-  std::vector<ProcessNews> take_news() { return producers_.processes().take_news(); }
+  std::vector<ProcessEvent> take_process_events() { return producers_.processes().take_process_events(); }
 
   void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count) {
-    join_.tally.add_loss(process, reason, count);
+    join_.counters.add_loss(process, reason, count);
   }
   void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }
 
@@ -107,8 +107,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }
-  [[nodiscard]] const Tally& tally() const { return join_.tally; }
-  [[nodiscard]] const Totals& totals() const { return join_.tally.totals(); }
+  [[nodiscard]] const JoinCounters& counters() const { return join_.counters; }
+  [[nodiscard]] const Totals& totals() const { return join_.counters.totals(); }
 
  private:
   template <typename Use>

@@ -5,7 +5,7 @@ namespace gpuprof::record {
 bool Timeline::admit(size_t lines) {
   const bool fits = lines < kMaxTimelineLines && !join_.memory().is_limited();
   if (join_.options.timeline && !fits) {
-    join_.tally.timeline_full();
+    join_.counters.timeline_full();
   }
   return join_.options.timeline && fits;
 }
@@ -22,7 +22,7 @@ void Timeline::on_span(backend::SourceId source, const backend::Span& span) {
   }
 }
 
-void Timeline::settle(Launches& launches, Stacks& stacks) {
+void Timeline::retry_pending(Launches& launches, Stacks& stacks) {
   for (const auto& [id, call] : calls_) {
     if (Source* source = producers_.find(id); source != nullptr) {
       add(*source, call, launches.find(id, call.correlation), stacks);

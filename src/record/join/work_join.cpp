@@ -11,7 +11,7 @@ void WorkJoin::on_gpu_op(const backend::GpuOp& op) {
     bodies_.ran(op);
     take_or_keep(work_event(op), RetryPolicy::first_try);
   } else if (!bodies_.hold(op)) {
-    settle_bodies(false, 0);
+    retry_bodies(false, 0);
   }
 }
 
@@ -25,32 +25,32 @@ void WorkJoin::take_or_keep(const WorkEvent& event, RetryPolicy policy) {
   pending_.take_or_keep(event, policy, [this](const auto& pending, RetryPolicy left) { return take(pending, left); });
 }
 
-void WorkJoin::settle_bodies(bool last, backend::SourceId only) {
-  bodies_.settle(last, only, [&](const backend::GpuOp& op) {
+void WorkJoin::retry_bodies(bool last, backend::SourceId only) {
+  bodies_.retry_pending(last, only, [&](const backend::GpuOp& op) {
     take_or_keep(work_event(op), last ? RetryPolicy::last_try : RetryPolicy::retry);
   });
 }
 
-void WorkJoin::settle(bool last, backend::SourceId only) {
-  settle_bodies(last, only);
-  pending_.settle(last, only, [this](const auto& pending, RetryPolicy left) { return take(pending, left); });
+void WorkJoin::retry_pending(bool last, backend::SourceId only) {
+  retry_bodies(last, only);
+  pending_.retry_pending(last, only, [this](const auto& pending, RetryPolicy left) { return take(pending, left); });
 }
 
 // Returns whether to leave out the event: it is not to be recorded, or a sum would overflow.
 bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) {
   if (event.outside) {
-    join_.tally.coverage(event.site.source).count(profile::CoverageCount::outside_range);
+    join_.counters.coverage(event.site.source).count(profile::CoverageCount::outside_range);
     return true;
   }
   // Vendor libraries report work for a while after recording was switched off, but launches are not reported.
   const bool may_be_off = launch == nullptr && !event.site.unsampled && !event.site.is_host;
   if (may_be_off && !parts_.windows.contains(event.start_ns)) {
-    ++join_.tally.totals().off_records;
+    ++join_.counters.totals().off_records;
     return true;
   }
   const bool fits = parts_.rows.admit(event);
   if (!fits) {
-    join_.tally.refuse_record();
+    join_.counters.refuse_record();
   }
   return !fits;
 }
@@ -99,8 +99,8 @@ void WorkJoin::count(const WorkEvent& event, const WorkKey& key, const PendingLa
   if (event.site.is_host) {
     return;
   }
-  Totals& totals = join_.tally.totals();
-  SourceCoverage& coverage = join_.tally.coverage(event.site.source);
+  Totals& totals = join_.counters.totals();
+  SourceCoverage& coverage = join_.counters.coverage(event.site.source);
   ++totals.gpu_records;
   totals.gpu_ns += event.duration();
   if (event.site.unsampled) {

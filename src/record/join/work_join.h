@@ -23,14 +23,14 @@ class WorkJoin {
   }
 
   // Retries waiting events of source `only` (0: of all sources). `last`: what they wait for will not arrive.
-  void settle(bool last, backend::SourceId only = 0);
+  void retry_pending(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source) { bodies_.end_source(source); }
 
  private:
   void take_or_keep(const WorkEvent& event, RetryPolicy policy);
   bool take(const WorkEvent& event, RetryPolicy policy);
   [[nodiscard]] bool is_left_out(const WorkEvent& event, const PendingLaunch* launch);
-  void settle_bodies(bool last, backend::SourceId only);
+  void retry_bodies(bool last, backend::SourceId only);
   void add_kernel(Source& source, const WorkEvent& event, const PendingLaunch* launch);
   void count(const WorkEvent& event, const WorkKey& key, const PendingLaunch* launch);
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <variant>
 
-#include "profile/words.h"
+#include "profile/keywords.h"
 
 namespace gpuprof::record {
 namespace {
@@ -40,7 +40,7 @@ size_t bytes_of(const profile::Stack& row) {
 
 }  // namespace
 
-bool LiveSums::has_room() {
+bool LiveSums::admits() {
   full_ = full_ || works_.size() >= kMostWorks || MemoryBudget::limits(memory_.get());
   return !full_;
 }
@@ -49,7 +49,7 @@ void LiveSums::add(const profile::Record& record) {
   std::visit(
       [&](const auto& row) {
         if constexpr (kIsKept<std::decay_t<decltype(row)>>) {
-          if (!has_room() || tables_.add(record)) {
+          if (!admits() || tables_.add(record)) {
             return;  // the memory budget is used up, or the record is invalid
           }
           if (memory_ != nullptr) {

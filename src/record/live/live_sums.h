@@ -45,7 +45,7 @@ class LiveSums {
   static constexpr bool kIsKept = profile::kIsDefinition<Row> && !std::is_same_v<Row, profile::GpuModule> &&
                                   !std::is_same_v<Row, profile::GpuPlace> && !std::is_same_v<Row, profile::Sampling>;
 
-  bool has_room();
+  bool admits();
   void see(const profile::Work& work);
   void see(const profile::Gpu& row) { add_to(row.work, row.count, row.sum_ns); }
   void see(const profile::Launch& row) { add_to(row.work, row.count, 0); }

@@ -22,9 +22,9 @@ LiveImage& LiveProcesses::on_source(uint32_t pid, std::string_view backend) {
   const bool known = table_.knows(pid);
   const Entry& process = table_.on_source(pid, backend);
   if (known && !images_.contains(process.image->id)) {  // exec has replaced the image
-    tell_ended(pid);
+    emit_ended(pid);
   }
-  tell_mapped(process);
+  emit_mapped(process);
   LiveImage& image = image_of(process);
   ++image.sources;
   return image;
@@ -34,7 +34,7 @@ LiveProcesses::Entry& LiveProcesses::by_pid(uint32_t pid) {
   const bool known = table_.knows(pid);
   Entry& process = table_.by_pid(pid);
   if (!known) {
-    tell_mapped(process);
+    emit_mapped(process);
   }
   return process;
 }
@@ -47,14 +47,15 @@ bool LiveProcesses::is_current(const LiveImage& image) {
 void LiveProcesses::on_python(LiveImage& image, const gpuprof_python_layout& layout) {
   image.eval_begin = layout.eval_begin;
   if (is_current(image)) {
-    news_.push_back({.what = ProcessNews::What::python, .pid = image.pid(), .maps = nullptr, .layout = layout});
+    process_events_.push_back(
+        {.what = ProcessEvent::What::python, .pid = image.pid(), .maps = nullptr, .layout = layout});
   }
 }
 
 // An engine that uses unwind tables must not use those of unloaded files.
 void LiveProcesses::on_mappings(const LiveImage& image) {
   if (is_current(image) && table_.on_changed(table_.by_pid(image.pid()))) {
-    tell_mapped(table_.by_pid(image.pid()));
+    emit_mapped(table_.by_pid(image.pid()));
   }
 }
 
@@ -68,7 +69,7 @@ bool LiveProcesses::know_mappings(Entry& process, std::span<const uint64_t> addr
   const auto before = process.maps;
   const bool alive = table_.know_mappings(process, addresses);
   if (process.maps != before) {
-    tell_mapped(process);
+    emit_mapped(process);
   }
   return alive;
 }
@@ -76,12 +77,12 @@ bool LiveProcesses::know_mappings(Entry& process, std::span<const uint64_t> addr
 bool LiveProcesses::read_again(Entry& process) {
   const bool changed = table_.read_again(process);
   if (changed) {
-    tell_mapped(process);
+    emit_mapped(process);
   }
   return changed;
 }
 
-void LiveProcesses::settle() {
+void LiveProcesses::retry_pending() {
   unsigned read = 0;
   std::erase_if(reloaders_, [&](uint32_t pid) {
     if (read == kMaxReadings) {
@@ -91,7 +92,7 @@ void LiveProcesses::settle() {
     const bool done = table_.read_anew(process);
     read += done ? 1 : 0;
     if (done && process.alive) {
-      tell_mapped(process);
+      emit_mapped(process);
     }
     return done;
   });
@@ -108,15 +109,16 @@ bool LiveProcesses::end_source(LiveImage& image) {
 void LiveProcesses::forget(uint32_t pid) {
   table_.forget(pid);
   reloaders_.erase(pid);
-  tell_ended(pid);
+  emit_ended(pid);
 }
 
-void LiveProcesses::tell_mapped(const Entry& process) {
-  news_.push_back({.what = ProcessNews::What::mapped, .pid = process.image->pid, .maps = process.maps, .layout = {}});
+void LiveProcesses::emit_mapped(const Entry& process) {
+  process_events_.push_back(
+      {.what = ProcessEvent::What::mapped, .pid = process.image->pid, .maps = process.maps, .layout = {}});
 }
 
-void LiveProcesses::tell_ended(uint32_t pid) {
-  news_.push_back({.what = ProcessNews::What::ended, .pid = pid, .maps = nullptr, .layout = {}});
+void LiveProcesses::emit_ended(uint32_t pid) {
+  process_events_.push_back({.what = ProcessEvent::What::ended, .pid = pid, .maps = nullptr, .layout = {}});
 }
 
 }  // namespace gpuprof::record

@@ -13,7 +13,7 @@
 #include "record/batch.h"
 #include "record/memory_budget.h"
 #include "record/process/code/code_table.h"
-#include "record/process/process_news.h"
+#include "record/process/process_event.h"
 #include "record/process/process_table.h"
 
 namespace gpuprof::record {
@@ -41,7 +41,7 @@ class LiveProcesses {
   void on_python(LiveImage& image, const gpuprof_python_layout& layout);
   // The process reports changed mappings.
   void on_mappings(const LiveImage& image);
-  // The stack engine saw the process load or unload libraries. settle() reads its mappings again.
+  // The stack engine saw the process load or unload libraries. retry_pending() reads its mappings again.
   void on_loader(uint32_t pid);
 
   [[nodiscard]] bool knows(uint32_t pid) const { return table_.knows(pid); }
@@ -53,25 +53,25 @@ class LiveProcesses {
   bool know_mappings(Entry& process, std::span<const uint64_t> addresses);
   bool read_again(Entry& process);
 
-  void settle();
+  void retry_pending();
   // Ends one source of the image. Returns true if it was the last one; the image is then removed.
   bool end_source(LiveImage& image);
   void forget(uint32_t pid);  // when its last source has ended
 
   std::vector<std::shared_ptr<const ProcessImage>> take_new() { return std::exchange(new_, {}); }
   // Returns the events for the stack engine, in order.
-  std::vector<ProcessNews> take_news() { return std::exchange(news_, {}); }
+  std::vector<ProcessEvent> take_process_events() { return std::exchange(process_events_, {}); }
 
  private:
   [[nodiscard]] bool is_current(const LiveImage& image);
-  void tell_mapped(const Entry& process);
-  void tell_ended(uint32_t pid);
+  void emit_mapped(const Entry& process);
+  void emit_ended(uint32_t pid);
 
   ProcessTable table_;
   std::unordered_map<profile::ProcessId, LiveImage> images_;
   std::unordered_set<uint32_t> reloaders_;  // processes with mappings to read again
   std::vector<std::shared_ptr<const ProcessImage>> new_;
-  std::vector<ProcessNews> news_;
+  std::vector<ProcessEvent> process_events_;
 };
 
 }  // namespace gpuprof::record

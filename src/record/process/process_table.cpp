@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kRefreshIntervalNs = 20'000'000;
 constexpr uint64_t kChangedIntervalNs = 100'000'000;
 constexpr size_t kMaxFormer = 16;
-constexpr uint64_t kLookIntervalNs = 1'000'000'000;
+constexpr uint64_t kCheckIntervalNs = 1'000'000'000;
 constexpr size_t kMaxCommand = 4096;  // bytes of the command line; some have megabytes
 constexpr size_t kMaxEnvironment = size_t{1} << 20;
 
@@ -79,7 +79,7 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
   entry.image = std::move(image);
   entry.since_ns = maps->read_ns();
   entry.maps = std::move(maps);
-  entry.next_look_ns = monotonic_ns() + kLookIntervalNs;
+  entry.next_check_ns = monotonic_ns() + kCheckIntervalNs;
   return entry;
 }
 
@@ -101,7 +101,7 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
 bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
   if (MemoryBudget::limits(memory_)) {
     entry.former.clear();
-    entry.next_look_ns = now + kLookIntervalNs;
+    entry.next_check_ns = now + kCheckIntervalNs;
     entry.last_read_ns = now;
     return false;
   }
@@ -113,7 +113,7 @@ bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
   entry.alive = maps != nullptr;
   entry.last_read_ns = now;
   entry.read_took_ns = monotonic_ns() - now;
-  entry.next_look_ns = now + kLookIntervalNs;
+  entry.next_check_ns = now + kCheckIntervalNs;
   if (!entry.alive) {
     return false;
   }
@@ -163,7 +163,7 @@ bool ProcessTable::on_changed(Entry& entry) {
   if (now >= next) {
     return read(entry, now);
   }
-  entry.next_look_ns = std::min(entry.next_look_ns, next);
+  entry.next_check_ns = std::min(entry.next_check_ns, next);
   return false;
 }
 
@@ -174,7 +174,7 @@ bool ProcessTable::know_mappings(Entry& entry, std::span<const uint64_t> address
   };
   const auto before = unknown();
   const uint64_t now = monotonic_ns();
-  if (now < (before == 0 ? entry.next_look_ns : entry.next_refresh_ns)) {
+  if (now < (before == 0 ? entry.next_check_ns : entry.next_refresh_ns)) {
     return entry.alive;
   }
   read(entry, now);

@@ -48,8 +48,8 @@ class ProcessTable {
       uint64_t since_ns = 0;
       std::shared_ptr<const symbolize::ProcessMaps> maps;
     };
-    std::deque<Former> former;  // oldest first
-    uint64_t next_look_ns = 0;  // time of the next routine read
+    std::deque<Former> former;   // oldest first
+    uint64_t next_check_ns = 0;  // time of the next routine read
   };
 
   // Sets the identity of a process when it connects, before on_source(). If the process later has other rights, it is

@@ -100,15 +100,15 @@ bool Producers::make_device(Source& source, const Source::Device& device, bool l
   return true;
 }
 
-void Producers::settle_devices() {
+void Producers::retry_devices() {
   for (auto& entry : sources_) {
     Source& source = entry.second;
     std::erase_if(source.devices_to_be, [&](const auto& device) { return make_device(source, device, true); });
   }
 }
 
-void Producers::settle() {
-  processes_.settle();
+void Producers::retry_pending() {
+  processes_.retry_pending();
   threads_.bound();
 }
 

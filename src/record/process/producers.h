@@ -87,8 +87,8 @@ class Producers {
   [[nodiscard]] const DeviceTable& devices() const { return devices_; }
 
   // Call it when all rings have been read: missing names were lost.
-  void settle_devices();
-  void settle();
+  void retry_devices();
+  void retry_pending();
 
   struct Ended {
     bool image = false;    // it was the last source of its process image

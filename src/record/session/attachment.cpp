@@ -89,13 +89,13 @@ bool Attachment::has_ended() const {
   return !pidfd_ || ::poll(&ended, 1, 0) == 1;
 }
 
-void Attachment::leave(Turn& turn) const {
-  if (injection_ && !turn.retract_libraries()) {
+void Attachment::leave(PollIteration& iteration) const {
+  if (injection_ && !iteration.retract_libraries()) {
     log::info("the injected library leaves process " + std::to_string(pid_) + " at its next call of the GPU runtime");
   }
 }
 
-void Attachment::tell_if_not_connected(uint64_t since_ns, uint64_t now_ns) {
+void Attachment::warn_if_not_connected(uint64_t since_ns, uint64_t now_ns) {
   if (injection_ && !said_not_connected_ && now_ns > since_ns + kConnectWaitNs) {
     said_not_connected_ = true;
     log::warn("the library was injected into process " + std::to_string(pid_) + ", but has not connected yet",

@@ -14,7 +14,7 @@
 #include "record/attach/attach.h"
 #include "record/ipc/channel.h"
 #include "record/session.h"
-#include "record/session/turn.h"
+#include "record/session/poll_iteration.h"
 #include "record/stack_choice.h"
 #include "record/target/target_user.h"
 
@@ -43,10 +43,10 @@ class Attachment {
   }  // names of the functions that are counted
 
   // Makes the injected library leave the process, which may take some seconds.
-  void leave(Turn& turn) const;
+  void leave(PollIteration& iteration) const;
 
   // Warns if the injected library does not connect: it may have found no usable vendor library, and cannot report that.
-  void tell_if_not_connected(uint64_t since_ns, uint64_t now_ns);
+  void warn_if_not_connected(uint64_t since_ns, uint64_t now_ns);
 
  private:
   Status count(const Error& why, const SessionOptions& options, const backend::Backends& backends, Channel& channel,

@@ -50,7 +50,7 @@ bool Command::had_ended() {
   return false;
 }
 
-bool Command::is_survived(Channel& channel) {
+bool Command::has_live_processes(Channel& channel) {
   const bool children = have_children();
   const uint64_t now = monotonic_ns();
   if (channel.live_sources() == 0 && !channel.expects_callers()) {

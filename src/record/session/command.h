@@ -26,7 +26,7 @@ class Command {
   [[nodiscard]] std::optional<int> status() const { return status_; }  // from waitpid
 
   // After the command's end: whether to wait for processes that have connected, or may do so soon.
-  bool is_survived(Channel& channel);
+  bool has_live_processes(Channel& channel);
 
   // Handles a stop signal. The first one lets the command clean up; later ones terminate and kill it.
   void pass_on_stop(const Signals::Event& event);

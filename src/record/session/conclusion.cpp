@@ -11,7 +11,7 @@ namespace gpuprof::record {
 namespace {
 
 // Gives the profile its name. `facts.file` becomes the path where the profile really is, also after a failure.
-Status settle_name(OutputFile& output, SummaryFacts& facts) {
+Status finish_name(OutputFile& output, SummaryFacts& facts) {
   const auto place = output.finish();
   facts.file = place ? *place : output.place().value_or(output.name());
   return place ? Status() : Status(place.error());
@@ -32,8 +32,8 @@ std::optional<Error> failure_of(const SummaryFacts& facts, Status written, Statu
 
 }  // namespace
 
-void tell_of_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
-                     const GpuLines::Functions& without_lines, bool connected) {
+void explain_missing_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
+                             const GpuLines::Functions& without_lines, bool connected) {
   if (sampling.samples && correlator.totals().samples == 0 && connected) {
     log::warn("no samples were taken inside kernels",
               "gpuprof samples CUDA programs on GPUs whose counters this user may read, and Intel GPUs by Level Zero's "
@@ -69,7 +69,7 @@ void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Tota
 
 Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written,
                                bool budget_exceeded) {
-  Status named = settle_name(output, facts);
+  Status named = finish_name(output, facts);
   const profile::WorkCoverage covered = covered_work(facts);
   const SessionResult result{wait_status, covered,
                              output.is_regular() && (covered.any() || facts.counted > 0) ? facts.file : ""};
@@ -81,7 +81,7 @@ Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts
     log::error(*failure);
     return result;
   }
-  tell_summary(facts, budget_exceeded);
+  print_summary(facts, budget_exceeded);
   return result;
 }
 

@@ -14,8 +14,8 @@ namespace gpuprof::record {
 
 // Explains to the user why nothing was sampled or counted, if that was requested, and why samples have no source lines.
 // `connected`: at least one process was recorded.
-void tell_of_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
-                     const GpuLines::Functions& without_lines, bool connected);
+void explain_missing_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
+                             const GpuLines::Functions& without_lines, bool connected);
 
 void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Totals& totals, SummaryFacts& facts);
 

@@ -43,16 +43,16 @@ size_t LocalSources::drain() {
   return events;
 }
 
-void LocalSources::put(const std::vector<ProcessNews>& news) {
+void LocalSources::put(const std::vector<ProcessEvent>& events) {
   for (const Walk& walk : walks_) {
-    walk.feed->put(news);
+    walk.feed->put(events);
   }
 }
 
-std::vector<uint32_t> LocalSources::take_to_read_again() {
+std::vector<uint32_t> LocalSources::take_outdated() {
   std::vector<uint32_t> all;
   for (const Walk& walk : walks_) {
-    const auto some = walk.processes->take_to_read_again();
+    const auto some = walk.processes->take_outdated();
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

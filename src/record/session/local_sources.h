@@ -28,11 +28,11 @@ class LocalSources {
   void stop();
 
   // Passes process events on to sources whose BPF programs walk stacks.
-  void put(const std::vector<ProcessNews>& news);
+  void put(const std::vector<ProcessEvent>& events);
   // Returns the processes whose mappings must be read again.
-  std::vector<uint32_t> take_to_read_again();
+  std::vector<uint32_t> take_outdated();
 
-  [[nodiscard]] bool were_any() const { return were_any_; }
+  [[nodiscard]] bool started_any() const { return were_any_; }
 
  private:
   struct Walk {

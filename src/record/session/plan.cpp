@@ -36,7 +36,7 @@ JoinOptions plan_join(const SessionOptions& options, const StackSetup& stacks, c
           .stacks_wanted = stacks.any(),
           .stacks_from_sources = stacks.in_process,
           .frame_pointers = stacks.by_frame_pointers(),
-          .instruments = Instruments::of(backends),
+          .profiler_libraries = ProfilerLibraries::of(backends),
           .timeline = options.timeline,
           .latency = options.latency,
           .sampling = options.sampling};

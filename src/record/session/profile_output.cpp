@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "record/process/instruments.h"
+#include "record/process/profiler_libraries.h"
 #include "record/write/output_name.h"
 
 namespace gpuprof::record {
@@ -34,7 +34,7 @@ void ProfileOutput::take_name() {
 }
 
 void ProfileOutput::begin(const backend::Backends& backends, LiveSums* live) {
-  sink_ = std::make_unique<ProfileSink>(file_->take_fd(), Instruments::of(backends), memory_, live);
+  sink_ = std::make_unique<ProfileSink>(file_->take_fd(), ProfilerLibraries::of(backends), memory_, live);
 }
 
 void ProfileOutput::write(Correlator& correlator, const Channel& channel, const StackEngine* engine) {

@@ -20,8 +20,8 @@ void RecordingWindows::update(uint64_t now_ns) {
   }
 }
 
-void RecordingWindows::turn(bool on, uint64_t now_ns) {
-  if (switch_.turn(on, now_ns)) {
+void RecordingWindows::set_by_user(bool on, uint64_t now_ns) {
+  if (switch_.set_by_user(on, now_ns)) {
     apply();
   }
 }

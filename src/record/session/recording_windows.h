@@ -17,9 +17,9 @@ class RecordingWindows {
   RecordingWindows(const RecordingSwitch::Options& options, uint64_t start_ns, Channel& channel, LocalSources& sources,
                    Correlator& correlator);
 
-  void update(uint64_t now_ns);         // applies the time options
-  void turn(bool on, uint64_t now_ns);  // switches on the user's request
-  void give_up();                       // switches recording off for good
+  void update(uint64_t now_ns);                // applies the time options
+  void set_by_user(bool on, uint64_t now_ns);  // switches on the user's request
+  void give_up();                              // switches recording off for good
   // Closes the last window and returns its end.
   uint64_t end();
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/text/edits.h"
+#include "base/text/edit_distance.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -34,19 +34,19 @@ std::vector<backend::Variable> all_variables() {
 }
 
 // Returns the known variable that `name` probably means: within two edits, or containing it; else empty.
-std::string_view meant_by(std::string_view name, std::span<const backend::Variable> variables) {
+std::string_view similar_variable(std::string_view name, std::span<const backend::Variable> variables) {
   const std::string_view rest = name.substr(kVariablePrefix.size());
-  constexpr size_t kMostEdits = 2;
+  constexpr size_t kMaxEditDistance = 2;
   constexpr size_t kShortestPart = 4;
   std::string_view best;
-  size_t fewest = kMostEdits + 1;
+  size_t fewest = kMaxEditDistance + 1;
   for (const backend::Variable& variable : variables) {
     if (variable.check == nullptr) {
       continue;
     }
     const std::string_view known = std::string_view(variable.name).substr(kVariablePrefix.size());
     const bool part = rest.size() >= kShortestPart && known.find(rest) != std::string_view::npos;
-    const size_t needed = part ? 0 : name.size() > kLongestName ? fewest : edits(rest, known);
+    const size_t needed = part ? 0 : name.size() > kLongestName ? fewest : edit_distance(rest, known);
     if (needed < fewest) {
       fewest = needed;
       best = variable.name;
@@ -75,7 +75,7 @@ std::vector<Error> check_environment(std::span<const std::string> environment,
     const auto found =
         std::find_if(ours.begin(), ours.end(), [name](const auto& variable) { return variable.name == name; });
     if (found == ours.end()) {
-      if (const std::string_view meant = meant_by(name, ours); !meant.empty()) {
+      if (const std::string_view meant = similar_variable(name, ours); !meant.empty()) {
         remarks.push_back(
             {"the environment variable " + std::string(name) + " is not a gpuprof variable and is ignored",
              "did you mean " + std::string(meant) + "?"});

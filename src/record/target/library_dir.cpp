@@ -61,9 +61,9 @@ void remove_directory(int parent, const std::string& name, int directory) {
 
 // A lock shows that the recorder lives, also in another pid namespace, where its pid would mean nothing here.
 void remove_stale(int parent) {
-  int looked_at = 0;
+  int selected_window = 0;
   for (const std::string& name : names_in(parent, kFolderPrefix)) {
-    if (++looked_at > kMaxStaleFolders) {
+    if (++selected_window > kMaxStaleFolders) {
       return;
     }
     const UniqueFd directory(::openat(parent, name.c_str(), kOpenDirectory | O_NONBLOCK));

@@ -32,11 +32,11 @@ constexpr int kMostWaitMs = 20;  // between two checks of the thread
 // Used by the writer thread. Other threads may call bytes(), and all getters once the thread has ended.
 class ProfileSink::BatchWriter {
  public:
-  BatchWriter(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory,
+  BatchWriter(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
               const std::atomic<bool>& give_up, LiveSums* live)
       : out_(std::move(fd), &give_up, live),
         memory_(std::move(memory)),
-        stack_frames_(std::move(instruments), [memory = memory_] { return memory->room(); }) {
+        stack_frames_(std::move(profiler_libraries), [memory = memory_] { return memory->room(); }) {
     out_.header();
   }
 
@@ -77,7 +77,7 @@ class ProfileSink::BatchWriter {
     if (const auto known = strings_.find(text); known != strings_.end()) {
       return profile::StringId{known->second};
     }
-    if (text != kMoreNames && !has_room(text.size() + kStringBytes)) {
+    if (text != kMoreNames && !admits(text.size() + kStringBytes)) {
       return string(kMoreNames);
     }
     const profile::StringId id{static_cast<uint32_t>(strings_.size() + 1)};
@@ -87,7 +87,7 @@ class ProfileSink::BatchWriter {
   }
 
   // Returns whether a new item of about `bytes` bytes fits into the memory budget.
-  bool has_room(size_t bytes) {
+  bool admits(size_t bytes) {
     memory_->grew(bytes);
     return memory_->admit();
   }
@@ -97,7 +97,7 @@ class ProfileSink::BatchWriter {
       out_.add(profile::Meta{key, value});
     }
     for (const NewName& name : batch.names) {
-      raw_names_.emplace(name.index, has_room(name.text.size() + kStringBytes) ? name.text : std::string(kMoreNames));
+      raw_names_.emplace(name.index, admits(name.text.size() + kStringBytes) ? name.text : std::string(kMoreNames));
     }
     for (const auto& process : batch.processes) {
       add_process(*process);
@@ -109,7 +109,7 @@ class ProfileSink::BatchWriter {
     }
     put_all(batch.ranges);
     for (const NewCode& code : batch.codes) {
-      if (has_room(code.name.size() + code.file.size() + code.line_table.size() + kStringBytes)) {
+      if (admits(code.name.size() + code.file.size() + code.line_table.size() + kStringBytes)) {
         stack_frames_.add(code);
       }
     }
@@ -150,7 +150,7 @@ class ProfileSink::BatchWriter {
   // Writes a code location, without source lines if the memory budget is used up.
   void add_gpu_place(const NewGpuPlace& place) {
     std::vector<profile::FrameId> frames;
-    if (!place.lines.empty() && has_room(place.lines.size() * kFrameBytes)) {
+    if (!place.lines.empty() && admits(place.lines.size() * kFrameBytes)) {
       std::transform(place.lines.begin(), place.lines.end(), std::back_inserter(frames),
                      [&](const GpuLine& line) { return gpu_frame(place.module, line); });
     }
@@ -273,7 +273,7 @@ class ProfileSink::BatchWriter {
 
   // Skips stacks beyond the memory budget or with profiler frames only. Their work counts as work without a stack.
   void add_stack(const NewStack& stack) {
-    if (!has_room((stack.words.size() + stack.kernel.size()) * kFrameBytes)) {
+    if (!admits((stack.words.size() + stack.kernel.size()) * kFrameBytes)) {
       return;
     }
     names_.clear();
@@ -388,8 +388,10 @@ class ProfileSink::BatchWriter {
   std::unordered_map<NameIndex, profile::StringId> demangled_;
 };
 
-ProfileSink::ProfileSink(UniqueFd fd, Instruments instruments, std::shared_ptr<MemoryBudget> memory, LiveSums* live)
-    : writer_(std::make_unique<BatchWriter>(std::move(fd), std::move(instruments), std::move(memory), give_up_, live)),
+ProfileSink::ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
+                         LiveSums* live)
+    : writer_(std::make_unique<BatchWriter>(std::move(fd), std::move(profiler_libraries), std::move(memory), give_up_,
+                                            live)),
       thread_([this] { loop(); }) {}
 
 ProfileSink::~ProfileSink() {

@@ -16,7 +16,7 @@
 #include "record/batch.h"
 #include "record/live/live_sums.h"
 #include "record/memory_budget.h"
-#include "record/process/instruments.h"
+#include "record/process/profiler_libraries.h"
 #include "record/signals.h"
 #include "symbolize/reading_budget.h"
 
@@ -26,7 +26,7 @@ class ProfileSink {
  public:
   // `instruments`: profiler frames to remove from the innermost end of stacks. Losses of `memory` are written to the
   // profile. `live` receives all records, may be null, and must outlive this object.
-  ProfileSink(UniqueFd fd, Instruments instruments,
+  ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries,
               std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr);
   ~ProfileSink();
   ProfileSink(const ProfileSink&) = delete;

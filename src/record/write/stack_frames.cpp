@@ -41,7 +41,7 @@ SymbolizedFrame mark(FrameKind kind, const char* name) {
 // addresses may belong to code unloaded since. A walk by frame pointers fails without notice in code that uses the
 // register differently, so the first unmapped address ends the stack. If the process ended before its mappings could be
 // read again, some are missing. Then only unmapped words at the outermost end are removed.
-size_t believed(const NewStack& stack) {
+size_t valid_words(const NewStack& stack) {
   const bool lost = stack.frame_pointers || (stack.flags & GPUPROF_STACK_TRUNCATED) != 0;
   if (!lost || (!stack.frame_pointers && !stack.maps_current)) {
     return stack.words.size();
@@ -106,9 +106,9 @@ void StackFrames::forget(profile::ProcessId process) {
 }
 
 StackFrames::Part StackFrames::part_to_show(const NewStack& stack) const {
-  Part part{0, believed(stack)};
+  Part part{0, valid_words(stack)};
   while (part.innermost < part.outermost && !is_python_frame(stack.words[part.innermost]) &&
-         instruments_.cover(mapping_of(stack, stack.words[part.innermost]))) {
+         profiler_libraries_.cover(mapping_of(stack, stack.words[part.innermost]))) {
     ++part.innermost;
   }
   return part;

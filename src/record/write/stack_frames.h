@@ -7,7 +7,7 @@
 
 #include "profile/records.h"
 #include "record/batch.h"
-#include "record/process/instruments.h"
+#include "record/process/profiler_libraries.h"
 #include "symbolize/symbolizer.h"
 
 namespace gpuprof::record {
@@ -15,8 +15,8 @@ namespace gpuprof::record {
 class StackFrames {
  public:
   // `room`: bytes that may still be used to read files.
-  explicit StackFrames(Instruments instruments, symbolize::ReadingBudget::Room room = {})
-      : instruments_(std::move(instruments)), symbolizer_({.room = std::move(room)}) {}
+  explicit StackFrames(ProfilerLibraries profiler_libraries, symbolize::ReadingBudget::Headroom room = {})
+      : profiler_libraries_(std::move(profiler_libraries)), symbolizer_({.room = std::move(room)}) {}
 
   void add(const NewCode& code);            // before stacks that refer to it
   void forget(profile::ProcessId process);  // drops its code objects
@@ -36,7 +36,7 @@ class StackFrames {
   void add_native(const NewStack& stack, size_t position, std::vector<symbolize::SymbolizedFrame>& out);
   [[nodiscard]] symbolize::SymbolizedFrame python_frame(uint64_t word) const;
 
-  Instruments instruments_;
+  ProfilerLibraries profiler_libraries_;
   symbolize::Symbolizer symbolizer_;
   std::unordered_map<CodeIndex, NewCode> codes_;
   std::unordered_map<uint32_t, std::vector<CodeIndex>> codes_of_;  // by process

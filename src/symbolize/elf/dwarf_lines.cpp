@@ -324,8 +324,8 @@ bool DwarfLines::State::begin_alternate(const ElfImage& image, const DebugFile& 
 
 // Counts a visited DIE. Returns false after kMaxVisits, or if the time of the budget is over.
 bool DwarfLines::State::visit() {
-  constexpr int kBetweenLooks = 1024;
-  return ++visits <= kMaxVisits && (visits % kBetweenLooks != 0 || budget.in_time());
+  constexpr int kVisitsPerCheck = 1024;
+  return ++visits <= kMaxVisits && (visits % kVisitsPerCheck != 0 || budget.in_time());
 }
 
 // Small entries may share long ranges and names, so the memory for them does not depend on the file's size.

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kMaxMiniDebugInfo = 64 << 20;
 constexpr uint64_t kMaxUnpacker = uint64_t{256} << 20;  // memory limit of the unpacker itself
 constexpr size_t kMaxCached = 1 << 20;
-constexpr uint64_t kRoomToCache = 32 << 20;
+constexpr uint64_t kMinHeadroomToCache = 32 << 20;
 
 #ifdef GPUPROF_HAVE_LZMA
 // Unpacks an .xz stream. Empty on an error, or if it needs more than `most` bytes, or `most_memory` for unpacking.
@@ -158,7 +158,7 @@ const std::vector<SymbolizedFrame>& ElfModule::frames(uint64_t vaddr, const Proc
   if (!dwarf_tried_) {
     load_dwarf(maps);
   }
-  if (cache_.size() >= kMaxCached || budget_.room() < kRoomToCache) {
+  if (cache_.size() >= kMaxCached || budget_.room() < kMinHeadroomToCache) {
     cache_.clear();
   }
   return cache_.emplace(vaddr, make_frames(vaddr)).first->second;

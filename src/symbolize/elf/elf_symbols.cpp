@@ -105,12 +105,12 @@ void SymbolTable::finish() {
     return std::tuple(a.value, a.size == 0, a.rank, a.table, a.name) <
            std::tuple(b.value, b.size == 0, b.rank, b.table, b.name);
   });
-  settle_sizes();
+  resolve_sizes();
   symbols_.shrink_to_fit();
 }
 
 // Drops labels inside functions of known size. Other symbols without a size extend to the next address.
-void SymbolTable::settle_sizes() {
+void SymbolTable::resolve_sizes() {
   uint64_t covered = 0;  // end of the sized functions seen so far
   size_t kept = 0;
   for (size_t i = 0; i < symbols_.size(); ++i) {

@@ -46,7 +46,7 @@ class SymbolTable {
 
   [[nodiscard]] std::string name_of(const Symbol& symbol) const;
   [[nodiscard]] FoundSymbol best_alias(size_t index, uint64_t vaddr) const;
-  void settle_sizes();
+  void resolve_sizes();
 
   std::vector<StringTable> tables_;
   std::vector<Symbol> symbols_;

@@ -9,8 +9,8 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kInstructionSize = 16;
-constexpr size_t kNear = 16;          // instructions; results of earlier ones are complete, whatever their latency
-constexpr size_t kMostMeetings = 64;  // per barrier; compilers reuse barriers
+constexpr size_t kNear = 16;  // instructions; results of earlier ones are complete, whatever their latency
+constexpr size_t kMaxReconvergencePoints = 64;  // per barrier; compilers reuse barriers
 constexpr std::string_view kNotIssued = "_not_issued";
 
 bool falls_through(const SassInstruction& instruction) {
@@ -115,8 +115,8 @@ void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& e
     std::vector<uint32_t> meeting;
     if (instruction.flow == SassFlow::sync) {
       meeting = meetings[instruction.barrier];
-      jumps_ = jumps_ || meeting.empty() || meeting.size() > kMostMeetings;
-      meeting.resize(std::min(meeting.size(), kMostMeetings));
+      jumps_ = jumps_ || meeting.empty() || meeting.size() > kMaxReconvergencePoints;
+      meeting.resize(std::min(meeting.size(), kMaxReconvergencePoints));
     }
     // A barrier mostly continues just behind its BSYNC.
     const bool goes_on = meeting.empty() || std::find(meeting.begin(), meeting.end(), at + 1) != meeting.end();

@@ -115,9 +115,9 @@ TEST_CASE("samples of work without a time are counted but not drawn") {
   const std::string text = kLeafBase + "WORK;3;1;0;0;1;0;0;0;0;0;kernel;10;0\nEUSTALL;0;3;1;8;0;3;0\n" +
                            "EUSTALL;0;2;1;8;0;0;0\n" + kSamples;
   const FoldResult result = analyze::fold(test::read_all(text), {});
-  CHECK(result.shared_out.samples == 10);
-  CHECK(result.shared_out.without_lines == 1);
-  CHECK(result.shared_out.untimed == 3);
+  CHECK(result.apportioned.samples == 10);
+  CHECK(result.apportioned.without_lines == 1);
+  CHECK(result.apportioned.untimed == 3);
   const std::string lines = lines_of(result);
   CHECK(lines.find("helper_[G] ") == std::string::npos);
   CHECK(lines.starts_with("app;main;copy_[G] 70\n"));  // the only line of `copy` has a sample count of 0
@@ -162,7 +162,7 @@ TEST_CASE("the leaves of each kernel sum to its time exactly, whatever the sampl
     const FoldResult leaves = fold(rows, options);
     CHECK(by_kernel(lines_of(leaves)) == by_kernel(lines_of(kernels)));
     CHECK(by_kernel(lines_of(leaves, WeightKind::count)) == by_kernel(lines_of(kernels, WeightKind::count)));
-    shared += leaves.shared_out.samples > 0 ? 1 : 0;
+    shared += leaves.apportioned.samples > 0 ? 1 : 0;
   }
   CHECK(shared > 100);
   for (unsigned seed = 0; seed < 200; ++seed) {

@@ -114,7 +114,7 @@ struct Judged {
 
   std::string kernel(const Difference& one) { return job.kernel(job.paths()[one.path]); }
   // Returns the beginning of the lag in slices of the model.
-  [[nodiscard]] double since(const Laggard& one) const {
+  [[nodiscard]] double since(const LaggingRank& one) const {
     return static_cast<double>(job.begin_slice(one.lag.first)) - 10;
   }
 
@@ -140,7 +140,7 @@ TEST_CASE("ranks: a slow kernel is named with its rank, and the other ranks wait
   for (const size_t slow : {0, 1, 3}) {
     Judged one({.slow = slow});
     REQUIRE(one.verdict.laggards.size() == 1);
-    const Laggard& lag = one.verdict.laggards[0];
+    const LaggingRank& lag = one.verdict.laggards[0];
     CHECK(lag.lag.rank == slow);
     CHECK(one.since(lag) == 15);
     CHECK(lag.lag.first_earliest <= lag.lag.first);
@@ -161,7 +161,7 @@ TEST_CASE("ranks: a slow kernel is named with its rank, and the other ranks wait
 TEST_CASE("ranks: a slow CPU path is distinguished from a slow kernel") {
   Judged one({.slow = 2, .slow_kernel_ms = 0, .slow_cpu_ms = 20});
   REQUIRE(one.verdict.laggards.size() == 1);
-  const Laggard& lag = one.verdict.laggards[0];
+  const LaggingRank& lag = one.verdict.laggards[0];
   CHECK(lag.lag.rank == 2);
   CHECK(std::abs(one.since(lag) - 15) <= 1);
   CHECK_FALSE(lag.by_gpu);
@@ -214,7 +214,7 @@ TEST_CASE("ranks: a collective on the GPU and the CPU's wait for it count once")
 TEST_CASE("ranks: additional GPU work that no rank waits for is reported as such") {
   Judged one({.slow = 1, .hidden = true});
   REQUIRE(one.verdict.laggards.size() == 1);
-  const Laggard& lag = one.verdict.laggards[0];
+  const LaggingRank& lag = one.verdict.laggards[0];
   CHECK(lag.lag.rank == 1);
   CHECK_FALSE(lag.lag.waited_for);
   CHECK(one.since(lag) == 15);
@@ -229,7 +229,7 @@ TEST_CASE("ranks: an even job on a busy machine rarely names a rank, and never a
     for (unsigned seed = 0; seed < 40; ++seed) {
       const Judged one({.ranks = ranks, .preempted_ms = 30, .seed = seed});
       named += one.verdict.laggards.empty() ? 0 : 1;
-      for (const Laggard& lag : one.verdict.laggards) {
+      for (const LaggingRank& lag : one.verdict.laggards) {
         CHECK_FALSE(lag.lag.by_work);
       }
     }

@@ -41,7 +41,7 @@ std::vector<Pattern> patterns(const std::vector<std::string>& texts) {
 // Builds a profile of stacks, each with one kernel; the kernel of stack n takes 2^n ns.
 class Stacks {
  public:
-  struct Part {
+  struct SubsetWriter {
     FrameKind kind = FrameKind::native;
     std::string name;
     std::string file = {};

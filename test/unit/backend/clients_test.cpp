@@ -68,7 +68,7 @@ TEST_CASE("a client belongs to the recorded process tree, to another process, or
   proc.card(300, 5, 11);
   Clients clients(100, proc.root());
   CHECK_FALSE(clients.find(7));
-  clients.look_for({7, 8, 9, 10, 11});
+  clients.find_owners({7, 8, 9, 10, 11});
   CHECK(clients.find(7)->owner == Clients::Owner::recorded);
   CHECK(clients.find(7)->pid == 100);
   CHECK(clients.find(8)->pid == 102);
@@ -89,7 +89,7 @@ TEST_CASE("only files of DRM cards are read") {
   proc.file(100, 4, "/dev/dri", "pos:\t0\ndrm-client-id:\t7\n");
   proc.file(100, 5, "socket:[12]", "pos:\t0\ndrm-client-id:\t7\n");
   Clients clients(100, proc.root());
-  clients.look_for({7});
+  clients.find_owners({7});
   CHECK(clients.find(7)->owner == Clients::Owner::unknown);
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("the search for a client's owner ends at cyclic parents and at missing
   std::filesystem::create_directories(proc.root() + "/502/fd");
   std::filesystem::create_symlink("/dev/dri/card0", proc.root() + "/502/fd/3");  // without fdinfo
   Clients clients(100, proc.root());
-  clients.look_for({7});
+  clients.find_owners({7});
   CHECK(clients.find(7)->owner == Clients::Owner::other);
 }
 

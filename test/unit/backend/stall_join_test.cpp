@@ -82,7 +82,7 @@ struct Gpu {
     gpuprof_drm_submission submission{};
     submission.batch = batch_id;
     join.on_queued(key, job, submission);
-    join.on_handed(batch_id, key);
+    join.on_batch_job(batch_id, key);
     join.on_run(key, begin * kMs);
     if (end != 0) {
       join.on_done(key, end * kMs);
@@ -95,7 +95,7 @@ struct Gpu {
     StallRecord record;
     record.address = address;
     record.counts[static_cast<size_t>(Stall::sbid)] = count;
-    settle(at_ms);
+    finish_windows(at_ms);
     join.on_record(device, record, at_ms * kMs, at_ms * kMs);  // the sample was taken just before
   }
 
@@ -112,12 +112,12 @@ struct Gpu {
     submission.batch = batch_id;
     submission.kind = kind;
     join.on_queued(key, job, submission);
-    join.on_handed(batch_id, key);
+    join.on_batch_job(batch_id, key);
     join.on_run(key, begin * kMs);
     return key;
   }
 
-  void settle(uint64_t at_ms, bool last = false) { join.settle(at_ms * kMs, 251, last); }
+  void finish_windows(uint64_t at_ms, bool last = false) { join.finish_windows(at_ms * kMs, 251, last); }
 };
 
 }  // namespace
@@ -129,13 +129,13 @@ TEST_CASE("a sample belongs to the running batch's kernel with the nearest start
   gpu.sample(0x8040, 3, 1500);
   gpu.sample(0x9000, 4, 1500);
   gpu.sample(0x7ff8, 5, 1500);  // before all kernels
-  gpu.settle(1600);
+  gpu.finish_windows(1600);
   CHECK(gpu.seen.exact.empty());  // later events may still change this
-  gpu.settle(1900);
+  gpu.finish_windows(1900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
   CHECK(gpu.seen.addresses == std::map<uint64_t, uint64_t>{{kBase + 0x8040, 3}, {kBase + 0x9000, 4}});
   CHECK(gpu.seen.unknown.empty());
-  gpu.settle(4000);
+  gpu.finish_windows(4000);
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 5}});
   CHECK(gpu.join.waiting() == 0);
   REQUIRE(gpu.seen.windows.size() == 1);
@@ -153,7 +153,7 @@ TEST_CASE("a kernel of an idle batch in between bounds the kernel before it") {
   gpu.run(7, 11, 3000, 4000);  // does not run in the window
   gpu.sample(0x8040, 1, 1500);
   gpu.sample(0x8140, 1, 1500);
-  gpu.settle(9000, true);
+  gpu.finish_windows(9000, true);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 1}});
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 1}});
 }
@@ -165,7 +165,7 @@ TEST_CASE("kernels of two processes at one address share samples by their time i
   gpu.run(7, 10, 1000, 1485);  // 5 ms of the window of 20 ms
   gpu.run(8, 11, 1485, 2000);  // 15 ms
   gpu.sample(0x8008, 200, 1500);
-  gpu.settle(2000);
+  gpu.finish_windows(2000);
   CHECK(gpu.seen.exact.empty());
   CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x8000", 8}, 50}, {{8, "kernel at 0x8000", 8}, 150}});
 }
@@ -180,7 +180,7 @@ TEST_CASE("a job that waits behind another job of its ring gets no samples") {
   const JobKey second = gpu.start(2, 2, kRing, 11, 1001);
   gpu.run(8, 12, 1000, 1600);
   gpu.sample(0x8008, 5, 1500);
-  gpu.settle(2000);  // the first job still runs
+  gpu.finish_windows(2000);  // the first job still runs
   CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 8}, 5}});
 
   gpu.run(8, 12, 2000, 2600);
@@ -189,7 +189,7 @@ TEST_CASE("a job that waits behind another job of its ring gets no samples") {
   gpu.join.on_done(first, 2550 * kMs);
   gpu.join.on_done(second, 2700 * kMs);
   gpu.join.on_job(second, job, 2550 * kMs);  // the second job had not begun
-  gpu.settle(3000);
+  gpu.finish_windows(3000);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 8}, 10}});
   CHECK(gpu.seen.shared.empty());
 }
@@ -205,7 +205,7 @@ TEST_CASE("samples are estimated if the list of a batch's kernels is incomplete"
   gpu.join.on_batch(batch);
   gpu.run(7, 10, 1000, 2000);
   gpu.sample(0x1008, 3, 1500);
-  gpu.settle(3000);
+  gpu.finish_windows(3000);
   CHECK(gpu.seen.exact.empty());
   CHECK(gpu.seen.shared == SeenStalls::Places{{{7, "kernel at 0x1000", 8}, 3}});
 }
@@ -215,10 +215,10 @@ TEST_CASE("samples wait for late batches, and become unknown after a timeout") {
   gpu.batch(10, {});  // not written yet
   gpu.run(7, 10, 1000, 1600);
   gpu.sample(0x8040, 3, 1500);
-  gpu.settle(2000);
+  gpu.finish_windows(2000);
   CHECK(gpu.seen.exact.empty());
   gpu.batch(10, {0x8000});
-  gpu.settle(2100);
+  gpu.finish_windows(2100);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}});
   CHECK(gpu.seen.kernels ==
         std::vector<std::tuple<uint64_t, uint64_t, std::string>>{{1, 1000 * kMs, "kernel at 0x8000"}});
@@ -226,12 +226,12 @@ TEST_CASE("samples wait for late batches, and become unknown after a timeout") {
   gpu.batch(11, {});
   gpu.run(7, 11, 5000, 5600);
   gpu.sample(0xa000, 2, 5500);
-  gpu.settle(7400);
+  gpu.finish_windows(7400);
   CHECK(gpu.seen.unknown.empty());
-  gpu.settle(7500);
+  gpu.finish_windows(7500);
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 2}});
   gpu.batch(11, {0xa000});  // too late
-  gpu.settle(7600);
+  gpu.finish_windows(7600);
   CHECK(gpu.seen.exact.size() == 1);
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("an address that was freed and reused belongs to another kernel") {
   gpu.batch(10, {0x8000, 0x20000});
   gpu.run(7, 10, 1000, 2000);
   gpu.sample(0x8040, 1, 1500);
-  gpu.settle(1900);
+  gpu.finish_windows(1900);
   gpuprof_drm_bound bound{};
   bound.file = 77;
   bound.vm = kVm;
@@ -251,7 +251,7 @@ TEST_CASE("an address that was freed and reused belongs to another kernel") {
   gpu.run(7, 11, 3000, 4000);
   gpu.sample(0x8040, 2, 3500);
   gpu.sample(0x20000, 4, 3500);
-  gpu.settle(3900);
+  gpu.finish_windows(3900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 1},
                                              {{7, "kernel at 0x8000 (2)", 0x40}, 2},
                                              {{7, "kernel at 0x20000", 0}, 4}});
@@ -260,7 +260,7 @@ TEST_CASE("an address that was freed and reused belongs to another kernel") {
   gpu.batch(12, {0x8000});
   gpu.run(7, 12, 5000, 6000);
   gpu.sample(0x8040, 8, 5500);
-  gpu.settle(5900);
+  gpu.finish_windows(5900);
   CHECK(gpu.seen.exact.at({7, "kernel at 0x8000 (2)", 0x40}) == 10);
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("a job without an end counts as running") {
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 0);
   gpu.sample(0x8000, 1, 1500);
-  gpu.settle(2000);
+  gpu.finish_windows(2000);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 1}});
 }
 
@@ -278,7 +278,7 @@ TEST_CASE("samples do not match jobs of another device") {
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 2000);
   gpu.sample(0x8000, 9, 1500, kDevice + 1);
-  gpu.settle(4000);
+  gpu.finish_windows(4000);
   CHECK(gpu.seen.exact.empty());
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice + 1, 9}});
 }
@@ -293,7 +293,7 @@ TEST_CASE("samples are attributed when their process ends") {
   gpu.join.end_source(7);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 6}});
   CHECK(gpu.join.waiting() == 1);
-  gpu.settle(4000);
+  gpu.finish_windows(4000);
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 1}});
 }
 
@@ -305,7 +305,7 @@ TEST_CASE("a batch without a base uses the base of the batch before it on its qu
   gpu.join.on_batch(second);
   gpu.run(7, 11, 1000, 2000);
   gpu.sample(kBase + 0x9008, 1, 1500);  // an absolute address, as of Xe3p
-  gpu.settle(2000);
+  gpu.finish_windows(2000);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x9000", 8}, 1}});
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("samples in the system routine get its name") {
   gpu.run(7, 10, 1000, 2000);
   gpu.sample(0x1c0, 1, 1500);
   gpu.sample(0x1c8, 1, 1500);
-  gpu.settle(2000);
+  gpu.finish_windows(2000);
   CHECK(gpu.seen.exact ==
         SeenStalls::Places{{{7, "system routine at 0x1c0", 0}, 1}, {{7, "system routine at 0x1c0", 8}, 1}});
 }
@@ -325,7 +325,7 @@ TEST_CASE("the number of pending addresses is limited") {
   for (uint64_t i = 0; i <= StallJoin::kMaxWaiting; ++i) {
     gpu.sample(8 * i, 1, 1500);
   }
-  gpu.settle(1600);
+  gpu.finish_windows(1600);
   CHECK(gpu.join.waiting() == 0);
   CHECK(gpu.seen.unknown.at(kDevice) == StallJoin::kMaxWaiting + 1);
 }
@@ -337,7 +337,7 @@ TEST_CASE("invalid counts are ignored") {
   gpu.join.on_batch(batch);
   gpu.run(7, 10, 1000, 2000);
   gpu.sample(0x8000, 0, 1500);  // no samples
-  gpu.settle(4000);
+  gpu.finish_windows(4000);
   CHECK(gpu.seen.exact.empty());
   CHECK(gpu.seen.unknown.empty());
 }
@@ -346,13 +346,13 @@ TEST_CASE("a window begins before the last time that its stream was empty") {
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 1100);
-  gpu.settle(1050);
-  gpu.settle(1450);  // the stream was read, but not until it was empty
+  gpu.finish_windows(1050);
+  gpu.finish_windows(1450);  // the stream was read, but not until it was empty
   StallRecord record;
   record.address = 0x8000;
   record.counts[0] = 1;
   gpu.join.on_record(kDevice, record, 1050 * kMs, 1500 * kMs);
-  gpu.settle(2000);
+  gpu.finish_windows(2000);
   CHECK(gpu.seen.exact.size() == 1);
   REQUIRE(gpu.seen.windows.size() == 1);
   CHECK(gpu.seen.windows[0].second.start_ns == 1050 * kMs - StallJoin::kLagNs);
@@ -369,7 +369,7 @@ TEST_CASE("a base that arrives late moves the kernels of its batch") {
   gpu.join.on_batch(batch);
   gpu.sample(kBase + 0x4008, 1, 1500);
   gpu.sample(0x8008, 2, 1500);
-  gpu.settle(2000);
+  gpu.finish_windows(2000);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x4000", 8}, 1}, {{7, "kernel at 0x8000", 8}, 2}});
 }
 
@@ -384,7 +384,7 @@ TEST_CASE("kernels of two VMs at one address are two kernels") {
   gpu.run(7, 11, 3000, 4000);
   gpu.sample(0x8040, 3, 1500);
   gpu.sample(0x8040, 4, 3500);
-  gpu.settle(3900);
+  gpu.finish_windows(3900);
   CHECK(gpu.seen.exact ==
         SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x8000 in VM 2", 0x40}, 4}});
 }
@@ -397,8 +397,8 @@ TEST_CASE("samples that are read very late find the jobs that ran then") {
   record.address = 0x8000;
   record.counts[0] = 1;
   gpu.join.on_record(kDevice, record, 1050 * kMs, 9000 * kMs);
-  gpu.settle(9000);
-  gpu.settle(9600);
+  gpu.finish_windows(9000);
+  gpu.finish_windows(9600);
   CHECK(gpu.seen.exact.size() == 1);
 }
 
@@ -412,7 +412,7 @@ TEST_CASE("a job without a done event ends when a later job of its fence context
   CHECK(gpu.join.ends_inferred() == 1);
   gpu.run(8, 11, 1300, 1600);
   gpu.sample(0x8000, 3, 1500);
-  gpu.settle(1900);
+  gpu.finish_windows(1900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 0}, 3}});
   gpu.join.on_done(lost, 1100 * kMs);  // the done event was late
   CHECK(gpu.join.ends_inferred() == 0);
@@ -429,7 +429,7 @@ TEST_CASE("a job without a done event ends when a job that ran after it on an in
   gpu.join.on_done(gpu.start(7, 1, 1, 13, 1100), 1200 * kMs);
   CHECK(gpu.join.ends_inferred() == 1);
   gpu.sample(0x8000, 3, 1500);
-  gpu.settle(9000, true);
+  gpu.finish_windows(9000, true);
   CHECK(gpu.seen.exact.empty());
 }
 
@@ -454,9 +454,9 @@ TEST_CASE("a driver's own job within a submission does not get the kernels of th
   gpu.join.on_run({5, 1}, 1000 * kMs);
   gpu.start(6, 1, 2, 10, 2000);
   gpu.sample(0x8000, 3, 1500);
-  gpu.settle(1900);
+  gpu.finish_windows(1900);
   gpu.sample(0x8000, 4, 2500);
-  gpu.settle(9000, true);
+  gpu.finish_windows(9000, true);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 4}});
   CHECK(gpu.seen.unknown.at(kDevice) == 3);
 }
@@ -466,7 +466,7 @@ TEST_CASE("a batch that is reported after its job belongs to that job") {
   gpu.start(6, 1, 2, 10, 1000);
   gpu.batch(10, {0x8000});
   gpu.sample(0x8000, 4, 1500);
-  gpu.settle(1900);
+  gpu.finish_windows(1900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0}, 4}});
 }
 
@@ -482,7 +482,7 @@ TEST_CASE("closing a file removes the kernels of all its VMs") {
   gpu.batch(11, {0x8000});
   gpu.run(7, 11, 3000, 4000);
   gpu.sample(0x8000, 2, 3500);
-  gpu.settle(3900);
+  gpu.finish_windows(3900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000 (2)", 0}, 2}});
 }
 

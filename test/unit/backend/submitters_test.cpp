@@ -36,7 +36,7 @@ struct Sink final : EventSink {
   void on_gpu_place(SourceId, const GpuPlace&) override {}
   void on_sample(const Sample&) override {}
   void on_samples_dropped(SourceId, uint64_t) override {}
-  void on_place_samples(SourceId, const PlaceSamples&) override {}
+  void on_location_samples(SourceId, const LocationSamples&) override {}
   void on_sample_window(SourceId, const SampleWindow&) override {}
   void on_source_end(SourceId source) override { ended.push_back(source); }
 
@@ -96,11 +96,11 @@ TEST_CASE_METHOD(Fixture, "a process known only by its client is the process tha
 
 TEST_CASE_METHOD(Fixture, "a job without a thread has no stack, and its stack is not counted as lost") {
   const Job job = submitters.launch(queued(7, 0, 0));
-  submitters.settle();
+  submitters.report_counters();
   CHECK(sink.launches == std::vector<std::pair<SourceId, uint32_t>>{{job.source, 0}});
   CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 0);
   submitters.launch(queued(7, 8, 1));  // a job with a thread should have a stack
-  submitters.settle();
+  submitters.report_counters();
   CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 1);
 }
 

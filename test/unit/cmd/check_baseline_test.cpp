@@ -145,11 +145,11 @@ TEST_CASE("a missing profile leaves no files behind, and a file cannot be a base
 
 TEST_CASE("may_keep() checks in advance whether profiles can be stored, and creates nothing") {
   const Folder folder;
-  CHECK(Baseline(folder / "new/one").may_keep().ok());
+  CHECK(Baseline(folder / "new/one").can_save().ok());
   CHECK_FALSE(fs::exists(folder / "new"));
-  CHECK(Baseline(folder / "").may_keep().ok());
-  CHECK_FALSE(Baseline(folder.profile("x")).may_keep().ok());
-  CHECK_FALSE(Baseline(folder.profile("x") + "/below").may_keep().ok());
+  CHECK(Baseline(folder / "").can_save().ok());
+  CHECK_FALSE(Baseline(folder.profile("x")).can_save().ok());
+  CHECK_FALSE(Baseline(folder.profile("x") + "/below").can_save().ok());
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Run run_with(const std::vector<Function>& others) {
 }
 
 Outcome outcome_of(const Run& run, uint64_t max_ns) {
-  const auto result = hold_to_budget(std::vector{run}, {true, "^solve$", max_ns}, 1);
+  const auto result = check_budget(std::vector{run}, {true, "^solve$", max_ns}, 1);
   REQUIRE(result.ok());
   CHECK(result->reasons.empty() == (result->outcome != Outcome::inconclusive));
   return result->outcome;

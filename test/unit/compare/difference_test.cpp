@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "compare/doubts.h"
+#include "compare/comparability_warnings.h"
 #include "small_runs.h"
 
 using namespace gpuprof;
@@ -92,19 +92,19 @@ TEST_CASE("two programs without a common kernel are not compared") {
 TEST_CASE("a problem of comparability names its file") {
   Run before = small_run({{"main;k", 1}}, "a.txt");
   Run after = small_run({{"main;k", 1}}, "b.txt");
-  const auto doubts = [&] {
+  const auto comparability_warnings = [&] {
     const compare::RunFacts* old_facts[] = {&before.facts};
     const compare::RunFacts* new_facts[] = {&after.facts};
-    return compare::doubts(old_facts, new_facts);
+    return compare::comparability_warnings(old_facts, new_facts);
   };
-  CHECK(doubts().empty());
+  CHECK(comparability_warnings().empty());
   before.facts.devices = {"NVIDIA H100"};
   after.facts.devices = {"NVIDIA H200"};
   before.facts.driver = "580";
   after.facts.info.complete = false;
   after.facts.lost_percent = 3;
   after.facts.exit_status = "signal 9 (SIGKILL)";
-  const auto all = doubts();
+  const auto all = comparability_warnings();
   REQUIRE(all.size() == 4);  // one side has no driver version
   CHECK(all[0] == "the devices differ: 'NVIDIA H100' -> 'NVIDIA H200', which may explain all of the difference");
   CHECK(all[1] == "b.txt: the profile is cut short: it has no END record");
@@ -114,6 +114,7 @@ TEST_CASE("a problem of comparability names its file") {
   before.facts.info.losses["samples_dropped"] = 1;
   after.facts.info.samples = 99;
   after.facts.info.losses["samples_dropped"] = 1;
-  REQUIRE(doubts().size() == 5);
-  CHECK(doubts()[1] == "a.txt: too many of its stall samples were dropped to say what kernels waited for");
+  REQUIRE(comparability_warnings().size() == 5);
+  CHECK(comparability_warnings()[1] ==
+        "a.txt: too many of its stall samples were dropped to say what kernels waited for");
 }

@@ -58,12 +58,12 @@ bool reads(const StallLayout& layout, const Values& row) {
 }  // namespace
 
 TEST_CASE("metrics of EU stalls have the stall reasons of profiles") {
-  CHECK(std::string(stall_word("Active")) == "active");
-  CHECK(std::string(stall_word("DistStall")) == "dist_acc");
-  CHECK(std::string(stall_word("InstrFetchStall")) == "inst_fetch");
-  CHECK(std::string(stall_word("PSDepStall")) == "tdr");
-  CHECK(stall_word("NewStall") == nullptr);
-  CHECK(stall_word("") == nullptr);
+  CHECK(std::string(stall_name("Active")) == "active");
+  CHECK(std::string(stall_name("DistStall")) == "dist_acc");
+  CHECK(std::string(stall_name("InstrFetchStall")) == "inst_fetch");
+  CHECK(std::string(stall_name("PSDepStall")) == "tdr");
+  CHECK(stall_name("NewStall") == nullptr);
+  CHECK(stall_name("") == nullptr);
 }
 
 TEST_CASE("a layout needs an address and a count, in any columns") {

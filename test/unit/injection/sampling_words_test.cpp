@@ -1,15 +1,14 @@
-#include "cupti/sampling/sampling_words.h"
-
 #include <string>
 
 #include "catch.h"
+#include "cupti/sampling/sampling_texts.h"
 
 using namespace gpuprof::injection::cupti;
 
 namespace {
 
 std::string word_of(const char* name) {
-  const ReasonWord word = reason_word(name);
+  const ReasonName word = reason_name(name);
   return {word.text, word.length};
 }
 

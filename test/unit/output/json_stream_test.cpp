@@ -39,7 +39,7 @@ TEST_CASE("members are separated by commas, and 64-bit numbers are exact") {
     object.flag("yes", true);
     object.word("word", "ns");
     object.text("text", "\"\xFE");
-    object.foreign_key("key\"\xFE") += "1";
+    object.escaped_key("key\"\xFE") += "1";
     object.value("value", Json{{"z", UINT64_MAX}, {"a", {1, 2}}});
     JsonObject inner(object.key("empty"));
   }

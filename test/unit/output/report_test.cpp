@@ -155,7 +155,7 @@ TEST_CASE("kernels, the program's functions and call paths stay longest in a sho
     summary.functions.push_back({.name = "own", .origin = analyze::Origin::own, .total = weight});
   }
   output::Detail detail;
-  while (summary.work.size() > 10 && output::give_up_line(summary, detail)) {
+  while (summary.work.size() > 10 && output::remove_line(summary, detail)) {
   }
   CHECK(summary.call_paths.size() == 5);
   CHECK(summary.functions.size() == 8);
@@ -166,7 +166,7 @@ TEST_CASE("kernels, the program's functions and call paths stay longest in a sho
   CHECK(summary.allocations.empty());
   CHECK(summary.host_work.size() == 3);
   CHECK(detail.one_line);
-  while (output::give_up_line(summary, detail)) {
+  while (output::remove_line(summary, detail)) {
   }
   CHECK(summary.host_work.empty());
   CHECK(summary.ranks.empty());
@@ -182,10 +182,10 @@ TEST_CASE("lines with less than one percent are dropped first") {
   summary.call_paths.resize(4, {.weight = {.ns = 9}});
   summary.waits.resize(2);
   output::Detail detail;
-  CHECK(output::give_up_line(summary, detail));
+  CHECK(output::remove_line(summary, detail));
   CHECK(summary.call_paths.size() == 3);
   CHECK(summary.waits.size() == 2);
-  CHECK(output::give_up_line(summary, detail));
+  CHECK(output::remove_line(summary, detail));
   CHECK(summary.waits.size() == 1);
 }
 

@@ -110,10 +110,10 @@ TEST_CASE("FORMAT.md documents each loss reason and what is missing because of i
 
 TEST_CASE("each loss that targets count has its own reason") {
   std::set<LossReason> reasons;
-  for (int counted = 0; counted < GPUPROF_LOSS_USED; ++counted) {
+  for (int counted = 0; counted < GPUPROF_LOSS_COUNT; ++counted) {
     reasons.insert(loss_reason_of(static_cast<gpuprof_loss>(counted)));
   }
-  CHECK(reasons.size() == GPUPROF_LOSS_USED);
+  CHECK(reasons.size() == GPUPROF_LOSS_COUNT);
   CHECK(loss_reason_of(GPUPROF_LOSS_STACK) == LossReason::stack_not_taken);
 }
 

@@ -71,9 +71,9 @@ struct Rig {
     return op;
   }
 
-  void turns(int count) {
+  void retries(int count) {
     for (int i = 0; i < count; ++i) {
-      correlator.settle();
+      correlator.retry_pending();
     }
   }
 

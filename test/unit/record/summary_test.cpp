@@ -84,7 +84,7 @@ TEST_CASE("an empty profile reports whether the target used a GPU at other times
   SummaryFacts facts;
   facts.file = "p.txt";
   CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
-  facts.unseen = "opencl (no layers)";
+  facts.unrecorded = "opencl (no layers)";
   CHECK(has(summary_line(facts), "(not seen here: opencl (no layers); 'gpuprof doctor'"));
   facts.used_gpu = true;
   CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));

@@ -31,7 +31,7 @@ std::unique_ptr<Table> table_of(const FrameSections& sections, const Rules& firs
   for (const auto& [pc, rule] : first) {
     builder.on_rule(pc, rule);
   }
-  builder.begin_second_choice();
+  builder.begin_fallback();
   for (const auto& [pc, rule] : second) {
     builder.on_rule(pc, rule);
   }

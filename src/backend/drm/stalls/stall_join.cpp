@@ -88,7 +88,7 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
   }
 }
 
-void StallJoin::on_handed(uint64_t batch, const JobKey& key) {
+void StallJoin::on_batch_job(uint64_t batch, const JobKey& key) {
   const auto run = runs_.find(key);
   if (run == runs_.end()) {
     return;
@@ -160,8 +160,8 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   if (!run.kernels.empty() && run.kernels.begin()->second.space != space) {
     run.kernels.clear();  // the base was unknown before; each event holds the complete batch
   }
-  run.is_whole = batch.state == GPUPROF_BATCH_ENDED;
-  run.is_full = !run.is_whole && batch.count == GPUPROF_BATCH_KERNELS;
+  run.is_complete = batch.state == GPUPROF_BATCH_ENDED;
+  run.is_full = !run.is_complete && batch.count == GPUPROF_BATCH_KERNELS;
   std::vector<BatchKernel> added;
   for (uint32_t i = 0; i < batch.count; ++i) {
     const BatchKernel kernel = kernel_at(space, batch.starts[i]);
@@ -173,15 +173,15 @@ void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   }
   for (const BatchKernel& kernel : added) {
     if (run.start_ns != 0) {
-      tell_kernel(run, kernel);
+      report_kernel(run, kernel);
     }
   }
 }
 
-void StallJoin::tell_kernel(const Run& run, const BatchKernel& kernel) {
+void StallJoin::report_kernel(const Run& run, const BatchKernel& kernel) {
   const auto kernels =
       std::count_if(run.kernels.begin(), run.kernels.end(), [](const auto& one) { return !one.second.is_routine(); });
-  sink_.on_kernel(run.job, run.start_ns, kernel.name(), run.is_whole && kernels == 1 && !kernel.is_routine());
+  sink_.on_kernel(run.job, run.start_ns, kernel.name(), run.is_complete && kernels == 1 && !kernel.is_routine());
 }
 
 void StallJoin::on_run(const JobKey& key, uint64_t time_ns) {
@@ -256,7 +256,7 @@ void StallJoin::on_job(const JobKey& key, const Job& job, uint64_t start_ns) {
   run->second.job = job;
   run->second.start_ns = start_ns;
   for (const auto& [start, kernel] : run->second.kernels) {
-    tell_kernel(run->second, kernel);
+    report_kernel(run->second, kernel);
   }
 }
 
@@ -289,7 +289,7 @@ void StallJoin::on_record(uint32_t device, const StallRecord& record, uint64_t s
   window.start_ns = window.counts.empty() ? start_ns : std::min(window.start_ns, start_ns);
   window.end_ns = now_ns;
   const auto [at, is_new] = window.counts.try_emplace(record.address);
-  waiting_count_ += is_new ? 1 : 0;
+  pending_count_ += is_new ? 1 : 0;
   for (size_t i = 0; i < kStalls; ++i) {
     at->second[i] += record.counts[i];
   }
@@ -297,7 +297,7 @@ void StallJoin::on_record(uint32_t device, const StallRecord& record, uint64_t s
 
 void StallJoin::close(Window& window) {
   if (!window.counts.empty()) {
-    waiting_.push_back(std::move(window));
+    pending_.push_back(std::move(window));
   }
   window = {};
 }
@@ -306,28 +306,28 @@ void StallJoin::flush(uint64_t now_ns, uint64_t period) {
   for (auto& [device, window] : open_) {
     close(window);
   }
-  for (Window& window : waiting_) {
+  for (Window& window : pending_) {
     resolve(window, now_ns, period, false);
   }
-  std::erase_if(waiting_, [](const Window& window) { return window.counts.empty(); });
+  std::erase_if(pending_, [](const Window& window) { return window.counts.empty(); });
 }
 
-void StallJoin::settle(uint64_t now_ns, uint64_t period, bool last) {
+void StallJoin::finish_windows(uint64_t now_ns, uint64_t period, bool last) {
   for (auto& [device, window] : open_) {
     if (last || now_ns >= window.start_ns + kLagNs + kWindowNs) {
       close(window);
     }
   }
-  while (!waiting_.empty()) {
-    const bool enough = last || waiting_count_ > kMaxWaiting;
-    Window& window = waiting_.front();
-    if (!enough && now_ns < window.end_ns + kPatienceNs) {
+  while (!pending_.empty()) {
+    const bool enough = last || pending_count_ > kMaxWaiting;
+    Window& window = pending_.front();
+    if (!enough && now_ns < window.end_ns + kResolveDelayNs) {
       break;
     }
     if (!resolve(window, now_ns, period, enough)) {
       break;  // later windows are younger
     }
-    waiting_.pop_front();
+    pending_.pop_front();
   }
   expire(now_ns);
 }
@@ -353,8 +353,8 @@ bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool l
   }
   const bool gives_up = last || now_ns >= window.end_ns + kLateNs;
   const uint32_t number = ++last_window_;
-  Told told;
-  waiting_count_ -= std::erase_if(window.counts, [&](const auto& entry) {
+  SamplesBySource told;
+  pending_count_ -= std::erase_if(window.counts, [&](const auto& entry) {
     const auto found = candidates(ran, window, entry.first);
     if (!found.empty()) {
       give(number, found, entry.second, told);
@@ -434,7 +434,8 @@ const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint
   return found;
 }
 
-void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, Told& told) {
+void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts,
+                     SamplesBySource& told) {
   std::vector<uint64_t> weights;
   weights.reserve(to.size());
   for (const Candidate& candidate : to) {
@@ -459,7 +460,7 @@ void StallJoin::give(uint32_t window, const std::vector<Candidate>& to, const St
 
 uint64_t StallJoin::oldest_window() const {
   uint64_t oldest = UINT64_MAX;
-  for (const Window& window : waiting_) {
+  for (const Window& window : pending_) {
     oldest = std::min(oldest, window.start_ns);
   }
   for (const auto& [device, window] : open_) {

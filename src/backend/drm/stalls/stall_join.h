@@ -60,10 +60,10 @@ class StallJoin {
  public:
   // Maximum delay from taking a sample to reading it. The driver polls the hardware every 5 ms.
   static constexpr uint64_t kLagNs = 20'000'000;
-  static constexpr uint64_t kWindowNs = 50'000'000;     // reads within this time are joined
-  static constexpr uint64_t kPatienceNs = 300'000'000;  // delay after a window, until most of its jobs are known
-  static constexpr uint64_t kLateNs = 2'000'000'000;    // limit for late events; samples are unknown afterwards
-  static constexpr uint64_t kKeepNs = 5'000'000'000;    // keeps finished jobs this long
+  static constexpr uint64_t kWindowNs = 50'000'000;         // reads within this time are joined
+  static constexpr uint64_t kResolveDelayNs = 300'000'000;  // delay after a window, until most of its jobs are known
+  static constexpr uint64_t kLateNs = 2'000'000'000;        // limit for late events; samples are unknown afterwards
+  static constexpr uint64_t kKeepNs = 5'000'000'000;        // keeps finished jobs this long
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
@@ -74,9 +74,9 @@ class StallJoin {
 
   void on_batch(const gpuprof_drm_batch& batch);
   void on_bound(const gpuprof_drm_bound& bound);
-  // A job that submits a batch, as `submission` says. It runs that batch only after on_handed() for it.
+  // A job that submits a batch, as `submission` says. It runs that batch only after on_batch_job() for it.
   void on_queued(const JobKey& key, const Job& job, const gpuprof_drm_submission& submission);
-  void on_handed(uint64_t batch, const JobKey& key);
+  void on_batch_job(uint64_t batch, const JobKey& key);
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns);
   // Comes before the job's work is reported.
@@ -91,13 +91,13 @@ class StallJoin {
   void flush(uint64_t now_ns, uint64_t period);
 
   // Called after each poll iteration. `period` is the sampling period. `last`: no more events will come.
-  void settle(uint64_t now_ns, uint64_t period, bool last);
+  void finish_windows(uint64_t now_ns, uint64_t period, bool last);
 
   // Jobs whose end events were lost. They ended before a later job ended.
   [[nodiscard]] uint64_t ends_inferred() const { return ends_inferred_; }
   // Jobs, batches and VMs beyond the limits. Their samples are unknown.
   [[nodiscard]] uint64_t not_followed() const { return not_followed_; }
-  [[nodiscard]] size_t waiting() const { return waiting_count_; }
+  [[nodiscard]] size_t waiting() const { return pending_count_; }
 
  private:
   struct Space {
@@ -120,7 +120,7 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // as reported with its work; 0: not yet reported
     uint64_t batch = 0;
-    bool is_whole = false;                         // all kernels of the batch are known
+    bool is_complete = false;                      // all kernels of the batch are known
     bool is_full = false;                          // the batch has more kernels than its event can hold
     bool in_order = false;                         // its ring runs one job after the other
     bool is_inferred = false;                      // done_ns is inferred: the job was done by then
@@ -143,13 +143,13 @@ class StallJoin {
     bool is_guess = false;  // the batch may have an unknown kernel in between
   };
   // Number of samples per source in one window.
-  using Told = std::map<SourceId, uint64_t>;
+  using SamplesBySource = std::map<SourceId, uint64_t>;
 
   void end_those_before(const JobKey& key, const Run& done);
   void infer_end(const JobKey& key, uint64_t time_ns);
   void stop_running(const JobKey& key, const Run& run);
   [[nodiscard]] uint64_t oldest_window() const;
-  void tell_kernel(const Run& run, const BatchKernel& kernel);
+  void report_kernel(const Run& run, const BatchKernel& kernel);
   void add_kernels(Run& run, const gpuprof_drm_batch& batch);
   Batch& batch_of(uint64_t id);
   uint64_t space_of(SourceId source, const gpuprof_drm_batch& batch);
@@ -161,7 +161,7 @@ class StallJoin {
                                                   uint64_t address) const;
   [[nodiscard]] const BatchKernel* find_kernel(const Run& run, uint64_t address, uint64_t& offset) const;
   [[nodiscard]] uint64_t address_of(const BatchKernel& kernel, uint64_t offset) const;
-  void give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, Told& told);
+  void give(uint32_t window, const std::vector<Candidate>& to, const StallCounts& counts, SamplesBySource& told);
   void expire(uint64_t now_ns);
 
   StallSink& sink_;
@@ -170,8 +170,8 @@ class StallJoin {
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // key: file and queue
   std::unordered_map<uint64_t, Space> spaces_;
   std::map<uint32_t, Window> open_;  // key: device
-  std::deque<Window> waiting_;
-  size_t waiting_count_ = 0;
+  std::deque<Window> pending_;
+  size_t pending_count_ = 0;
   ProportionalSplit split_;
   std::map<uint64_t, std::set<uint64_t>> running_;                       // unfinished jobs: context -> seqnos
   std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // unfinished jobs, on rings that run in order

@@ -14,7 +14,7 @@ size_t StallSampling::drain(bool on, uint64_t now_ns) {
   on_ = on;
   const auto drained = reader_ ? reader_->drain(*this, now_ns) : StallReader::Drained{false, true};
   whole_ = drained.whole;
-  join_.settle(now_ns, period(), false);
+  join_.finish_windows(now_ns, period(), false);
   return drained.any ? 1 : 0;
 }
 
@@ -22,20 +22,20 @@ void StallSampling::stop(const std::function<uint64_t()>& now) {
   unsigned turns = 0;
   do {
     drain(on_, now());
-  } while (!whole_ && ++turns < kLastTurns);
-  join_.settle(now(), period(), true);
+  } while (!whole_ && ++turns < kMaxFinalReads);
+  join_.finish_windows(now(), period(), true);
   if (!whole_) {  // the GPU writes faster than this reads
-    sink_.on_samples_dropped(submitters_.nobody(), 1);
+    sink_.on_samples_dropped(submitters_.unknown_source(), 1);
   }
   for (const SourceId source : submitters_.all()) {
-    kernels_.tell(source, [&](const std::string& text) { sink_.on_meta(source, text); });
+    kernels_.report(source, [&](const std::string& text) { sink_.on_meta(source, text); });
   }
   if (reader_) {
-    tell_reads();
+    report_reads();
   }
 }
 
-void StallSampling::tell_reads() {
+void StallSampling::report_reads() {
   const StallReader::Facts& facts = reader_->facts();
   submitters_.add_meta("drm.stalls.streams=" + std::to_string(reader_->streams()));
   submitters_.add_meta("drm.stalls.period_cycles=" + std::to_string(reader_->period()));
@@ -53,32 +53,32 @@ void StallSampling::tell_reads() {
 void StallSampling::end_source(SourceId source, uint64_t now_ns) {
   join_.flush(now_ns, period());
   join_.end_source(source);
-  kernels_.tell(source, [&](const std::string& text) { sink_.on_meta(source, text); });
+  kernels_.report(source, [&](const std::string& text) { sink_.on_meta(source, text); });
 }
 
 void StallSampling::on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) {
   kernels_.add(job, start_ns, kernel, alone);
   if (reader_) {
-    submitters_.tell_kernel(job, start_ns, kernel);
+    submitters_.report_kernel(job, start_ns, kernel);
   }
 }
 
 void StallSampling::on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts,
                               bool estimated) {
-  std::vector<PlaceSamples::Reason> reasons;
+  std::vector<LocationSamples::Reason> reasons;
   for (size_t stall = 0; stall < kStalls; ++stall) {
     if (counts[stall] != 0) {
       const std::string reason(stall_name(static_cast<Stall>(stall)));
       reasons.push_back({submitters_.name_id(source, reason), counts[stall]});
     }
   }
-  sink_.on_place_samples(source, {.module = 0,
-                                  .offset = at.offset,
-                                  .address = at.address,
-                                  .function_id = submitters_.name_id(source, at.kernel),
-                                  .window = window,
-                                  .reasons = reasons,
-                                  .estimated = estimated});
+  sink_.on_location_samples(source, {.module = 0,
+                                     .offset = at.offset,
+                                     .address = at.address,
+                                     .function_id = submitters_.name_id(source, at.kernel),
+                                     .window = window,
+                                     .reasons = reasons,
+                                     .estimated = estimated});
 }
 
 void StallSampling::on_window(SourceId source, const SampleWindow& window) {
@@ -86,16 +86,16 @@ void StallSampling::on_window(SourceId source, const SampleWindow& window) {
 }
 
 void StallSampling::on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) {
-  const SourceId nobody = submitters_.nobody();
-  submitters_.device_of(nobody, buses_[device], "xe");
+  const SourceId unknown_source = submitters_.unknown_source();
+  submitters_.device_of(unknown_source, buses_[device], "xe");
   for (size_t stall = 0; stall < kStalls; ++stall) {
     if (counts[stall] != 0) {
-      sink_.on_sample({.source = nobody,
+      sink_.on_sample({.source = unknown_source,
                        .time_ns = time_ns,
                        .count = counts[stall],
                        .period = period(),
                        .reason = stall_name(static_cast<Stall>(stall)),
-                       .name_id = submitters_.name_id(nobody, kUnknown),
+                       .name_id = submitters_.name_id(unknown_source, kUnknown),
                        .device = device});
     }
   }
@@ -112,7 +112,7 @@ void StallSampling::on_record(const StallGt& gt, const StallRecord& record, uint
 // The number of lost records is unknown, so this counts one.
 void StallSampling::on_dropped(const StallGt& /*gt*/) {
   if (on_) {
-    sink_.on_samples_dropped(submitters_.nobody(), 1);
+    sink_.on_samples_dropped(submitters_.unknown_source(), 1);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backend/backend.h"
-#include "backend/drm/stalls/kernel_tally.h"
+#include "backend/drm/stalls/kernel_counters.h"
 #include "backend/drm/stalls/stall_join.h"
 #include "backend/drm/stalls/stall_reader.h"
 #include "backend/drm/submitters.h"
@@ -25,7 +25,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
 
   // Reads new records, and discards them if `on` is false. Returns 0 if there were none.
   size_t drain(bool on, uint64_t now_ns);
-  // `now` returns the time. Reads the remaining records, but at most kLastTurns times.
+  // `now` returns the time. Reads the remaining records, but at most kMaxFinalReads times.
   void stop(const std::function<uint64_t()>& now);
   // Called before the kernels of the source are forgotten, while the sink still accepts its events.
   void end_source(SourceId source, uint64_t now_ns);
@@ -40,14 +40,14 @@ class StallSampling final : public StallSink, public StallRecordSink {
 
  private:
   [[nodiscard]] uint64_t period() const { return reader_ ? reader_->period() : 0; }
-  void tell_reads();
+  void report_reads();
 
-  static constexpr unsigned kLastTurns = 64;  // reads at the end, of kMaxReads each: more than all buffers hold
+  static constexpr unsigned kMaxFinalReads = 64;  // reads at the end, of kMaxReads each: more than all buffers hold
 
   EventSink& sink_;
   Submitters& submitters_;
   std::optional<StallReader> reader_;
-  KernelTally kernels_;
+  KernelCounters kernels_;
   StallJoin join_;
   std::map<uint32_t, std::string> buses_;  // device -> bus
   uint64_t now_ns_ = 0;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "record/join/context/join_counters.h"
 #include "record/join/context/options.h"
-#include "record/join/context/tally.h"
 
 namespace gpuprof::record {
 
@@ -20,14 +20,14 @@ struct JoinContext {
     return ns <= options.start_ns ? 0 : (ns - options.start_ns) / options.interval_ns;
   }
   // Limits a call time to now + 1 s. Targets write these times, and a launch in the future would never expire.
-  [[nodiscard]] uint64_t believed(uint64_t call_ns) const {
+  [[nodiscard]] uint64_t clamped_call_time(uint64_t call_ns) const {
     constexpr uint64_t kSlackNs = 1'000'000'000;
     return call_ns < now_ns + kSlackNs ? call_ns : now_ns + kSlackNs;
   }
 
   JoinOptions options;
   uint64_t now_ns;  // CLOCK_MONOTONIC at the last poll iteration
-  Tally tally;
+  JoinCounters counters;
 };
 
 }  // namespace gpuprof::record

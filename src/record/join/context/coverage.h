@@ -35,7 +35,7 @@ class SourceCoverage {
   // Counts `launches` launches with a stack of this shape that was walked with unwind tables.
   void stack_walked(const StackShape& shape, uint64_t launches);
 
-  // `counters` are the target's counters, already validated (see growth() in tally.cpp).
+  // `counters` are the target's counters, already validated (see growth() in join_counters.cpp).
   [[nodiscard]] CoverageCounts sum_up(const backend::Counters& counters) const;
 
  private:

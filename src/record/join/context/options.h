@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "record/memory_budget.h"
 #include "record/process/code/code_reader.h"
-#include "record/process/instruments.h"
+#include "record/process/profiler_libraries.h"
 
 namespace gpuprof::record {
 
@@ -22,7 +22,7 @@ struct JoinOptions {
   bool stacks_wanted = true;                   // count work without a stack as missing one
   bool stacks_from_sources = false;            // injection libraries walk stacks; else the stack engine does
   bool frame_pointers = false;                 // the stack engine walks by frame pointers
-  Instruments instruments;
+  ProfilerLibraries profiler_libraries;
   bool timeline = false;              // store every event
   bool latency = false;               // store a histogram for each phase of launches
   backend::SamplingOptions sampling;  // for targets whose samples have no correlation id

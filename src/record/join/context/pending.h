@@ -17,7 +17,7 @@ enum class RetryPolicy : uint8_t {
 };
 
 // Retry limit: different CPUs fill the BPF ring buffer and the target's rings. A poll iteration takes milliseconds.
-constexpr unsigned kMaxTurns = 50;
+constexpr unsigned kMaxRetries = 50;
 constexpr size_t kMaxPending = 200'000;
 
 // `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait, but never with last_try.
@@ -33,12 +33,12 @@ class Pending {
 
   // `last`: what is missing will not arrive. `only`: retry only events of this source (0: of all sources).
   template <typename Take>
-  void settle(bool last, backend::SourceId only, Take take) {
+  void retry_pending(bool last, backend::SourceId only, Take take) {
     std::erase_if(events_, [&](Entry& entry) {
       if (only != 0 && entry.event.site.source != only) {
         return false;
       }
-      const bool again = !last && ++entry.turns < kMaxTurns;
+      const bool again = !last && ++entry.retries < kMaxRetries;
       return take(entry.event, again ? RetryPolicy::retry : RetryPolicy::last_try);
     });
   }
@@ -46,7 +46,7 @@ class Pending {
  private:
   struct Entry {
     Event event;
-    unsigned turns = 0;
+    unsigned retries = 0;
   };
   std::vector<Entry> events_;
 };

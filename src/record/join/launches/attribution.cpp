@@ -27,7 +27,7 @@ NameIndex Attribution::name_of(const Source& source, const LaunchSite& site, con
     return 0;
   }
   if (id == 0) {
-    join_.tally.add_loss(source.process(), profile::LossReason::kernel_name, site.is_sample ? 0 : 1);
+    join_.counters.add_loss(source.process(), profile::LossReason::kernel_name, site.is_sample ? 0 : 1);
     return producers_.names().intern(GPUPROF_UNKNOWN_KERNEL);
   }
   if (site.is_host) {
@@ -35,7 +35,7 @@ NameIndex Attribution::name_of(const Source& source, const LaunchSite& site, con
   }
   if (!source.knows_name(id)) {
     if (!site.is_sample) {
-      join_.tally.late_name();
+      join_.counters.late_name();
     }
     return producers_.names().intern("[unnamed kernel]");
   }

@@ -36,7 +36,7 @@ void charge(backend::GpuOp& op, GraphLaunches::GraphRun& launch) {
 
 void GraphBodies::on_launch(backend::SourceId source, const backend::GraphLaunch& launch) {
   backend::GraphLaunch taken = launch;
-  taken.time_ns = join_.believed(launch.time_ns);
+  taken.time_ns = join_.clamped_call_time(launch.time_ns);
   graphs_.add(source, taken);
 }
 
@@ -102,7 +102,7 @@ bool GraphBodies::find_launch(backend::GpuOp& op, bool last) {
   return true;
 }
 
-void GraphBodies::settle(bool last, backend::SourceId only, const Take& take) {
+void GraphBodies::retry_pending(bool last, backend::SourceId only, const Take& take) {
   const auto is_wanted = [&](const Body& body) { return only == 0 || body.op.source == only; };
   const auto try_now = [&](Body& body, bool now) {
     const bool found = find_launch(body.op, now);

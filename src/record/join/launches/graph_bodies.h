@@ -22,13 +22,13 @@ class GraphBodies {
   void on_launch(backend::SourceId source, const backend::GraphLaunch& launch);
   void ran(const backend::GpuOp& op) { graphs_.ran(op); }
 
-  // Holds the work. Returns false if so much is held that the caller should call settle().
+  // Holds the work. Returns false if so much is held that the caller should call retry_pending().
   [[nodiscard]] bool hold(const backend::GpuOp& op);
 
   // Passes work to `take` when its launch is found or its time is up, with the launch's correlation id (0: ambiguous).
   // `only`: work of this source (0: of all sources). `last`: nothing more will arrive that could decide it.
   using Take = std::function<void(const backend::GpuOp& op)>;
-  void settle(bool last, backend::SourceId only, const Take& take);
+  void retry_pending(bool last, backend::SourceId only, const Take& take);
   void end_source(backend::SourceId source);
 
  private:

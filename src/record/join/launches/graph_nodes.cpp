@@ -25,7 +25,7 @@ void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stac
     return;
   }
   // Copying a node also calls the launch probe. Ignore that event: it may arrive after the record of the copy.
-  const bool is_of_copy = entry->original != 0 && !entry->destroyed && turns_ - entry->copied < kMaxTurns;
+  const bool is_of_copy = entry->original != 0 && !entry->destroyed && poll_iterations_ - entry->copied < kMaxRetries;
   if (!is_of_copy) {
     const uint32_t name = entry->destroyed ? 0 : entry->name.value;
     *entry = {.stack = {.value = stack}, .name = {.value = name}};
@@ -79,7 +79,7 @@ void GraphNodes::add(backend::SourceId source, const backend::GraphNode& node, u
   }
   if (node.original != 0) {
     entry->original = node.original;
-    entry->copied = turns_;
+    entry->copied = poll_iterations_;
     entry->stack = {.value = first_of(source, node.original, &Node::stack)};
     entry->name = {.value = first_of(source, node.original, &Node::name)};
     find_stack_later(key, *entry);
@@ -129,15 +129,15 @@ void GraphNodes::named(backend::SourceId source, uint64_t node, uint32_t name_id
   }
 }
 
-void GraphNodes::settle(uint64_t now_ns) {
-  ++turns_;
+void GraphNodes::retry_pending(uint64_t now_ns) {
+  ++poll_iterations_;
   std::erase_if(copies_, [&](Copy& copy) {
     const auto found = nodes_.find(copy.key);
     if (found == nodes_.end()) {
       return true;
     }
     found->second.stack.value = first_of(copy.key.source, copy.key.number, &Node::stack);
-    return found->second.stack.value != 0 || ++copy.turns >= kMaxTurns;
+    return found->second.stack.value != 0 || ++copy.retries >= kMaxRetries;
   });
   for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {
     // The id may be in use again by a new node.

@@ -33,7 +33,7 @@ class GraphNodes {
   void named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t launched_ns);
 
   // Retries copies whose original was unknown, and removes nodes destroyed long ago.
-  void settle(uint64_t now_ns);
+  void retry_pending(uint64_t now_ns);
   void end_source(backend::SourceId source);
   [[nodiscard]] size_t size() const { return nodes_.size(); }
 
@@ -64,7 +64,7 @@ class GraphNodes {
   };
   struct Copy {
     Key key;
-    unsigned turns;
+    unsigned retries;
   };
   struct Destroyed {
     Key key;
@@ -81,7 +81,7 @@ class GraphNodes {
   std::unordered_map<Key, Node, OwnedIdHash> nodes_;
   std::vector<Copy> copies_;  // copies whose stack is still unknown
   std::deque<Destroyed> destroyed_;
-  uint64_t turns_ = 0;
+  uint64_t poll_iterations_ = 0;
 };
 
 }  // namespace gpuprof::record

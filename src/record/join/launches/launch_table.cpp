@@ -12,7 +12,7 @@ constexpr size_t kCompactAbove = 4096;
 
 void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const PendingLaunch& launch) {
   const Key key{source, correlation};
-  make_room();
+  evict();
   launches_.insert_or_assign(key, launch);
   if (launch.matched) {
     matched_.push_back({key, launch.time_ns, launch.keep_until_ns});
@@ -22,7 +22,7 @@ void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const P
 }
 
 // Millions of launches may arrive between two calls of expire().
-void LaunchTable::make_room() {
+void LaunchTable::evict() {
   for (auto* queue : {&stale_, &waiting_, &matched_}) {
     for (; launches_.size() > max_entries() && !queue->empty(); queue->pop_front()) {
       const auto found = launches_.find(queue->front().key);
@@ -91,7 +91,7 @@ void LaunchTable::expire_waiting(uint64_t now_ns) {
 }
 
 void LaunchTable::expire_matched(uint64_t now_ns) {
-  while (!matched_.empty() && (matched_.front().look_ns <= now_ns || launches_.size() > max_entries())) {
+  while (!matched_.empty() && (matched_.front().next_check_ns <= now_ns || launches_.size() > max_entries())) {
     const Queued first = matched_.front();
     matched_.pop_front();
     const auto found = launches_.find(first.key);

@@ -46,19 +46,19 @@ class LaunchTable {
   [[nodiscard]] uint64_t oldest_waiting(uint64_t now_ns) const;
   [[nodiscard]] size_t size() const { return launches_.size(); }
   // Returns whether the table is at most half full.
-  [[nodiscard]] bool is_roomy() const { return launches_.size() <= max_entries() / 2; }
+  [[nodiscard]] bool has_headroom() const { return launches_.size() <= max_entries() / 2; }
   [[nodiscard]] size_t queued() const { return waiting_.size() + stale_.size() + matched_.size(); }
 
  private:
   using Key = OwnedId;  // source and correlation id
   struct Queued {
     Key key;
-    uint64_t time_ns;  // of the launch: differs if the key was reused
-    uint64_t look_ns;  // in matched_: when to check the launch again
+    uint64_t time_ns;        // of the launch: differs if the key was reused
+    uint64_t next_check_ns;  // in matched_: when to check the launch again
   };
   [[nodiscard]] bool still_waits(const Queued& queued) const;
   [[nodiscard]] size_t max_entries() const { return MemoryBudget::limits(memory_) ? kFewEntries : kMaxEntries; }
-  void make_room();
+  void evict();
   void expire_waiting(uint64_t now_ns);
   void expire_matched(uint64_t now_ns);
   void compact();

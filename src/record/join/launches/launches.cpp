@@ -99,7 +99,7 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
     }
     return;
   }
-  SourceCoverage& coverage = join_.tally.coverage(site.source);
+  SourceCoverage& coverage = join_.counters.coverage(site.source);
   if (launch == nullptr) {
     site.unsampled ? coverage.count(profile::CoverageCount::matched) : coverage.orphan_matched();
     if (event.more) {
@@ -120,7 +120,7 @@ uint64_t Launches::keep_ns(const Source& source, const WorkEvent& event) const {
   if (event.more) {
     return kKeepGraphNs;
   }
-  if (source.traits.takes_samples && launches_.calls.is_roomy()) {
+  if (source.traits.takes_samples && launches_.calls.has_headroom()) {
     return kKeepSampledNs;
   }
   return join_.options.timeline ? kKeepCallNs : 0;
@@ -130,22 +130,22 @@ void Launches::match(backend::SourceId source, const backend::GraphLaunch& launc
   const uint64_t keep_until_ns = join_.now_ns + kKeepGraphNs;
   PendingLaunch* known = launches_.calls.find(source, launch.correlation);
   if (launch.unsampled) {
-    join_.tally.coverage(source).count(profile::CoverageCount::matched);
+    join_.counters.coverage(source).count(profile::CoverageCount::matched);
     launches_.calls.insert(source, launch.correlation,
                            {.orphan = true, .matched = true, .keep_until_ns = keep_until_ns});
   } else if (known != nullptr && !known->matched) {
-    join_.tally.coverage(source).count(profile::CoverageCount::matched);
+    join_.counters.coverage(source).count(profile::CoverageCount::matched);
     launches_.calls.match(source, launch.correlation, *known, keep_until_ns);
   }
 }
 
-void Launches::settle(bool last) {
+void Launches::retry_pending(bool last) {
   std::erase_if(captured_, [&](Captured& launch) {
     const bool there = launches_.calls.find(launch.source, launch.correlation) != nullptr;
     launches_.calls.erase(launch.source, launch.correlation);
-    return there || last || ++launch.turns >= kMaxTurns;
+    return there || last || ++launch.retries >= kMaxRetries;
   });
-  nodes_.settle(join_.now_ns);
+  nodes_.retry_pending(join_.now_ns);
 }
 
 void Launches::expire() {

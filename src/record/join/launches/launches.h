@@ -45,7 +45,7 @@ class Launches {
   void match(backend::SourceId source, const backend::GraphLaunch& launch);
 
   // Call it in each poll iteration, before pending work is retried. `last`: the recording or source ends.
-  void settle(bool last);
+  void retry_pending(bool last);
   // Call it in each poll iteration, after pending work was retried.
   void expire();
   void end_source(backend::SourceId source);
@@ -62,7 +62,7 @@ class Launches {
   struct Captured {
     backend::SourceId source = 0;
     uint64_t correlation = 0;
-    unsigned turns = 0;
+    unsigned retries = 0;
   };
 
   [[nodiscard]] uint64_t keep_ns(const Source& source, const WorkEvent& event) const;

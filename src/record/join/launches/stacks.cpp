@@ -16,7 +16,7 @@ bool is_python(uint64_t word) {
 
 }  // namespace
 
-Stacks::Told* Stacks::told(Owners& owners, uint32_t owner, uint64_t id) {
+Stacks::KnownStack* Stacks::told(Owners& owners, uint32_t owner, uint64_t id) {
   Owned& owned = owners[owner];
   if (const auto found = owned.find(id); found != owned.end()) {
     return &found->second;
@@ -24,30 +24,30 @@ Stacks::Told* Stacks::told(Owners& owners, uint32_t owner, uint64_t id) {
   if (owned.size() >= kMaxNumbers || !join_.memory().admit()) {
     return nullptr;
   }
-  Told& made = owned[id];
+  KnownStack& made = owned[id];
   made.number = of_source_.size();
   of_source_.push_back(&owners == &sources_);
   return &made;
 }
 
 Stacks::Number Stacks::of_engine(uint32_t pid, uint64_t id) {
-  const Told* stack = id == 0 || from_sources() ? nullptr : told(processes_, pid, id);
+  const KnownStack* stack = id == 0 || from_sources() ? nullptr : told(processes_, pid, id);
   return stack == nullptr ? 0 : stack->number;
 }
 
 Stacks::Number Stacks::of_engine(const Source& source, uint64_t id, bool is_launch) {
-  const Told* stack = id == 0 || from_sources() ? nullptr : told(processes_, source.pid, id);
+  const KnownStack* stack = id == 0 || from_sources() ? nullptr : told(processes_, source.pid, id);
   if (stack == nullptr) {
     return 0;
   }
   if (stack->known && is_launch && !join_.options.frame_pointers) {
-    join_.tally.stack_walked(source.id, stack->shape, 1);
+    join_.counters.stack_walked(source.id, stack->shape, 1);
   }
   return stack->number;
 }
 
 Stacks::Number Stacks::of_source(const Source& source, uint64_t id, bool is_launch) {
-  Told* stack = id == 0 || !are_of(source) ? nullptr : told(sources_, source.id, id);
+  KnownStack* stack = id == 0 || !are_of(source) ? nullptr : told(sources_, source.id, id);
   if (stack == nullptr) {
     return 0;
   }
@@ -69,7 +69,7 @@ Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_
   stack.maps = process.maps;
   stack.words.assign(words.begin(), words.end());
   const auto user = std::find_if(native_.begin(), native_.end(), [&](uint64_t address) {
-    return !join_.options.instruments.cover(*process.maps, address);
+    return !join_.options.profiler_libraries.cover(*process.maps, address);
   });
   stack.shape.flags = flags;
   stack.shape.native = static_cast<uint32_t>(native_.end() - user);
@@ -87,7 +87,7 @@ void Stacks::number_codes(Kept& stack, CodeIds& ids) {
   }
 }
 
-void Stacks::keep(Told& told, Kept stack) {
+void Stacks::keep(KnownStack& told, Kept stack) {
   told.known = true;
   told.shape = stack.shape;
   Kept& kept = kept_[told.number];
@@ -100,7 +100,7 @@ void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t
   if (from_sources() || !producers_.is_recorded(pid)) {
     return;
   }
-  Told* stack = told(processes_, pid, id);
+  KnownStack* stack = told(processes_, pid, id);
   if (stack == nullptr || (!kept_.contains(stack->number) && !join_.memory().admit())) {
     return;
   }
@@ -119,7 +119,7 @@ void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t
 }
 
 void Stacks::on_source_stack(Source& source, const backend::Stack& stack) {
-  Told* known = stack.id == 0 || !are_of(source) ? nullptr : told(sources_, source.id, stack.id);
+  KnownStack* known = stack.id == 0 || !are_of(source) ? nullptr : told(sources_, source.id, stack.id);
   if (known == nullptr || known->known) {
     return;
   }
@@ -226,7 +226,7 @@ void Stacks::close(const Source& source) {
   }
   for (auto& [id, stack] : owned->second) {
     if (stack.known && stack.launches != 0) {
-      join_.tally.stack_walked(source.id, stack.shape, std::exchange(stack.launches, 0));
+      join_.counters.stack_walked(source.id, stack.shape, std::exchange(stack.launches, 0));
     }
   }
 }

@@ -54,14 +54,14 @@ class Stacks {
   std::vector<NewStack> take_new() { return std::exchange(new_, {}); }
 
  private:
-  struct Told {
+  struct KnownStack {
     Number number = 0;
     uint64_t launches = 0;  // not yet counted by the shape of their stack
     StackShape shape;
     bool known = false;  // its words have arrived
   };
-  using Owned = std::unordered_map<uint64_t, Told>;    // key: the owner's stack id
-  using Owners = std::unordered_map<uint32_t, Owned>;  // key: a source, or a pid for stacks of the stack engine
+  using Owned = std::unordered_map<uint64_t, KnownStack>;  // key: the owner's stack id
+  using Owners = std::unordered_map<uint32_t, Owned>;      // key: a source, or a pid for stacks of the stack engine
   struct Kept {
     uint64_t engine_id = 0;
     std::vector<uint64_t> words;                         // code objects by CodeIndex
@@ -78,12 +78,12 @@ class Stacks {
   // All stacks come from sources: no stack engine runs.
   [[nodiscard]] bool from_sources() const { return join_.options.stacks_from_sources; }
   [[nodiscard]] bool is_of_source(Number stack) const { return of_source_[stack]; }
-  Told* told(Owners& owners, uint32_t owner, uint64_t id);
+  KnownStack* told(Owners& owners, uint32_t owner, uint64_t id);
   Kept make(LiveProcesses::Entry& process, std::span<const uint64_t> words, uint32_t flags);
   void number_codes(Kept& stack, CodeIds& ids);
   void find_modules(SourceModules& modules, LiveProcesses::Entry& process, Kept& stack,
                     std::span<const uint32_t> numbers);
-  void keep(Told& told, Kept stack);
+  void keep(KnownStack& told, Kept stack);
   void mark_gone(Number stack);
   [[nodiscard]] NewStack to_write(const LiveImage& image, const Kept& stack, Number number) const;
   void drop(bool (*dropped)(const Kept& stack));

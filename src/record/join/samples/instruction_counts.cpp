@@ -23,7 +23,7 @@ void InstructionCounts::on_count(const Source& source, const backend::PlaceCount
   }
 }
 
-void InstructionCounts::settle(bool last, backend::SourceId only) {
+void InstructionCounts::retry_pending(bool last, backend::SourceId only) {
   std::erase_if(waiting_, [&](const auto& waiting) {
     const backend::SourceId source = std::get<0>(waiting.first);
     return (only == 0 || source == only) && take(waiting.first, waiting.second, last);
@@ -39,7 +39,7 @@ bool InstructionCounts::take(const Key& key, const Waiting& waiting, bool last) 
     return true;
   }
   const CodeLocation at{id, module, source->name(function), offset};
-  const bool may_wait = !last && join_.now_ns < waiting.since_ns + CodePlaces::kCodeNs;
+  const bool may_wait = !last && join_.now_ns < waiting.since_ns + SampledCode::kCodeNs;
   if (may_wait && (!source->knows_name(function) || !source->knows_name(name) || places_.may_come(at))) {
     return false;
   }
@@ -68,7 +68,7 @@ void InstructionCounts::add(const CountKey& key, uint64_t value) {
 }
 
 void InstructionCounts::drop() {
-  join_.tally.add_loss(profile::ProcessId{}, profile::LossReason::details_lost, 1);
+  join_.counters.add_loss(profile::ProcessId{}, profile::LossReason::details_lost, 1);
 }
 
 void InstructionCounts::take_new(Batch& batch) {

@@ -8,7 +8,7 @@
 
 #include "backend/event_sink.h"
 #include "record/join/context/context.h"
-#include "record/join/samples/code_places.h"
+#include "record/join/samples/sampled_code.h"
 #include "record/process/producers.h"
 
 namespace gpuprof::record {
@@ -17,13 +17,13 @@ class InstructionCounts {
  public:
   static constexpr size_t kMaxCounts = 1'000'000;  // waiting, or in one batch; further counts are dropped
 
-  InstructionCounts(JoinContext& join, Producers& producers, CodePlaces& places)
+  InstructionCounts(JoinContext& join, Producers& producers, SampledCode& places)
       : join_(join), producers_(producers), places_(places) {}
 
   void on_count(const Source& source, const backend::PlaceCount& count);
 
-  // See WorkJoin::settle().
-  void settle(bool last, backend::SourceId only = 0);
+  // See WorkJoin::retry_pending().
+  void retry_pending(bool last, backend::SourceId only = 0);
 
   void take_new(Batch& batch);
   [[nodiscard]] size_t kept() const { return kept_; }  // (location, counted metric) pairs so far
@@ -41,7 +41,7 @@ class InstructionCounts {
 
   JoinContext& join_;
   Producers& producers_;
-  CodePlaces& places_;
+  SampledCode& places_;
   std::map<Key, Waiting> waiting_;
   std::map<CountKey, uint64_t> new_;
   size_t kept_ = 0;

@@ -10,10 +10,10 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxWaiting = 65'536;
-constexpr size_t kMaxAtAddress = 64;                   // successive kernels; the oldest is dropped
-constexpr size_t kMaxLooks = 64;                       // lookups per address
-constexpr size_t kMaxOthers = 4096;                    // skipped kernels per address: not loaded at that time
-constexpr size_t kMaxLooksInRegions = 16 * kMaxLooks;  // lookups in all regions together
+constexpr size_t kMaxAtAddress = 64;                       // successive kernels; the oldest is dropped
+constexpr size_t kMaxLookups = 64;                         // lookups per address
+constexpr size_t kMaxOthers = 4096;                        // skipped kernels per address: not loaded at that time
+constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;  // lookups in all regions together
 constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // drivers may or may not sign-extend the upper bits
 
@@ -31,11 +31,11 @@ void LoadedKernels::on_kernel(const Source& source, const backend::LoadedKernel&
     waiting_.push_back({source.id, kernel});
     waits_.insert(source.id);
   } else {
-    join_.tally.add_loss(source.process(), profile::LossReason::details_lost, 1);
+    join_.counters.add_loss(source.process(), profile::LossReason::details_lost, 1);
   }
 }
 
-void LoadedKernels::settle() {
+void LoadedKernels::retry_pending() {
   if (waiting_.empty()) {
     return;
   }
@@ -60,7 +60,7 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
     return;
   }
   if (count_ >= kMaxKernels || !join_.memory().admit()) {
-    join_.tally.add_loss(source.process(), profile::LossReason::details_lost, 1);
+    join_.counters.add_loss(source.process(), profile::LossReason::details_lost, 1);
     return;
   }
   const Kernel made{.source = source.id,
@@ -68,7 +68,7 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
                     .load = kernel.load,
                     .name = source.name(kernel.name_id),
                     .device = kernel.device,
-                    .from_ns = join_.believed(kernel.time_ns)};
+                    .from_ns = join_.clamped_call_time(kernel.time_ns)};
   std::vector<Kernel>& here = spaces_[source.process()][plain(kernel.address)];
   // Ignore a second object of the same kernel. Devices have separate address spaces, so other kernels may overlap.
   if (std::any_of(here.begin(), here.end(), [&made](const Kernel& other) {
@@ -99,7 +99,7 @@ void LoadedKernels::remove(const Source& source, const backend::LoadedKernel& go
   for (const uint64_t address : load->second) {
     for (Kernel& kernel : space->second[address]) {
       if (kernel.source == source.id && kernel.load == gone.load) {
-        kernel.until_ns = std::max(kernel.from_ns, join_.believed(gone.time_ns));
+        kernel.until_ns = std::max(kernel.from_ns, join_.clamped_call_time(gone.time_ns));
       }
     }
   }
@@ -155,7 +155,7 @@ std::optional<CodeLocation> LoadedKernels::find(profile::ProcessId process, uint
   }
   std::optional<CodeLocation> found;
   bool several = false;
-  size_t looks = kMaxLooks;
+  size_t looks = kMaxLookups;
   look(
       space->second, plain(address), looks,
       [&](const Kernel& kernel) { return kernel.from_ns <= end_ns && kernel.until_ns >= start_ns; },
@@ -182,14 +182,14 @@ std::vector<CodeLocation> LoadedKernels::find_all(profile::ProcessId process, co
       found.push_back(at);
     }
   };
-  size_t looks = kMaxLooks;
+  size_t looks = kMaxLookups;
   if (!sampled.is_low) {
     look(space->second, plain(sampled.address), looks, is_wanted, take);
     return found;
   }
-  size_t left = kMaxLooksInRegions;
+  size_t left = kMaxLookupsInRegions;
   for (const uint64_t region : regions_.at(process)) {
-    looks = std::min(kMaxLooks, left);
+    looks = std::min(kMaxLookups, left);
     left -= looks;
     look(space->second, (region << kRegionBits) | sampled.address, looks, is_wanted, take);
     left += looks;  // return the unused lookups

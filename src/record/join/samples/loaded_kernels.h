@@ -25,7 +25,7 @@ class LoadedKernels {
 
   void on_kernel(const Source& source, const backend::LoadedKernel& kernel);
   // Call it after each poll iteration: names may have arrived.
-  void settle();
+  void retry_pending();
   void end_source(backend::SourceId source);
 
   // Returns the kernel (also of an ended source) at the address within [start_ns, end_ns]; nullopt: none or several.

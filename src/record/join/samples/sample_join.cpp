@@ -47,11 +47,11 @@ SampleJoin::Event SampleJoin::event_of(const Source& source, const backend::Samp
                   .flags = sample.estimated ? profile::kSampleEstimated : 0}};
 }
 
-void SampleJoin::settle(bool last, backend::SourceId only) {
-  pending_.settle(last, only, [this](const Event& event, RetryPolicy policy) { return take(event, policy); });
-  loaded_.settle();
-  sharing_.settle(last, only);
-  counts_.settle(last, only);
+void SampleJoin::retry_pending(bool last, backend::SourceId only) {
+  pending_.retry_pending(last, only, [this](const Event& event, RetryPolicy policy) { return take(event, policy); });
+  loaded_.retry_pending();
+  sharing_.retry_pending(last, only);
+  counts_.retry_pending(last, only);
 }
 
 void SampleJoin::end_source(backend::SourceId source) {
@@ -81,7 +81,7 @@ bool SampleJoin::take(const Event& event, RetryPolicy policy) {
 bool SampleJoin::is_left_out(const Event& event, const PendingLaunch* launch) {
   const bool may_be_off = launch == nullptr && !event.site.unsampled;
   const bool left_out = may_be_off && !parts_.windows.contains(event.time_ns);
-  join_.tally.totals().off_samples += left_out ? event.count : 0;
+  join_.counters.totals().off_samples += left_out ? event.count : 0;
   return left_out;
 }
 
@@ -92,7 +92,7 @@ void SampleJoin::add(Source& source, const Event& event, const PendingLaunch* la
   rows_.add(key, event.time_ns, event.count, work.stack != 0);
   const bool knows_launch = launch != nullptr && !launch->orphan;
   if (!knows_launch && event.site.has_call && !event.site.unsampled) {
-    join_.tally.coverage(source.id).count(profile::CoverageCount::samples_without_launch, event.count);
+    join_.counters.coverage(source.id).count(profile::CoverageCount::samples_without_launch, event.count);
   }
 }
 

@@ -1,4 +1,4 @@
-// Attributes samples of GPU code to launches and sums them up. SampleSharing handles samples without correlation id.
+// Attributes samples of GPU code to launches and sums them up. WindowSampleJoin handles samples without correlation id.
 #pragma once
 
 #include "backend/event_sink.h"
@@ -7,10 +7,10 @@
 #include "record/join/context/pending.h"
 #include "record/join/context/work_event.h"
 #include "record/join/launches/launch_table.h"
-#include "record/join/samples/code_places.h"
 #include "record/join/samples/instruction_counts.h"
 #include "record/join/samples/loaded_kernels.h"
-#include "record/join/samples/sample_sharing.h"
+#include "record/join/samples/sampled_code.h"
+#include "record/join/samples/window_sample_join.h"
 #include "record/join/sums/sample_rows.h"
 #include "record/process/producers.h"
 
@@ -24,15 +24,15 @@ class SampleJoin {
   void on_dropped(backend::SourceId source, uint64_t count);
 
   // Samples without a correlation id.
-  [[nodiscard]] SampleSharing& sharing() { return sharing_; }
+  [[nodiscard]] WindowSampleJoin& sharing() { return sharing_; }
   // Kernel addresses, for samples that have only an address.
   [[nodiscard]] LoadedKernels& loaded_kernels() { return loaded_; }
-  [[nodiscard]] const CodePlaces& places() const { return places_; }
+  [[nodiscard]] const SampledCode& places() const { return places_; }
   [[nodiscard]] InstructionCounts& counts() { return counts_; }
   [[nodiscard]] const InstructionCounts& counts() const { return counts_; }
 
-  // See WorkJoin::settle().
-  void settle(bool last, backend::SourceId only = 0);
+  // See WorkJoin::retry_pending().
+  void retry_pending(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source);
 
   [[nodiscard]] size_t rows() const { return rows_.size(); }
@@ -59,8 +59,8 @@ class SampleJoin {
   SampleRows rows_;
   Pending<Event> pending_;
   LoadedKernels loaded_;
-  CodePlaces places_;
-  SampleSharing sharing_;
+  SampledCode places_;
+  WindowSampleJoin sharing_;
   InstructionCounts counts_;
 };
 

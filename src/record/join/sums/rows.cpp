@@ -93,7 +93,7 @@ void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
     return;
   }
   if (events_.size() >= kMaxTimelineLines || join_.memory().is_limited()) {
-    join_.tally.timeline_full();
+    join_.counters.timeline_full();
     return;
   }
   const bool stale = event.site.graph_node != 0;
@@ -101,7 +101,7 @@ void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
                      stale ? 0 : event.submitted_ns, event.bytes});
 }
 
-void Rows::settle() {
+void Rows::retry_pending() {
   if (join_.memory().is_limited() && !finished_) {
     occupancy_.advance(join_.now_ns);  // work that arrives after this is not apportioned
   }

@@ -22,7 +22,7 @@ bool SampleRows::admit(const Source* source, uint64_t count) {
 
 void SampleRows::drop(const Source* source, uint64_t count) {
   const profile::ProcessId process = source == nullptr ? profile::ProcessId{} : source->process();
-  join_.tally.add_loss(process, profile::LossReason::samples_dropped, count);
+  join_.counters.add_loss(process, profile::LossReason::samples_dropped, count);
 }
 
 profile::SamplingId SampleRows::sampling(uint64_t period, backend::SamplingUnit unit) {
@@ -56,7 +56,7 @@ SampleKey SampleRows::bounded(const SampleKey& key) const {
 void SampleRows::add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack) {
   key.slice = join_.slice_of(at_ns);
   rows_[bounded(key)] += count;
-  Totals& totals = join_.tally.totals();
+  Totals& totals = join_.counters.totals();
   totals.samples += count;
   totals.samples_with_stack += has_stack ? count : 0;
 }

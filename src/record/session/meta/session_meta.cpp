@@ -99,7 +99,7 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
 std::string unseen_backends(const backend::Backends& backends) {
   std::string names;
   for (const auto& backend : backends) {
-    if (const auto found = backend->probe(); found.unseen) {
+    if (const auto found = backend->probe(); found.unrecorded) {
       names += (names.empty() ? "" : ", ") + std::string(backend->descriptor().name) + " (" + found.detail + ")";
     }
   }
@@ -113,8 +113,8 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
   if (facts.overhead.samples > 0) {
     correlator.add_meta("overhead.probe_ns_per_launch", std::to_string(facts.overhead.ns / facts.overhead.samples));
   }
-  add_depths(correlator, "native", correlator.tally().native_depths());
-  add_depths(correlator, "python", correlator.tally().python_depths());
+  add_depths(correlator, "native", correlator.counters().native_depths());
+  add_depths(correlator, "python", correlator.counters().python_depths());
   if (options.max_overhead > 0) {
     correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));
     correlator.add_meta("budget.least_stacks_percent", fmt::format("{:.3g}", percent_of_stacks(budget.least_share)));

@@ -10,8 +10,8 @@
 
 #include "catch.h"
 
+using gpuprof::record::ProcessEvent;
 using gpuprof::record::ProcessFeed;
-using gpuprof::record::ProcessNews;
 using gpuprof::symbolize::ProcessMaps;
 
 namespace {
@@ -42,19 +42,19 @@ std::shared_ptr<const ProcessMaps> maps_of(uint32_t pid) {
   return std::make_shared<const ProcessMaps>(pid, gpuprof::symbolize::make_file_cache());
 }
 
-ProcessNews mapped(std::shared_ptr<const ProcessMaps> maps) {
+ProcessEvent mapped(std::shared_ptr<const ProcessMaps> maps) {
   const uint32_t pid = maps->pid();
-  return {.what = ProcessNews::What::mapped, .pid = pid, .maps = std::move(maps), .layout = {}};
+  return {.what = ProcessEvent::What::mapped, .pid = pid, .maps = std::move(maps), .layout = {}};
 }
 
-ProcessNews python(uint32_t pid, uint32_t version) {
+ProcessEvent python(uint32_t pid, uint32_t version) {
   gpuprof_python_layout layout{};
   layout.version = version;
-  return {.what = ProcessNews::What::python, .pid = pid, .maps = nullptr, .layout = layout};
+  return {.what = ProcessEvent::What::python, .pid = pid, .maps = nullptr, .layout = layout};
 }
 
-ProcessNews ended(uint32_t pid) {
-  return {.what = ProcessNews::What::ended, .pid = pid, .maps = nullptr, .layout = {}};
+ProcessEvent ended(uint32_t pid) {
+  return {.what = ProcessEvent::What::ended, .pid = pid, .maps = nullptr, .layout = {}};
 }
 
 void wait_until_taken(const ProcessFeed& feed) {

@@ -172,7 +172,7 @@ TEST_CASE("records and counters of all rings are received") {
   }
   channel->snapshot();
   CHECK(channel->drain(rig.correlator) == wire.bytes().size());
-  rig.correlator.settle(true);
+  rig.correlator.retry_pending(true);
   CHECK(rig.correlator.totals().gpu_records == 1);
   CHECK(rig.correlator.totals().launches == 2 * GPUPROF_RING_COUNT);
   CHECK(rig.correlator.totals().lost.at("ring_full") == 3 * GPUPROF_RING_COUNT);
@@ -216,7 +216,7 @@ TEST_CASE("a ring whose head goes backwards is not read again") {
   CHECK(turn() == 0);
   CHECK(channel->decode_counts().malformed == 2);
 
-  rig.correlator.settle(true);
+  rig.correlator.retry_pending(true);
   CHECK(rig.correlator.totals().gpu_records == 2);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("a tail that the target decreases has no effect") {
   ring.tail = 0;
   channel->snapshot();
   CHECK(channel->drain(rig.correlator) == 0);
-  rig.correlator.settle(true);
+  rig.correlator.retry_pending(true);
   CHECK(rig.correlator.totals().gpu_records == 1);
   CHECK(channel->decode_counts().malformed == 0);
 }
@@ -258,7 +258,7 @@ TEST_CASE("a head beyond the ring's capacity is counted once, and later records 
   target.write(wire.name(1, "k").kernel(3, 5000, 5100, 1).bytes());
   channel->snapshot();
   CHECK(channel->drain(rig.correlator) == wire.bytes().size());
-  rig.correlator.settle(true);
+  rig.correlator.retry_pending(true);
   CHECK(rig.correlator.totals().gpu_records == 1);
 }
 
@@ -336,7 +336,7 @@ TEST_CASE("a live process that gave up in its handshake is counted") {
     channel->accept_all(rig.correlator);
   }
   CHECK(channel->refused() == 0);
-  for (const auto source : channel->take_held()) {
+  for (const auto source : channel->take_waiting()) {
     channel->release(source);
   }
   const auto begin = std::chrono::steady_clock::now();
@@ -356,7 +356,7 @@ TEST_CASE("a process that never uses its segment is counted at the end") {
   channel->accept_all(rig.correlator);
   does.segment().state = GPUPROF_STATE_ACTIVE;
   CHECK(channel->refused() == 0);
-  channel->count_unheard();
+  channel->count_unmapped();
   CHECK(channel->refused() == 1);
 }
 
@@ -370,7 +370,7 @@ TEST_CASE("a process that executes a new program in its handshake is not counted
   after.segment().state = GPUPROF_STATE_ACTIVE;
   channel->snapshot();
   channel->drain(rig.correlator);
-  channel->count_unheard();
+  channel->count_unmapped();
   CHECK(channel->refused() == 0);
   CHECK(channel->live_sources() == 1);
 }
@@ -382,9 +382,9 @@ TEST_CASE("a process waits in its handshake until it is released") {
   FakeTarget target(**channel);
   (*channel)->accept_all(rig.correlator);
   CHECK_FALSE(target.is_welcome());
-  const auto held = (*channel)->take_held();
+  const auto held = (*channel)->take_waiting();
   REQUIRE(held.size() == 1);
-  CHECK((*channel)->take_held().empty());
+  CHECK((*channel)->take_waiting().empty());
   (*channel)->snapshot();  // other processes are read meanwhile
   (*channel)->drain(rig.correlator);
   CHECK_FALSE(target.is_welcome());
@@ -406,13 +406,13 @@ TEST_CASE("processes are asked to walk their stacks, and send their Python layou
   FakeTarget target(**channel, "mock", python);
   python.eval_end = UINT64_MAX;
   FakeTarget liar(**channel, "liar", python);
-  rig.correlator.take_news();
+  rig.correlator.take_process_events();
   (*channel)->accept_all(rig.correlator);
   CHECK((target.segment().options.flags & GPUPROF_OPTION_STACKS) != 0);
   CHECK((target.segment().control & GPUPROF_CONTROL_LAUNCH_RECORDS) != 0);
   size_t pythons = 0;
-  for (const auto& news : rig.correlator.take_news()) {
-    pythons += news.what == gpuprof::record::ProcessNews::What::python ? 1 : 0;
+  for (const auto& events : rig.correlator.take_process_events()) {
+    pythons += events.what == gpuprof::record::ProcessEvent::What::python ? 1 : 0;
   }
   CHECK(pythons == 1);
 }
@@ -459,7 +459,7 @@ TEST_CASE("only some of many processes that do not use their segment are reporte
     channel->accept_all(rig.correlator);
   }
   const gpuprof::test::Stderr shown;
-  channel->count_unheard();
+  channel->count_unmapped();
   CHECK(channel->refused() == 30);
   CHECK(gpuprof::test::count(shown.text(), "did not map the memory") == 10);
 }

@@ -156,7 +156,7 @@ TEST_CASE("equal code of two processes is kept once") {
   const std::string code = code_of('a');
   for (const uint64_t module : {7, 8}) {
     const pid_t pid = fork_target(*channel, [&](const injection::Address& address, uint32_t source) {
-      return injection::hand_over_code(address, source, {GPUPROF_CODE_CUBIN, module, code.data(), code.size()});
+      return injection::send_code(address, source, {GPUPROF_CODE_CUBIN, module, code.data(), code.size()});
     });
     CHECK(ends_well(*channel, rig, pid));
   }
@@ -170,7 +170,7 @@ TEST_CASE("code that was not requested is rejected, which is not a loss") {
   const auto channel = open_channel({});
   Rig rig;
   const pid_t pid = fork_target(*channel, [](const injection::Address& address, uint32_t source) {
-    return !injection::hand_over_code(address, source, {GPUPROF_CODE_CUBIN, 1, "code", 4});
+    return !injection::send_code(address, source, {GPUPROF_CODE_CUBIN, 1, "code", 4});
   });
   CHECK(ends_well(*channel, rig, pid));
   CHECK(channel->code().size() == 0);
@@ -187,10 +187,10 @@ TEST_CASE("code is accepted only from the process that is the source") {
   const std::string token(32, '0');
   const pid_t pid = fork_target(*channel, [&](injection::Address address, uint32_t source) {
     const injection::Code code{GPUPROF_CODE_CUBIN, 1, "code", 4};
-    const bool for_other = injection::hand_over_code(address, source - 1, code);
-    const bool for_nobody = injection::hand_over_code(address, source + 1, code);
+    const bool for_other = injection::send_code(address, source - 1, code);
+    const bool for_nobody = injection::send_code(address, source + 1, code);
     address.token = token.c_str();
-    return !for_other && !for_nobody && !injection::hand_over_code(address, source, code);
+    return !for_other && !for_nobody && !injection::send_code(address, source, code);
   });
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {
@@ -209,8 +209,8 @@ TEST_CASE("a target continues if its recorder has ended") {
   const std::string token = channel->token();
   channel.reset();
   errno = 77;
-  CHECK_FALSE(injection::hand_over_code({name.c_str(), token.c_str(), static_cast<int64_t>(::geteuid())}, 1,
-                                        {GPUPROF_CODE_ZEBIN, 1, "code", 4}));
+  CHECK_FALSE(injection::send_code({name.c_str(), token.c_str(), static_cast<int64_t>(::geteuid())}, 1,
+                                   {GPUPROF_CODE_ZEBIN, 1, "code", 4}));
   CHECK(errno == 77);
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("a target continues if it may not write a file of this size") {
   const pid_t pid = fork_target(*channel, [&](const injection::Address& address, uint32_t source) {
     const rlimit limit{4096, 4096};
     return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-           !injection::hand_over_code(address, source, {GPUPROF_CODE_CUBIN, 1, code.data(), code.size()});
+           !injection::send_code(address, source, {GPUPROF_CODE_CUBIN, 1, code.data(), code.size()});
   });
   CHECK(ends_well(*channel, rig, pid));
   CHECK(channel->code().refused(1) == 1);
@@ -232,7 +232,7 @@ TEST_CASE("code that a source could not send is in its counters") {
   Rig rig;
   const std::string code = code_of('a', kLimits.object_bytes + 1);
   const pid_t pid = fork_target(*channel, [&](const injection::Address& address, uint32_t source) {
-    return !injection::hand_over_code(address, source, {GPUPROF_CODE_CUBIN, 1, code.data(), code.size()});
+    return !injection::send_code(address, source, {GPUPROF_CODE_CUBIN, 1, code.data(), code.size()});
   });
   CHECK(ends_well(*channel, rig, pid));
   CHECK(channel->code().refused(1) == 1);

@@ -90,7 +90,7 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   void on_gpu_place(uint32_t, const gpuprof::backend::GpuPlace&) override {}
   void on_sample(const gpuprof::backend::Sample&) override {}
   void on_samples_dropped(uint32_t, uint64_t) override {}
-  void on_place_samples(uint32_t, const gpuprof::backend::PlaceSamples& samples) override {
+  void on_location_samples(uint32_t, const gpuprof::backend::LocationSamples& samples) override {
     log += samples.address == 0  ? ""
            : samples.low_address ? "low address" + words({samples.address})
                                  : "address" + words({samples.address});
@@ -105,7 +105,7 @@ struct RecordingSink final : gpuprof::backend::EventSink {
     log += "loaded" + words({kernel.module, kernel.address, kernel.time_ns, kernel.load, kernel.name_id,
                              static_cast<uint64_t>(kernel.gone ? 1 : 0), kernel.device});
   }
-  void on_place_count(uint32_t, const gpuprof::backend::PlaceCount& count) override {
+  void on_location_count(uint32_t, const gpuprof::backend::PlaceCount& count) override {
     log += "count" + words({count.module, count.offset, count.value, count.function_id, count.name_id, count.device});
   }
   void on_sample_window(uint32_t, const gpuprof::backend::SampleWindow& window) override {

@@ -205,17 +205,17 @@ TEST_CASE("a source's mapping change causes a new read, but at a limited rate") 
     ::usleep(120'000);
     const uint64_t begin = gpuprof::monotonic_ns();
     rig.correlator.on_mappings(1);
-    rig.correlator.take_news();
+    rig.correlator.take_process_events();
     files.map(i % 2 == 0 ? "a" : "b");
     rig.correlator.on_mappings(1);
-    const bool quiet = rig.correlator.take_news().empty();
+    const bool quiet = rig.correlator.take_process_events().empty();
     too_soon = gpuprof::monotonic_ns() - begin < 100'000'000;
     CHECK((quiet || !too_soon));
   }
   REQUIRE(too_soon);
   ::usleep(120'000);
   rig.correlator.on_mappings(1);
-  const auto news = rig.correlator.take_news();
-  REQUIRE(news.size() == 1);
-  CHECK(news[0].maps->find(files.start()) != nullptr);
+  const auto events = rig.correlator.take_process_events();
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].maps->find(files.start()) != nullptr);
 }

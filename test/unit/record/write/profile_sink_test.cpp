@@ -76,7 +76,7 @@ TEST_CASE("the kernel part of a stack is a KSTACK, which stacks may share") {
     rig.correlator.on_launch(1, {.correlation = launch, .stack = launch + 6, .time_ns = 5000, .tid = 42});
     rig.correlator.on_gpu_op(Rig::kernel(launch));
   }
-  rig.correlator.settle();
+  rig.correlator.retry_pending();
   sink.put(rig.take());
   REQUIRE(sink.finish().ok());
   CHECK(file.lines("KSTACK").size() == 1);
@@ -204,7 +204,7 @@ TEST_CASE("samples are written after the code that they refer to") {
 
 TEST_CASE("a stack with only frames of the injection library counts as without a stack") {
   ProfileFile file;
-  ProfileSink sink(file.take(), gpuprof::record::Instruments({program_invocation_short_name}));
+  ProfileSink sink(file.take(), gpuprof::record::ProfilerLibraries({program_invocation_short_name}));
   Rig rig;
   const uint64_t code[] = {reinterpret_cast<uint64_t>(&some_function) + 1};
   rig.correlator.on_stack(77, kPid, code, 0, 0);

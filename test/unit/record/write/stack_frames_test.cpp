@@ -12,9 +12,9 @@
 #include "wire/stack.h"
 
 using gpuprof::profile::FrameKind;
-using gpuprof::record::Instruments;
 using gpuprof::record::NewCode;
 using gpuprof::record::NewStack;
+using gpuprof::record::ProfilerLibraries;
 using gpuprof::record::StackFrames;
 using gpuprof::symbolize::SymbolizedFrame;
 
@@ -65,7 +65,8 @@ NewCode python_code_of(uint32_t index, const char* name, uint32_t first_line) {
 }
 
 struct Named {
-  explicit Named(const NewStack& stack, Instruments instruments = {}) : frames_of(std::move(instruments)) {
+  explicit Named(const NewStack& stack, ProfilerLibraries profiler_libraries = {})
+      : frames_of(std::move(profiler_libraries)) {
     frames_of.add(python_code_of(1, "inner", 10));
     frames_of.add(python_code_of(2, "outer", 20));
     frames_of.of(stack, frames);
@@ -150,8 +151,8 @@ TEST_CASE("a frame-pointer walk ends at the first address that is not code") {
 
 TEST_CASE("only the innermost profiler frames are removed") {
   const NewStack stack = stack_of({in(leaf), in(evaluation_loop), in_libc(), in(leaf)});
-  CHECK(Named(stack, Instruments({program_invocation_short_name})).kinds() == "nn");
-  CHECK(Named(stack_of({in(leaf)}), Instruments({program_invocation_short_name})).kinds().empty());
+  CHECK(Named(stack, ProfilerLibraries({program_invocation_short_name})).kinds() == "nn");
+  CHECK(Named(stack_of({in(leaf)}), ProfilerLibraries({program_invocation_short_name})).kinds().empty());
 }
 
 TEST_CASE("code objects are forgotten with their process") {

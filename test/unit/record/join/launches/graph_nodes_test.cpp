@@ -47,7 +47,7 @@ TEST_CASE("a node without a capture stack has a flag if the process was attached
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(node_op(1, 6));
   CHECK(rig.take().rows.empty());  // the node may be defined in a ring that is read later
-  rig.correlator.settle();
+  rig.correlator.retry_pending();
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 77);
@@ -64,7 +64,7 @@ TEST_CASE("a node may be defined later in the poll iteration than its work") {
   rig.correlator.on_gpu_op(node_op(1, 6));
   rig.correlator.on_graph_node(1, {.node = 6, .original = 5});
   rig.correlator.on_graph_node(1, {.node = 5});
-  rig.correlator.settle();
+  rig.correlator.retry_pending();
   CHECK(rig.work(rig.take()).capture == 88);
 }
 
@@ -82,15 +82,15 @@ TEST_CASE("copied nodes find the capture stack of their original") {
     CHECK(nodes.stack(1, 3) == 0);
     nodes.add(1, {.node = 2, .original = 1}, 0);
     CHECK(nodes.stack(1, 3) == 88);
-    nodes.settle(0);
+    nodes.retry_pending(0);
     CHECK(nodes.stack(1, 3) == 88);
   }
   SECTION("a destroyed original is forgotten after some seconds") {
     nodes.add(1, {.node = 1, .destroyed = true}, 0);
     nodes.add(1, {.node = 2, .original = 1}, 0);
-    nodes.settle(GraphNodes::kKeepDestroyedNs - 1);
+    nodes.retry_pending(GraphNodes::kKeepDestroyedNs - 1);
     CHECK(nodes.knows(1, 1));
-    nodes.settle(GraphNodes::kKeepDestroyedNs);
+    nodes.retry_pending(GraphNodes::kKeepDestroyedNs);
     CHECK_FALSE(nodes.knows(1, 1));
     CHECK(nodes.stack(1, 2) == 88);
     CHECK(nodes.size() == 1);
@@ -99,17 +99,17 @@ TEST_CASE("copied nodes find the capture stack of their original") {
     nodes.add(1, {.node = 1, .destroyed = true}, 0);
     nodes.captured(1, 1, 99);
     nodes.add(1, {.node = 1}, 0);
-    nodes.settle(2 * GraphNodes::kKeepDestroyedNs);
+    nodes.retry_pending(2 * GraphNodes::kKeepDestroyedNs);
     CHECK(nodes.stack(1, 1) == 99);
   }
   SECTION("a copy's own stack after its record is ignored, but not forever") {
     nodes.add(1, {.node = 2}, 0);
     nodes.add(1, {.node = 2, .original = 1}, 0);
-    nodes.settle(0);
+    nodes.retry_pending(0);
     nodes.captured(1, 2, 99);  // the stack of the call that instantiated the copy
     CHECK(nodes.stack(1, 2) == 88);
     for (int turn = 0; turn < 100; ++turn) {
-      nodes.settle(0);
+      nodes.retry_pending(0);
     }
     nodes.captured(1, 2, 99);  // after a while this is another node
     CHECK(nodes.stack(1, 2) == 99);
@@ -119,7 +119,7 @@ TEST_CASE("copied nodes find the capture stack of their original") {
     nodes.add(1, {.node = 9, .original = 8}, 0);
     CHECK(nodes.stack(1, 8) == 0);
     for (int turn = 0; turn < 100; ++turn) {
-      nodes.settle(0);
+      nodes.retry_pending(0);
     }
     CHECK(nodes.stack(1, 9) == 0);
   }
@@ -142,7 +142,7 @@ TEST_CASE("graphs that are created and destroyed repeatedly do not accumulate") 
     nodes.add(1, {.node = 2 * i + 1, .original = 2 * i}, now);
     nodes.add(1, {.node = 2 * i, .destroyed = true}, now);
     nodes.add(1, {.node = 2 * i + 1, .destroyed = true}, now);
-    nodes.settle(now);
+    nodes.retry_pending(now);
     REQUIRE(nodes.size() <= 2 * 51);
   }
 }
@@ -186,7 +186,7 @@ TEST_CASE("N nodes and M replays give N x M records, each with both stacks") {
     for (uint64_t node = 1; node <= kNodes; ++node) {
       rig.correlator.on_gpu_op(node_op(replay, 1000 + node, 7));
     }
-    rig.correlator.settle();
+    rig.correlator.retry_pending();
   }
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 2);
@@ -209,7 +209,7 @@ TEST_CASE("a kernel without a name gets the name of its graph node") {
     GpuOp op = node_op(launch, node);
     op.name_id = 0;
     rig.correlator.on_gpu_op(op);
-    rig.correlator.settle();
+    rig.correlator.retry_pending();
     const Batch batch = rig.take();
     REQUIRE(batch.rows.size() == 1);
     return rig.names.at(rig.work(batch).name);
@@ -250,7 +250,7 @@ TEST_CASE("a kernel without a name gets the name of its graph node") {
     copy.name_id = 0;
     rig.launch(1, 77, 100);
     rig.correlator.on_gpu_op(copy);
-    rig.correlator.settle();
+    rig.correlator.retry_pending();
     CHECK(rig.work(rig.take()).capture == 88);
   }
   SECTION("work with a name also names later work of its node") {
@@ -258,7 +258,7 @@ TEST_CASE("a kernel without a name gets the name of its graph node") {
     told.name_id = 4;
     rig.launch(1, 77, 100);
     rig.correlator.on_gpu_op(told);
-    rig.correlator.settle();
+    rig.correlator.retry_pending();
     rig.take();
     CHECK(name_of(2, 70, 100) == "second");
   }

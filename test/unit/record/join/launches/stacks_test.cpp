@@ -61,7 +61,7 @@ TEST_CASE("a launch and the stack from its source are joined in either order") {
   rig.kernel_of(1, 1);  // pending, as the stack is in another ring
   CHECK(rig.take().rows.empty());
   rig.walked(1, 42, kStack);
-  rig.turns(1);
+  rig.retries(1);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   REQUIRE(batch.stacks.size() == 1);
@@ -80,7 +80,7 @@ TEST_CASE("a stack that never arrives does not delay work forever") {
   InProcess rig;
   rig.launched(1, 1, 42);
   rig.kernel_of(1, 1);
-  rig.turns(100);
+  rig.retries(100);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -100,7 +100,7 @@ TEST_CASE("next to a stack engine, only sources that walk their own stacks are u
   rig.stack(77);
   rig.launch(2, 77);  // from the engine, for source 1
   rig.kernel_of(1, 2);
-  rig.turns(1);
+  rig.retries(1);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 3);
   REQUIRE(batch.stacks.size() == 2);
@@ -128,7 +128,7 @@ TEST_CASE("kernel frames belong to the stack of a source") {
   rig.kernel_of(1, 1);
   const uint64_t kernel[] = {0xffffffff81000100, 0xffffffff81000200};
   rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0, .modules = {}, .kernel = kernel, .read_ns = 1});
-  rig.turns(1);
+  rig.retries(1);
   const Batch batch = rig.take();
   REQUIRE(batch.stacks.size() == 1);
   CHECK(batch.stacks[0].kernel == std::vector<uint64_t>(std::begin(kernel), std::end(kernel)));
@@ -137,12 +137,12 @@ TEST_CASE("kernel frames belong to the stack of a source") {
 
 TEST_CASE("mappings of a source that walks by tables are read again, even if they are unchanged") {
   InProcess rig(gpuprof::record::JoinOptions{});
-  rig.correlator.take_news();
+  rig.correlator.take_process_events();
   rig.correlator.on_traits(1, {.walks_stacks = true});
   rig.correlator.on_mappings(1);
   const auto told = [&] {
-    rig.turns(1);
-    return !rig.correlator.take_news().empty();
+    rig.retries(1);
+    return !rig.correlator.take_process_events().empty();
   };
   bool again = false;
   for (int turn = 0; turn < 1000 && !again; ++turn) {  // at most once in 20 ms
@@ -196,7 +196,7 @@ TEST_CASE("a source cannot refer to a stack of another source") {
   rig.walked(1, 42, kStack);
   rig.launched(2, 1, 42);
   rig.kernel_of(2, 1);
-  rig.turns(100);
+  rig.retries(100);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -208,7 +208,7 @@ TEST_CASE("with a stack engine the stacks of sources are ignored, and vice versa
   rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0});
   rig.correlator.on_launch(1, {.correlation = 1, .stack = 42, .time_ns = 5000, .tid = 5, .thread = "t"});
   rig.correlator.on_gpu_op(Rig::kernel(1));
-  rig.turns(1);
+  rig.retries(1);
   Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -217,7 +217,7 @@ TEST_CASE("with a stack engine the stacks of sources are ignored, and vice versa
   other.stack(77);
   other.launch(1, 77);
   other.kernel_of(1, 1);
-  other.turns(100);
+  other.retries(100);
   batch = other.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(batch.stacks.empty());
@@ -229,11 +229,11 @@ TEST_CASE("a stack waits for its code objects, and the first definition of each 
   rig.launched(1, 1, 42);
   rig.walked(1, 42, words);
   rig.kernel_of(1, 1);
-  rig.turns(1);
+  rig.retries(1);
   CHECK(rig.take().rows.empty());
   rig.code(1, 7, "f");
   rig.code(1, 7, "another");
-  rig.turns(1);
+  rig.retries(1);
   const Batch batch = rig.take();
   REQUIRE(batch.stacks.size() == 1);
   REQUIRE(batch.codes.size() == 1);
@@ -276,10 +276,10 @@ TEST_CASE("complete, truncated and Python-less stacks are counted by launch, wit
   CHECK(words["stack_whole"] == 3);
   CHECK(words["stack_truncated"] == 1);
   CHECK(words["stack_no_python"] == 1);
-  CHECK(rig.correlator.tally().native_depths().max() == 3);
-  CHECK(rig.correlator.tally().native_depths().median() == 2);
-  CHECK(rig.correlator.tally().python_depths().max() == 2);
-  CHECK(rig.correlator.tally().python_depths().median() == 2);
+  CHECK(rig.correlator.counters().native_depths().max() == 3);
+  CHECK(rig.correlator.counters().native_depths().median() == 2);
+  CHECK(rig.correlator.counters().python_depths().max() == 2);
+  CHECK(rig.correlator.counters().python_depths().median() == 2);
 }
 
 TEST_CASE("a frame-pointer walk has no completeness counters") {
@@ -295,31 +295,31 @@ TEST_CASE("a frame-pointer walk has no completeness counters") {
 }
 
 TEST_CASE("a stack engine gets events about processes, their Python, and their end") {
-  using What = gpuprof::record::ProcessNews::What;
+  using What = gpuprof::record::ProcessEvent::What;
   Rig rig;
   gpuprof_python_layout layout{};
   layout.version = 0x030c0000;
   layout.eval_begin = 0x5000;
   rig.correlator.on_python(1, layout);
   rig.correlator.on_source_end(1);
-  const auto news = rig.correlator.take_news();
-  REQUIRE(news.size() == 3);
-  CHECK(news[0].what == What::mapped);
-  CHECK(news[0].maps->pid() == kPid);
-  CHECK(news[1].what == What::python);
-  CHECK(news[1].layout.version == 0x030c0000);
-  CHECK(news[2].what == What::ended);
-  CHECK(rig.correlator.take_news().empty());
+  const auto events = rig.correlator.take_process_events();
+  REQUIRE(events.size() == 3);
+  CHECK(events[0].what == What::mapped);
+  CHECK(events[0].maps->pid() == kPid);
+  CHECK(events[1].what == What::python);
+  CHECK(events[1].layout.version == 0x030c0000);
+  CHECK(events[2].what == What::ended);
+  CHECK(rig.correlator.take_process_events().empty());
 }
 
 TEST_CASE("only a source's own, changed Python layouts become events, up to a limit") {
-  using What = gpuprof::record::ProcessNews::What;
+  using What = gpuprof::record::ProcessEvent::What;
   Rig rig;
   const auto told = [&rig] {
     std::vector<uint32_t> versions;
-    for (const auto& news : rig.correlator.take_news()) {
-      if (news.what == What::python) {
-        versions.push_back(news.layout.version);
+    for (const auto& events : rig.correlator.take_process_events()) {
+      if (events.what == What::python) {
+        versions.push_back(events.layout.version);
       }
     }
     return versions;
@@ -365,18 +365,18 @@ TEST_CASE("work does not wait for a stack that was dropped because there were to
   for (uint64_t id = 1; id <= kTooMany; ++id) {
     rig.walked(1, id, kStack);
   }
-  rig.turns(1);
+  rig.retries(1);
   rig.launched(1, 1, 5);
   rig.kernel_of(1, 1);
   rig.launched(1, 2, kTooMany + 1);  // neither dropped nor received
   rig.kernel_of(1, 2);
-  rig.turns(1);
+  rig.retries(1);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(batch.rows[0].second.count == 1);
   CHECK(rig.work(batch).stack == 0);
   rig.walked(1, kTooMany + 1, kStack);
-  rig.turns(1);
+  rig.retries(1);
   const Batch later = rig.take();
   REQUIRE(later.rows.size() == 1);
   CHECK(rig.work(later).stack != 0);
@@ -393,11 +393,11 @@ TEST_CASE("a stack of many code objects is complete when the last of them arrive
   rig.walked(1, 42, words);
   rig.kernel_of(1, 1);
   for (uint32_t id = kCodes; id >= 1; --id) {
-    rig.turns(id % 2 == 0 ? 1 : 0);
+    rig.retries(id % 2 == 0 ? 1 : 0);
     CHECK(rig.take().rows.empty());
     rig.code(1, id, "f");
   }
-  rig.turns(1);
+  rig.retries(1);
   CHECK(rig.take().stacks.size() == 1);
 }
 

@@ -3,12 +3,12 @@
 
 #include "catch.h"
 #include "join_rig.h"
-#include "record/join/samples/sample_sharing.h"
+#include "record/join/samples/window_sample_join.h"
 
-using gpuprof::backend::PlaceSamples;
+using gpuprof::backend::LocationSamples;
 using gpuprof::record::Batch;
 using gpuprof::record::JoinOptions;
-using gpuprof::record::SampleSharing;
+using gpuprof::record::WindowSampleJoin;
 using gpuprof::test::fake_now_ns;
 using gpuprof::test::Rig;
 namespace profile = gpuprof::profile;
@@ -51,9 +51,9 @@ struct AddressRig : Rig {
   }
   // Adds a sample on `device`, which is a part of device `whole`, in the window from 100 to 200 ms.
   void sample(uint64_t address, uint32_t count, uint32_t device = 0, uint32_t whole = 0, bool low = true) {
-    const std::vector<PlaceSamples::Reason> reasons = {{kSbid, count}};
-    correlator.on_place_samples(1,
-                                {.address = address, .window = ++last_window, .reasons = reasons, .low_address = low});
+    const std::vector<LocationSamples::Reason> reasons = {{kSbid, count}};
+    correlator.on_location_samples(
+        1, {.address = address, .window = ++last_window, .reasons = reasons, .low_address = low});
     correlator.on_sample_window(1, {.start_ns = 100 * kLookupMs,
                                     .end_ns = 200 * kLookupMs,
                                     .handed = count,
@@ -64,9 +64,9 @@ struct AddressRig : Rig {
                                     .unit = gpuprof::backend::SamplingUnit::ns});
   }
   // Formats "KERNEL+OFFSET by STACK: COUNT", with "~" for estimated counts, sorted.
-  std::string told(uint64_t after_ns = SampleSharing::kTimesNs) {
+  std::string told(uint64_t after_ns = WindowSampleJoin::kTimesNs) {
     fake_now_ns += after_ns;
-    correlator.settle();
+    correlator.retry_pending();
     const Batch batch = take();
     for (const auto& place : batch.gpu_places) {
       places[place.id] = "+" + std::to_string(place.offset);
@@ -120,7 +120,7 @@ TEST_CASE("a kernel that was not loaded, or did not run in the window, gets no s
   CHECK(rig.told() == "[unknown] by 0: 3");
   rig.sample(0x11008, 4);  // loaded, and possibly still running
   CHECK(rig.told().empty());
-  rig.correlator.settle(true);
+  rig.correlator.retry_pending(true);
   CHECK(rig.told() == "[unknown] by 0: 4");
 }
 
@@ -166,8 +166,8 @@ TEST_CASE("all samples are counted, including those of a source that ends") {
   for (uint64_t i = 0; i < 100; ++i) {
     rig.sample(i % 2 == 0 ? 0x10000 + i * 8 : i, 1);
   }
-  fake_now_ns += SampleSharing::kTimesNs;
-  rig.correlator.settle(true);
+  fake_now_ns += WindowSampleJoin::kTimesNs;
+  rig.correlator.retry_pending(true);
   CHECK(rig.correlator.totals().samples == 100);
   CHECK(rig.correlator.totals().samples_with_stack == 50);
 }

@@ -2,16 +2,16 @@
 
 #include "catch.h"
 #include "join_rig.h"
-#include "record/join/samples/sample_sharing.h"
+#include "record/join/samples/window_sample_join.h"
 
 using gpuprof::backend::LoadedKernel;
-using gpuprof::backend::PlaceSamples;
+using gpuprof::backend::LocationSamples;
 using gpuprof::record::Batch;
 using gpuprof::record::CodeFacts;
-using gpuprof::record::CodePlaces;
 using gpuprof::record::CodeReader;
 using gpuprof::record::JoinOptions;
-using gpuprof::record::SampleSharing;
+using gpuprof::record::SampledCode;
+using gpuprof::record::WindowSampleJoin;
 using gpuprof::test::fake_now_ns;
 using gpuprof::test::kPid;
 using gpuprof::test::Rig;
@@ -80,15 +80,15 @@ struct LoadingRig : Rig {
 
   // Formats the code location of one sample at `address` as "FUNCTION+OFFSET FILE:LINE [MODULE]".
   std::string place_of(uint64_t address, uint64_t start_ns = 100 * kLoadedMs, uint64_t end_ns = 500 * kLoadedMs) {
-    const std::vector<PlaceSamples::Reason> reasons = {{kWait, 1}};
-    correlator.on_place_samples(
+    const std::vector<LocationSamples::Reason> reasons = {{kWait, 1}};
+    correlator.on_location_samples(
         kJobs,
         {.offset = 0x30, .address = address, .function_id = kByAddress, .window = ++last_window, .reasons = reasons});
     correlator.on_sample_window(
         kJobs,
         {.start_ns = start_ns, .end_ns = end_ns, .handed = 1, .period = 100, .window = last_window, .device = 0});
-    fake_now_ns += SampleSharing::kTimesNs;
-    correlator.settle();
+    fake_now_ns += WindowSampleJoin::kTimesNs;
+    correlator.retry_pending();
     return told();
   }
 
@@ -140,12 +140,12 @@ TEST_CASE("samples wait some time for the code of their kernel") {
   CHECK(rig.place_of(kBase + 0x10).empty());
   code.there = true;
   fake_now_ns += kLoadedMs * 500;
-  rig.correlator.settle();
+  rig.correlator.retry_pending();
   CHECK(rig.told() == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
   code.there = false;
   CHECK(rig.place_of(kBase + 0x20).empty());
-  fake_now_ns += CodePlaces::kCodeNs;
-  rig.correlator.settle();
+  fake_now_ns += SampledCode::kCodeNs;
+  rig.correlator.retry_pending();
   CHECK(rig.told() == "scale+32 [xe_hpc.zebin c0ffee]");  // without its line
 }
 
@@ -197,10 +197,10 @@ TEST_CASE("loaded kernels stay known after their source ends, and names may arri
   constexpr uint32_t kLate = 30;
   rig.load(kLate, kBase + 0x800);
   rig.load(kScale, kBase);  // in the order of addresses
-  rig.correlator.settle();
+  rig.correlator.retry_pending();
   rig.correlator.on_name(kCode, kLate, "late");
   fake_now_ns += kLoadedMs * 500;
-  rig.correlator.settle();
+  rig.correlator.retry_pending();
   rig.correlator.on_source_end(kCode);
   CHECK(rig.place_of(kBase + 1) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 0x801) == "late+1 k.cl:1 [xe_hpc.zebin c0ffee]");
@@ -216,7 +216,7 @@ TEST_CASE("samples of running work do not belong to an earlier run of the kernel
   const auto op = Rig::kernel(2, 4000 * kLoadedMs, 4600 * kLoadedMs);
   rig.correlator.on_kernel_of(op, kByAddress);
   rig.correlator.on_gpu_op(op);
-  fake_now_ns += SampleSharing::kTimesNs;
-  rig.correlator.settle();
+  fake_now_ns += WindowSampleJoin::kTimesNs;
+  rig.correlator.retry_pending();
   CHECK(rig.told() == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
 }

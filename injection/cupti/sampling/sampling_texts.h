@@ -1,0 +1,23 @@
+// Converts names and errors of CUPTI's PC sampling to texts for users.
+#pragma once
+
+#include <cstddef>
+
+#include "cupti/api/cupti_abi.h"
+
+namespace gpuprof::injection::cupti {
+
+// A stall reason in common terms; `length` 0: ignore the reason.
+struct ReasonName {
+  const char* text;
+  size_t length;
+};
+
+// Shortens "smsp__pcsamp_warps_issue_stalled_long_scoreboard" to "long_scoreboard". Ignores names in "_not_issued": the
+// reason without that suffix includes their samples.
+ReasonName reason_name(const char* name);
+
+// Returns one line that explains why there are no samples and what to do. Null: unknown result.
+const char* refusal_text(CUptiResult result);
+
+}  // namespace gpuprof::injection::cupti

@@ -1,0 +1,16 @@
+// Learns what lists, queues and events the target created before the recording (record -p), by queries of newer
+// loaders. All functions need Locked. Otherwise, and without such queries, unknown handles stay unknown.
+#pragma once
+
+#include "level_zero/objects.h"
+
+namespace gpuprof::injection::level_zero {
+
+// Enables queries for unknown handles.
+void enable_handle_queries();
+
+List* find_or_query_list(ze_command_list_handle_t handle);
+Queue* find_or_query_queue(ze_command_queue_handle_t handle);
+TargetEvent* find_or_query_event(ze_event_handle_t handle);
+
+}  // namespace gpuprof::injection::level_zero

@@ -1,0 +1,123 @@
+#include "analyze/subsets/complete_profile.h"
+
+#include <charconv>
+#include <type_traits>
+#include <variant>
+
+#include "analyze/rows/totals.h"
+#include "base/text/numbers.h"
+#include "profile/record_fields.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+// Returns the pid of a key such as "process.4242.cuda.version".
+std::optional<uint32_t> pid_of(std::string_view key) {
+  constexpr std::string_view kPrefix = "process.";
+  if (!key.starts_with(kPrefix)) {
+    return std::nullopt;
+  }
+  uint32_t pid = 0;
+  const char* const last = key.data() + key.size();
+  const auto [end, error] = std::from_chars(key.data() + kPrefix.size(), last, pid);
+  return error == std::errc() && end != last && *end == '.' ? std::optional(pid) : std::nullopt;
+}
+
+template <typename R>
+RowOwner belongs_to(const R& r, const CompleteProfile& whole) {
+  RowOwner row;
+  if constexpr (requires { r.work; }) {
+    const p::Work* const work = whole.tables().work(r.work);
+    row.work = r.work;
+    row.process = work == nullptr ? p::ProcessId{} : work->process;
+    row.device = work == nullptr ? p::DeviceId{} : work->device;
+  }
+  if constexpr (requires { r.process; }) {
+    row.process = r.process;
+  }
+  if constexpr (std::is_same_v<R, p::Loss> || std::is_same_v<R, p::Coverage>) {
+    if (index(r.process) == 0) {
+      row.process.reset();  // the record is about the whole recording
+    }
+  }
+  if constexpr (requires { r.device; }) {
+    row.device = r.device;
+  }
+  if constexpr (requires { r.ustack; }) {
+    row.ustack = r.ustack;
+  }
+  if constexpr (requires { r.slice; }) {
+    row.slice = r.slice;
+  } else if constexpr (requires { r.end_ns; }) {
+    if (whole.interval_ns() > 0) {
+      row.slice = whole.slice_of(r.end_ns);
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+// Ignores overflow: Part::count() reports it.
+void CompleteProfile::count(const p::Record& row) {
+  if (const auto* gpu = std::get_if<p::Gpu>(&row)) {
+    gpu_records_ += gpu->count;
+    gpu_ns_ += gpu->sum_ns;
+  } else if (const auto* sample = std::get_if<p::EuStall>(&row)) {
+    samples_ += sample->count;
+  }
+}
+
+std::vector<std::string> CompleteProfile::mismatches() const {
+  std::vector<std::string> texts;
+  if (end_) {
+    for (std::string text :
+         {end_mismatch("GPU records", end_->gpu_records, gpu_records_),
+          end_mismatch("ns of GPU time", end_->gpu_ns, gpu_ns_), end_mismatch("samples", end_->samples, samples_)}) {
+      if (!text.empty()) {
+        texts.push_back(std::move(text));
+      }
+    }
+  }
+  return texts;
+}
+
+Result<bool> CompleteProfile::take(const p::Record& record) {
+  return std::visit(
+      [&]<typename R>(const R& r) -> Result<bool> {
+        if constexpr (p::kIsRow<R>) {
+          count(record);
+          return true;
+        } else if constexpr (std::is_same_v<R, p::Meta>) {
+          take_meta(r);
+        } else if constexpr (std::is_same_v<R, p::Window>) {
+          windows_.push_back(r);
+        } else if constexpr (std::is_same_v<R, p::End>) {
+          end_ = r;
+        } else if constexpr (!std::is_same_v<R, p::Unknown>) {
+          if (auto reason = tables_.add(record)) {
+            return Error{*reason};
+          }
+        }
+        return false;
+      },
+      record);
+}
+
+void CompleteProfile::take_meta(const p::Meta& meta) {
+  if (meta.key == "start_ns") {
+    start_ns_ = whole_number(meta.value).value_or(0);
+  } else if (meta.key == "interval_ns") {
+    interval_ns_ = whole_number(meta.value).value_or(0);
+  }
+  const auto pid = pid_of(meta.key);
+  (pid ? process_meta_[*pid] : meta_).emplace_back(meta.key, meta.value);
+}
+
+RowOwner owner_of(const p::Record& row, const CompleteProfile& whole) {
+  return std::visit([&](const auto& r) { return belongs_to(r, whole); }, row);
+}
+
+}  // namespace gpuprof::analyze

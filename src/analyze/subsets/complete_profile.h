@@ -1,0 +1,67 @@
+// The complete profile that subsets are taken from: its definitions, META, WINDOW and END.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "profile/records.h"
+#include "profile/tables.h"
+
+namespace gpuprof::analyze {
+
+using MetaLines = std::vector<std::pair<std::string, std::string>>;
+
+// Collects everything but the rows. Memory grows with definitions, META and WINDOW lines.
+class CompleteProfile {
+ public:
+  // Takes the output of merge(), with checked ids from 1. Returns true for a row, which the caller must handle.
+  Result<bool> take(const profile::Record& record);
+
+  [[nodiscard]] const profile::Tables& tables() const { return tables_; }
+
+  [[nodiscard]] const MetaLines& meta() const { return meta_; }  // without the lines of processes
+  // META lines "process.<pid>.*", by pid.
+  [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
+  [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }
+  [[nodiscard]] const std::optional<profile::End>& end() const { return end_; }
+  // Describes differences between the counts of END and the rows. Subsets have their own END, which hides them.
+  [[nodiscard]] std::vector<std::string> mismatches() const;
+
+  [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
+  [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0: unknown
+  // Returns the slice that contains the time. GPU rows use their end time. interval_ns() must not be 0.
+  [[nodiscard]] uint64_t slice_of(uint64_t ns) const { return ns <= start_ns_ ? 0 : (ns - start_ns_) / interval_ns_; }
+
+ private:
+  void take_meta(const profile::Meta& meta);
+  void count(const profile::Record& row);
+
+  profile::Tables tables_;
+  MetaLines meta_;
+  std::map<uint32_t, MetaLines> process_meta_;
+  std::vector<profile::Window> windows_;
+  std::optional<profile::End> end_;
+  uint64_t gpu_records_ = 0;
+  uint64_t gpu_ns_ = 0;
+  uint64_t samples_ = 0;
+  uint64_t start_ns_ = 0;
+  uint64_t interval_ns_ = 0;
+};
+
+// Fields of a row that select its subset. nullopt: rows of this kind lack the field. Id 0: no such entity.
+struct RowOwner {
+  std::optional<profile::WorkId> work;
+  std::optional<profile::ProcessId> process;
+  std::optional<profile::DeviceId> device;
+  std::optional<uint64_t> slice;           // where the GPU work or the interval ended
+  std::optional<profile::StackId> ustack;  // only of rows without a WORK
+};
+
+RowOwner owner_of(const profile::Record& row, const CompleteProfile& whole);
+
+}  // namespace gpuprof::analyze

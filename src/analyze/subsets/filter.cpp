@@ -1,0 +1,221 @@
+#include "analyze/subsets/filter.h"
+
+#include <algorithm>
+#include <string_view>
+#include <type_traits>
+
+#include "analyze/subsets/subset_meta.h"
+#include "base/exit_status.h"
+#include "base/return_if_error.h"
+#include "base/text/numbers.h"
+#include "profile/record_fields.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+bool has(const NumberRanges& ranges, std::optional<uint64_t> number) {
+  return number && std::any_of(ranges.begin(), ranges.end(),
+                               [&](const auto& range) { return range.first <= *number && *number <= range.second; });
+}
+
+bool is_about_process(const p::Record& row) {
+  return std::holds_alternative<p::Loss>(row) || std::holds_alternative<p::Coverage>(row);
+}
+
+}  // namespace
+
+Filter::Filter(const Conditions& conditions, RecordSink sink)
+    : conditions_(conditions),
+      sink_(std::move(sink)),
+      texts_(whole_.tables(), StackOptions{.lines = true}),  // frame labels as in `report --path`
+      paths_(none_, conditions.path, texts_),
+      kernels_(conditions.kernel, none_, texts_) {}
+
+Status Filter::take(const p::Record& record) {
+  const auto is_row = whole_.take(record);
+  RETURN_IF_ERROR(is_row);
+  return *is_row ? take_row(record) : Status();
+}
+
+Status Filter::take_row(const p::Record& row) {
+  const bool about_process = is_about_process(row);
+  if (conditions_.window && whole_.interval_ns() == 0 && !about_process) {
+    return Error{
+        "the profile does not say how long its time slices are (META interval_ns), so no window of time can "
+        "be chosen",
+        "leave --from and --to out; `gpuprof record` makes profiles that say it"};
+  }
+  rows_ += about_process ? 0 : 1;
+  Answer answer = judge(row);
+  if (answer == Answer::unknown) {
+    // Keep this LOSS record: the lost records may belong to the subset.
+    if (!std::holds_alternative<p::Loss>(row)) {
+      ++left_out_[std::string(kind_of(row))];
+      return {};
+    }
+    answer = Answer::yes;
+  } else if (conditions_.inverted) {
+    answer = answer == Answer::yes ? Answer::no : Answer::yes;
+  }
+  if (answer == Answer::no) {
+    return {};
+  }
+  if (!part_) {
+    part_.emplace(whole_, sink_, SubsetMeta{});
+    RETURN_IF_ERROR(part_->begin({{std::string(kFilterKey), conditions_.text}}));
+  }
+  return part_->add(row);
+}
+
+Filter::Answer Filter::judge(const p::Record& row) {
+  const RowOwner where = owner_of(row, whole_);
+  Answer answer = Answer::yes;
+  for (size_t i = 0; i < kAspects; ++i) {
+    const auto aspect = static_cast<Aspect>(i);
+    if (!conditions_.has(aspect)) {
+      continue;
+    }
+    const Answer one = ask(aspect, where).value_or(Answer::unknown);
+    matched_[i] += one == Answer::yes && !is_about_process(row) ? 1 : 0;
+    if (one == Answer::no || answer == Answer::yes) {
+      answer = answer == Answer::no ? Answer::no : one;
+    }
+  }
+  return answer;
+}
+
+// Returns nullopt if the row lacks the field for this aspect.
+std::optional<Filter::Answer> Filter::ask(Aspect aspect, const RowOwner& row) {
+  switch (aspect) {
+    case Aspect::time:
+      return row.slice ? std::optional(is_of_time(*row.slice) ? Answer::yes : Answer::no) : std::nullopt;
+    case Aspect::process:
+    case Aspect::rank:
+      return row.process ? std::optional(ask_process(aspect, *row.process)) : std::nullopt;
+    case Aspect::device: {
+      if (!row.device) {
+        return std::nullopt;
+      }
+      const p::Device* const device = whole_.tables().device(*row.device);
+      return device != nullptr && analyze::has(*conditions_.devices, device->index) ? Answer::yes : Answer::no;
+    }
+    case Aspect::path:
+      if (row.ustack) {
+        return paths_.takes(p::Work{.ustack = *row.ustack}) ? Answer::yes : Answer::no;
+      }
+      [[fallthrough]];
+    case Aspect::kernel:
+      break;
+  }
+  return row.work ? std::optional(ask_work(aspect, *row.work)) : std::nullopt;
+}
+
+// Evaluates takes() only once for each process or WORK.
+template <typename Takes>
+Filter::Answer Filter::known_or(Aspect aspect, uint32_t id, const Takes& takes) {
+  std::vector<uint8_t>& known = known_.at(static_cast<size_t>(aspect));
+  known.resize(std::max(known.size(), size_t{id} + 1));
+  if (known[id] == 0) {
+    known[id] = takes() ? 2 : 1;
+  }
+  return known[id] == 2 ? Answer::yes : Answer::no;
+}
+
+Filter::Answer Filter::ask_process(Aspect aspect, p::ProcessId id) {
+  const p::Process* const process = whole_.tables().process(id);
+  if (process == nullptr) {
+    return Answer::no;
+  }
+  return known_or(aspect, index(id), [&] {
+    const p::Tables& tables = whole_.tables();
+    if (aspect == Aspect::rank) {
+      return analyze::has(*conditions_.ranks, whole_number(tables.text(process->rank)));
+    }
+    return conditions_.pid ? process->pid == *conditions_.pid
+                           : conditions_.process_name->matches(std::string(tables.text(process->name)));
+  });
+}
+
+Filter::Answer Filter::ask_work(Aspect aspect, p::WorkId id) {
+  const p::Work* const work = whole_.tables().work(id);
+  if (work == nullptr) {
+    return Answer::no;
+  }
+  return known_or(aspect, index(id), [&] { return (aspect == Aspect::path ? paths_ : kernels_).takes(*work); });
+}
+
+bool Filter::is_of_time(uint64_t slice) const {
+  return slices_of(*conditions_.window, whole_.interval_ns()).has(slice);
+}
+
+std::optional<TimeWindow> Filter::selected_window() const {
+  if (!conditions_.window || whole_.interval_ns() == 0) {
+    return std::nullopt;
+  }
+  return window_of(slices_of(*conditions_.window, whole_.interval_ns()), whole_.interval_ns());
+}
+
+// Returns the recording's windows, cut to the time condition. Other conditions do not shorten windows.
+std::vector<p::Window> Filter::kept_windows() const {
+  const auto time = selected_window();
+  if (!time || conditions_.inverted) {
+    return whole_.windows();
+  }
+  const auto absolute = [this](uint64_t ns) {
+    uint64_t sum = 0;
+    return __builtin_add_overflow(ns, whole_.start_ns(), &sum) ? UINT64_MAX : sum;
+  };
+  // Slice 0 also holds what happened before the start.
+  const uint64_t from = time->from_ns == 0 ? 0 : absolute(time->from_ns);
+  const uint64_t to = time->has_end() ? absolute(time->to_ns) : UINT64_MAX;
+  std::vector<p::Window> kept;
+  for (const p::Window& window : whole_.windows()) {
+    const p::Window cut{std::max(window.start_ns, from), std::min(window.end_ns, to)};
+    if (cut.start_ns < cut.end_ns) {
+      kept.push_back(cut);
+    }
+  }
+  return kept;
+}
+
+std::string Filter::left_out() const {
+  std::string text;
+  for (const auto& [word, count] : left_out_) {
+    text.append(text.empty() ? "" : ", ").append(word).append(" ").append(std::to_string(count));
+  }
+  return text;
+}
+
+Error Filter::nothing() const {
+  if (rows_ == 0) {
+    return {"the profile holds no records to filter", "gpuprof report shows what it holds", kExitNothing};
+  }
+  if (conditions_.inverted) {
+    return {"no record is left: every record that can be judged matches " + conditions_.text, "leave out --not",
+            kExitNothing};
+  }
+  for (size_t i = 0; i < kAspects; ++i) {
+    if (conditions_.has(static_cast<Aspect>(i)) && matched_.at(i) == 0) {
+      return {"nothing is left: no record matches " + conditions_.words.at(i),
+              "`gpuprof report --top 0 --full` lists kernels, call paths and devices, `flame --by` processes and ranks",
+              kExitNothing};
+    }
+  }
+  return {"nothing is left: no record matches all of " + conditions_.text, "leave one of them out", kExitNothing};
+}
+
+Status Filter::finish() {
+  if (!part_ || part_->is_empty()) {
+    return nothing();
+  }
+  const auto windows = kept_windows();
+  SubsetWriter::Last last{.meta = {}, .windows = windows, .pids = {}, .launches = part_->launches()};
+  if (const std::string text = left_out(); !text.empty()) {
+    last.meta.emplace_back(kLeftOutKey, text);
+  }
+  return part_->finish(last);
+}
+
+}  // namespace gpuprof::analyze

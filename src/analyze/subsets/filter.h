@@ -1,0 +1,86 @@
+// Writes the subset of a profile that fulfils given conditions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyze/merge/merge.h"
+#include "analyze/paths/call_path.h"
+#include "analyze/rows/row_filter.h"
+#include "analyze/rows/time_window.h"
+#include "analyze/subsets/complete_profile.h"
+#include "analyze/subsets/subset_writer.h"
+#include "base/text/pattern.h"
+
+namespace gpuprof::analyze {
+
+// Inclusive ranges of unsigned integers.
+using NumberRanges = std::vector<std::pair<uint64_t, uint64_t>>;
+
+enum class Aspect : uint8_t { time, process, rank, device, path, kernel };
+inline constexpr size_t kAspects = 6;
+
+// Conditions on records. A record must fulfil all conditions that are set.
+struct Conditions {
+  std::optional<TimeWindow> window;  // selects the slices that overlap it
+  std::optional<uint32_t> pid;       // process id; excludes process_name
+  std::optional<Pattern> process_name;
+  std::optional<NumberRanges> ranks;
+  std::optional<NumberRanges> devices;      // device indexes
+  std::optional<Pattern> path;              // matches a frame label of the CPU stack
+  std::optional<Pattern> kernel;            // matches the name of the work item
+  bool inverted = false;                    // keeps the records that do not fulfil the conditions
+  std::string text;                         // the conditions as the user gave them, for META
+  std::array<std::string, kAspects> words;  // the option of each aspect, for messages; empty: not given
+
+  [[nodiscard]] bool has(Aspect aspect) const { return !words.at(static_cast<size_t>(aspect)).empty(); }
+};
+
+class Filter {
+ public:
+  // `conditions` must outlive the filter.
+  Filter(const Conditions& conditions, RecordSink sink);
+
+  Status take(const profile::Record& record);  // takes the output of merge(), in order
+  Status finish();                             // fails with kExitNothing if no record is left
+
+  // Lists the records left out because they lack the fields for a condition: "COVERAGE 7, LATENCY 12"; empty if none.
+  [[nodiscard]] std::string left_out() const;
+  [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
+  // Returns the time of the selected slices, or nullopt without a time condition.
+  [[nodiscard]] std::optional<TimeWindow> selected_window() const;
+
+ private:
+  enum class Answer : uint8_t { no, yes, unknown };
+
+  Status take_row(const profile::Record& row);
+  Answer judge(const profile::Record& row);
+  std::optional<Answer> ask(Aspect aspect, const RowOwner& row);
+  template <typename Takes>
+  Answer known_or(Aspect aspect, uint32_t id, const Takes& takes);
+  Answer ask_process(Aspect aspect, profile::ProcessId id);
+  Answer ask_work(Aspect aspect, profile::WorkId id);
+  [[nodiscard]] bool is_of_time(uint64_t slice) const;
+  [[nodiscard]] std::vector<profile::Window> kept_windows() const;
+  [[nodiscard]] Error nothing() const;
+
+  const Conditions& conditions_;
+  RecordSink sink_;
+  CompleteProfile whole_;
+  const std::optional<Pattern> none_;
+  WorkPaths texts_;
+  RowFilter paths_;
+  RowFilter kernels_;
+  std::array<std::vector<uint8_t>, kAspects> known_;  // [aspect][process or WORK id]: 0 unknown, 1 no, 2 yes
+  std::optional<SubsetWriter> part_;
+  uint64_t rows_ = 0;
+  std::array<uint64_t, kAspects> matched_{};
+  std::map<std::string, uint64_t> left_out_;
+};
+
+}  // namespace gpuprof::analyze

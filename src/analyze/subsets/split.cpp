@@ -1,0 +1,270 @@
+#include "analyze/subsets/split.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <random>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyze/merge/merge_clock.h"
+#include "analyze/rows/time_window.h"
+#include "base/exit_status.h"
+#include "base/return_if_error.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+constexpr const char* kRest = "rest";
+// Limits on the META and WINDOW lines that each subset repeats. A job of thousands of ranks may have thousands of both.
+constexpr size_t kMostMeta = 1000;
+constexpr size_t kMostWindows = 1000;
+
+constexpr std::string_view split_word(SplitBy by) {
+  constexpr std::array<std::string_view, 4> kWords = {"process", "rank", "device", "time"};
+  return kWords.at(static_cast<size_t>(by));
+}
+
+// Replaces characters that are special in file names, on any system and in any shell. Cuts long names.
+std::string safe(std::string_view name) {
+  constexpr size_t kLongest = 40;
+  std::string text;
+  for (const char c : name.substr(0, kLongest)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+                       c == '_' || c == '+' || c == '-';
+    text += plain ? c : '_';
+  }
+  return text;
+}
+
+// Returns a random id for META part.of. A computed id could be equal for two profiles, which merge() would mix up.
+std::string new_identity() {
+  std::random_device random;
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%08x%08x", random(), random());
+  return text.data();
+}
+
+template <typename Definition, typename Id>
+std::vector<Id> ids_but(std::span<const Definition> all, const std::set<Id>& known) {
+  std::vector<Id> ids;
+  for (const Definition& definition : all) {
+    if (!known.contains(definition.id)) {
+      ids.push_back(definition.id);
+    }
+  }
+  return ids;
+}
+
+}  // namespace
+
+Status Split::take(const p::Record& record) {
+  const auto is_row = whole_.take(record);
+  RETURN_IF_ERROR(is_row);
+  if (!*is_row) {
+    return {};
+  }
+  if (by_ == SplitBy::time && whole_.interval_ns() == 0) {
+    return Error{"the profile does not say how long its time slices are (META interval_ns), so it has no parts by time",
+                 "`gpuprof record` makes profiles that say it"};
+  }
+  if (by_ == SplitBy::time && length_ns_ < whole_.interval_ns()) {
+    return Error{"--by time=" + exact_seconds(length_ns_) + " is shorter than the profile's time slices of " +
+                     exact_seconds(whole_.interval_ns()),
+                 "choose at least the slice length, or record with a shorter --interval", kExitUsage};
+  }
+  auto part = part_of(record);
+  RETURN_IF_ERROR(part);
+  return (*part)->add(record);
+}
+
+std::optional<uint64_t> Split::key_of(const RowOwner& row) const {
+  const auto none_for_0 = [](uint64_t id) { return id == 0 ? std::nullopt : std::optional(id); };
+  switch (by_) {
+    case SplitBy::process:
+      return row.process ? none_for_0(index(*row.process)) : std::nullopt;
+    case SplitBy::rank: {
+      const p::Process* const process = row.process ? whole_.tables().process(*row.process) : nullptr;
+      return process == nullptr ? std::nullopt : none_for_0(index(process->rank));
+    }
+    case SplitBy::device:
+      return row.device ? none_for_0(index(*row.device)) : std::nullopt;
+    case SplitBy::time:
+      break;
+  }
+  if (!row.slice) {
+    return std::nullopt;
+  }
+  // The start of the slice may exceed 64 bits.
+  const p::Uint128 begin = p::Uint128{*row.slice} * whole_.interval_ns();
+  const p::Uint128 part = begin / length_ns_;
+  return part > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(part);
+}
+
+// Returns what identifies a subset: a number (may be empty) and a name (may be empty).
+std::pair<std::string, std::string> Split::identity_of(uint64_t key) const {
+  const p::Tables& tables = whole_.tables();
+  const auto id = static_cast<uint32_t>(key);
+  switch (by_) {
+    case SplitBy::process: {
+      const p::Process* const process = tables.process(p::ProcessId{id});
+      return {std::to_string(process->pid), std::string(tables.text(process->name))};
+    }
+    case SplitBy::rank:
+      return {"", std::string(tables.text(p::StringId{id}))};
+    case SplitBy::device: {
+      const p::Device* const device = tables.device(p::DeviceId{id});
+      return {std::to_string(device->index), std::string(tables.text(device->name))};
+    }
+    case SplitBy::time:
+      break;
+  }
+  return {std::to_string(key), ""};
+}
+
+std::string Split::name_of(uint64_t key) const {
+  auto [number, name] = identity_of(key);
+  if (by_ == SplitBy::time) {
+    constexpr size_t kDigits = 6;  // makes names sort by time
+    number.insert(0, kDigits - std::min(kDigits, number.size()), '0');
+  }
+  std::string file(split_word(by_));
+  for (const std::string& part : {number, safe(name)}) {
+    file += part.empty() ? "" : "-" + part;
+  }
+  return file;
+}
+
+std::string Split::which_of(uint64_t key) const {
+  if (by_ != SplitBy::time) {
+    const auto [number, name] = identity_of(key);
+    return std::string(split_word(by_)) + " " + (number.empty() ? "" : number + " ") + name;
+  }
+  const p::Uint128 begin = p::Uint128{key} * length_ns_;
+  const p::Uint128 end = begin + length_ns_;
+  TimeWindow window;
+  window.from_ns = begin > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(begin);
+  window.to_ns = end > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(end);
+  return window_text(window);
+}
+
+MetaLines Split::own_meta(const std::string& which) {
+  if (of_.empty()) {
+    of_ = new_identity();
+  }
+  return {{std::string(kPartOf), of_},
+          {std::string(kPartWhich), which + ", of a profile split by " + std::string(split_word(by_))}};
+}
+
+Result<SubsetWriter*> Split::rest() {
+  if (!rest_) {
+    auto sink = open_(kRest);
+    RETURN_IF_ERROR(sink);
+    rest_.emplace(whole_, std::move(sink).value(), SubsetMeta{.parts_nested = true});
+    RETURN_IF_ERROR(rest_->begin(own_meta("what belongs to no part")));
+  }
+  return &*rest_;
+}
+
+Result<SubsetWriter*> Split::part_of(const p::Record& row) {
+  const auto key = key_of(owner_of(row, whole_));
+  if (!key) {
+    return rest();
+  }
+  ++rows_;
+  if (const auto known = by_key_.find(*key); known != by_key_.end()) {
+    return known->second;
+  }
+  if (parts_.size() == kMostParts) {
+    return Error{
+        "the profile has more than " + std::to_string(kMostParts) + " parts by " + std::string(split_word(by_)),
+        by_ == SplitBy::time ? "choose a longer time, or select records with `gpuprof filter`"
+                             : "select records with `gpuprof filter`"};
+  }
+  std::string name = name_of(*key);
+  std::string which = which_of(*key);
+  for (size_t i = 2; !names_.insert(name).second; ++i) {
+    name = name_of(*key) + "-" + std::to_string(i);
+    which = which_of(*key) + " (" + std::to_string(i) + ")";
+  }
+  auto sink = open_(name);
+  RETURN_IF_ERROR(sink);
+  SubsetWriter& part = parts_.emplace_back(whole_, std::move(sink).value(),
+                                           SubsetMeta{.sums = false, .most = kMostMeta, .parts_nested = true});
+  by_key_.emplace(*key, &part);
+  RETURN_IF_ERROR(part.begin(own_meta(which)));
+  return &part;
+}
+
+// Puts what no subset has into "rest", and finishes all subsets.
+Status Split::add_leftovers() {
+  std::set<p::ProcessId> processes;
+  std::set<p::DeviceId> devices;
+  const auto add_all_of = [&](const SubsetWriter& part) {
+    processes.insert(part.ids().processes().begin(), part.ids().processes().end());
+    devices.insert(part.ids().devices().begin(), part.ids().devices().end());
+  };
+  std::for_each(parts_.begin(), parts_.end(), add_all_of);
+  if (rest_) {
+    add_all_of(*rest_);
+  }
+  const p::Tables& tables = whole_.tables();
+  const auto more_processes = ids_but(tables.processes(), processes);
+  const auto more_devices = ids_but(tables.devices(), devices);
+  std::set<uint32_t> pids;
+  for (const p::Process& process : tables.processes()) {
+    pids.insert(process.pid);
+  }
+  SubsetWriter::Last last{.meta = {}, .windows = whole_.windows(), .pids = {}, .launches = 0};
+  for (const auto& [pid, lines] : whole_.process_meta()) {
+    if (!pids.contains(pid)) {
+      last.pids.insert(pid);
+    }
+  }
+  uint64_t launches = whole_.end() ? whole_.end()->launches : 0;
+  std::vector<uint64_t> of_parts;
+  for (const SubsetWriter& part : parts_) {
+    of_parts.push_back(std::min(part.launches(), launches));
+    launches -= of_parts.back();
+  }
+  const MetaLines& meta = whole_.meta();
+  const bool sums =
+      std::any_of(meta.begin(), meta.end(), [](const auto& line) { return is_one_of(kSummedKeys, line.first); });
+  if (launches > 0 || sums || meta.size() > kMostMeta || whole_.windows().size() > kMostWindows || !last.pids.empty() ||
+      !more_processes.empty() || !more_devices.empty()) {
+    auto made = rest();
+    RETURN_IF_ERROR(made);
+  }
+  last.meta = {{std::string(kPartCount), std::to_string(parts_.size() + (rest_ ? 1 : 0))}};
+  if (rest_) {
+    RETURN_IF_ERROR(rest_->add_definitions(more_processes, more_devices));
+    last.launches = launches;
+    RETURN_IF_ERROR(rest_->finish(last));
+  }
+  last.pids.clear();
+  if (whole_.windows().size() > kMostWindows) {
+    last.windows = {};
+  }
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    last.launches = of_parts[i];
+    RETURN_IF_ERROR(parts_[i].finish(last));
+  }
+  return {};
+}
+
+Error Split::nothing() const {
+  constexpr std::array<const char*, 4> kWhat = {"process", "process with a rank", "device", "time slice"};
+  return {std::string("there is nothing to split: no record of the profile belongs to a ") +
+              kWhat.at(static_cast<size_t>(by_)),
+          "gpuprof report shows what it holds", kExitNothing};
+}
+
+Status Split::finish() {
+  return rows_ == 0 ? Status(nothing()) : add_leftovers();
+}
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,63 @@
+// Splits a profile by process, rank, device or time. Each row goes into exactly one subset. Rows without a key, such as
+// a process, go into the subset "rest". So merge() of all subsets restores the profile.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "analyze/merge/merge.h"
+#include "analyze/subsets/complete_profile.h"
+#include "analyze/subsets/subset_meta.h"
+#include "analyze/subsets/subset_writer.h"
+
+namespace gpuprof::analyze {
+
+enum class SplitBy : uint8_t { process, rank, device, time };
+
+inline constexpr size_t kMostParts = 4096;  // without "rest"
+
+class Split {
+ public:
+  // Opens the output of a subset. `name` is unique, consists of [A-Za-z0-9._+-] and begins with a fixed word ("rank").
+  using OpenPart = std::function<Result<RecordSink>(const std::string& name)>;
+
+  // `length_ns` is the length of a subset for SplitBy::time.
+  Split(SplitBy by, uint64_t length_ns, OpenPart open) : by_(by), length_ns_(length_ns), open_(std::move(open)) {}
+
+  Status take(const profile::Record& record);  // takes the output of merge(), in order
+  Status finish();                             // fails with kExitNothing if no row has a key
+
+  [[nodiscard]] size_t parts() const { return parts_.size(); }  // without "rest"
+  [[nodiscard]] bool has_rest() const { return rest_.has_value(); }
+  [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
+
+ private:
+  Result<SubsetWriter*> part_of(const profile::Record& row);
+  [[nodiscard]] std::optional<uint64_t> key_of(const RowOwner& row) const;
+  [[nodiscard]] std::pair<std::string, std::string> identity_of(uint64_t key) const;
+  [[nodiscard]] std::string name_of(uint64_t key) const;   // the output's name
+  [[nodiscard]] std::string which_of(uint64_t key) const;  // the value of META part.which
+  Result<SubsetWriter*> rest();
+  MetaLines own_meta(const std::string& which);
+  Status add_leftovers();
+  [[nodiscard]] Error nothing() const;
+
+  SplitBy by_;
+  uint64_t length_ns_;
+  OpenPart open_;
+  CompleteProfile whole_;
+  std::string of_;  // META part.of
+  std::unordered_map<uint64_t, SubsetWriter*> by_key_;
+  std::deque<SubsetWriter> parts_;
+  std::optional<SubsetWriter> rest_;
+  std::set<std::string> names_;
+  uint64_t rows_ = 0;
+};
+
+}  // namespace gpuprof::analyze

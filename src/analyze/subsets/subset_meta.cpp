@@ -1,0 +1,89 @@
+#include "analyze/subsets/subset_meta.h"
+
+#include <algorithm>
+
+#include "base/text/utf8.h"
+
+namespace gpuprof::analyze {
+
+std::string part_text(const std::multimap<std::string, std::string>& meta) {
+  constexpr size_t kMostNamed = 3;
+  std::string text;
+  for (const auto& [key, before] : {std::pair(kPartWhich, ""), {kFilterKey, "only what matches "}}) {
+    const auto [begin, end] = meta.equal_range(std::string(key));
+    size_t named = 0;
+    for (auto value = begin; value != end && named < kMostNamed; ++value, ++named) {
+      text.append(text.empty() ? "" : "; ").append(before).append(value->second);
+    }
+    const auto all = static_cast<size_t>(std::distance(begin, end));
+    if (all > named) {
+      text += "; and " + std::to_string(all - named) + " more";
+    }
+  }
+  return text;
+}
+
+std::string part_warning(const std::multimap<std::string, std::string>& meta) {
+  const std::string part = part_text(meta);
+  return part.empty() ? part : "the profile is a part of another: " + escaped(part);
+}
+
+void SubsetCollector::begin_input(std::string_view of) {
+  windows_.clear();
+  current_ = of.empty() ? nullptr : &groups_[std::string(of)];
+  if (current_ != nullptr) {
+    ++current_->inputs;
+  }
+}
+
+bool SubsetCollector::take(std::string_view key, std::string_view value) {
+  if (current_ == nullptr || !key.starts_with(kPartPrefix)) {
+    return false;
+  }
+  if (key == kPartWhich) {
+    current_->which.emplace(value);
+  } else if (key == kPartCount) {
+    current_->counts.emplace(value);
+  } else if (key != kPartOf) {
+    std::pair<std::string, std::string> line(key, value);
+    if (std::find(current_->inherited.begin(), current_->inherited.end(), line) == current_->inherited.end()) {
+      current_->inherited.push_back(std::move(line));
+    }
+  }
+  return true;
+}
+
+bool SubsetCollector::is_new(const profile::Window& window) {
+  if (current_ == nullptr) {
+    return true;
+  }
+  const std::pair key(window.start_ns, window.end_ns);
+  size_t& written = current_->windows[key];
+  if (++windows_[key] <= written) {
+    return false;
+  }
+  ++written;
+  return true;
+}
+
+SubsetCollector::Lines SubsetCollector::rest() const {
+  Lines lines;
+  for (const auto& [of, group] : groups_) {
+    const bool complete = group.complete();
+    for (const auto& [key, value] : group.inherited) {
+      lines.emplace_back(complete ? key.substr(kPartPrefix.size()) : key, value);
+    }
+    if (complete) {
+      continue;
+    }
+    lines.emplace_back(kPartOf, of);
+    for (const auto& [key, values] : {std::pair(kPartWhich, &group.which), {kPartCount, &group.counts}}) {
+      for (const std::string& value : *values) {
+        lines.emplace_back(key, value);
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace gpuprof::analyze

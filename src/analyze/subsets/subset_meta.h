@@ -1,0 +1,61 @@
+// META lines that describe a profile as a subset of another (see FORMAT.md).
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profile/records.h"
+
+namespace gpuprof::analyze {
+
+inline constexpr std::string_view kFilterKey = "filter";            // the conditions of `filter`
+inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // records for which a condition is undecidable
+inline constexpr std::string_view kPartPrefix = "part.";
+inline constexpr std::string_view kPartOf = "part.of";        // random id, the same in all outputs of one `split`
+inline constexpr std::string_view kPartWhich = "part.which";  // "process 4242 train, of a profile split by process"
+inline constexpr std::string_view kPartCount = "part.count";  // number of outputs; written at the end
+
+// Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
+std::string part_text(const std::multimap<std::string, std::string>& meta);
+
+// Returns the same description as a warning. Empty for a complete profile.
+std::string part_warning(const std::multimap<std::string, std::string>& meta);
+
+// Collects the subsets among the inputs of a merge. If all subsets of a profile are there, the result is complete.
+class SubsetCollector {
+ public:
+  // Begins an input. `of` is its META part.of, or empty if the input is not a subset.
+  void begin_input(std::string_view of);
+
+  // Returns true if the input is a subset and the key describes subsets. rest() returns the lines for such keys.
+  bool take(std::string_view key, std::string_view value);
+
+  // Returns true for a window that the result lacks. Each subset repeats all windows of the complete profile.
+  bool is_new(const profile::Window& window);
+
+  using Lines = std::vector<std::pair<std::string, std::string>>;
+  [[nodiscard]] Lines rest() const;
+
+ private:
+  struct Group {  // the subsets of one profile
+    std::set<std::string> which;
+    std::set<std::string> counts;
+    size_t inputs = 0;
+    Lines inherited;  // META of a split profile that was a subset itself, without duplicates
+    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // number of each window in the result
+    [[nodiscard]] bool complete() const {
+      return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());
+    }
+  };
+  std::map<std::string, Group, std::less<>> groups_;
+  Group* current_ = nullptr;
+  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // number of each window in the current input
+};
+
+}  // namespace gpuprof::analyze

@@ -1,0 +1,113 @@
+#include "analyze/subsets/subset_writer.h"
+
+#include <algorithm>
+
+#include "analyze/merge/merge_clock.h"
+#include "analyze/rows/totals.h"
+#include "analyze/subsets/subset_meta.h"
+#include "base/return_if_error.h"
+#include "profile/coverage.h"
+#include "profile/record_fields.h"
+
+namespace gpuprof::analyze {
+namespace {
+
+namespace p = gpuprof::profile;
+
+}  // namespace
+
+Status SubsetWriter::put_lines(const MetaLines& lines) {
+  for (const auto& [key, value] : lines) {
+    RETURN_IF_ERROR(sink_(p::Meta{key, value}));
+  }
+  return {};
+}
+
+Status SubsetWriter::put_meta() {
+  const MetaLines& lines = whole_.meta();
+  for (; meta_written_ < std::min(lines.size(), meta_.most); ++meta_written_) {
+    const auto& [key, value] = lines[meta_written_];
+    if (!meta_.sums && is_one_of(kSummedKeys, key)) {
+      continue;
+    }
+    const std::string nested =
+        meta_.parts_nested && key.starts_with(kPartPrefix) ? std::string(kPartPrefix) + key : key;
+    RETURN_IF_ERROR(sink_(p::Meta{nested, value}));
+  }
+  return {};
+}
+
+Status SubsetWriter::begin(const MetaLines& own) {
+  RETURN_IF_ERROR(put_meta());
+  return put_lines(own);
+}
+
+bool SubsetWriter::count(const p::Record& row) {
+  if (const auto* gpu = std::get_if<p::Gpu>(&row)) {
+    const bool with_stack = has_stack(*whole_.tables().work(gpu->work));
+    return add_to(end_.gpu_records, gpu->count) && add_to(end_.gpu_ns, gpu->sum_ns) && add_to(pieces_, gpu->count) &&
+           (!with_stack || add_to(end_.with_stack, gpu->count));
+  }
+  if (const auto* launch = std::get_if<p::Launch>(&row)) {
+    return add_to(pieces_, launch->count);
+  }
+  if (const auto* sample = std::get_if<p::EuStall>(&row)) {
+    return add_to(end_.samples, sample->count);
+  }
+  if (const auto* loss = std::get_if<p::Loss>(&row)) {
+    return add_to(end_.lost, loss->count);
+  }
+  const auto* coverage = std::get_if<p::Coverage>(&row);
+  if (coverage != nullptr && coverage->what == p::word(p::CoverageCount::launches)) {
+    has_launches_ = true;
+    return add_to(end_.launches, coverage->count);
+  }
+  return true;
+}
+
+Status SubsetWriter::add(p::Record row) {
+  is_empty_ = is_empty_ && (std::holds_alternative<p::Loss>(row) || std::holds_alternative<p::Coverage>(row));
+  if (!count(row)) {
+    return Error{"the sum of all " + std::string(kind_of(row)) + " records exceeds 64 bits"};
+  }
+  RETURN_IF_ERROR(ids_.map(row));
+  return sink_(row);
+}
+
+Status SubsetWriter::add_definitions(std::span<const p::ProcessId> processes, std::span<const p::DeviceId> devices) {
+  for (const p::ProcessId id : processes) {
+    ids_.add(id);
+  }
+  for (const p::DeviceId id : devices) {
+    ids_.add(id);
+  }
+  return ids_.status();
+}
+
+Status SubsetWriter::finish(const Last& last) {
+  RETURN_IF_ERROR(ids_.explain_places());
+  for (const p::Window& window : last.windows) {
+    RETURN_IF_ERROR(sink_(window));
+  }
+  RETURN_IF_ERROR(put_meta());
+  std::set<uint32_t> pids = last.pids;
+  for (const p::ProcessId id : ids_.processes()) {
+    pids.insert(whole_.tables().process(id)->pid);
+  }
+  for (const uint32_t pid : pids) {
+    const auto lines = whole_.process_meta().find(pid);
+    if (lines == whole_.process_meta().end()) {
+      continue;
+    }
+    RETURN_IF_ERROR(put_lines(lines->second));
+  }
+  if (Status put = put_lines(last.meta); !put || !whole_.end()) {
+    return put;
+  }
+  p::End end = end_;
+  end.end_ns = whole_.end()->end_ns;
+  end.launches = last.launches;
+  return sink_(end);
+}
+
+}  // namespace gpuprof::analyze

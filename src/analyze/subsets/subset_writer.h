@@ -1,0 +1,72 @@
+// Writes a profile that is a subset of another: selected rows, their definitions, the META lines, and its own END.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "analyze/merge/merge.h"
+#include "analyze/subsets/complete_profile.h"
+#include "analyze/subsets/subset_ids.h"
+
+namespace gpuprof::analyze {
+
+// Which META lines of the complete profile a subset gets.
+struct SubsetMeta {
+  bool sums = true;  // includes the lines that merge() sums
+  // at most this many lines
+  size_t most = std::numeric_limits<size_t>::max();
+  bool parts_nested = false;  // renames "part.x" of a profile that is a subset itself to "part.part.x"
+};
+
+class SubsetWriter {
+ public:
+  // `whole` must outlive the object.
+  SubsetWriter(const CompleteProfile& whole, RecordSink sink, SubsetMeta options)
+      : whole_(whole), sink_(std::move(sink)), meta_(options) {}
+  SubsetWriter(const SubsetWriter&) = delete;
+  SubsetWriter& operator=(const SubsetWriter&) = delete;
+  ~SubsetWriter() = default;
+
+  // Writes the META lines known so far, and then `own`. A reader needs these lines before the first row.
+  Status begin(const MetaLines& own);
+  Status add(profile::Record row);  // a row of the complete profile
+  Status add_definitions(std::span<const profile::ProcessId> processes, std::span<const profile::DeviceId> devices);
+
+  // True if all rows so far are about processes (LOSS, COVERAGE).
+  [[nodiscard]] bool is_empty() const { return is_empty_; }
+
+  // Returns the launches to write into END: from COVERAGE if available, else GPU work items plus counted launches.
+  [[nodiscard]] uint64_t launches() const { return has_launches_ ? end_.launches : pieces_; }
+
+  struct Last {
+    MetaLines meta;
+    std::span<const profile::Window> windows;
+    std::set<uint32_t> pids;  // pids for `process.<pid>.` META lines, besides the subset's own
+    uint64_t launches = 0;
+  };
+  // Writes END only if the complete profile has one.
+  Status finish(const Last& last);
+
+  [[nodiscard]] const SubsetIds& ids() const { return ids_; }
+
+ private:
+  Status put_meta();
+  Status put_lines(const MetaLines& lines);
+  [[nodiscard]] bool count(const profile::Record& row);  // returns false if a sum exceeds 64 bits
+
+  const CompleteProfile& whole_;
+  RecordSink sink_;
+  SubsetMeta meta_;
+  SubsetIds ids_{whole_, sink_};
+  size_t meta_written_ = 0;
+  profile::End end_;
+  uint64_t pieces_ = 0;  // GPU work items and counted launches
+  bool has_launches_ = false;
+  bool is_empty_ = true;
+};
+
+}  // namespace gpuprof::analyze

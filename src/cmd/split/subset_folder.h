@@ -1,0 +1,60 @@
+// Writes a folder of several profiles at the same time. The folder appears with all profiles, or not at all.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "profile/records.h"
+
+namespace gpuprof::cmd {
+
+class SubsetFolder {
+ public:
+  // `path` must be an empty folder, or not exist. Files are in a hidden folder beside it until finish().
+  static Result<SubsetFolder> create(const std::string& path);
+
+  SubsetFolder(SubsetFolder&&) noexcept = default;
+  SubsetFolder& operator=(SubsetFolder&&) = delete;
+  SubsetFolder(const SubsetFolder&) = delete;
+  SubsetFolder& operator=(const SubsetFolder&) = delete;
+  ~SubsetFolder();  // removes the files unless finish() succeeded
+
+  // Creates the profile NAME.txt and returns its index for put(). `name` must be unique and must not contain '/'.
+  Result<size_t> add(const std::string& name);
+  // Opens only one file at a time, and buffers a limited number of bytes.
+  Status put(size_t file, const profile::Record& record);
+  Status finish();
+
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& name(size_t file) const { return files_[file].name; }
+
+ private:
+  struct File {
+    std::string name;
+    std::string waiting;
+  };
+  SubsetFolder() = default;
+  Status flush(File& file);
+  Status flush_all();
+
+  std::string path_;
+  std::string entry_;  // name of the folder within parent_
+  UniqueFd parent_;
+  std::string temporary_;  // name of the hidden folder within parent_ until finish()
+  UniqueFd folder_;
+  mode_t mode_ = 0;                               // final mode of the folder
+  std::optional<std::pair<uid_t, gid_t>> owner_;  // final owner of the folder, if it is not this user
+  std::deque<File> files_;
+  size_t waiting_ = 0;  // bytes
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace gpuprof::cmd

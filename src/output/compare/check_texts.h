@@ -1,0 +1,48 @@
+// Formats the texts that all outputs of `check` share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/judge/judge.h"
+
+namespace gpuprof::output {
+
+const char* outcome_word(compare::Outcome outcome);  // "regression"
+const char* verdict_name(compare::Verdict verdict);  // "too_small"
+
+// Returns "REGRESSION: 2 kernels are slower, the total is 3.1% slower".
+std::string headline(const compare::Judgement& judgement);
+
+// Returns "5 old and 5 new runs on NVIDIA H200".
+std::string what_was_compared(const compare::Comparison& runs, const compare::Judgement& judgement);
+
+// Returns "total" or a kernel's name as in the profile.
+std::string finding_name(const compare::Comparison& runs, const compare::Finding& finding);
+
+// Like finding_name(), but shortens a kernel's name to at most `width` characters.
+std::string short_finding_name(const compare::Comparison& runs, const compare::Finding& finding, size_t width);
+
+// Returns the frames of a path finding, outermost first.
+std::vector<std::string_view> finding_path(const compare::Comparison& runs, const compare::Finding& finding);
+
+// Returns "+10.2% (8.1% to 12.3%)".
+std::string change_text(const compare::Finding& finding);
+
+// Returns "1.20 ms -> 1.32 ms a run; launches +0.0%, each +10.2%".
+std::string cost_text(const compare::Finding& finding);
+
+// Returns "stall shares: ...", the stalls of both sides, for a kernel that is slower (even with a waiver). Returns ""
+// for other findings, and if a side has no samples.
+std::string stall_text(const compare::Comparison& runs, const compare::Finding& finding);
+
+// Returns one line without a newline for each of: noise, the smallest detectable effect, the common factor, notes.
+std::vector<std::string> basis_lines(const compare::Judgement& judgement);
+
+// Returns advice on the outcome, one line each.
+std::vector<std::string> advice_lines(const compare::Judgement& judgement);
+
+std::string mean_duration_text(double ns);
+
+}  // namespace gpuprof::output

@@ -1,0 +1,63 @@
+// Counts what was seen, matched, missing and lost. Produces totals, LOSS records and COVERAGE records.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "profile/loss.h"
+#include "record/batch.h"
+#include "record/join/context/coverage.h"
+#include "record/join/context/stack_shape.h"
+#include "record/join/context/totals.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+class JoinCounters {
+ public:
+  void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count);
+  // Counts a rejected record: a sum would overflow, or the record cannot be true.
+  void refuse_record() { ++refused_; }
+  void late_name() { ++late_names_; }
+  void timeline_full() { ++timeline_dropped_; }
+
+  void on_counters(const Source& source, const backend::Counters& counters);
+  SourceCoverage& coverage(backend::SourceId source) { return sources_[source].coverage; }
+  void stack_walked(backend::SourceId source, const StackShape& shape, uint64_t launches);
+  // Notes for the summary why Python frames of the source are missing. Does nothing if they are not.
+  void python_refused(const Source& source);
+  // Adds the source's coverage to the totals and to the next batch. The source must have ended.
+  void close(const Source& source);
+
+  Totals& totals() { return totals_; }
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  // Stack depths of launches whose source has ended. Stacks without Python frames are not in python_depths().
+  [[nodiscard]] const Depths& native_depths() const { return native_depths_; }
+  [[nodiscard]] const Depths& python_depths() const { return python_depths_; }
+
+  void take_new(Batch& batch);
+
+ private:
+  struct Counted {
+    SourceCoverage coverage;
+    backend::Counters counters;  // validated, see growth()
+  };
+
+  std::unordered_map<backend::SourceId, Counted> sources_;
+  // The next four: since the last batch.
+  std::map<std::pair<profile::ProcessId, profile::LossReason>, uint64_t> losses_;
+  uint64_t refused_ = 0;
+  uint64_t late_names_ = 0;
+  uint64_t timeline_dropped_ = 0;
+  std::vector<profile::Coverage> closed_;
+  Depths native_depths_;
+  Depths python_depths_;
+  Totals totals_;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,73 @@
+// Numbers the GPU code locations of samples, with their source lines, and counts the samples of each location.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "record/join/context/context.h"
+#include "record/process/code/code_reader.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+// Samples of a function over the whole recording.
+struct SampledPlace {
+  profile::GpuPlaceId place{};
+  uint64_t offset = 0;  // in the function
+  uint64_t samples = 0;
+  NameIndex reason = 0;  // reason of most samples
+};
+struct SampledFunction {
+  backend::SourceId source = 0;  // a source that loaded it
+  uint64_t module = 0;           // the source's id of the module
+  profile::GpuModuleId in{};     // the session's id of the module
+  std::string name;
+  uint64_t samples = 0;
+  std::vector<SampledPlace> places;  // most samples first
+};
+
+class SampledCode {
+ public:
+  static constexpr uint64_t kCodeNs = 15'000'000'000;  // after this, samples and counts continue without code
+
+  SampledCode(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
+
+  [[nodiscard]] bool may_come(const CodeLocation& at) const;
+  // Returns the kernel that contains `function`, or `function` if it is a kernel, has several callers or is unknown.
+  [[nodiscard]] NameIndex kernel_of(backend::SourceId source, uint64_t module, NameIndex function);
+
+  // Returns the id of a location, or 0 above kMaxPlaces or the memory budget. Reads its source lines once.
+  profile::GpuPlaceId place(const Source& source, const CodeLocation& at);
+
+  void add_samples(const Source& source, const CodeLocation& at, profile::GpuPlaceId place, NameIndex reason,
+                   uint64_t samples);
+  // Returns up to `most` functions of known modules, most samples first.
+  [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const;
+
+  void end_source(backend::SourceId source) { code_.erase(source); }
+
+ private:
+  struct Code {
+    std::map<std::pair<backend::SourceId, uint64_t>, profile::GpuModuleId> modules;  // modules whose code has arrived
+    std::map<CodeLocation, profile::GpuPlaceId> places;
+  };
+  struct Sampled {
+    CodeLocation at;
+    profile::GpuModuleId in{};
+    std::vector<std::pair<NameIndex, uint64_t>> reasons;
+  };
+  profile::GpuModuleId module_of(Code& code, const CodeLocation& at);
+
+  JoinContext& join_;
+  Producers& producers_;
+  std::unordered_map<backend::SourceId, Code> code_;
+  std::unordered_map<profile::GpuPlaceId, Sampled> sampled_;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,262 @@
+#include "record/join/samples/window_sample_join.h"
+
+#include <algorithm>
+
+#include "record/join/launches/attribution.h"
+#include "record/join/sums/rows.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr const char* kUnknown = "[unknown]";
+constexpr uint64_t kRetryNs = 200'000'000;        // between two tries
+constexpr uint64_t kLongestNs = 600'000'000'000;  // a kernel may run this long after a window
+constexpr size_t kMaxRefusing = 65536;  // open windows; samples of further windows are not counted as received
+
+uint64_t sum_of(const auto& counts) {
+  uint64_t sum = 0;
+  for (const auto& count : counts) {
+    sum += count.samples;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void WindowSampleJoin::on_samples(const Source& source, const backend::LocationSamples& samples) {
+  const uint64_t sum = sum_of(samples.reasons);
+  if (!rows_.admit(&source, sum)) {
+    return;
+  }
+  const WindowKey key{source.id, samples.window};
+  if (counts_ >= kMaxCounts || !join_.memory().admit()) {
+    // Count dropped samples as received. Otherwise on_window() would count them as missing again.
+    if (open_.contains(key) || open_.size() < kMaxRefusing) {
+      open_[key].told += sum;
+    }
+    rows_.drop(&source, sum);
+    return;
+  }
+  OpenWindow& window = open_[key];
+  window.told += sum;
+  auto& counts = window.functions[{samples.module, samples.function_id, samples.correlation}];
+  for (const auto& reason : samples.reasons) {
+    counts.push_back(
+        {samples.offset, samples.address, reason.reason_id, reason.samples, samples.estimated, samples.low_address});
+  }
+  counts_ += samples.reasons.size();
+  join_.memory().grew(samples.reasons.size() * sizeof(Count));
+}
+
+void WindowSampleJoin::on_window(const Source& source, const backend::SampleWindow& window) {
+  OpenWindow samples;
+  if (auto found = open_.extract({source.id, window.window}); !found.empty()) {
+    samples = std::move(found.mapped());
+  }
+  for (auto& [key, counts] : samples.functions) {
+    waiting_.push_back({.source = source.id,
+                        .module = std::get<0>(key),
+                        .function_id = std::get<1>(key),
+                        .correlation = std::get<2>(key),
+                        .window = window,
+                        .closed_ns = join_.now_ns,
+                        .sampling = rows_.sampling(window.period, window.unit),
+                        .counts = std::move(counts)});
+  }
+  // The ring was full for samples that are missing here.
+  const uint64_t missing = window.dropped + (window.handed > samples.told ? window.handed - samples.told : 0);
+  if (missing > 0 && rows_.admit(&source, missing)) {
+    rows_.drop(&source, missing);
+  }
+  if (rows_.admit(&source, window.foreign)) {
+    join_.counters.coverage(source.id).count(profile::CoverageCount::samples_foreign, window.foreign);
+  }
+}
+
+void WindowSampleJoin::retry_pending(bool last, backend::SourceId only) {
+  if (!last && join_.now_ns < next_check_ns_) {
+    return;
+  }
+  next_check_ns_ = join_.now_ns + kRetryNs;
+  std::erase_if(waiting_, [&](Group& group) {
+    const bool is_last = last || counts_ >= kMaxCounts;
+    if ((only != 0 && group.source != only) || (!is_last && join_.now_ns < group.closed_ns + kTimesNs)) {
+      return false;
+    }
+    const bool taken = take(group, is_last ? RetryPolicy::last_try : RetryPolicy::retry);
+    counts_ -= taken ? group.counts.size() : 0;
+    return taken;
+  });
+}
+
+// Accounts for the samples. Returns false if they must wait.
+bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
+  Source* source = parts_.producers.find(group.source);
+  if (source == nullptr) {
+    rows_.drop(nullptr, sum_of(group.counts));
+    return true;
+  }
+  if (group.function_id == 0) {
+    return take_addresses(*source, group, policy);
+  }
+  if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
+    // The launch was not announced: ignore its partial samples. If the table is full, it may have been: count a loss.
+    if (parts_.kernel_times.is_full()) {
+      rows_.drop(source, sum_of(group.counts));
+    }
+    return true;
+  }
+  const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
+  const auto code_may_come = [&](const Count& count) { return places_.may_come(location_of(*source, group, count)); };
+  if (policy != RetryPolicy::last_try && waited < SampledCode::kCodeNs &&
+      (!source->knows_name(group.function_id) ||
+       std::any_of(group.counts.begin(), group.counts.end(), code_may_come))) {
+    return false;
+  }
+  std::vector<KernelShare> shares = shares_of(*source, group, policy);
+  if (shares.empty() && policy != RetryPolicy::last_try && waited < kLongestNs) {
+    return false;  // the kernel may still be running
+  }
+  if (shares.empty()) {
+    shares.push_back(unknown_work(*source, group));
+    join_.counters.coverage(source->id).count(profile::CoverageCount::samples_without_launch, sum_of(group.counts));
+  }
+  Candidates candidates;
+  for (const Count& count : group.counts) {
+    const CodeLocation at = location_of(*source, group, count);
+    candidates.clear();
+    for (const KernelShare& share : shares) {
+      candidates.push_back({at, share});
+    }
+    add(*source, group, count, candidates);
+  }
+  return true;
+}
+
+// Tries the samples of a group individually. Those that must wait stay in the group.
+bool WindowSampleJoin::take_addresses(Source& source, Group& group, RetryPolicy policy) {
+  if (policy != RetryPolicy::last_try && join_.now_ns < group.next_check_ns) {
+    return false;
+  }
+  const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
+  // Retry less and less often, but before KernelTimes drops a run that has ended meanwhile.
+  group.next_check_ns = join_.now_ns + std::min(waited / 4, KernelTimes::kKeepNs / 2);
+  AddressLookup lookup(loaded_, parts_.kernel_times, source, group.window);
+  const size_t before = group.counts.size();
+  std::erase_if(group.counts, [&](const Count& count) {
+    const AddressLookup::Answer& answer = lookup.find(count.address, count.low_address);
+    if (must_wait(answer, waited, policy)) {
+      return false;
+    }
+    if (answer.ran.empty()) {
+      add_unknown(source, group, count);
+    } else {
+      add(source, group, count, answer.ran);
+    }
+    return true;
+  });
+  counts_ -= before - group.counts.size();
+  return group.counts.empty();
+}
+
+// Waits for code that has not arrived, and for kernels that may still be running.
+bool WindowSampleJoin::must_wait(const AddressLookup::Answer& answer, uint64_t waited, RetryPolicy policy) const {
+  if (policy == RetryPolicy::last_try || answer.places.empty()) {
+    return false;
+  }
+  return answer.ran.empty() ? waited < kLongestNs
+                            : waited < SampledCode::kCodeNs &&
+                                  std::any_of(answer.places.begin(), answer.places.end(),
+                                              [this](const CodeLocation& at) { return places_.may_come(at); });
+}
+
+// Apportions the samples by the time for which each candidate ran.
+void WindowSampleJoin::add(const Source& source, const Group& group, const Count& count, const Candidates& candidates) {
+  std::vector<uint64_t> weights;
+  weights.reserve(candidates.size());
+  for (const AddressLookup::Candidate& candidate : candidates) {
+    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // the sum must fit
+  }
+  const auto parts = split_.split(count.samples, weights);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == 0) {
+      continue;
+    }
+    const auto& [at, share] = candidates[i];
+    const SampleKey key{.work = share.work,
+                        .place = places_.place(source, at),
+                        .reason = source.name(count.reason_id),
+                        .sampling = group.sampling,
+                        .flags = candidates.size() > 1 || count.estimated ? profile::kSampleEstimated : 0};
+    places_.add_samples(source, at, key.place, key.reason, parts[i]);
+    rows_.add(key, share.at_ns, parts[i], share.has_stack);
+  }
+}
+
+// The hardware samples everything on the device, also other processes and unreported work.
+void WindowSampleJoin::add_unknown(const Source& source, const Group& group, const Count& count) {
+  WorkKey work{.process = source.process(),
+               .device = source.device(group.window.device),
+               .name = parts_.producers.names().intern(kUnknown)};
+  rows_.add({.work = parts_.rows.intern(work), .reason = source.name(count.reason_id), .sampling = group.sampling},
+            group.window.start_ns, count.samples, false);
+}
+
+// Samples without a module may lie in code of another source.
+CodeLocation WindowSampleJoin::location_of(const Source& source, const Group& group, const Count& count) const {
+  if (group.module == 0 && count.address != 0) {
+    if (const auto loaded = loaded_.find(source.process(), count.address, group.window.start_ns, group.window.end_ns)) {
+      return *loaded;
+    }
+  }
+  return {source.id, group.module, source.name(group.function_id), count.offset};
+}
+
+// Returns the work of the launch, else of the function or of the kernel that contains it, in the window.
+std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const Group& group, RetryPolicy policy) {
+  const KernelTimes& times = parts_.kernel_times;
+  const bool is_last = policy == RetryPolicy::last_try;
+  if (times.expects(group.source, group.correlation)) {
+    auto ran = times.of_launch(group.source, group.correlation);
+    if (!ran.empty() || !is_last) {
+      return ran;
+    }
+  }
+  const NameIndex function = source.name(group.function_id);
+  for (const NameIndex name : {function, places_.kernel_of(group.source, group.module, function)}) {
+    const KernelKey kernel{group.source, group.window.device, name};
+    auto shares = times.within(kernel, group.window.start_ns, group.window.end_ns);
+    // Sources that take samples report exact windows. If nothing ran in the window, the kernel may still be running.
+    if (shares.empty() && (!source.traits.takes_samples || is_last)) {
+      shares = times.before(kernel, group.window.end_ns);
+    }
+    if (!shares.empty()) {
+      return shares;
+    }
+  }
+  // Last try: clocks may disagree.
+  const KernelKey kernel{group.source, group.window.device, function};
+  return is_last ? times.before(kernel, UINT64_MAX) : std::vector<KernelShare>();
+}
+
+// Returns work for a known kernel without a known launch.
+KernelShare WindowSampleJoin::unknown_work(Source& source, const Group& group) {
+  const LaunchSite site{
+      .source = source.id, .device = group.window.device, .name_id = group.function_id, .is_sample = true};
+  WorkKey key = parts_.attribution.key_of(source, site, nullptr);
+  return {.work = parts_.rows.intern(key), .ns = 1, .at_ns = group.window.start_ns, .has_stack = false};
+}
+
+void WindowSampleJoin::end_source(backend::SourceId source) {
+  // Drop the samples of windows that were never closed: their time is unknown.
+  const Source* const owner = parts_.producers.find(source);
+  for (auto window = open_.lower_bound({source, 0}); window != open_.end() && window->first.first == source;) {
+    for (const auto& [key, counts] : window->second.functions) {
+      rows_.drop(owner, sum_of(counts));
+      counts_ -= counts.size();
+    }
+    window = open_.erase(window);
+  }
+}
+
+}  // namespace gpuprof::record

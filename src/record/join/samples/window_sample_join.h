@@ -1,0 +1,95 @@
+// Attributes samples that arrive by window. Samples with a correlation id go to the work of that launch. Others are
+// apportioned among the work that ran their kernel in the window, by measured time. They are marked as estimated if
+// there are several. Samples with only an address go to kernels that were loaded there and ran (address_lookup.h), or
+// to `[unknown]`. The samples of a window wait for the times of its kernels and for their code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backend/event_sink.h"
+#include "base/proportional_split.h"
+#include "record/join/context/context.h"
+#include "record/join/context/parts.h"
+#include "record/join/context/pending.h"
+#include "record/join/samples/address_lookup.h"
+#include "record/join/samples/loaded_kernels.h"
+#include "record/join/samples/sampled_code.h"
+#include "record/join/sums/kernel_times.h"
+#include "record/join/sums/sample_rows.h"
+#include "record/process/producers.h"
+
+namespace gpuprof::record {
+
+class WindowSampleJoin {
+ public:
+  // Times of ended kernels arrive within two seconds: targets flush once a second.
+  static constexpr uint64_t kTimesNs = 2'500'000'000;
+  static constexpr size_t kMaxCounts = 1'000'000;  // waiting; above this, samples no longer wait
+
+  WindowSampleJoin(JoinContext& join, const JoinParts& parts, SampleRows& rows, const LoadedKernels& loaded,
+                   SampledCode& places)
+      : join_(join), parts_(parts), rows_(rows), loaded_(loaded), places_(places) {}
+
+  void on_samples(const Source& source, const backend::LocationSamples& samples);
+  void on_window(const Source& source, const backend::SampleWindow& window);
+
+  // See WorkJoin::retry_pending().
+  void retry_pending(bool last, backend::SourceId only = 0);
+  void end_source(backend::SourceId source);
+
+ private:
+  struct Count {
+    uint64_t offset = 0;
+    uint64_t address = 0;  // as in LocationSamples
+    uint32_t reason_id = 0;
+    uint32_t samples = 0;
+    bool estimated = false;    // by the source
+    bool low_address = false;  // as in LocationSamples
+  };
+  // Samples of one function (and launch, if known) in one window. If function_id is 0: samples at addresses.
+  struct Group {
+    backend::SourceId source = 0;
+    uint64_t module = 0;
+    uint32_t function_id = 0;
+    uint64_t correlation = 0;
+    backend::SampleWindow window;
+    uint64_t closed_ns = 0;  // when the end of the window arrived
+    profile::SamplingId sampling;
+    std::vector<Count> counts;
+    uint64_t next_check_ns = 0;  // for samples at addresses: next try
+  };
+  using FunctionKey = std::tuple<uint64_t, uint32_t, uint64_t>;  // module, function, correlation id
+  struct OpenWindow {
+    std::map<FunctionKey, std::vector<Count>> functions;
+    uint64_t told = 0;  // samples received, including dropped ones
+  };
+  using WindowKey = std::pair<backend::SourceId, uint32_t>;
+  using Candidates = std::vector<AddressLookup::Candidate>;
+
+  bool take(Group& group, RetryPolicy policy);
+  bool take_addresses(Source& source, Group& group, RetryPolicy policy);
+  [[nodiscard]] bool must_wait(const AddressLookup::Answer& answer, uint64_t waited, RetryPolicy policy) const;
+  [[nodiscard]] std::vector<KernelShare> shares_of(const Source& source, const Group& group, RetryPolicy policy);
+  [[nodiscard]] KernelShare unknown_work(Source& source, const Group& group);
+  [[nodiscard]] CodeLocation location_of(const Source& source, const Group& group, const Count& count) const;
+  void add(const Source& source, const Group& group, const Count& count, const Candidates& candidates);
+  void add_unknown(const Source& source, const Group& group, const Count& count);
+
+  JoinContext& join_;
+  JoinParts parts_;
+  SampleRows& rows_;
+  const LoadedKernels& loaded_;
+  SampledCode& places_;
+  ProportionalSplit split_;
+  std::map<WindowKey, OpenWindow> open_;
+  std::vector<Group> waiting_;
+  size_t counts_ = 0;  // in open_ and waiting_
+  uint64_t next_check_ns_ = 0;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,20 @@
+// A process event for the stack engine: changed mappings, its Python interpreter, or its end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "symbolize/process_maps.h"
+#include "wire/stack.h"
+
+namespace gpuprof::record {
+
+struct ProcessEvent {
+  enum class What : uint8_t { mapped, python, ended };
+  What what = What::mapped;
+  uint32_t pid = 0;
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // for mapped
+  gpuprof_python_layout layout{};                      // for python
+};
+
+}  // namespace gpuprof::record

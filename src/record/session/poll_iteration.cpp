@@ -1,0 +1,90 @@
+#include "record/session/poll_iteration.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "record/session/timing.h"
+
+namespace gpuprof::record {
+
+PollIteration::PollIteration(Channel& channel, LocalSources& sources, Correlator& correlator, StackEngine* engine,
+                             MemoryBudget& memory)
+    : channel_(channel), sources_(sources), correlator_(correlator), memory_(memory), engine_(engine) {
+  if (engine_ != nullptr) {
+    feed_ = std::make_unique<ProcessFeed>(*engine_);
+  }
+}
+
+// The order: causes before effects. Local sources may report work that a target has launched, and the GPU work up to
+// the snapshot was launched before it. So the rings up to the snapshot are read last.
+size_t PollIteration::take() {
+  channel_.accept_all(correlator_);
+  feed_engine();
+  ever_connected_ = ever_connected_ || channel_.live_sources() > 0;
+  const size_t events = sources_.drain();
+  channel_.snapshot();
+  if (engine_ != nullptr) {
+    engine_->drain(correlator_);
+  }
+  const size_t bytes = channel_.drain(correlator_);
+  correlator_.retry_pending();
+  memory_.look();
+  forget_stacks();
+  return events + bytes;
+}
+
+void PollIteration::forget_stacks() {
+  const auto ended = correlator_.take_ended_stacks();
+  if (engine_ != nullptr && !ended.empty()) {
+    engine_->forget(ended);
+  }
+}
+
+// Sends process events to the engine. New processes wait in their handshake until it is ready, or for a limited time.
+void PollIteration::feed_engine() {
+  for (const uint32_t pid : sources_.take_outdated()) {
+    correlator_.on_loader(pid);
+  }
+  auto events = correlator_.take_process_events();
+  sources_.put(events);
+  if (feed_) {
+    feed_->clear_fd();
+    feed_->put(std::move(events));
+  }
+  held_.update(channel_, feed_.get(), correlator_);
+}
+
+void PollIteration::add_poll_fds(std::vector<pollfd>& fds) const {
+  if (feed_) {
+    fds.push_back({feed_->fd(), POLLIN, 0});
+  }
+  channel_.add_poll_fds(fds);
+}
+
+void PollIteration::leave_engine() {
+  feed_.reset();
+  engine_ = nullptr;
+}
+
+void PollIteration::take_until(bool (Channel::*done)() const, uint64_t wait_ns) {
+  const uint64_t until = monotonic_ns() + wait_ns;
+  while (channel_.live_sources() > 0 && !(channel_.*done)() && monotonic_ns() < until) {
+    ::usleep(kBusyPollMs * 1000);
+    take();
+  }
+}
+
+void PollIteration::flush_targets() {
+  channel_.request_flush();
+  take_until(&Channel::all_flushed, kFlushWaitNs);
+}
+
+bool PollIteration::retract_libraries() {
+  channel_.request_retract();
+  take_until(&Channel::all_retracted, kRetractWaitNs);
+  return channel_.all_retracted();
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,55 @@
+// Runs one poll iteration: accepts processes, reads the sources and the stack engine, and joins their events.
+#pragma once
+
+#include <poll.h>
+
+#include <memory>
+#include <vector>
+
+#include "record/bpf/process_feed.h"
+#include "record/ipc/channel.h"
+#include "record/join/correlator.h"
+#include "record/memory_budget.h"
+#include "record/session/local_sources.h"
+#include "record/session/waiting_processes.h"
+
+namespace gpuprof::record {
+
+class PollIteration {
+ public:
+  // All references must outlive this object. `engine` may be null.
+  PollIteration(Channel& channel, LocalSources& sources, Correlator& correlator, StackEngine* engine,
+                MemoryBudget& memory);
+
+  // Runs one iteration without waiting. Returns the amount of input in bytes and events; 0 if idle.
+  size_t take();
+
+  void add_poll_fds(std::vector<pollfd>& fds) const;
+
+  // Whether any process has connected.
+  [[nodiscard]] bool ever_connected() const { return ever_connected_; }
+
+  // Both iterate until done, for a few seconds at most. flush_targets() gets the records that live processes still
+  // hold. retract_libraries() makes injected libraries leave; false if one has not left.
+  void flush_targets();
+  bool retract_libraries();
+
+  // Stops using the stack engine.
+  void leave_engine();
+
+ private:
+  void feed_engine();
+  void forget_stacks();
+  void take_until(bool (Channel::*done)() const, uint64_t wait_ns);
+
+  Channel& channel_;
+  LocalSources& sources_;
+  Correlator& correlator_;
+  MemoryBudget& memory_;
+  StackEngine* engine_;
+  std::unique_ptr<ProcessFeed> feed_;  // null without an engine
+  WaitingProcesses held_;
+  bool ever_connected_ = false;
+};
+
+}  // namespace gpuprof::record

@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyze/subsets/filter.h"
+#include "analyze/subsets/split.h"
+#include "catch.h"
+#include "folding.h"
+#include "profile/random_profile.h"
+#include "profile/writer.h"
+
+using namespace gpuprof;
+using namespace gpuprof::analyze;
+using output::WeightKind;
+
+namespace {
+
+std::vector<MergeInput> inputs_of(const std::vector<std::string>& texts) {
+  std::vector<MergeInput> inputs;
+  for (const std::string& text : texts) {
+    auto reader = test::open_text(text);
+    REQUIRE(reader);
+    inputs.push_back({"p.txt", std::move(reader).value()});
+  }
+  return inputs;
+}
+
+RecordSink append_to(std::string& text) {
+  profile::format_header(text);
+  return [&text](const profile::Record& record) {
+    profile::format_line(record, text);
+    return Status();
+  };
+}
+
+std::string merged_text(const std::vector<std::string>& texts) {
+  std::string text;
+  const auto result = merge(inputs_of(texts), append_to(text));
+  INFO((result ? std::string() : result.error().message));
+  REQUIRE(result);
+  return text;
+}
+
+using Parts = std::map<std::string, std::string>;
+
+Status try_split(const std::string& text, SplitBy by, uint64_t length_ns, Parts& parts) {
+  Split split(by, length_ns, [&](const std::string& name) -> Result<RecordSink> {
+    REQUIRE(!parts.contains(name));
+    return append_to(parts[name]);
+  });
+  const auto result = merge(inputs_of({text}), [&](const profile::Record& record) { return split.take(record); });
+  return result ? split.finish() : Status(result.error());
+}
+
+Parts parts_of(const std::string& text, SplitBy by, uint64_t length_ns = 0) {
+  Parts parts;
+  const Status split = try_split(text, by, length_ns, parts);
+  INFO((split ? std::string() : split.error().message));
+  REQUIRE(split);
+  return parts;
+}
+
+std::vector<std::string> texts_of(const Parts& parts) {
+  std::vector<std::string> texts;
+  std::transform(parts.begin(), parts.end(), std::back_inserter(texts), [](const auto& part) { return part.second; });
+  return texts;
+}
+
+Result<std::string> filtered(const std::string& text, const Conditions& conditions) {
+  std::string out;
+  Filter filter(conditions, append_to(out));
+  const auto result = merge(inputs_of({text}), [&](const profile::Record& record) { return filter.take(record); });
+  if (!result) {
+    return result.error();
+  }
+  if (Status finished = filter.finish(); !finished) {
+    return std::move(finished).error();
+  }
+  return out;
+}
+
+bool contains_line(const std::string& text, const std::string& line) {
+  return text.find("\n" + line + "\n") != std::string::npos;
+}
+
+// Defines two processes (ranks 0 and 1), two devices, two slices, and records that belong to none of them.
+const char* const kJob =
+    "GPUPROF;3.2\nMETA;start_ns;1000\nMETA;interval_ns;100\nMETA;process.7.cuda.version;13\n"
+    "META;process.9.cuda.version;12\nSTRING;1;a\nSTRING;2;../b\nSTRING;3;0\nSTRING;4;1\nSTRING;5;gemm\nSTRING;6;add\n"
+    "STRING;7;main\nFRAME;1;native;7;0;0;0;0;0x0\nUSTACK;1;1\nPROCESS;1;7;1;0;1;0;3;0\nPROCESS;2;9;1;0;2;0;4;0\n"
+    "DEVICE;1;0;0;0;0\nDEVICE;2;0;1;0;0\nWORK;1;1;7;0;1;0;0;0;1;0;kernel;5;0\nWORK;2;2;9;0;0;0;0;0;2;0;kernel;6;0\n"
+    "WORK;3;2;9;0;0;0;0;0;2;0;sync;6;0\n"
+    "GPU;0;1;2;30;10;20;500;0;0\nGPU;1;1;1;5;5;5;25;0;0\nGPU;1;2;1;7;7;7;49;0;0\nSHARE;0;1;30;20\nSHARE;1;2;7;17\n"
+    "HOST;0;3;1;9;9;9;0\nIDLE;1;2;0;3\nWINDOW;1000;1200\nLATENCY;1;call_to_start;1;9;9;9;9;1\nEVENT;1;1;1090;1110;0;0;"
+    "0\n"
+    "SPAN;2;9;0;1000;1150\nEUSTALL;1;2;0;0;0;4;0\nLOSS;0;ring_full;2\nLOSS;2;late_name;1\nCOVERAGE;1;launches;3\n"
+    "COVERAGE;2;launches;2\nCOVERAGE;0;samples_foreign;5\nEND;1200;6;4;42;3;4;3\n";
+
+Conditions rank_conditions(uint64_t rank) {
+  Conditions conditions;
+  conditions.ranks = NumberRanges{{rank, rank}};
+  conditions.text = "--rank " + std::to_string(rank);
+  conditions.words.at(static_cast<size_t>(Aspect::rank)) = conditions.text;
+  return conditions;
+}
+
+Conditions window_conditions(uint64_t from_ns, uint64_t to_ns) {
+  Conditions conditions;
+  conditions.window = TimeWindow{from_ns, to_ns};
+  conditions.text = "--from";
+  conditions.words.at(static_cast<size_t>(Aspect::time)) = conditions.text;
+  return conditions;
+}
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+void check_equal(const std::string& a, const std::string& b) {
+  const Aggregate one = test::read_all(a);
+  const Aggregate other = test::read_all(b);
+  CHECK(one.info.losses == other.info.losses);
+  CHECK(one.info.coverage == other.info.coverage);
+  CHECK(one.info.launches == other.info.launches);
+  CHECK(one.info.samples == other.info.samples);
+  CHECK(one.info.complete == other.info.complete);
+  CHECK(std::multiset<std::string>(one.info.warnings.begin(), one.info.warnings.end()) ==
+        std::multiset<std::string>(other.info.warnings.begin(), other.info.warnings.end()));
+  CHECK(one.info.meta == other.info.meta);
+  CHECK(one.total.ns == other.total.ns);
+  CHECK(one.total.count == other.total.count);
+  CHECK(one.host_total.ns == other.host_total.ns);
+  CHECK(one.busy_ns == other.busy_ns);
+  CHECK(one.exclusive_ns == other.exclusive_ns);
+  CHECK(one.idle_ns == other.idle_ns);
+  CHECK(one.window_ns == other.window_ns);
+  CHECK(one.info.events == other.info.events);
+  CHECK(one.tables.gpu_counts().size() == other.tables.gpu_counts().size());
+  CHECK(one.tables.processes().size() == other.tables.processes().size());
+  for (const WeightKind kind : {WeightKind::time, WeightKind::count}) {
+    CHECK(sorted_lines(test::lines_of(fold(one, {}), kind)) == sorted_lines(test::lines_of(fold(other, {}), kind)));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("all subsets of a profile merge to the profile") {
+  for (const auto& [by, length] :
+       {std::pair(SplitBy::process, uint64_t{0}), {SplitBy::rank, 0}, {SplitBy::device, 0}, {SplitBy::time, 100}}) {
+    INFO(static_cast<int>(by));
+    const Parts parts = parts_of(kJob, by, length);
+    CHECK(parts.size() == 3);
+    CHECK(parts.contains("rest"));
+    const std::string whole = merged_text({kJob});
+    const std::string again = merged_text(texts_of(parts));
+    CHECK(again.find("META;part.") == std::string::npos);
+    check_equal(whole, again);
+    // Two of three subsets merge to a subset.
+    auto texts = texts_of(parts);
+    texts.pop_back();
+    CHECK(merged_text(texts).find("META;part.of;") != std::string::npos);
+  }
+}
+
+TEST_CASE("the subsets of a subset merge to that subset") {
+  const std::string part = parts_of(kJob, SplitBy::rank).at("rank-1");
+  const Parts parts = parts_of(part, SplitBy::time, 100);
+  check_equal(merged_text({part}), merged_text(texts_of(parts)));
+  CHECK(merged_text({part}).find("META;part.of;") != std::string::npos);
+}
+
+TEST_CASE("the subsets of a random profile merge to it") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO(seed);
+    const test::RandomProfile random(seed);
+    for (const SplitBy by : {SplitBy::process, SplitBy::rank, SplitBy::device}) {
+      Parts parts;
+      if (!try_split(random.text, by, 0, parts)) {
+        continue;
+      }
+      check_equal(merged_text({random.text}), merged_text(texts_of(parts)));
+    }
+  }
+}
+
+TEST_CASE("a subset holds the definitions that it needs, and no others") {
+  const Parts parts = parts_of(kJob, SplitBy::process);
+  const std::string& a = parts.at("process-7-a");
+  CHECK(contains_line(a, "META;process.7.cuda.version;13"));
+  CHECK(a.find("process.9") == std::string::npos);
+  CHECK(a.find(";add") == std::string::npos);
+  CHECK(contains_line(a, "WINDOW;1000;1200"));
+  CHECK(a.ends_with("\nEND;1200;3;3;35;3;0;0\n"));
+  const std::string& b = parts.at("process-9-.._b");  // '/' is replaced in names of processes
+  CHECK(b.find("FRAME;") == std::string::npos);
+  CHECK(b.ends_with("\nEND;1200;2;1;7;0;4;1\n"));
+  CHECK(parts.at("rest").ends_with("\nEND;1200;1;0;0;0;0;2\n"));
+}
+
+TEST_CASE("a record that crosses the border of a slice is in the subset where it ends") {
+  const Parts parts = parts_of(kJob, SplitBy::time, 100);
+  CHECK(parts.at("time-000000").find("EVENT;") == std::string::npos);
+  CHECK(contains_line(parts.at("time-000001"), "EVENT;1;1;1090;1110;0;0;0"));
+  CHECK(parts.at("rest").find("LATENCY;") != std::string::npos);
+  Parts none;
+  CHECK(try_split(kJob, SplitBy::time, 99, none).error().exit_code == kExitUsage);
+}
+
+TEST_CASE("matching and non-matching records together are the complete profile") {
+  for (Conditions conditions : {rank_conditions(0), window_conditions(100, 200)}) {
+    const auto one = filtered(kJob, conditions);
+    conditions.inverted = true;
+    const auto other = filtered(kJob, conditions);
+    REQUIRE(one);
+    REQUIRE(other);
+    const Aggregate a = test::read_all(*one);
+    const Aggregate b = test::read_all(*other);
+    const Aggregate whole = test::read_all(kJob);
+    CHECK(a.total.ns + b.total.ns == whole.total.ns);
+    CHECK(a.total.count + b.total.count == whole.total.count);
+    CHECK(a.info.samples + b.info.samples == whole.info.samples);
+    CHECK(a.host_total.ns + b.host_total.ns == whole.host_total.ns);
+    CHECK(a.busy_ns + b.busy_ns == whole.busy_ns);
+    CHECK(a.total.ns > 0);
+    CHECK(b.total.ns > 0);
+    CHECK(a.info.warnings.empty());  // busy and exclusive time of a subset may differ from those of the profile
+  }
+}
+
+TEST_CASE("a filtered profile names its filter and the records that it left out") {
+  const auto one = filtered(kJob, rank_conditions(0));
+  REQUIRE(one);
+  CHECK(contains_line(*one, "META;filter;--rank 0"));
+  CHECK(contains_line(*one, "META;filter.left_out;COVERAGE 1"));
+  CHECK(contains_line(*one, "LOSS;0;ring_full;2"));  // this loss may belong to the rank
+  CHECK(one->find("late_name") == std::string::npos);
+  CHECK(one->ends_with("\nEND;1200;3;3;35;3;0;2\n"));
+  const auto late = filtered(kJob, window_conditions(150, 160));
+  REQUIRE(late);
+  CHECK(contains_line(*late, "META;filter.left_out;COVERAGE 3, LATENCY 1"));
+  CHECK(contains_line(*late, "WINDOW;1100;1200"));
+  CHECK(part_text(test::read_all(*one).info.meta) == "only what matches --rank 0");
+}
+
+TEST_CASE("a filter that matches nothing names the condition that failed") {
+  const auto none = filtered(kJob, rank_conditions(5));
+  REQUIRE(!none);
+  CHECK(none.error().message == "nothing is left: no record matches --rank 5");
+  CHECK(none.error().exit_code == kExitNothing);
+  Conditions both = rank_conditions(0);
+  both.kernel = Pattern::compile("--kernel", "add").value();
+  both.words.at(static_cast<size_t>(Aspect::kernel)) = "--kernel add";
+  both.text += " --kernel add";
+  CHECK(filtered(kJob, both).error().message == "nothing is left: no record matches all of --rank 0 --kernel add");
+  CHECK(filtered("GPUPROF;3.2\n", both).error().message == "the profile holds no records to filter");
+}
+
+TEST_CASE("subsets of a profile without END have no END") {
+  std::string cut = kJob;
+  cut.erase(cut.find("END;"));
+  const Parts parts = parts_of(cut, SplitBy::rank);
+  CHECK(parts.at("rank-0").find("\nEND;") == std::string::npos);
+  check_equal(merged_text({cut}), merged_text(texts_of(parts)));
+}
+
+TEST_CASE("a split into too many subsets is an error") {
+  std::string text = "GPUPROF;3.2\nMETA;interval_ns;1\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n";
+  for (size_t i = 0; i <= kMostParts; ++i) {
+    text += "GPU;" + std::to_string(i) + ";1;1;1;1;1;1;0;0\n";
+  }
+  Parts parts;
+  CHECK(try_split(text, SplitBy::time, 1, parts).error().message == "the profile has more than 4096 parts by time");
+}
