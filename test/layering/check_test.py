@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that check.py can fail: a small sound tree, and one fault at a time put into it."""
+"""Proves that check.py can fail: adds one fault at a time to a small tree without faults."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that dead_names.py can fail: a small sound tree, and one dead name at a time put into it."""
+"""Proves that dead_names.py can fail: adds one dead name at a time to a small tree without dead names."""
 
 import pathlib
 import sys
@@ -64,7 +64,7 @@ class DeadNames(unittest.TestCase):
     def test_only_its_own_file_uses_it(self):
         own = {"src/base/clock.cpp": "int idle() { return 1; }\nint x = idle();\n"}
         self.one_fault("int idle();\n", "only src/base/clock.cpp uses idle: move it there", also=own)
-        # Unless a test does, too.
+        # A test that uses the name, too, makes it live.
         own = {"src/base/clock.cpp": "Time parse_time() { return {}; }\nTime x = parse_time();\n"}
         self.assertEqual(self.faults({"src/base/clock.h": "Time parse_time();\n", **own}), [])
 

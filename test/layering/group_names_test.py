@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that group_names.py can fail, and does not where names may be equal."""
+"""Proves that group_names.py reports equal names in a group and accepts them elsewhere."""
 
 import pathlib
 import tempfile
