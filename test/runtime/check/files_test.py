@@ -41,7 +41,7 @@ class CheckFiles(rig.RuntimeTest):
         self.assertRegex(" ".join(out.split()), saying)
         return out
 
-    # What it is for.
+    # The purpose of `check`.
 
     def test_the_same_program_passes(self):
         self.check(*self.side("old"), "--", *self.side("new"), expect=PASS)
@@ -61,10 +61,10 @@ class CheckFiles(rig.RuntimeTest):
                             expect=REGRESSION)
         self.assertIn(evidence, " ".join(out.split()))
         self.assertEqual(out.count("stall shares"), 1)
-        # They have no part in the verdict.
+        # Stall shares do not affect the verdict.
         out, _ = self.check(*old, "--", *self.side("like", stalls=after), expect=PASS)
         self.assertNotIn("stall shares", out)
-        # Nothing is said where too many were dropped, but that they were.
+        # If too many samples were dropped, the output says only that.
         out, _ = self.check(*old, "--", *self.side("lossy", work=made.slower("kernel_7", 1.1), stalls=after, dropped=25),
                             expect=REGRESSION)
         self.assertNotIn("stall shares", out)
@@ -103,7 +103,7 @@ class CheckFiles(rig.RuntimeTest):
         packed = self.check(*(f"{name}.gz" for name in old), "--", *(f"{name}.gz" for name in new), expect=REGRESSION)[0]
         self.assertEqual(packed, plain)
 
-    # What is refused: exit code 2 and one clear line.
+    # Rejected input: exit code 2 and one clear line.
 
     def test_no_profile_is_written_over(self):
         old, new = self.side("old", runs=3), self.side("new", runs=3)
@@ -157,7 +157,7 @@ class CheckFiles(rig.RuntimeTest):
         large = os.path.join(self.folder, "large")
         with open(large, "w", encoding="utf-8") as file:
             file.write("#" * ((1 << 20) - len(line) - 1) + "\n" + line)
-        # The last line of what is just small enough counts.
+        # The last line of a file just below the size limit counts.
         self.check("--thresholds", large, *self.side("old"), "--", *self.side("new", work=made.slower("kernel_7", 1.1)),
                    expect=PASS)
         with open(large, "a", encoding="utf-8") as file:
@@ -207,7 +207,7 @@ class CheckFiles(rig.RuntimeTest):
             self.refused(*old, "--", *new, again, saying="the same recording as .*new-1.txt")
         self.refused(old[0], "--", old[0], saying="the same recording")
 
-    # What is inconclusive: never green, never red.
+    # Inconclusive cases: `check` neither passes nor reports a regression.
 
     def test_one_run_a_side(self):
         self.inconclusive(*self.side("old", runs=1), "--", *self.side("new", runs=1), saying="run")

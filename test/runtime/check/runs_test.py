@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gpuprof check --runs`, `--self` and `--baseline`: programs that check records itself, on the mock driver."""
+"""Tests `gpuprof check --runs`, `--self` and `--baseline`, which record programs themselves, on the mock driver."""
 
 import glob
 import os
@@ -32,7 +32,7 @@ class CheckRuns(rig.RuntimeTest):
         return self.script(name, f"{APP} --launches $(({launches} + $$ % 3)) --kernels-only\n{after}")
 
     def exact_app(self, name, launches=200):
-        """Kernels of the mock driver take the time that their module says: each run costs the same."""
+        """Returns a program whose runs all cost the same: its kernels take exactly the time that their module gives."""
         return self.script(name, f"{APP} --launches {launches} --kernels-only")
 
     def commits(self, pattern):
@@ -56,9 +56,9 @@ class CheckRuns(rig.RuntimeTest):
         self.assertIn(f"the profiles are in {self.out}", err)
         names = sorted(os.path.basename(name) for name in glob.glob(f"{self.out}/*.txt"))
         self.assertEqual(names, [f"{side}-{i}.txt" for side in ("new", "old") for i in (1, 2, 3)])
-        self.assertNotIn("{", out)  # what the programs print is not in our output, ...
+        self.assertNotIn("{", out)  # the programs' output is not mixed into the output of check, ...
         with open(f"{self.out}/new-1.log", encoding="utf-8") as file:
-            self.assertIn("total_ns", file.read())  # ... but beside the profile
+            self.assertIn("total_ns", file.read())  # ... but stored beside the profile
 
     def test_the_same_program_passes(self):
         out, _ = self.check("--runs", "3", "-o", self.out, "--", self.exact_app("a"), "---", self.exact_app("b"),
@@ -86,7 +86,7 @@ class CheckRuns(rig.RuntimeTest):
         self.check(*sides, "--old-commit", "one", "--commit", "two", *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [["one"]] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["two"]] * 3)
-        # What is found here is not that of the old program.
+        # Without --old-commit, the old side does not get the commit of this environment.
         self.check(*sides, *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [None] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["of-the-machine"]] * 3)
@@ -117,7 +117,7 @@ class CheckRuns(rig.RuntimeTest):
         self.assertIn("no GPU work", out)
 
     def test_the_noise_of_one_program(self):
-        report = f"{self.out}/check.md"  # in a folder that is still to be made
+        report = f"{self.out}/check.md"  # in a folder that does not exist yet
         out, _ = self.check("--self", "4", "-o", self.out, "--markdown", report, "--", self.app("a"), expect=PASS)
         self.assertTrue(os.path.exists(report))
         self.assertIn("%", out)
@@ -144,15 +144,15 @@ class CheckRuns(rig.RuntimeTest):
         folders = glob.glob(f"{kept}/*/*-first")
         self.assertEqual(len(folders), 1)
         self.assertEqual(len(os.listdir(folders[0])), 4)
-        # The same commit again is compared with nothing; without --save nothing is kept.
+        # Nothing is compared with the same commit; without --save nothing is kept.
         self.check("--baseline", kept, "--commit", "first", "--runs", "3", "-o", self.out, "--", self.app("a"),
                    expect=INCONCLUSIVE)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # Another one that is slower is a regression, and is not kept.
+        # A slower commit is a regression, and is not kept.
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # Recorded profiles do as well as a command; nor is a commit the same whose name only ends alike.
+        # Recorded profiles work like a command. A commit whose name merely has the same ending is another commit.
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
         self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 
