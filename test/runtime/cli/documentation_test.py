@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/cli.md, the manual pages and the completions of shells know every command and option that gpuprof has, and no
-other. Pages are read by groff, completions are completed by the shells themselves."""
+"""Checks that docs/cli.md, the manual pages and the shell completions list exactly the commands and options of gpuprof. groff
+reads the pages; the shells themselves run the completions."""
 
 import os
 import re
@@ -14,12 +14,12 @@ COMMON = {"--help", "--help-all", "--quiet", "--verbose", "--version"}
 
 
 def options_in(text):
-    """The long options in a text; '\\-' is a hyphen of a manual page."""
+    """Returns the long options in a text; '\\-' is a hyphen in a manual page."""
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text.replace("\\-", "-")))
 
 
 def options_in_help(text):
-    """Those that begin a line: "  -o, --output FILE", "  --root, --trim-to FUNCTION"."""
+    """Returns the long options at the beginning of a line: "  -o, --output FILE", "  --root, --trim-to FUNCTION"."""
     lines = re.findall(r"^  ((?:-\w, )?--[a-z-]+(?:, --[a-z-]+)*)", text, re.MULTILINE)
     return {word for line in lines for word in line.split(", ") if word.startswith("--")}
 
@@ -35,14 +35,14 @@ class Documentation(rig.RuntimeTest):
         return commands
 
     def options(self):
-        """{command: its long options, without those that all have}"""
+        """Returns {command: its long options, without the common ones}."""
         return {c: options_in_help(self.gpuprof(c, "--help-all")) - COMMON for c in self.commands()}
 
     def test_every_option_is_described_and_exists(self):
         options = self.options()
         existing = set().union(*options.values())
         text = self.read("docs/cli.md")
-        # -o and -i are known by their short names.
+        # These options are documented under their short names -o, -i and -p.
         self.assertEqual(existing - options_in(text) - {"--output", "--input", "--pid"}, set())
         self.assertEqual(options_in(text) - existing - COMMON, set())
         for command in options:
@@ -79,9 +79,9 @@ class Documentation(rig.RuntimeTest):
                 self.assertIn("\n" + section + "\n", shown, command)
 
     def complete_in_bash(self, line):
-        """What bash has for the last word of a line."""
+        """Returns bash's completions for the last word of a line."""
         words = line.split(" ")
-        # As readline does, which also parts words at "=".
+        # readline also splits words at "=".
         words = [piece for word in words for piece in (re.split("(=)", word) if word else [""])]
         words = [w for i, w in enumerate(words) if w or i == len(words) - 1]
         quoted = " ".join(f"'{word}'" for word in words)
@@ -141,7 +141,7 @@ class Documentation(rig.RuntimeTest):
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
     def test_zsh_completes(self):
-        # A terminal of its own, in which a Tab is typed.
+        # Types a Tab on a separate terminal.
         script = f"""
 zmodload zsh/zpty
 zpty shell zsh -f

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""filter and split: what they take apart is the profile again, and nothing that they write surprises."""
+"""Tests filter and split: the subsets that they write add up to the profile again."""
 
 import json
 import os
@@ -18,7 +18,7 @@ SUMS = ("gpu_ns", "gpu_records", "with_stack", "samples", "count", "bytes")
 
 
 def resolved(export):
-    """Of `export --format json`, with the frames of stacks instead of their places in a table."""
+    """Returns the output of `export --format json` with frames in place of indexes into the frame table."""
     for row in export.get("rows", []):
         row["stack"] = json.dumps([export["frames"][frame] for frame in row["stack"]])
     export.pop("frames", None)
@@ -26,7 +26,7 @@ def resolved(export):
 
 
 def tidy(value):
-    """JSON without the order of lines that are equally heavy."""
+    """Sorts JSON lines of equal weight."""
     if isinstance(value, dict):
         return {key: tidy(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -39,7 +39,7 @@ class PartsTest(rig.RuntimeTest):
         return os.path.join(self.folder, name)
 
     def printed(self, profile):
-        """What the commands print of it, in an order of its own."""
+        """Returns what the commands print for a profile, in an order that does not depend on ties."""
         report = self.gpuprof("-q", "report", "--json", "--top", "0", profile, expect=(0, 4))
         flame = [sorted(self.gpuprof("-q", "flame", "--unit", "ns", *options, profile, expect=(0, 4)).splitlines())
                  for options in ((), ("--by", "pid,rank,device"), ("--weight", "samples"), ("--weight", "wait"))]
@@ -50,7 +50,7 @@ class PartsTest(rig.RuntimeTest):
         return json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", profile, expect=(0, 4)))
 
     def split_and_merge(self, profile, by):
-        """The parts' folder; None where there is nothing to split by."""
+        """Returns the folder of the split profiles, or None if the profile cannot be split by this key."""
         folder, again = tempfile.mktemp(dir=self.folder), tempfile.mktemp(dir=self.folder)
         run = self.run_command([rig.GPUPROF, "-q", "split", "--by", by, "-o", folder, profile])
         if run.returncode in (1, 2, 4):
@@ -140,7 +140,7 @@ class PartsTest(rig.RuntimeTest):
             with open(runs[-1], "w", encoding="utf-8") as out:
                 out.write(text.replace("META;start_unix_ns;", f"META;start_unix_ns;{i + 1}"))
             self.gpuprof("-q", "filter", "--kernel", "gemm", "-o", parts[-1], runs[-1])
-        # A kernel that was taken out is no improvement.
+        # A kernel that the filter removed is not an improvement.
         text = self.gpuprof("check", *runs[:3], "--", *parts[3:], expect=(125,))
         self.assertRegex(text, r"not the same part of a run: all of it \(\S+\) and only what matches --kernel gemm\s")
         self.assertNotIn("not the same part", self.gpuprof("check", *parts[:3], "--", *parts[3:], expect=(0, 125)))
@@ -148,7 +148,7 @@ class PartsTest(rig.RuntimeTest):
         self.assertIn(b"part1.txt: the profile is a part of another: only what matches --kernel gemm", run.stderr)
 
     def test_parts_of_two_recordings_are_no_whole(self):
-        # They say nothing of when and where they were made, as profiles of other tools do not.
+        # Like profiles of other tools, these hold no time and no host.
         with open(self.path("whole.txt"), "w", encoding="utf-8") as file:
             file.write("GPUPROF;3.2\n")
             for i in (1, 2):

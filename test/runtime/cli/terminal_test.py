@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `report` prints on a terminal: colours where one shows them, and lines as wide as it is."""
+"""Tests the output of `report` on a terminal: colours, and lines that fit its width."""
 
 import fcntl
 import os
@@ -15,13 +15,13 @@ PROFILE = os.path.join(rig.SOURCE, "test/golden/train.txt")
 
 
 def environment(**variables):
-    """This one's, without what says something of the terminal, and with `variables`."""
+    """Returns this environment without terminal settings, and with `variables`."""
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
     return {**kept, **variables}
 
 
 def on_terminal(variables, columns=80, arguments=("report", PROFILE)):
-    """What gpuprof prints on a pseudo-terminal."""
+    """Returns the output of gpuprof on a pseudo-terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
     with subprocess.Popen([rig.GPUPROF, *arguments], stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
@@ -31,7 +31,7 @@ def on_terminal(variables, columns=80, arguments=("report", PROFILE)):
         while True:
             try:
                 piece = os.read(ours, 65536)
-            except OSError:  # EIO: nobody has the other end any more
+            except OSError:  # EIO: no process has the other end open
                 break
             if not piece:
                 break

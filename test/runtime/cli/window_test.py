@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""--from and --to: windows that follow each other hold each piece of work once, whichever command looks at them, and
-what is in no time slice is said to be of the whole recording."""
+"""Tests --from and --to: adjacent windows hold each work item exactly once, in every command. Output that has no time slice
+is marked as being of the complete recording."""
 
 import contextlib
 import csv
@@ -23,7 +23,7 @@ class WindowTest(rig.RuntimeTest):
         return json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", *options, profile))
 
     def counted_and_timed(self):
-        """A profile with counts at instructions, which are in no slice, and one kernel that was timed."""
+        """Returns a profile with instruction counts, which are in no slice, and one timed kernel."""
         with open(COUNTED, encoding="utf-8") as file:
             lines = [line for line in file if not line.startswith("END;")]
         path = os.path.join(self.folder, "counted.txt")
