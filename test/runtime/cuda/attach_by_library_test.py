@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gpuprof record -p` of a running program of the mock driver: durations, and nothing left behind."""
+"""Tests `gpuprof record -p` of a running program on the mock driver: durations, and a clean detach."""
 
 import json
 import os
@@ -24,8 +24,8 @@ class RecordAttach(rig.RuntimeTest):
         return process
 
     def record(self, pid, records, *options, end=signal.SIGINT):
-        """What the recorder said; the profile is at self.profile_path. When it had so many GPU records, the signal `end`
-        was sent to it, or `end` was called."""
+        """Records the process and returns stderr; the profile is at self.profile_path. After `records` GPU records, sends the
+        signal `end` to the recorder, or calls `end`."""
         if os.path.exists(self.profile_path):
             os.unlink(self.profile_path)  # of another recording
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path, *options],
@@ -49,7 +49,7 @@ class RecordAttach(rig.RuntimeTest):
         end = profile.end()
         self.assertIsNotNone(end, stderr)
         self.assertGreater(end["gpu_records"], 100, stderr)
-        # Two of three kernels take 4 us and one 16.
+        # Two of three kernels take 4 us, the third takes 16 us.
         self.assertTrue(6000 <= end["gpu_ns"] / end["gpu_records"] <= 10000, (end, stderr))
         self.assertGreater(end["with_stack"], end["gpu_records"] * 0.9, stderr)
         return profile
@@ -62,7 +62,7 @@ class RecordAttach(rig.RuntimeTest):
             stderr = self.record(process.pid, 10000)
             self.assertIn("target: still running", stderr)
             self.assertEqual(self.assert_durations(stderr).meta()["target.exit_status"], ["still running"])
-            # Until the library has left; the mock's own thread stays.
+            # Waits until the library has left; the mock's own thread stays.
             self.assertTrue(rig.wait_for(lambda: len(rig.threads(process.pid) - before) <= 1))
         self.assertIsNone(process.poll(), "Ctrl-C has reached the target")
         with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
@@ -79,7 +79,7 @@ class RecordAttach(rig.RuntimeTest):
         starts = [int(row[-2]) for row in profile.of("CALL")]
         self.assertGreater(len(starts), 1000, stderr)
         outside = [start for start in starts if not begin <= start <= end]
-        self.assertLessEqual(len(outside), 1, outside)  # a launch of the one thread may be under way
+        self.assertLessEqual(len(outside), 1, outside)  # the launch of one thread may be in progress
 
     @rig.requires("root")
     def test_until_the_program_ends(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SM clocks beside a recording: the stand-in for NVML says what they are, and what is in its way hurts nothing."""
+"""Tests SM clocks beside a recording: the NVML mock provides them, and its failures do not affect the recording."""
 
 import os
 import time

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bringing the CUPTI library into running programs, and out of them again: nothing of theirs may change."""
+"""Injects the CUPTI library into running programs and removes it again: the program's own state must not change."""
 
 import json
 import os
@@ -24,7 +24,7 @@ MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 FACTS_OF_STATUS = ("SigBlk", "SigIgn", "SigCgt")
 
-# As mock_cuda_app with --sleep-ms, but it ends when it is told to.
+# Like mock_cuda_app with --sleep-ms, but ends on request.
 IDLE_APP = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -50,14 +50,14 @@ def in_status(pid, pattern):
 
 
 def signals_of(pid):
-    """Blocked, ignored and caught ones, but for the two that glibc takes for itself with the first pthread_create."""
+    """Returns the blocked, ignored and caught signals, without the two that glibc claims with the first pthread_create."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
         values = [line.split() for line in status if line.startswith(FACTS_OF_STATUS)]
     return [(name, int(mask, 16) & ~(3 << 31)) for name, mask in values]
 
 
 def waits(pid):
-    """Whether a program sleeps, in whatever way."""
+    """Returns whether a program sleeps in any way."""
     return in_status(pid, r"State:\tS")
 
 
@@ -77,7 +77,7 @@ class AttachTest(unittest.TestCase):
         return process
 
     def start_cuda(self, *arguments):
-        """A program that launches, with all of its threads, until end_cuda()."""
+        """Starts a program that launches on all its threads until end_cuda()."""
         process = self.start(CUDA_APP, *arguments, "--launches", "1000000000", "--until", self.end, "--kernels-only",
                              ready=False)
         count = int(arguments[arguments.index("--threads") + 1]) if "--threads" in arguments else 1
@@ -110,14 +110,14 @@ class AttachTest(unittest.TestCase):
         before = threads(pid)
         result = self.attach(pid, recorder)
         new = threads(pid) - before
-        self.ours = min(new) if new else 0  # CUPTI makes others, under the same name
+        self.ours = min(new) if new else 0  # CUPTI makes other threads with the same name
         self.assertTrue(result["path_holds_library"])
         self.assertTrue(wait_for(lambda: recorder.sources), "the library did not connect")
         self.assertEqual(recorder.sources[0].pid, pid)
         return result
 
     def end_cuda(self, process):
-        """What the program printed."""
+        """Ends the program and returns what it printed."""
         with open(self.end, "w", encoding="ascii"):
             pass
         return self.assert_ends_well(process)
@@ -137,10 +137,10 @@ class AttachTest(unittest.TestCase):
 
 
 class Waits(AttachTest):
-    """A thread that we make work for us goes on as if it had not."""
+    """A thread that was used for the injection continues its wait as if undisturbed."""
 
     def test_waits_are_not_cut_short(self):
-        started = []  # each waits for seconds, so they do it beside each other
+        started = []  # each waits for seconds, so they run concurrently
         for how in ("sleep", "poll", "epoll", "futex", "spin", "signals"):
             with self.subTest(how=how):
                 process = self.start_waiting(how)
@@ -166,7 +166,7 @@ class Waits(AttachTest):
         self.assert_ends_well(process)
 
     def test_again_and_again(self):
-        """Up to fifty times into a program that runs all the time, each at another place of its code."""
+        """Injects the library up to fifty times into a running program, each time at another code location."""
         process = self.start(WAITING_APP, "spin")
         other = subprocess.Popen([WAITING_APP, "signals"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         done = 0
@@ -194,7 +194,7 @@ class Recording(AttachTest):
             self.assertEqual(source.lost.get("invalid_timestamp", 0), 0)
             launches = {launch[0] for launch in source.launch_records}
             self.assertEqual(len(launches), source.launches)
-            # Work that was launched before our callbacks were there, or that our going has cut: none in between.
+            # Only work at the edges may lack a launch: from before the callbacks were set, or cut by the removal.
             first, last = self.bounds(source)
             strange = [op["start_ns"] for op in source.gpu_ops if op["correlation"] not in launches]
             self.assertEqual([start for start in strange if first <= start <= last], [])
@@ -206,7 +206,7 @@ class Recording(AttachTest):
         self.assertGreater(did["launches"], recorded)
 
     def bounds(self, source):
-        """Times of the first and the last launch that we were told of."""
+        """Returns the times of the first and the last reported launch."""
         times = [launch[3] for launch in source.launch_records]
         return min(times), max(times)
 
@@ -238,7 +238,7 @@ class Recording(AttachTest):
         recorder.close()
         source, = recorder.sources
         self.assertEqual((source.state, source.lost), ("finished", {}))
-        # But for the first ones: callbacks and records begin one after the other.
+        # Except for the first launches: callbacks and records do not begin at the same time.
         launches, done = {launch[0] for launch in source.launch_records}, {op["correlation"] for op in source.gpu_ops}
         first, _ = self.bounds(source)
         self.assertEqual([op for op in source.gpu_ops
@@ -251,7 +251,7 @@ class Recording(AttachTest):
         process = self.start_cuda("--gap-us", "300")
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
-        recorder.silent = True  # as if it had died a minute ago
+        recorder.silent = True  # as if the recorder had died a minute ago
         self.assertTrue(wait_for(lambda: self.ours not in threads(process.pid)))
         self.assertEqual(recorder.sources[0].state, "finished")
         again = self.recorder()
@@ -284,7 +284,7 @@ class Recording(AttachTest):
 
 
 class Refusals(AttachTest):
-    """Each with its reason, in one line, and without a trace in the program."""
+    """Each refusal prints one line with the reason, and leaves no trace in the program."""
 
     def refused(self, pid):
         recorder = self.recorder()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""NVTX ranges of a program of the mock driver, which counts its launches by the path of ranges around them."""
+"""Tests NVTX ranges of a mock driver program, which counts its launches by range path."""
 
 import collections
 import json
@@ -15,11 +15,11 @@ APP = os.environ["MOCK_NVTX_APP"]
 MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 EXACT_PATHS = 16384
-DEEPER = 1  # launches in more nested ranges than are kept
+DEEPER = 1  # launches inside more nested ranges than the library keeps
 
 
 def path_of(source, range_id):
-    """As the program names it: "outer/domain:inner"."""
+    """Returns the path as the program names it: "outer/domain:inner"."""
     parts = []
     while range_id != 0:
         entry = source.ranges[range_id]
@@ -35,7 +35,7 @@ def launches_by_path(source):
 
 class Nvtx(unittest.TestCase):
     def run_app(self, *arguments, nvtx=INJECTION, **settings):
-        """(the one source, what the program says it did)"""
+        """Runs the program; returns (its only source, what the program printed)."""
         settings.setdefault("control", CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS)
         recorder = wire_recorder.Recorder(**settings)
         environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
@@ -91,7 +91,7 @@ class Nvtx(unittest.TestCase):
         for span in source.spans:
             self.assertLessEqual(span["start_ns"], span["end_ns"])
             spans[path_of(source, span["range"])].append(span)
-        self.assertEqual(len(spans["early"]), 1)  # begun before there was a connection
+        self.assertEqual(len(spans["early"]), 1)  # begun before the connection existed
         self.assertEqual(len(spans["early/twice"]), 2)
         self.assertEqual(len(spans["whole"]), 1)
         self.assertNotIn("whole/lib:part/on thread", spans)  # never ended
@@ -104,7 +104,7 @@ class Nvtx(unittest.TestCase):
         self.assertEqual(without.spans, [])
 
     def test_another_tool_for_nvtx_keeps_its_place(self):
-        # The recorder leaves a variable that is set alone (src/backend/cupti); the library says what that means.
+        # The recorder does not change a variable that is set (src/backend/cupti); the library reports what that means.
         recorder = wire_recorder.Recorder()
         environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
                        "CUDA_INJECTION64_PATH": INJECTION, "NVTX_INJECTION64_PATH": "/no/such/tool.so"}

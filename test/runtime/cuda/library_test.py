@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The CUPTI injection library in a program of the mock driver, which knows to the nanosecond what it did."""
+"""Tests the CUPTI injection library in a mock driver program, which knows to the nanosecond what it did."""
 
 import ctypes
 import json
@@ -38,7 +38,7 @@ class InjectionTest(unittest.TestCase):
 
     def start(self, *arguments, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
               app=APP, sampling_period=0, **extra):
-        """A recorder and the started app; what is left of both is ended with the test."""
+        """Starts a recorder and the app; both end with the test."""
         recorder = wire_recorder.Recorder(control, options, stack_share, sampling_period=sampling_period)
         self.addCleanup(lambda: recorder.stopping.is_set() or recorder.close())
         process = subprocess.Popen([app, *arguments], env=self.environment(**recorder.environment(), **extra),
@@ -49,7 +49,7 @@ class InjectionTest(unittest.TestCase):
         return recorder, process
 
     def finish(self, recorder, process, expect=0):
-        """(the one source, what the app said it did) after the end of the app."""
+        """Waits for the app; returns (its only source, what the app printed)."""
         stdout, stderr = process.communicate(timeout=60)
         recorder.close()
         self.assertEqual((process.returncode, stderr), (expect, ""))
@@ -70,7 +70,7 @@ class InjectionTest(unittest.TestCase):
         self.assertEqual(source.lost, {"unfinished": did["unfinished"]} if did["unfinished"] else {})
 
     def assert_joined(self, source):
-        """Each launch was told once, and each piece of work belongs to a launch."""
+        """Checks that each launch was reported once, and that all work belongs to a launch."""
         launches = [launch[0] for launch in source.launch_records]
         self.assertEqual(len(set(launches)), len(launches))
         self.assertLessEqual({op["correlation"] for op in source.gpu_ops}, set(launches))
@@ -185,7 +185,7 @@ class Exactness(InjectionTest):
 
 
 class HostOps(InjectionTest):
-    """What is no GPU work: waits, memory."""
+    """Tests host operations: waits and memory."""
 
     def of(self, source, kind):
         return [op for op in source.host_ops if HOST_OPS[op["op"]] == kind]
@@ -197,7 +197,7 @@ class HostOps(InjectionTest):
             syncs = self.of(source, "sync")
             self.assertEqual({source.names[op["name_id"]] for op in syncs},
                              {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"})
-            # The first of the three waits for the kernel of 16 us, where that has not ended before.
+            # The first of the three waits is for the kernel of 16 us, unless that has already ended.
             events = [op for op in syncs if source.names[op["name_id"]] == "cuEventSynchronize"]
             kernels = sorted(op["end_ns"] for op in source.gpu_ops)
             self.assertEqual((len(events), len(kernels)), (40, 40))
@@ -250,7 +250,7 @@ class Latency(InjectionTest):
         source, did = self.finish(*self.start(*self.ARGUMENTS, **settings))
         self.assert_exact(source, did)
         nodes = [op for op in source.gpu_ops if op["graph_node"]]
-        # Theirs are of another launch.
+        # Those times belong to another launch.
         self.assertEqual({(op["queued_ns"], op["submitted_ns"]) for op in nodes}, {(0, 0)})
         return source, [op for op in source.gpu_ops if not op["graph_node"]]
 
@@ -282,7 +282,7 @@ class Latency(InjectionTest):
 
 class Graphs(InjectionTest):
     def captured(self, source):
-        """{node that ran: the node that was captured or added}"""
+        """Returns {node that ran: the node that was captured or added}."""
         origin = {node["node"]: node["original"] for node in source.graph_nodes if not node["flags"]}
         result = {}
         for op in source.gpu_ops:
@@ -293,7 +293,7 @@ class Graphs(InjectionTest):
         return result
 
     def assert_attributed(self, source, nodes):
-        """Each piece of work leads to one of `nodes` nodes with a stack of its own."""
+        """Checks that all work leads to one of `nodes` nodes, each with its own stack."""
         captured = self.captured(source)
         self.assertEqual(len(set(captured.values())), nodes)
         for node in captured.values():
@@ -305,7 +305,7 @@ class Graphs(InjectionTest):
         self.assertEqual((len(source.gpu_ops), source.counts["captured"]), (300, 10))
         self.assertEqual(source.meta["cupti.graphs"], "node")
         self.assert_attributed(source, 10)
-        # A launch that was captured names its node; it did not run.
+        # A captured launch names its node; it did not run.
         launches = {node["launch"]: node["node"] for node in source.graph_nodes if node["launch"]}
         self.assertEqual(len(launches), 10)
         self.assertFalse(set(launches) & {op["correlation"] for op in source.gpu_ops})
@@ -344,7 +344,7 @@ class Graphs(InjectionTest):
         source, _ = self.run_app("--launches", "0", "--graph-nodes", "5", "--graph-instances", "2")
         made = [node["node"] for node in source.graph_nodes if not node["flags"]]
         gone = [node["node"] for node in source.graph_nodes if node["flags"] & NODE_DESTROYED]
-        # Each once: not also as created where it is a copy, nor as gone while its graph is instantiated.
+        # Each is reported once: a copy is not also created, and none is destroyed while its graph is instantiated.
         self.assertEqual((len(made), sorted(made)), (15, sorted(gone)))
         self.assertEqual(len([key for key in source.stacks if key & NODE]), 5)
 
@@ -353,14 +353,14 @@ class Graphs(InjectionTest):
                                               options=OPTION_WHOLE_GRAPHS))
         self.assertEqual(source.meta["cupti.graphs"], "whole")
         self.assertEqual({name: op["count"] for name, op in source.totals().items()}, {"graph": 12})
-        # From the first node's start to the last one's end; there may be gaps.
+        # Lasts from the first node's start to the last node's end, including gaps.
         self.assertGreaterEqual(source.totals()["graph"]["ns"], did["total_ns"])
         self.assertEqual(source.counts, {"captured": 8, "gpu_ops": 12})
         self.assert_joined(source)
 
 
 class Sampling(InjectionTest):
-    """A share of the launches gets a stack, by chance; the times of all are there."""
+    """A random share of the launches gets a stack; the times of all launches are recorded."""
 
     def test_share(self):
         source, did = self.finish(*self.start("--launches", "6000", "--kernels-only", "--threads", "2",
@@ -376,7 +376,7 @@ class Sampling(InjectionTest):
         for op in source.gpu_ops:
             self.assertEqual(op["correlation"] in told, not op["flags"] & GPU_OP_UNSAMPLED)
         self.assertGreater(source.overhead_samples, did["launches"] // 64 - 4)
-        # Not every n-th: each of the three sites has its share.
+        # The choice is not every n-th launch: each of the three sites has its share.
         order = sorted(op["correlation"] for op in source.gpu_ops)
         for site in range(3):
             chosen = sum(1 for correlation in order[site::3] if correlation in told)
@@ -390,7 +390,7 @@ class Sampling(InjectionTest):
 
 
 class Guest(InjectionTest):
-    """What the library must not do to the program."""
+    """Tests what the library must not do to the program."""
 
     def test_output_and_status_are_the_programs_own(self):
         plain = subprocess.run([APP, "--ending", "_exit"], env=self.environment(CUDA_INJECTION64_PATH=""),
@@ -398,7 +398,7 @@ class Guest(InjectionTest):
         source, did = self.finish(*self.start("--ending", "_exit"), expect=7)
         self.assertEqual(plain.returncode, 7)
         self.assertEqual({**json.loads(plain.stdout), "pid": 0}, {**did, "pid": 0})
-        self.assertEqual(source.state, "active")  # _exit: nothing of ours runs
+        self.assertEqual(source.state, "active")  # _exit: no code of the library runs
 
     def test_without_a_recorder(self):
         for extra in ({}, {"GPUPROF_SOCKET": "gpuprof-test-nobody-listens", "GPUPROF_TOKEN": "0" * 32}):
@@ -411,7 +411,7 @@ class Guest(InjectionTest):
     def test_work_still_running_at_exit(self):
         begin = time.monotonic()
         self.assert_exact(*self.run_app("--launches", "20", "--unfinished"))
-        self.assertLess(time.monotonic() - begin, 20)  # two seconds, on a machine that has nothing else to do
+        self.assertLess(time.monotonic() - begin, 20)  # two seconds on an idle machine
 
     def test_an_injection_library_that_was_there_is_called(self):
         mark = os.path.join(self.folder, "mark")
@@ -430,7 +430,7 @@ class Guest(InjectionTest):
 
 
 class InTime(InjectionTest):
-    """Records come while the program lives."""
+    """Records arrive while the program runs."""
 
     def wait_for(self, condition):
         self.assertTrue(rig.wait_for(condition, pause=0.01), "waited in vain")
@@ -476,7 +476,7 @@ class InTime(InjectionTest):
         self.wait_for(lambda: stands_still(1))
         self.assertTrue(stands_still(1.5))
         launches, ops = source.launches, len(source.gpu_ops)
-        recorder.silent = False  # it was only stopped
+        recorder.silent = False  # the recorder was only stopped
         self.wait_for(lambda: source.launches > launches + 30 and len(source.gpu_ops) > ops + 30)
         self.wait_for(lambda: "cupti.not_recorded_ms" in source.meta)
         self.assertGreater(int(source.meta["cupti.not_recorded_ms"]), 1000)
@@ -499,7 +499,7 @@ class Faults(InjectionTest):
         self.assertEqual(source.lost, {name: lost})
         self.assertEqual(len(source.gpu_ops), did["total_ops"] - lost)
         self.assertEqual(source.launches, did["launches"])
-        # The durations of those that are there are right.
+        # Recorded durations are right.
         for op in source.gpu_ops:
             kernel = did["ops"][source.names[op["name_id"]]]
             self.assertEqual(op["end_ns"] - op["start_ns"], kernel["ns"] // kernel["count"])
@@ -543,8 +543,8 @@ class Faults(InjectionTest):
         self.assertGreater(max(ids), 2**32 - 2**16)
 
     def test_correlation_ids_that_come_round_again(self):
-        """The note of an unsampled launch is not taken for one of a later launch with the same id."""
-        # An id comes back after two seconds, long after its record has been handed over.
+        """A reused correlation id does not inherit the state of an earlier unsampled launch."""
+        # An id is reused after two seconds, long after its record was delivered.
         recorder, process = self.start("--launches", "0", "--rate", "1000", "--seconds", "4", stack_share=0,
                                        MOCK_CUPTI_FAULTS="repeat_correlation=2000")
         self.assertTrue(rig.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 2000, pause=0.001))
@@ -585,14 +585,14 @@ class Faults(InjectionTest):
     def test_a_flush_that_hangs_does_not_hang_the_program(self):
         begin = time.monotonic()
         source, did = self.run_app("--launches", "100", faults="hang_flush")
-        self.assertLess(time.monotonic() - begin, 20)  # two seconds, on a machine that has nothing else to do
+        self.assertLess(time.monotonic() - begin, 20)  # two seconds on an idle machine
         self.assertEqual(source.launches, did["launches"])
         self.assertEqual(source.state, "finished")
         self.assertIn("timed out", source.meta["cupti.exit_flush"])
 
 
 class MockRules(InjectionTest):
-    """The mock is as strict as the real library, or the tests above prove little."""
+    """Proves that the mock is as strict as the real library."""
 
     def run_python(self, code):
         return subprocess.run([sys.executable, "-c", code], env=self.environment(CUDA_INJECTION64_PATH=""),
@@ -610,10 +610,10 @@ class MockRules(InjectionTest):
 
 
 class Endings(InjectionTest):
-    """What has been flushed is there, however the program ends."""
+    """All flushed data arrives, however the program ends."""
 
     def end_when_recorded(self, *arguments):
-        """(recorder, process, the line that the app printed): the app goes on to its end, as its records are there."""
+        """Lets the app end once its records have arrived. Returns (recorder, process, the line that the app printed)."""
         end = os.path.join(self.folder, "end")
         recorder, process = self.start("--launches", "200", *arguments, "--until", end)
         line = process.stdout.readline()

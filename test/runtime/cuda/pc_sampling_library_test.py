@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""PC sampling by the CUPTI injection library alone: all samples that the mock took are told, once, whatever goes wrong.
+"""Tests PC sampling in the CUPTI injection library alone: it reports each sample of the mock once, despite faults.
 
-What the mock takes of a kernel is in test/mocks/mock_cupti_sampling.h."""
+test/mocks/mock_cupti_sampling.h says which samples the mock takes."""
 
 import collections
 import os
@@ -25,7 +25,7 @@ def samples_of(ns, period):
 
 
 def expected_of(name, period):
-    """{(offset, reason): samples} of one launch."""
+    """Returns {(offset, reason): samples} of one launch."""
     samples = samples_of(DURATIONS[name], period)
     shares = {(0x10, "long_scoreboard"): samples // 2, (0x10, "barrier"): samples - samples // 2 - samples // 4,
               (0x90, "selected"): samples // 4}
@@ -33,14 +33,14 @@ def expected_of(name, period):
 
 
 class SamplingMixin:
-    """What is asked of a source's samples."""
+    """Checks the samples of a source."""
 
     def sums(self, source):
         return {field: sum(window[field] for window in source.windows.values())
                 for field in ("handed", "dropped", "foreign")}
 
     def told(self, source):
-        """{function: {(offset, reason): samples}}, each window being what its samples say."""
+        """Returns {function: {(offset, reason): samples}}, and checks that each window matches its samples."""
         told = collections.defaultdict(collections.Counter)
         self.assertLessEqual(set(source.samples), set(source.windows), "samples without a window")
         for number, window in source.windows.items():
@@ -61,13 +61,13 @@ class SamplingTest(SamplingMixin, InjectionTest):
         return self.start(*arguments, options=OPTION_SAMPLES, sampling_period=period, MOCK_CUPTI_FAULTS=faults, **extra)
 
     def taken(self, did, period=PERIOD):
-        """By the mock: (in the program's kernels, in others)."""
+        """Returns the numbers of samples that the mock took: (in the program's kernels, in others)."""
         ops = did["ops"]
         own = sum(ops[name]["count"] * samples_of(ns, period) for name, ns in DURATIONS.items() if name in ops)
         return own, ops.get("fill", {"count": 0})["count"] * samples_of(FILL_NS, period)
 
     def assert_sampled(self, source, did, period=PERIOD):
-        """Nothing dropped, all of it as the mock took it."""
+        """Checks that no sample was dropped and that the samples are those of the mock."""
         own, foreign = self.taken(did, period)
         self.assertEqual(self.sums(source), {"handed": own, "dropped": 0, "foreign": foreign})
         expected = {name: {place: count * did["ops"][name]["count"] for place, count in expected_of(name, period).items()}
@@ -80,7 +80,7 @@ class SamplingTest(SamplingMixin, InjectionTest):
         self.assert_exact(source, did)
 
     def assert_told(self, source, taken, period=PERIOD):
-        """Each sample that was taken is in one window, as one that was handed over, dropped or foreign."""
+        """Checks that each sample is in one window: reported, dropped or foreign."""
         self.told(source)
         self.assertEqual(sum(self.sums(source).values()), taken)
         self.assertEqual({window["period"] for window in source.windows.values()}, {period})
@@ -198,7 +198,7 @@ class Faults(SamplingTest):
                 taken = os.path.join(self.folder, fault)
                 source, did = self.sample("--launches", "200", "--gap-us", "10000", faults=fault,
                                           MOCK_SAMPLES_TAKEN=taken)
-                # Nothing is taken of kernels that run while sampling begins anew.
+                # Kernels that run while sampling is restarted have no samples.
                 with open(taken, encoding="utf-8") as file:
                     self.assert_told(source, sum(map(int, file)))
                 self.assert_exact(source, did)
@@ -244,14 +244,14 @@ class Pauses(SamplingTest):
         after = [window for number, window in source.windows.items() if number not in before]
         self.assertGreater(len(after), 0)
         self.assertGreater(min(window["start_ns"] for window in after), paused)
-        # By its own kernels, all of them and none of the pause's.
+        # The samples are those of the program's kernels, without those in the pause.
         recorded = {name: sum(source.names.get(op["name_id"]) == name for op in source.gpu_ops) for name in DURATIONS}
         self.assertAlmostEqual(self.sums(source)["handed"],
                                sum(recorded[name] * samples_of(ns, PERIOD) for name, ns in DURATIONS.items()),
                                delta=50 * samples_of(DURATIONS[DEAR], PERIOD))
 
     def stays(self, value, seconds=1.2):
-        """Whether it does, for a time that is longer than the library's pace."""
+        """Returns whether the value stays the same for longer than the library's interval."""
         begin = value()
         return not wait_for(lambda: value() != begin, seconds)
 
@@ -274,7 +274,7 @@ class Attached(SamplingMixin, AttachTest):
         self.attach_and_connect(process.pid, recorder)
         source, = recorder.sources
         self.assertTrue(wait_for(lambda: len({window["context"] for window in source.windows.values()}) == 2))
-        source = self.retract(recorder, process.pid)  # the mock ends a program that CUPTI leaves while it samples
+        source = self.retract(recorder, process.pid)  # the mock aborts a program whose CUPTI is removed while sampling
         self.assertIsNone(process.poll())
         told = self.told(source)
         self.assertEqual(set(told), set(DURATIONS))

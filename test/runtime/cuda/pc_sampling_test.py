@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`gpuprof record --pc-sampling` on the mock driver: every sample that the mock took is in the profile, at its launches,
-its source line and its reason. What the mock takes of a kernel is in test/mocks/mock_cupti_sampling.h."""
+"""Tests `gpuprof record --pc-sampling` on the mock driver: the profile has each sample of the mock, with its launch, source
+line and reason. test/mocks/mock_cupti_sampling.h says which samples the mock takes."""
 
 import collections
 import json
@@ -15,7 +15,7 @@ DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
 DURATIONS = {"assemble": 4000, "solve": 16000}
 PERIOD = 64
 
-# Of both kernels, as nvdisasm prints them. The mock samples at 0x10 and 0x90.
+# Disassembly of both kernels as nvdisasm prints it. The mock samples at 0x10 and 0x90.
 DISASSEMBLY = """#!/bin/sh
 for name in _Z8assemblePfi _Z5solvePfi; do
   printf '\\t.section\\t.text.%s,"ax",@progbits\\n' $name
@@ -36,7 +36,7 @@ class PcSampling(rig.RuntimeTest):
                 "MOCK_CUBIN": os.path.join(DATA, "kernels.cubin"), **extra}
 
     def sample(self, *arguments, faults="", options=(), period=PERIOD, **extra):
-        """(profile, what the app says it did, stderr)"""
+        """Returns (profile, what the app printed, stderr)."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--pc-sampling", "--sampling-period",
                                 str(period), *options, "--", APP, *arguments], env=self.environment(faults, **extra))
         stderr = run.stderr.decode("utf-8", "replace")
@@ -59,14 +59,14 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(profile.end()["samples"], sum(self.taken(did).values()))
         self.assertNotIn("samples_dropped", profile.losses())
         self.assertNotIn("samples_without_launch", profile.coverage())
-        # The times are what they are without samples.
+        # The times are the same as without samples.
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"], stderr)
         self.assertEqual(profile.end()["launches"], did["launches"])
         self.assert_conserved(profile)
         self.assert_leaves_conserve(did)
 
     def assert_leaves_conserve(self, did):
-        """The leaves of each kernel sum to its nanoseconds."""
+        """Checks that the innermost frames of each kernel sum to its nanoseconds."""
         def by_kernel(leaf):
             sums = collections.Counter()
             for frames, ns in self.folded("--leaf", leaf):
@@ -156,7 +156,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(profile.coverage()["samples_foreign"] % fills, 0)
 
     def exact(self, *arguments, options=(), **extra):
-        """As sample(), of single launches. A loop of launches takes longer than the names that the recorder chooses by."""
+        """Like sample(), for single launches. The launch loop runs long enough for the recorder to choose kernels by name."""
         return self.sample("--kernels-only", "--gap-us", "200", *arguments,
                            options=["--pc-sampling=exact", "--max-overhead", "100", *options], **extra)
 
@@ -168,10 +168,10 @@ class PcSampling(rig.RuntimeTest):
         profile, did, stderr = self.exact("--launches", "2000")
         told = self.told_of_exact(profile)
         self.assertEqual(told["exact_launches"] + told["exact_launches_missed"], did["launches"])
-        self.assertLess(told["exact_launches_missed"], 0.01 * did["launches"])  # read out once a second, for microseconds
-        # Whose samples they are is known, however many paths a kernel has, ...
+        self.assertLess(told["exact_launches_missed"], 0.01 * did["launches"])  # read once a second, for microseconds
+        # Each sample belongs to a known launch, however many call paths the kernel has, ...
         self.assertEqual({row[6] for row in profile.of("EUSTALL")}, {"0"})
-        # ... to the sample: each launch has as many.
+        # ... and each launch has equally many.
         counts, samples = collections.Counter(), collections.Counter()
         for row in profile.of("GPU"):
             counts[row[1]] += int(row[2])
@@ -192,7 +192,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(set(samples), {"solve"}, stderr)
         launches = self.told_of_exact(profile)["exact_launches"]
         self.assertEqual(samples["solve"], launches * samples_of("solve"))
-        # Also the first one, which waits until the recorder has seen the name.
+        # This includes the first launch, which waits until the recorder has seen the kernel name.
         missed = self.told_of_exact(profile)["exact_launches_missed"]
         self.assertEqual(launches + missed, sum(op["count"] for name, op in did["ops"].items() if "solve" in name))
 
@@ -212,7 +212,8 @@ class PcSampling(rig.RuntimeTest):
         self.assertGreater(told["exact_launches"], 0)
 
     def test_never_while_a_graph_is_captured(self):
-        profile, did, stderr = self.exact("--graph-nodes", "50", "--launches", "200")  # the mock ends a program that does
+        # the mock aborts a program that samples during capture
+        profile, did, stderr = self.exact("--graph-nodes", "50", "--launches", "200")
         self.assertGreater(did["captured"], 0)
         self.assertEqual(profile.end()["samples"], self.told_samples(profile), stderr)
 

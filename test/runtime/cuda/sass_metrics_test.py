@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`gpuprof record --sass-metrics` on the mock driver: what it counted is in the profile, at its instructions and source
-lines, once. What the mock counts of a launch is in test/mocks/mock_cupti_sass.h."""
+"""Tests `gpuprof record --sass-metrics` on the mock driver: the profile has each count once, at its instruction and source
+line. test/mocks/mock_cupti_sass.h says what the mock counts per launch."""
 
 import collections
 import json
@@ -22,7 +22,7 @@ class SassMetrics(rig.RuntimeTest):
                 "MOCK_CUBIN": os.path.join(DATA, "kernels.cubin"), **extra}
 
     def count(self, *arguments, metrics="memory,instructions", options=(), faults=""):
-        """(profile, what the app says it did, stderr)"""
+        """Returns (profile, what the app printed, stderr)."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--sass-metrics", metrics, *options, "--",
                                 APP, *arguments], env=self.environment(faults))
         stderr = run.stderr.decode("utf-8", "replace")
@@ -30,7 +30,7 @@ class SassMetrics(rig.RuntimeTest):
         return rig.Profile(self.profile_path), json.loads(run.stdout), stderr
 
     def counted(self, profile):
-        """{(kernel, metric): value}"""
+        """Returns {(kernel, metric): value}."""
         text = profile.strings()
         functions = {row[0]: text[row[2]] for row in profile.of("GPU_PLACE")}
         sums = collections.Counter()
@@ -49,13 +49,13 @@ class SassMetrics(rig.RuntimeTest):
             with self.subTest(arguments=arguments):
                 profile, did, stderr = self.count("--launches", "200", *arguments)
                 self.assertEqual(self.counted(profile), self.expected(did), stderr)
-                self.assertEqual(profile.of("GPU"), [])  # CUPTI counts nothing beside records of work
+                self.assertEqual(profile.of("GPU"), [])  # CUPTI counts nothing while it records work
                 self.assertNotIn("details_lost", profile.losses())
                 self.assertIn("counts of instructions", stderr)
 
     def test_over_more_than_one_reading(self):
         for arguments in (("--launches", "1500"), ("--launches", "1500", "--threads", "3")):
-            with self.subTest(arguments=arguments):  # what is launched while counts are read waits: it would be lost
+            with self.subTest(arguments=arguments):  # launches must wait while counts are read, or their counts would be lost
                 profile, did, stderr = self.count("--gap-us", "1000", "--kernels-only", *arguments)
                 self.assertEqual(self.counted(profile), self.expected(did), stderr)
 
