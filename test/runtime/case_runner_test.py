@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""case_runner.py must be able to fail."""
+"""Proves that case_runner.py can fail."""
 
 import pathlib
 import unittest
