@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`export --format pprof`: through an independent reader, and through the real pprof (of Debian's golang-go)."""
+"""Tests `export --format pprof` with an independent reader and with the real pprof (Debian's golang-go)."""
 
 import gc
 import os
@@ -9,7 +9,7 @@ import subprocess
 import rig
 from pprof_file import Pprof
 
-gc.disable()  # profiles are millions of objects, and none of them in a cycle
+gc.disable()  # profiles have millions of objects, without cycles
 
 GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 PPROF = os.environ.get("GPUPROF_TEST_GO", "go")
@@ -23,7 +23,7 @@ def has_pprof():
 
 
 def many_stacks(count, path):
-    """A profile with that many distinct stacks, 40 frames deep, over 3000 functions; its sums."""
+    """Writes a profile with `count` distinct stacks of 40 frames over 3000 functions; returns its sums."""
     lines = ["GPUPROF;3.0", "STRING;1;app", "STRING;2;libapp.so", "STRING;3;00112233445566778899aabbccddeeff",
              "STRING;4;kernel"]
     functions = 3000
@@ -37,7 +37,7 @@ def many_stacks(count, path):
         frames = []
         for depth in range(40):
             state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
-            # As stacks do, they have their outer frames in common.
+            # Like real stacks, these share their outer frames.
             frames.append(depth * 70 + ((i >> max(0, 12 - depth)) if depth < 16 else (state >> 40)) % 70 + 1)
         lines.append(f"USTACK;{i};" + ";".join(map(str, frames)))
         lines.append(f"WORK;{i};1;7;0;{i};0;0;0;0;0;kernel;4;0")
@@ -51,14 +51,14 @@ def many_stacks(count, path):
 
 class PprofTest(rig.RuntimeTest):
     def export(self, profile, *options):
-        """The path of the file, and the profile that an independent reader finds in it."""
+        """Returns the path of the file, and the profile that an independent reader finds in it."""
         path = os.path.join(self.folder, "out.pb.gz")
         self.gpuprof("-q", "export", "--format", "pprof", "--lenient", "-o", path, *options, profile)
         with open(path, "rb") as file:
             return path, Pprof(file.read())
 
     def sums_of_flame(self, profile):
-        """{sample type: sum} by the folded stacks of `flame`; queue_ns by the profile's own lines."""
+        """Returns {sample type: sum} from the folded stacks of `flame`; queue_ns comes from the profile's own lines."""
         sums = {}
         for name, weight in (("gpu_ns", "time"), ("launches", "count"), ("bytes", "bytes"), ("samples", "samples")):
             text = self.gpuprof("-q", "flame", "--weight", weight, "--lenient", "--unit", "ns", profile, expect=(0, 4))
@@ -73,7 +73,7 @@ class PprofTest(rig.RuntimeTest):
         return run.stdout.decode()
 
     def totals_of_pprof(self, path):
-        """{sample type: sum} as the real pprof reads them."""
+        """Returns {sample type: sum} as the real pprof reads them."""
         lines = self.pprof("-raw", path).splitlines()
         head = next(i for i, line in enumerate(lines) if line == "Samples:")
         types = [word.split("/")[0] for word in lines[head + 1].split()]
@@ -95,7 +95,7 @@ class PprofTest(rig.RuntimeTest):
                 totals = exported.totals()
                 for name, total in self.sums_of_flame(profile).items():
                     if name == "launches" and exported.default_type == "samples":
-                        continue  # flame counts samples there
+                        continue  # flame counts samples of this profile
                     self.assertEqual(totals.get(name, 0), total, name)
 
     def test_real_pprof_agrees(self):
@@ -113,7 +113,7 @@ class PprofTest(rig.RuntimeTest):
                     self.assertEqual(int(shown.group(1)), totals["gpu_ns"])
 
     def test_real_pprof_does_not_ask_for_symbols(self):
-        """Names are known: pprof neither looks for the binaries nor gives frames other names."""
+        """All names are in the file: pprof neither searches for binaries nor renames frames."""
         if not has_pprof():
             self.skipTest("no pprof (package golang-go)")
         path, exported = self.export(os.path.join(GOLDEN, "train.txt"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`export --format json|csv|folded|speedscope`: what they hold is what `flame` shows, to the integer."""
+"""Tests `export --format json|csv|folded|speedscope`: the rows hold exactly the numbers that `flame` shows."""
 
 import collections
 import csv
@@ -15,12 +15,12 @@ PROFILES = [os.path.join(GOLDEN, name + ".txt") for name in
             ("train", "stalls", "samples_and_times", "python", "published", "launches", "hostile", "options/train")]
 WEIGHTS = {"gpu_ns": "time", "launches": "count", "bytes": "bytes", "samples": "samples"}
 SUFFIXES = {"kernel": "_[k]", "gpu": "_[G]", "gpu_detail": "_[g]"}
-# What speedscope's file-format-schema.json says of a file with sampled profiles.
+# Values that speedscope's file-format-schema.json allows for sampled profiles.
 UNITS = ("bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds")
 
 
 def with_suffix(frame):
-    """A frame of the JSON as it stands in a folded stack."""
+    """Returns a frame of the JSON as a folded stack writes it."""
     label, suffix = frame["label"].replace(";", ":").replace("\\x0a", " "), SUFFIXES.get(frame["kind"], "")
     return label if label.endswith(suffix) else label + suffix
 
@@ -35,10 +35,10 @@ class RowsTest(rig.RuntimeTest):
         return rig.parse_folded(text)
 
     def sums(self, profile, of_samples):
-        """{weight: sum}, by flame; queue_ns by the profile's lines"""
+        """Returns {weight: sum} from flame; queue_ns comes from the profile's lines."""
         sums = {name: sum(value for _, value in self.flame(profile, weight)) for name, weight in WEIGHTS.items()}
         if of_samples:
-            sums["launches"] = 0  # flame counts samples there
+            sums["launches"] = 0  # flame counts samples of this profile
         return {**sums, "queue_ns": sum(int(row[7]) for row in rig.Profile(profile).of("GPU"))}
 
     def test_json_has_the_sums_and_stacks_of_flame(self):
@@ -55,7 +55,7 @@ class RowsTest(rig.RuntimeTest):
                 self.assertEqual(dict(sums), whole["totals"])
                 only_samples = sums["samples"] > 0 and sums["launches"] == 0
                 self.assertEqual(dict(sums), self.sums(profile, only_samples))
-                if "hostile" not in profile and not only_samples:  # there names have bytes that JSON writes otherwise
+                if "hostile" not in profile and not only_samples:  # JSON escapes bytes in the names of the hostile profile
                     flame = self.flame(profile, "time", "--leaf", "kernel")
                     self.assertEqual(dict(stacks), {";".join(frames): ns for frames, ns in flame})
 

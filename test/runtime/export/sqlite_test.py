@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`export --format sqlite`: SQLite itself finds it sound, its sums are those of `flame`, and the queries of
-docs/sqlite.md answer what `report` says."""
+"""Tests `export --format sqlite`: SQLite finds no fault in the file, its sums are those of `flame`, and the queries of
+docs/sqlite.md give the answers of `report`."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ PROFILES = [os.path.join(GOLDEN, name + ".txt") for name in
 
 
 def queries():
-    """{number: SQL} of the page"""
+    """Returns {number: SQL} of the page."""
     with open(os.path.join(rig.SOURCE, "docs/sqlite.md"), encoding="utf-8") as page:
         found = re.findall(r"^(\d+)\. .*?```sql\n(.*?)```", page.read(), re.M | re.S)
     return {int(number): text for number, text in found}
@@ -45,7 +45,7 @@ class SqliteTest(rig.RuntimeTest):
                 self.assertEqual(one("SELECT coalesce(SUM(gpu_ns), 0) FROM measured"), self.flame(profile, "time"))
                 self.assertEqual(one("SELECT coalesce(SUM(bytes), 0) FROM measured"), self.flame(profile, "bytes"))
                 self.assertEqual(one("SELECT coalesce(SUM(samples), 0) FROM samples"), self.flame(profile, "samples"))
-                if "published" not in profile:  # there flame counts samples
+                if "published" not in profile:  # flame counts samples of this profile
                     self.assertEqual(one("SELECT SUM(launches) FROM measured"), self.flame(profile, "count"))
                 self.assertEqual(one("SELECT COUNT(*) FROM measured m LEFT JOIN stacks s ON s.id = m.stack "
                                      "WHERE m.stack IS NOT NULL AND s.id IS NULL"), 0)
