@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The library for Level Zero hands over the code of modules, and says where their kernels lie; asked for no more than
-that, it tells of nothing else."""
+"""Tests that the Level Zero library sends the code of modules and the addresses of their kernels. If asked for nothing else,
+it sends nothing else."""
 
 import os
 import subprocess
@@ -81,7 +81,7 @@ class Code(ze_rig.LevelZeroTest):
         self.assertEqual({kernel["module"] for kernel in told}, {0})
 
     def test_each_driver_is_asked_for_its_own_kernels(self):
-        # A driver ends the process where it is given a handle that is not its own.
+        # The driver ends the process if it gets a handle of another driver.
         source, _ = self.run_app("code_of_two", CODE_ONLY, drivers=(DRIVER, SECOND_DRIVER))
         told = [(source.names[kernel["name_id"]], kernel["address"]) for kernel in source.gpu_kernels if not kernel["flags"]]
         self.assertEqual([name for name, _ in told], ["scale", "add"] * 2)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Level Zero programs that make it hard to follow them: many threads, handles that come again, ends without notice, and
-devices that fail. The numbers are the programs' own. LEVEL_ZERO_STRESS_SECONDS=600 makes the random ones run longer,
-MOCK_ZE_SEED=N takes another course."""
+"""Tests Level Zero programs that are hard to follow: many threads, reused handles, abrupt ends, and failing devices. The
+programs print the expected numbers. LEVEL_ZERO_STRESS_SECONDS=600 makes random tests run longer, MOCK_ZE_SEED=N selects
+another random sequence."""
 
 import os
 import re
@@ -15,8 +15,8 @@ STRESSED_NS = {"light": 10_000, "heavy": 40_000, "other": 5_000}
 
 class Hostile(ze_rig.LevelZeroTest):
     def assert_counted(self, profile, expected, stderr, reasons):
-        """All work is told of or lost for one of `reasons`, and what is told has its exact time."""
-        # A machine that is busy may leave no time to read what is written.
+        """Checks that all work is reported or lost for one of `reasons`, and that reported work has its exact time."""
+        # A busy machine may leave too little time to read the rings.
         lost = sum(profile.losses()[reason] for reason in (*reasons, "ring_full"))
         told = self.sums(profile, expected)
         self.assertEqual(sum(count for count, _ in told.values()) + lost, sum(row[3] for row in expected), stderr)
@@ -32,7 +32,7 @@ class Hostile(ze_rig.LevelZeroTest):
                 self.assert_counted(*self.record_app("stress", SECONDS, faults=faults), ())
 
     def test_random_use_without_care_is_counted(self):
-        # Without care: events are used again while they are, lists, queues and contexts go while work of theirs runs.
+        # Careless use: events are reused while in use, and lists, queues and contexts are destroyed with running work.
         profile, expected, stderr = self.record_app("rough_stress", SECONDS, faults="reuse,lenient")
         lost = self.assert_counted(profile, expected, stderr, ("no_timing", "unfinished"))
         self.assertLess(lost, sum(row[3] for row in expected) / 50, stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gpuprof record` of programs that use Level Zero: what is in the profile is what they did, to the nanosecond."""
+"""Tests `gpuprof record` of Level Zero programs: the profile holds what they did, to the nanosecond."""
 
 import os
 import re
@@ -19,7 +19,7 @@ class LevelZero(ze_rig.LevelZeroTest):
                 self.assert_exact(*self.record_app(case, "50"))
 
     def test_two_drivers_by_both_ways_of_the_loader(self):
-        # With two drivers a loader wraps every handle; from 1.24 on it finds the driver by the handle, unless told not to.
+        # With two drivers a loader wraps every handle. From 1.24 on it finds the driver by the handle, unless disabled.
         for by_handle in ("0", "1"):
             for case in ("immediate", "regular_with_events", "copies", "devices"):
                 for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):
@@ -51,7 +51,7 @@ class LevelZero(ze_rig.LevelZeroTest):
                         self.assertNotIn("[truncated]", frames)
 
     def test_no_frame_is_there_because_of_us(self):
-        # The loader of Debian 12 jumps to the tracing layer, so its own function is no frame.
+        # The loader of Debian 12 jumps to the tracing layer, so its own function has no frame.
         self.record_app("immediate")
         for frames, _ in self.folded():
             cpu = [frame for frame in frames if not frame.endswith("_[G]")]
@@ -85,7 +85,7 @@ class LevelZero(ze_rig.LevelZeroTest):
         self.assert_exact(profile, expected, stderr)
 
     def test_a_timer_in_nanoseconds(self):
-        # An old driver says 52 ns for 52.08: all that is known of its clock.
+        # An old driver reports its clock period rounded: 52 ns instead of 52.08 ns.
         profile, expected, stderr = self.record_app("immediate", faults="old_driver")
         for _, _, name, count, ns in profile.gpu():
             self.assertEqual(ns, count * {"light": 192, "heavy": 768}[name] * 52, stderr)
@@ -136,7 +136,7 @@ class LevelZero(ze_rig.LevelZeroTest):
 
     def test_an_event_that_is_used_again_too_early(self):
         profile, expected, stderr = self.record_app("reuse_event")
-        # The last one at least; more where the program was kept from the CPU between two launches.
+        # At least the last launch; more if the program did not run between two launches.
         told, ns = self.sums(profile, expected)[("careless", "kernel", "slow")]
         self.assertEqual(ns, told * 20_000_000, stderr)
         self.assertEqual(told + profile.losses()["no_timing"], 10)
@@ -161,7 +161,7 @@ class LevelZero(ze_rig.LevelZeroTest):
     def test_a_loader_without_its_tracing_layer(self):
         profile, expected, stderr = self.record_app("immediate", command=("env", "-u", "ZE_ENABLE_TRACING_LAYER", APP))
         self.assertEqual(len(expected), 2, "the program is not harmed")
-        if profile.gpu():  # newer loaders switch it on when they are asked to
+        if profile.gpu():  # newer loaders enable the layer on request
             self.assert_exact(profile, expected, stderr)
         else:
             self.assertEqual(len(re.findall("no tracing layer", stderr)), 1, stderr)

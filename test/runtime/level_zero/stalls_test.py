@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""EU stalls by Level Zero's metrics: each sample of the driver is in the profile, at its kernel, its offset and the path
-that launched it; what cannot be had is said in one line, and nothing else of the recording changes for it."""
+"""Tests EU stalls from Level Zero metrics: each sample of the driver is in the profile, with its kernel, offset and launch
+path. If something is unavailable, one line says so, and the rest of the recording is unaffected."""
 
 import collections
 import os
@@ -13,11 +13,11 @@ import rig
 import ze_rig
 from ze_rig import APP, DRIVER, SECOND_DRIVER, function_in
 
-# What each launch leaves in the driver of the tests: {kernel: {(offset, reason): samples}}.
+# Samples that each launch leaves in the test driver: {kernel: {(offset, reason): samples}}.
 LEAVES = {"light": {(0x10, "active"): 1, (0x10, "sbid"): 3, (0x38, "send"): 2},
           "heavy": {(0x40, "active"): 4, (0x40, "dist_acc"): 4, (0x40, "sync"): 1, (0x48, "sbid"): 10}}
 SITES = ("relax", "smooth")
-PERIOD_NS = 7 * 251 * 52  # the longest of the driver's
+PERIOD_NS = 7 * 251 * 52  # the longest period of the driver
 REFUSALS = {"stalls_absent": "offers no EU stall sampling for this GPU.*observation_paranoid",
             "stalls_denied": "only administrators.*run as root.*observation_paranoid",
             "stalls_busy": "another tool.*samples this GPU",
@@ -30,7 +30,7 @@ class Stalls(ze_rig.LevelZeroTest):
         return self.record_app(case, str(count), faults=faults, drivers=drivers, options=options, **how)
 
     def samples(self, profile):
-        """{(site, device, kernel, offset, reason): count}, and whether each was estimated"""
+        """Returns {(site, device, kernel, offset, reason): count}, and the same for estimated samples."""
         text = profile.strings()
         places = {row[0]: row[1:] for row in profile.of("GPU_PLACE")}
         devices = {row[0]: text[row[3]] for row in profile.of("DEVICE")}
@@ -47,7 +47,7 @@ class Stalls(ze_rig.LevelZeroTest):
         return dict(sums), estimated
 
     def expected(self, launched):
-        """of {(site, device, kernel): launches}"""
+        """Returns the expected samples of {(site, device, kernel): launches}."""
         return {(site, device, kernel, offset, reason): count * launches
                 for (site, device, kernel), launches in launched.items()
                 for (offset, reason), count in LEAVES[kernel].items()}
@@ -65,7 +65,7 @@ class Stalls(ze_rig.LevelZeroTest):
         self.assertEqual(sum(row[3] for row in profile.gpu()), 80, "the work is told as without samples")
         self.assertEqual([profile.strings()[row[2]] for row in profile.of("SAMPLING")], ["ns"])
         self.assertEqual({int(row[1]) for row in profile.of("SAMPLING")}, {PERIOD_NS})
-        # The sums of a picture, by hand: 40 * 6 samples of light, and 40 * 19 of heavy.
+        # The sums by hand: 40 * 6 samples of light, and 40 * 19 of heavy.
         by_reason = collections.Counter()
         for frames, count in rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "samples",
                                                            "--leaf", "stall")):
@@ -84,12 +84,12 @@ class Stalls(ze_rig.LevelZeroTest):
         for (offset, reason), count in LEAVES["light"].items():
             parts = [found.get((site, "mock GPU 0", "light", offset, reason), 0) for site in SITES]
             self.assertEqual(sum(parts), 160 * count, stderr)
-            # A quarter and three: but for readings between the launches of a round.
+            # A quarter and three quarters, except for reads between the launches of a round.
             self.assertAlmostEqual(parts[0], 40 * count, delta=8 * count, msg=stderr)
         self.assertEqual(profile.losses(), {}, stderr)
 
     def test_two_devices_with_other_code_at_the_same_addresses(self):
-        # A launch on the whole of the second runs on both of its parts, each of which is sampled.
+        # A launch on the complete second device runs on both sub-devices, and each of them is sampled.
         profile, _, stderr = self.record_stalls("stalls_devices", 20)
         self.assert_samples(profile, {("relax", "mock GPU 0", "light"): 20, ("smooth", "mock GPU 1", "heavy"): 40,
                                       ("smooth", "mock GPU 1, sub-device 1", "light"): 20}, stderr)
@@ -135,7 +135,7 @@ class Stalls(ze_rig.LevelZeroTest):
         sums = collections.Counter()
         for key, count in found.items():
             sums[key[2]] += count
-        # Times of the last 0.2 s are lost with the program: nobody knows whose samples those are.
+        # Times of the last 0.2 s are lost with the program: the owners of those samples are unknown.
         self.assertEqual(set(sums) - {"[unknown]"}, {"light"}, stderr)
         self.assertLessEqual(sums["[unknown]"], 6 * 3, stderr)
         self.assertEqual(sums["light"] % 6, 0)
@@ -147,8 +147,8 @@ class Stalls(ze_rig.LevelZeroTest):
         launches = sum(row[3] for row in profile.gpu())
         self.assertGreater(launches, 50, stderr)
         self.assertEqual({key[:3] for key in found}, {("relax", "mock GPU 0", "light")}, stderr)
-        # A reading is each 50 ms, of 20 launches and more: without the last one there were fewer samples by so many. That
-        # one has samples of what was launched since, too.
+        # Samples are read every 50 ms, after 20 launches or more. Without the last read, that many samples would be
+        # missing. The last read also returns samples of later launches.
         self.assertGreaterEqual(sum(found.values()), 6 * (launches - 3), stderr)
         self.assertLess(sum(found.values()), 6 * (launches + 200), stderr)
 
@@ -158,7 +158,7 @@ class Stalls(ze_rig.LevelZeroTest):
         with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.PIPE) as recorder:
             said = [recorder.stdout.readline()]
-            recorder.send_signal(signal.SIGSTOP)  # after 10 s it counts as gone
+            recorder.send_signal(signal.SIGSTOP)  # after 10 s the recorder counts as gone
             said.append(recorder.stdout.readline())
             time.sleep(2.5)  # 20 launches
             recorder.send_signal(signal.SIGCONT)
