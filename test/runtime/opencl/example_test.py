@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The OpenCL example under record: the call sites, the counts and the times."""
+"""Tests call sites, counts and times of the recorded OpenCL example."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ def has(frames, function):
 
 
 def by_site(stacks):
-    """{site: sum} of the kernel stacks; a stack with no site, or more than one, is under None."""
+    """Returns {site: sum} of the kernel stacks. Stacks with no site or several sites are under None."""
     sums = dict.fromkeys([*SITES, None], 0)
     for frames, value in stacks:
         if any(KERNEL_FRAME.match(frame) for frame in frames):
@@ -68,8 +68,8 @@ class OpenClExample(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_time_ratio_of_the_call_sites(self):
-        # Long kernels, so that the fixed cost of a launch is small beside them; each site's least time of up to twelve
-        # runs, as other work on this machine only ever adds to it.
+        # Long kernels make the fixed cost of a launch negligible. The minimum of up to twelve runs counts for each
+        # site, as other work on the machine only adds time.
         least, shares = {}, []
         for _ in range(12):
             self.record([rig.EXAMPLE, "--launches", "20", "--steps", "60000"])
@@ -148,7 +148,7 @@ class OpenClExample(rig.RuntimeTest):
         self.record(self.TARGET, options=["--min-coverage", "100"])
         _, stderr = self.record(self.TARGET, options=["--min-coverage", "50", "--stacks", "none"], expect=3)
         self.assertIn("explains 0.00%", stderr)
-        # The command's own failure says more.
+        # The command's own exit status takes precedence.
         self.record(["sh", "-c", '"$@"; exit 9', "-", *self.TARGET],
                     options=["--min-coverage", "50", "--stacks", "none"], expect=9)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that are not ours under record, and what other tools make of our output."""
+"""Records third-party programs, and passes gpuprof's output to third-party tools."""
 
 import glob
 import os
@@ -7,13 +7,13 @@ import re
 
 import rig
 
-RENDERERS = ("/usr/share/perl5/Devel/NYTProf/flamegraph.pl",)  # Brendan Gregg's, in the package libdevel-nytprof-perl
+RENDERERS = ("/usr/share/perl5/Devel/NYTProf/flamegraph.pl",)  # Brendan Gregg's script from the package libdevel-nytprof-perl
 
 
 class Programs(rig.RuntimeTest):
     @rig.requires("opencl", "program:clpeak")
     def test_clpeak(self):
-        # What it computes grows with both numbers; most of it would be the same kernels again.
+        # Limits the run time of clpeak, which grows with both numbers.
         small = {"POCL_MAX_WORK_GROUP_SIZE": "64", "POCL_MAX_PTHREAD_COUNT": "1"}
         profile, stderr = self.record(["clpeak", "--compute-sp", "--kernel-latency"], timeout=300,
                                       env={**os.environ, **small})
@@ -36,7 +36,7 @@ class Programs(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_a_loader_without_layers_is_named(self):
-        # As of a vendor's toolkit that comes first on a machine which has another one: work happens, and is not seen.
+        # Stands for an OpenCL loader without layers, such as a vendor toolkit's: its work is not recorded.
         loader = re.search(r"libOpenCL\.so\.1 => (\S+)", self.run_command(["ldd", rig.EXAMPLE]).stdout.decode()).group(1)
         with open(loader, "rb") as file:
             content = file.read()
@@ -65,7 +65,7 @@ class OtherRenderer(rig.RuntimeTest):
         with open(folded_path, encoding="utf-8") as file:
             stacks = rig.parse_folded(file.read())
         total = sum(value for _, value in stacks)
-        # Its "all" rectangle carries the sum of what it understood: every line, or this number differs.
+        # The "all" rectangle holds the sum of all lines that the renderer understood.
         match = re.search(r"<title>all \(([\d,]+) samples, 100%\)", svg)
         self.assertIsNotNone(match, svg[:2000])
         self.assertEqual(int(match.group(1).replace(",", "")), total)
@@ -107,7 +107,7 @@ class Unprivileged(rig.RuntimeTest):
     @rig.requires("opencl", "root")
     def test_user_option_runs_the_target_as_that_user(self):
         os.chmod(self.folder, 0o777)
-        # PoCL's cache must be that user's: an own folder for it.
+        # PoCL's cache must belong to the user, so it gets a folder of its own.
         profile, _ = self.record(["sh", "-c", 'id -u >uid; exec "$0"', rig.EXAMPLE], options=["--user", "nobody"],
                                  env=self.environment())
         with open(os.path.join(self.folder, "uid"), encoding="ascii") as file:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A job of 4 ranks that meet after each step: `ranks` names the slow one, and nobody where all are alike."""
+"""Tests a job of 4 ranks that synchronize after each step: `ranks` names the slow rank, or none if all are equal."""
 
 import glob
 import json
@@ -20,13 +20,13 @@ import ranks_found  # noqa: E402
 JOB = os.path.abspath(os.environ.get("GPUPROF_RANKS_EXAMPLE", "build/examples/opencl/example_opencl_ranks"))
 NCCL_JOB = os.path.abspath(os.environ.get("GPUPROF_CUDA_RANKS_EXAMPLE", "build/examples/cuda/example_cuda_ranks"))
 STEPS = 200
-# A busy machine makes any rank late. Then nobody is named, and the run is tried again; a wrong name is never right.
+# A busy machine can delay any rank. If no rank is named, the run is repeated; a wrong name is a failure.
 ATTEMPTS = 4
 
 
 class Ranks(rig.RuntimeTest):
     def job(self, *options):
-        """(what ranks --json says, stdout of the job, the ranks among those named that were slow by the job's own clock)"""
+        """Returns (output of ranks --json, stdout of the job, the named ranks that were slow by the job's own clock)."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "100ms", "--", JOB, "--steps",
                                 str(STEPS), "--work", "500000", *options])
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -65,7 +65,7 @@ class Ranks(rig.RuntimeTest):
         texts = []
         for _ in range(ATTEMPTS):
             answer, _, slow = self.job()
-            # The machine may hold a rank up, but its GPU work is never to blame, unless the job's own clock says so.
+            # The machine may delay a rank, but `ranks` must not blame its GPU work, unless the job's own clock agrees.
             blamed = {one["rank"] for one in answer["laggards"] if one["cause"] == "gpu"}
             self.assertLessEqual(blamed, slow, answer["text"])
             if not answer["laggards"]:
@@ -75,7 +75,7 @@ class Ranks(rig.RuntimeTest):
 
 
 class NcclRanks(rig.RuntimeTest):
-    """The same on two GPUs, with NCCL, by the benchmark's script."""
+    """The same test on two GPUs with NCCL, through the benchmark's script."""
 
     def test_the_slow_rank_is_named_and_no_other(self):
         gpus = len(glob.glob("/dev/nvidia[0-9]*"))
