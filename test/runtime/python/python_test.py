@@ -197,8 +197,7 @@ class PythonStacks(rig.RuntimeTest):
             with self.subTest(python=python.path):
                 profile, cases, stderr = self.record_cases(python.path, "--stacks=bpf")
                 for case in ("long_code.released", "long_code.held"):
-                    # From 3.11, this line table is too long for an event: only the function and its first line are
-                    # known.
+                    # From 3.11, this line table is too long for an event: only the function's first line is known.
                     long_function = cases[case].index(("run", "<long>", 3002))
                     cases[case][long_function] = ("run", "<long>", 1 if python.version >= (3, 11) else 3002)
                 self.assert_recorded(profile, cases, stderr)
