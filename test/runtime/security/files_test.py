@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""root records a program that names files to it: they are read with the program's rights, and within limits."""
+"""root records a program that names files to it: the recorder reads them with the program's rights and within limits."""
 
 import json
 import os
@@ -13,9 +13,9 @@ import wire_recorder
 
 MEBI = 1 << 20
 
-# A target that says what it likes: connects as an injection library does, and sends GPU work whose stacks lie in files
-# that it names. Its only argument: {modules: [path], perf_map: bytes, anonymous: whether to have code
-# in anonymous memory}. Module number i has its only frame at i's address 0x1010.
+# A target that sends what it is given. It connects like an injection library, and sends GPU work whose stacks are in
+# the named files. Its only argument: {modules: [path], perf_map: bytes, anonymous: whether to have code in anonymous
+# memory}. Module number i has its only frame at i's address 0x1010.
 CLIENT = wire_recorder.WIRE_LAYOUT + r"""
 import array, ctypes, json, mmap, os, socket, struct, sys, time
 plan = json.loads(sys.argv[1])
@@ -73,7 +73,7 @@ SEGMENT.put(memory, "state", STATE_FINISHED)
 
 
 def elf(function, debug_link=None):
-    """An ELF file whose function is at 0x1000, and that may name a debug file: (name, checksum)."""
+    """Returns an ELF file with a function at 0x1000. `debug_link`: (name, checksum) of its debug file."""
     names = b"\0.symtab\0.strtab\0.gnu_debuglink\0.text\0"
     strings = b"\0" + function.encode() + b"\0"
     symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 5, 0x1000, 0x100)
@@ -121,7 +121,7 @@ class Files(rig.RuntimeTest):
         return path
 
     def record_client(self, modules, perf_map=None, options=("--stacks=inproc",), **run_options):
-        """(Profile, stderr, what the recorder used) of the target above as another user."""
+        """Records the target above as another user. Returns (Profile, stderr, resources that the recorder used)."""
         plan = {"modules": modules, "anonymous": perf_map is not None, "perf_map": perf_map or 0}
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--user", strangers.victim().name, *options, "--",
                    strangers.sys_python(), "-c", CLIENT, json.dumps(plan)]
@@ -143,7 +143,7 @@ class Files(rig.RuntimeTest):
         return profile, stderr, used
 
     def frames_of(self, profile):
-        """{kernel: frames}"""
+        """Returns {kernel: frames}."""
         return {work.name: profile.stacks[work.ustack] for work, _ in profile.measured("GPU")}
 
     @strangers.needed

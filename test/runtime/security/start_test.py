@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who starts a target, and who attaches to one: what a stranger nearby, or the target itself, can make of it."""
+"""Tests how targets are started and attached to: a stranger, or the target itself, must not gain anything by it."""
 
 import os
 import shutil
@@ -14,10 +14,10 @@ import strangers
 BUSY_LOADER = os.environ.get("BUSY_LOADER", "")
 SLOW_LIBRARY = os.environ.get("SLOW_LIBRARY", "")
 
-# Shows where its libraries are, and goes on until there is a line on stdin.
+# Prints the folder of the injection libraries, and goes on until there is a line on stdin.
 SHOW = 'echo "libraries ${CUDA_INJECTION64_PATH%/*}"; read line'
 
-# As a stranger: can any folder above the libraries, or one of them, be put out of its place?
+# As a stranger, tries to move each folder above the libraries, and the libraries themselves.
 SWAP = """
 import os, sys
 path = sys.argv[1]
@@ -40,7 +40,7 @@ while path != "/":
     path = os.path.dirname(path)
 """
 
-# Joins a new session keyring, puts a key into it and executes the command of its arguments.
+# Joins a new session keyring, puts a key into it and executes the command in its arguments.
 WITH_KEY = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -51,7 +51,7 @@ if libc.syscall(248, b"user", b"gpuprof-test", b"secret", 6, -3) < 0:
 os.execv(sys.argv[1], sys.argv[1:])
 """
 
-# Looks for that key.
+# Searches for that key.
 FIND_KEY = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -77,7 +77,7 @@ class Test(rig.RuntimeTest):
         return process
 
     def recording(self, prefix=(), **environment):
-        """A recording that waits for a line, and the folder of its libraries."""
+        """Starts a recording that waits for a line. Returns the recording and the folder of its libraries."""
         process = self.popen([*prefix, rig.GPUPROF, "record", "-o", "live.txt", "--", "sh", "-c", SHOW],
                              env={**os.environ, **environment})
         line = process.stdout.readline()
@@ -126,7 +126,7 @@ class Libraries(Test):
 
     @strangers.needed
     def test_a_folder_that_other_users_cannot_pass_is_not_for_roots_targets(self):
-        with tempfile.TemporaryDirectory() as private:  # 0700
+        with tempfile.TemporaryDirectory() as private:  # mode 0700
             process, folder = self.recording(TMPDIR=private)
             self.assertFalse(folder.startswith(private), folder)
             library = [os.path.join(folder, name) for name in os.listdir(folder)][0]
@@ -174,7 +174,7 @@ class Libraries(Test):
 
 
 class User(Test):
-    """What a target of --user has of root's."""
+    """Tests what a target of --user inherits from root."""
 
     def as_victim(self, *command, options=(), **run_options):
         folder = self.scratch(sticky=True)
@@ -250,7 +250,7 @@ class User(Test):
 
 
 class Root(Test):
-    """Who is root without need is told so, once."""
+    """A user who is root without need gets one notice."""
 
     TEXT = b"root is not needed"
 
@@ -272,7 +272,7 @@ class Root(Test):
 
 class Attach(Test):
     def busy(self, *arguments):
-        """A process of the victim whose loader has no time for us."""
+        """Starts a process of the victim whose loader is busy."""
         if not os.path.exists(BUSY_LOADER) or os.uname().machine != "x86_64":
             self.skipTest("the program is not built, or libraries cannot be brought in on this processor")
         folder = self.scratch()
@@ -287,7 +287,7 @@ class Attach(Test):
         return process, folder
 
     def recorder(self, pid):
-        """record -p that has made the process's first thread wait for the loader."""
+        """Starts record -p; returns once the first thread of the process waits for the loader."""
         recorder = self.popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path])
         self.assertTrue(rig.wait_for(lambda: self.waits_for_lock(pid) or recorder.poll() is not None))
         self.assertIsNone(recorder.poll())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The terminal that root types in is not for the target of --user: it cannot type there, and Ctrl-C and Ctrl-Z work."""
+"""Tests that a target of --user cannot type into root's terminal, while Ctrl-C and Ctrl-Z work."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import time
 import rig
 import strangers
 
-# What the target has of the terminal.
+# Prints the target's access to the terminal.
 LOOK = """
 import fcntl, json, os, sys, termios
 def error_of(what):
@@ -26,7 +26,7 @@ facts = {"typed": error_of(lambda: fcntl.ioctl(0, termios.TIOCSTI, b"#")),
 sys.stderr.write("facts " + json.dumps(facts) + " end\\n")
 """
 
-# Nothing that is written to the terminal ends from then on.
+# Stops the terminal: no output to it completes from then on.
 STOP = """
 import signal, sys, termios, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -42,7 +42,7 @@ class Terminal(rig.RuntimeTest):
         self.shown = b""
 
     def start(self, *command, user=True):
-        """record of a command on a terminal of its own."""
+        """Records a command on a separate terminal."""
         options = ["--user", strangers.victim().name] if user else []
         arguments = [rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", *command]
         pid, terminal = pty.fork()
@@ -66,7 +66,7 @@ class Terminal(rig.RuntimeTest):
         try:
             self.shown += os.read(terminal, 65536)
         except (BlockingIOError, OSError):
-            pass  # nothing there, or everybody has closed it
+            pass  # no data, or all have closed it
         return self.shown
 
     def ended(self, pid):
