@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sources in the recorder's own process: launches, GPU work and samples come out as they went in, and each source is
-started, switched and stopped as it is promised. What goes in is in scripted_source.cpp."""
+"""Tests sources in the recorder's own process: their launches, work and samples are in the profile, and each source is
+started, switched and stopped as promised. scripted_source.cpp reports the events."""
 
 import collections
 import os
@@ -13,7 +13,7 @@ import rig
 RECORDER = os.environ["RECORD_SOURCES"]
 TARGET = os.environ["SOURCES_TARGET"]
 
-# One round, by what `flame` makes of it.
+# The output of `flame` for one round.
 NAME = "sources_target"
 SAXPY = ("epoch", "run_model", "train (train.py:7)", "submit_step", "saxpy_[G]")
 REDUCE = ("run_model", "copy_back", "reduce(float const*, int)_[G]")
@@ -25,7 +25,7 @@ SAMPLES = {
     (NAME, *SAXPY, *IN_SAXPY, "long_scoreboard_[g]", "0x40_[g]"): 5,
     (NAME, *SAXPY, *IN_SAXPY, "selected_[g]", "0x40_[g]"): 3,
     (NAME, *REDUCE, *IN_REDUCE, "long_scoreboard_[g]", "0x10_[g]"): 6,
-    (NAME, *NOBODY, *IN_SAXPY, "selected_[g]", "0x40_[g]"): 13,  # 7 of the second source
+    (NAME, *NOBODY, *IN_SAXPY, "selected_[g]", "0x40_[g]"): 13,  # 7 of these are from the second source
 }
 DROPPED = 11
 ESTIMATED = 2
@@ -39,7 +39,7 @@ def times(factor, weights):
 
 class Sources(rig.RuntimeTest):
     def command(self, *options, until="second.round1", profile=None):
-        """Records the target, which ends when that file is there."""
+        """Returns the command that records the target, which ends once the file exists."""
         return [RECORDER, self.folder, profile or self.profile_path, *options, "--", TARGET, self.folder, until]
 
     def mark(self, name):
@@ -65,7 +65,7 @@ class Sources(rig.RuntimeTest):
         return {tuple(frames): weight for frames, weight in stacks}
 
     def assert_rounds(self, path, rounds):
-        """The readers show so many rounds, and END says so."""
+        """Checks that the readers and END show this many rounds."""
         self.assertEqual(self.flame(path, "--unit", "ns"), times(rounds, TIMES))
         self.assertEqual(self.flame(path, "--weight", "samples"), times(rounds, SAMPLES))
         profile = rig.Profile(path)
@@ -86,7 +86,7 @@ class Sources(rig.RuntimeTest):
         self.assertIn(f"{sum(SAMPLES.values())} samples", stderr)
         self.assertIn(f"samples_dropped {DROPPED}", stderr)
         self.assertIn(f"{NO_LAUNCH} (22.22%) samples without a known launch", stderr)
-        # Two sources have loaded the same code.
+        # Both sources have loaded the same code.
         self.assertEqual(len(profile.of("GPU_MODULE")), 1)
         self.assertEqual(len(profile.of("GPU_PLACE")), 2)
         self.assertEqual(len(profile.of("DEVICE")), 2)
@@ -132,7 +132,7 @@ class Sources(rig.RuntimeTest):
         self.assertIn(f"{NO_LAUNCH} of no known launch (22.22%)", report)
         self.assertRegex(report, r"77\.78% +21 +saxpy\n")
         self.assertRegex(report, r"22\.22% +6 +reduce\n")
-        # More than a hundredth was dropped: nothing is said of reasons. What there is, is in the profile.
+        # If more than a hundredth was dropped, the report gives no reasons. The profile still has the samples.
         self.assertIn(f"{100 * DROPPED / (samples + DROPPED):.2f}% of the samples were dropped, "
                       "too many to say what kernels waited for", report)
         self.assertNotIn("long_scoreboard", report)
@@ -183,7 +183,7 @@ class Sources(rig.RuntimeTest):
         stderr = run.stderr.decode()
         self.assertIn("second: the device is used by somebody else", stderr)
         self.assertIn("wait until it is free", stderr)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["sampler.stopped"])  # no target, no profile
+        self.assertEqual(sorted(os.listdir(self.folder)), ["sampler.stopped"])  # without a target there is no profile
 
     def test_stopped_when_the_target_is_killed(self):
         with subprocess.Popen(self.command(until="never"), cwd=self.folder, stderr=subprocess.PIPE) as run:
