@@ -1,4 +1,4 @@
-"""Opens our SVG in headless Chromium from file:// and uses it as a reader would."""
+"""Opens gpuprof's SVGs in headless Chromium from file:// and uses them as a reader would."""
 
 import functools
 import json
@@ -13,7 +13,7 @@ import unittest
 import rig
 import webdriver
 
-SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # the program that draws them
+SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # draws the samples
 SCREENSHOTS = pathlib.Path(os.environ.get("SCREENSHOTS", "build/test/runtime/svg/screenshots"))
 
 FRAMES = """
@@ -27,11 +27,11 @@ return Array.from(document.querySelectorAll('#gp-frames > g')).map((g) => ({
 
 
 class Page:
-    """One sample opened in the browser."""
+    """A sample that is open in the browser."""
 
     def __init__(self, browser, folder, name):
         self.browser = browser
-        browser.open("about:blank")  # the next address may differ from the last one by its fragment only
+        browser.open("about:blank")  # the next address may differ from the last one only in its fragment
         browser.resize(1280, 900)
         browser.open(f"{(folder / name).as_uri()}")
 
@@ -44,7 +44,7 @@ class Page:
         return found[0]
 
     def select(self, name):
-        """A CSS selector of the frame of that name."""
+        """Returns a CSS selector for the frame of that name."""
         return f'#gp-frames > g[aria-label^="{name}, "]'
 
     def text(self, element):
@@ -55,7 +55,7 @@ class Page:
                                    "return held ? (held.getAttribute('aria-label') || held.id).split(', ')[0] : '';")
 
     def search(self, pattern):
-        """Types into the search field. A browser on a busy machine may drop keys, so the field is read back."""
+        """Types into the search field and reads it back: a browser on a busy machine may drop keys."""
         typed = None
         for _ in range(5):
             self.browser.keys("/")
@@ -73,7 +73,7 @@ def near(a, b, tolerance=0.05):
 
 
 def expected_match(folder, name, pattern):
-    """Weight and frames that match, counted from the data by other means than the script's."""
+    """Returns weight and number of matching frames, counted from the data independently of the script."""
     text = (folder / name).read_text()
     data = json.loads(re.search(r'<metadata id="gp-data">(.*?)</metadata>', text, re.S).group(1))
     total, matched, frames = data["frames"][2], 0, 0
@@ -90,7 +90,7 @@ def expected_match(folder, name, pattern):
 
 
 def twice(test):
-    """A browser on a busy machine may drop keys: what fails at first is tried once more."""
+    """Repeats a failed test once: a browser on a busy machine may drop keys."""
 
     @functools.wraps(test)
     def wrapper(self):
@@ -132,7 +132,7 @@ class Svg(unittest.TestCase):
     def test_first_view(self):
         page = self.page("narrow.svg")
         names = [f["label"].split(",")[0] for f in page.frames()]
-        assert names == ["all", "app", "wide"], names  # what is narrower than 0.1 px is not drawn
+        assert names == ["all", "app", "wide"], names  # frames narrower than 0.1 px are not drawn
         assert near(page.frame("all")["width"], 1260), page.frame("all")
         # 1 s of 1.00001 s.
         assert near(page.frame("wide")["width"], 1260 * 1e9 / 1.00001e9), page.frame("wide")
@@ -177,7 +177,7 @@ class Svg(unittest.TestCase):
         self.browser.open(f"{(self.folder / 'narrow.svg').as_uri()}#zoom={number}")
         self.browser.wait_for("document.querySelectorAll('#gp-frames > g').length === 5")
         assert near(page.frame("rare")["width"], 1260)
-        # Its own time, 1 us of 10 us, is the gap at the right.
+        # Its own time, 1 us of 10 us, is the gap on the right.
         assert near(page.frame("tiny_a")["width"], 756) and near(page.frame("tiny_b")["width"], 378)
         assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes)")
 
@@ -204,14 +204,14 @@ class Svg(unittest.TestCase):
         assert self.browser.script("return document.getElementById('gp-search').getAttribute('aria-invalid')") == "true"
         page.search("no such frame")
         assert page.text("gp-matched") == "No match"
-        page.search("GEMM")  # a capital makes it exact
+        page.search("GEMM")  # a capital letter makes the search case-sensitive
         assert page.text("gp-matched") == "No match"
         page.search("^memcpy htod")
         assert page.text("gp-matched").endswith("14.2 ms (14,200,000 ns), 1 frame"), page.text("gp-matched")
         self.browser.keys("Enter")
         assert page.focused() == "memcpy HtoD pageable", page.focused()
         self.browser.open(self.browser.script("return location.href"))
-        assert page.text("gp-matched").endswith("1 frame")  # the address keeps the search
+        assert page.text("gp-matched").endswith("1 frame")  # the page address keeps the search
 
     @twice
     def test_keyboard(self):
@@ -227,7 +227,7 @@ class Svg(unittest.TestCase):
         for _ in range(6):
             self.browser.keys("Up")
         assert page.focused() == "train_epoch (train.py:141)", page.focused()
-        self.browser.keys("Up")  # to the widest of its callees
+        self.browser.keys("Up")  # moves to the widest callee
         assert page.focused() == "forward_step (train.py:97)", page.focused()
         self.browser.keys("Left")
         assert page.focused() == "backward_step (train.py:109)", page.focused()
@@ -287,7 +287,7 @@ class Svg(unittest.TestCase):
         legend = page.text("gp-legend")
         assert "range, capture, idle" in legend and "note: data is missing" in legend, legend
         self.page("deep.svg")
-        assert "range, capture" not in page.text("gp-legend")  # a picture without marks says nothing of them
+        assert "range, capture" not in page.text("gp-legend")  # a picture without marks does not mention them
 
     @twice
     def test_empty_and_large(self):
@@ -342,7 +342,7 @@ class Svg(unittest.TestCase):
         assert page.text("gp-name") == "flash_attention (ops.py:12)"
         self.browser.keys("/", "Escape", "Home", "Up", "Up")
         assert page.text("gp-name") == "_start" == page.focused(), (page.text("gp-name"), page.focused())
-        self.browser.keys("Enter")  # frames move below the pointer
+        self.browser.keys("Enter")  # moves frames below the pointer
         time.sleep(0.3)
         assert page.text("gp-name") == "_start", page.text("gp-name")
 
@@ -363,7 +363,7 @@ class Svg(unittest.TestCase):
         self.browser.keys("Escape")
         self.browser.click("#gp-inverted")
         assert page.frame("memcpy HtoD pageable")["level"] > 10
-        self.browser.open((self.folder / "inverted.svg").as_uri())  # drawn so by gpuprof
+        self.browser.open((self.folder / "inverted.svg").as_uri())  # inverted by gpuprof
         assert "callers above" in page.text("gp-name"), page.text("gp-name")
         assert page.frame("memcpy HtoD pageable")["level"] == 2
         self.browser.keys("i")
@@ -459,12 +459,12 @@ class Svg(unittest.TestCase):
         for before, after in ((above, page.frame("forward (model.py:40)")),
                               (below, page.frame("forward_step (train.py:97)"))):
             assert near(before["width"], after["width"]) and before["y"] == after["y"], (before, after)
-        # It has no stacks to turn, and says so.
+        # It has no stacks to invert, and says so.
         self.browser.keys("i")
         assert "one function only" in page.text("gp-matched"), page.text("gp-matched")
         page.search("forward")
         assert re.fullmatch(r"Matched \d+ frames?", page.text("gp-matched")), page.text("gp-matched")
-        # A part of it: callers only, with the width of the frame that was zoomed.
+        # A subset of it: only callers, with the width of the zoomed frame.
         self.browser.keys("Escape", "Escape")
         self.browser.click(page.select("forward_step (train.py:97)"))
         self.browser.open(self.saved_svg().as_uri())
@@ -496,7 +496,7 @@ class Svg(unittest.TestCase):
         assert self.browser.script(names)[0] == "<script>window.pwned=1</script>"
         assert page.frames() and page.text("gp-search-button") == "Search"
         assert self.browser.script("return window.pwned") is None
-        # What a name would bring in could do nothing: scripts that are not ours are refused.
+        # Injected scripts could do nothing: the page runs only its own scripts.
         self.browser.script("const s = document.createElement('script'); s.textContent = 'window.pwned = 2';"
                             "document.body.append(s);")
         assert self.browser.script("return window.pwned") is None
