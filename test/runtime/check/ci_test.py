@@ -89,7 +89,7 @@ class OnPocl(Ci):
             self.assertTrue(os.path.exists(os.path.join(self.repository, name)), name)
 
     @rig.requires("opencl", "program:git", "program:make")
-    def test_the_script_lets_an_unchanged_program_pass(self):
+    def test_the_script_passes_an_unchanged_program(self):
         self.make_repository(100, 100)
         self.gate("./app", "--steps", "300", expect=(PASS, INCONCLUSIVE))
 
@@ -125,7 +125,7 @@ class OnTheMockDriver(Ci):
         return f"{os.environ['MOCK_CUDA_APP']} --kernels-only --launches {percent}"
 
     @rig.requires("program:git", "program:make")
-    def test_an_unchanged_program_passes_and_profiles_say_their_commit(self):
+    def test_an_unchanged_program_passes_and_profiles_hold_their_commit(self):
         self.make_repository(100, 100)
         old, new = (self.sh("git", "rev-parse", name).stdout.strip() for name in ("HEAD~1", "HEAD"))
         for machine in ({}, {"GITHUB_SHA": "0" * 40}):
@@ -141,7 +141,7 @@ class OnTheMockDriver(Ci):
         self.gate("./app", expect=(REGRESSION,))
 
     @rig.requires("program:git", "program:make")
-    def test_git_bisect_goes_around_what_cannot_be_built(self):
+    def test_git_bisect_skips_commits_that_cannot_be_built(self):
         self.make_repository(100, 100, 100, None, 100, 120, 120)  # git bisect begins in the middle
         good = self.sh("git", "rev-parse", "HEAD~6").stdout.strip()
         self.sh("git", "bisect", "start", "HEAD", good)
@@ -155,7 +155,7 @@ class WithoutAVerdict(Ci):
     """Exit status 1 means a regression and nothing else, and nothing is left behind."""
 
     @rig.requires("program:git", "program:make")
-    def test_what_cannot_be_built_is_skipped(self):
+    def test_a_commit_that_cannot_be_built_is_skipped(self):
         self.make_repository(100, None, 100)
         for base, build, saying in (("HEAD~1", "make -s", "HEAD~1 cannot be built"),
                                     ("HEAD~2", "exit 1", "HEAD~2 cannot be built"),
@@ -168,7 +168,7 @@ class WithoutAVerdict(Ci):
         self.sh("sh", SCRIPT, "HEAD", "make -s", expect=(UNUSABLE,))
 
     @rig.requires("program:git", "program:make")
-    def test_signals_end_it(self):
+    def test_a_signal_ends_the_script(self):
         self.make_repository(100, 100)
         begun = os.path.join(self.folder, "begun")
         wait = f"touch {begun}; exec sleep 60"
@@ -188,7 +188,7 @@ class WithoutAVerdict(Ci):
 
 class Files(unittest.TestCase):
     @rig.requires("program:bash")
-    def test_the_files_for_ci_systems(self):
+    def test_the_ci_files_pass_valid_arguments_to_the_script(self):
         try:
             github, gitlab = yaml_of("github.yml"), yaml_of("gitlab.yml")
         except ImportError:

@@ -48,7 +48,7 @@ class CheckRuns(rig.RuntimeTest):
         with open(os.path.join(self.folder, "order"), encoding="utf-8") as file:
             return file.read().split()
 
-    def test_runs_take_turns(self):
+    def test_runs_of_both_sides_alternate(self):
         out, err = self.check("--runs", "3", "-o", self.out, "--", self.app("a"), "---", self.app("b", 400),
                               expect=REGRESSION)
         self.assertEqual(self.order(), "a b b a a b b a".split())
@@ -79,7 +79,7 @@ class CheckRuns(rig.RuntimeTest):
                 self.assertFalse(os.path.exists(self.out))
                 self.assertFalse(os.path.exists(os.path.join(self.folder, "order")))
 
-    def test_each_side_has_the_commit_of_its_program(self):
+    def test_the_profiles_of_each_side_hold_the_commit_of_their_program(self):
         sides = ["--runs", "3", "--warmup", "0", "-o", self.out]
         programs = ["--", self.exact_app("a"), "---", self.exact_app("b")]
         self.environment["GITHUB_SHA"] = "of-the-machine"
@@ -94,13 +94,13 @@ class CheckRuns(rig.RuntimeTest):
                    expect=PASS)
         self.assertEqual(self.commits("run-*.txt"), [None] * 3)
 
-    def test_a_run_that_fails_leaves_no_verdict(self):
+    def test_a_failed_run_gives_no_verdict(self):
         failing = self.app("b", 400, "test $(grep -c b order) != 3 || exit 3")
         out, _ = self.check("--runs", "3", "-o", self.out, "--", self.app("a"), "---", failing, expect=INCONCLUSIVE)
         self.assertRegex(out, "new-2 failed with exit status 3")
         self.assertEqual(len(self.order()), 8)
 
-    def test_a_program_that_never_works_is_tried_once(self):
+    def test_a_program_that_always_fails_runs_once(self):
         for text, saying in (("exit 7", "exit status 7"), ("kill -9 $$", "signal 9")):
             with self.subTest(text=text):
                 out, _ = self.check("--runs", "5", "-o", self.out, "--", self.script("a", text), "---", self.app("b"),
@@ -111,31 +111,31 @@ class CheckRuns(rig.RuntimeTest):
                             expect=INCONCLUSIVE)
         self.assertIn("exit status 127", out)
 
-    def test_runs_without_gpu_work(self):
+    def test_runs_without_gpu_work_are_inconclusive(self):
         out, _ = self.check("--runs", "3", "--warmup", "0", "-o", self.out, "--", self.app("a"), "---", "true",
                             expect=INCONCLUSIVE)
         self.assertIn("no GPU work", out)
 
-    def test_the_noise_of_one_program(self):
+    def test_self_measures_the_noise_of_one_program(self):
         report = f"{self.out}/check.md"  # in a folder that does not exist yet
         out, _ = self.check("--self", "4", "-o", self.out, "--markdown", report, "--", self.app("a"), expect=PASS)
         self.assertTrue(os.path.exists(report))
         self.assertIn("%", out)
         self.assertEqual(len(self.order()), 5)
 
-    def test_a_budget_of_runs(self):
+    def test_a_budget_can_be_checked_on_recorded_runs(self):
         _, err = self.check("--function", "solve", "--max", "1h", "--runs", "1", "-o", self.out, "--", self.app("a"),
                             expect=PASS)
         self.assertIn(f"the profiles are in {self.out}", err)
         self.check("--function", "solve", "--max", "1ns", "--runs", "2", "-o", self.out, "--", self.app("a"),
                    expect=REGRESSION)
 
-    def test_options_of_record(self):
+    def test_record_options_reach_the_recorder(self):
         self.check("--self", "3", "--warmup", "0", "--record=--stacks=none", "-o", self.out, "--", self.app("a"),
                    expect=PASS)
         self.assertEqual(rig.Profile(f"{self.out}/run-1.txt").meta()["stack_engine"], ["none"])
 
-    def test_baselines(self):
+    def test_saved_baselines_are_compared_by_commit(self):
         kept = os.path.join(self.folder, "kept")
         arguments = ["--baseline", kept, "--save", "--runs", "4", "-o", self.out]
         out, err = self.check(*arguments, "--commit", "first", "--", self.app("a"), expect=INCONCLUSIVE)
@@ -156,7 +156,7 @@ class CheckRuns(rig.RuntimeTest):
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
         self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 
-    def test_a_signal_ends_it(self):
+    def test_a_signal_ends_the_check(self):
         slow = self.script("slow", f"{APP} --launches 10 --kernels-only; exec sleep 60")
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number=number):
@@ -173,7 +173,7 @@ class CheckRuns(rig.RuntimeTest):
                 self.assertIn(b"stopped by signal", err)
                 os.remove(before)
 
-    def test_the_folder_cannot_be_made(self):
+    def test_a_folder_that_cannot_be_made_is_an_error(self):
         name = os.path.join(self.folder, "file")
         with open(name, "wb"):
             pass
