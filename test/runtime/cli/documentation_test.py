@@ -48,12 +48,12 @@ class Documentation(rig.RuntimeTest):
         for command in options:
             self.assertIn(command, text)
 
-    def test_tables_of_options_are_those_of_the_definitions(self):
+    def test_option_tables_match_the_definitions(self):
         run = subprocess.run([f"{rig.SOURCE}/scripts/option-tables", rig.GPUPROF, "--check"], capture_output=True,
                              text=True, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
-    def test_what_is_written_by_hand_names_no_option_that_is_none(self):
+    def test_handwritten_text_names_only_existing_options(self):
         text = self.read("docs/manual.roff")
         self.assertEqual(options_in(text) - set().union(*self.options().values()) - COMMON, set())
         for command in re.findall(r'^\.\\" part (\w+) ', text, re.M):
@@ -68,7 +68,7 @@ class Documentation(rig.RuntimeTest):
             self.assertEqual(described - COMMON, options, command)
 
     @unittest.skipUnless(shutil.which("groff"), "no groff")
-    def test_groff_warns_of_nothing(self):
+    def test_groff_prints_no_warnings(self):
         for command in ([], *([c] for c in self.commands())):
             page = self.gpuprof("manual", *command)
             run = subprocess.run(["groff", "-man", "-ww", "-b", "-Tutf8"], input=page, capture_output=True, text=True,
@@ -91,7 +91,7 @@ class Documentation(rig.RuntimeTest):
         self.assertEqual(run.stderr, "")
         return run.stdout.split()
 
-    def test_bash_completes(self):
+    def test_bash_completes_commands_and_options(self):
         commands = self.commands()
         self.assertLessEqual(set(commands), set(self.complete_in_bash("gpuprof ")))
         for command, options in self.options().items():
@@ -114,14 +114,14 @@ class Documentation(rig.RuntimeTest):
                 self.assertEqual(self.complete_in_bash(line), [f"{self.folder}/a-profile.txt"], before)
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
-    def test_zsh_reads_its_completion(self):
+    def test_zsh_accepts_its_completion_file(self):
         script = self.gpuprof("completion", "zsh")
         subprocess.run(["zsh", "-n", "-c", script], check=True)
         run = subprocess.run(["zsh", "-f", "-c", f"autoload -U compinit; compinit -D; {script}\nwhence -w _gpuprof"],
                              capture_output=True, text=True, check=True)
         self.assertEqual((run.stdout, run.stderr), ("_gpuprof: function\n", ""))
 
-    def test_what_shells_ask_for_when_they_complete(self):
+    def test_the_completion_command_lists_options_and_values(self):
         def complete(*words):
             kind, kept, *lines = self.gpuprof("__complete", "--", *words).splitlines()
             return kind, kept, [line.partition("\t")[0] for line in lines]
@@ -140,7 +140,7 @@ class Documentation(rig.RuntimeTest):
             self.assertEqual(complete(*words, "")[0], kind, words)
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
-    def test_zsh_completes(self):
+    def test_zsh_completes_commands_and_options(self):
         # Types a Tab on a separate terminal.
         script = f"""
 zmodload zsh/zpty
@@ -157,7 +157,7 @@ zpty -r -m shell line '*inproc*' && print -r -- completed
         self.assertIn("completed", run.stdout, run.stderr)
 
     @unittest.skipUnless(shutil.which("fish"), "no fish")
-    def test_fish_completes(self):
+    def test_fish_completes_commands_and_options(self):
         script = self.gpuprof("completion", "fish")
 
         def complete(line):
@@ -187,7 +187,7 @@ zpty -r -m shell line '*inproc*' && print -r -- completed
         self.assertNotIn("--max-overhead", self.gpuprof("record", "--help"))
         self.assertIn("--max-overhead", self.gpuprof("record", "--help-all"))
 
-    def test_the_version_by_any_name(self):
+    def test_all_version_options_print_the_same(self):
         for word in ("version", "-V"):
             self.assertEqual(self.gpuprof(word), self.gpuprof("--version"))
 

@@ -205,7 +205,7 @@ class Examples(unittest.TestCase):
             helps.append((f"gpuprof {name} --help", text))
         return result + [(page, commands_of(block)) for page, text in helps for block in blocks_of_help(text)]
 
-    def test_every_example_runs_as_it_stands(self):
+    def test_every_documented_example_runs_unchanged(self):
         reason = rig.unmet(["opencl"])
         if reason:
             self.skipTest(reason)
@@ -240,7 +240,7 @@ class Examples(unittest.TestCase):
         os.chmod(folder.name, stat.S_IRWXU)
         return folder.name
 
-    def test_what_sorts_stacks_sorts_names_with_blanks(self):
+    def test_documented_sort_commands_handle_names_with_blanks(self):
         lines = ["main;void step<int, float>(int);k_[G] 20", "main;g;k_[G] 3", "main;operator new[] (unsigned);k_[G] 100"]
         ways = [command.partition("gpuprof flame |")[2] for _, block in self.blocks() for command in block
                 if "sort" in command and "gpuprof flame |" in command]
@@ -250,18 +250,18 @@ class Examples(unittest.TestCase):
                                  check=True)
             self.assertEqual(run.stdout.splitlines(), [lines[1], lines[0], lines[2]], way)
 
-    def test_what_is_not_run_is_there(self):
+    def test_each_exception_matches_a_documented_command(self):
         commands = [command for _, block in self.blocks() for command in block]
         for pattern, reason in NOT_RUN:
             self.assertTrue(any(re.fullmatch(pattern, command) for command in commands),
                             f"nothing matches {pattern} ({reason})")
 
-    def test_blocks_are_found(self):
+    def test_example_blocks_are_found(self):
         text = "text\n\n    a   # comment\n    b '# no comment'\n\nmore\n\n    c\n"
         self.assertEqual([commands_of(block) for block in blocks_of_markdown(text)], [["a", "b '# no comment'"], ["c"]])
         self.assertEqual(blocks_of_manual(".EX\ngpuprof \\-x\n.EE\n"), [["gpuprof -x"]])
 
-    def test_an_unsorted_output_is_a_fault(self):
+    def test_an_unsorted_output_is_reported(self):
         command = "gpuprof flame | sort"
         self.assertEqual(faults_of(command, "/", "a b 1\na c 20\n"), [])
         self.assertNotEqual(faults_of(command, "/", "a b 20\na c 1\n"), [])

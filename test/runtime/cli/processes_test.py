@@ -13,7 +13,7 @@ PROGRAM = '"$0" --launches 100'  # runs rig.EXAMPLE in the shell, with few launc
 
 class Processes(rig.RuntimeTest):
     @rig.requires("opencl")
-    def test_three_processes_by_fork_and_exec(self):
+    def test_each_of_three_processes_has_all_of_its_work(self):
         alone, _ = self.record(["sh", "-c", f"exec {PROGRAM}", rig.EXAMPLE])
         profile, stderr = self.record(["sh", "-c", f"{PROGRAM} & {PROGRAM} & {PROGRAM}; wait", rig.EXAMPLE])
         self.assert_conserved(profile)
@@ -26,7 +26,7 @@ class Processes(rig.RuntimeTest):
         self.assertEqual(len(pids), 3)
 
     @rig.requires("opencl", "pyopencl")
-    def test_programs_of_different_kinds_in_one_tree(self):
+    def test_programs_of_different_kinds_in_one_tree_are_recorded(self):
         profile, stderr = self.record(
             ["sh", "-c", f'{PROGRAM}; "$1" "$2"; exec {PROGRAM}', rig.EXAMPLE, rig.pyopencl_python(), rig.PYTHON_EXAMPLE])
         self.assert_conserved(profile)
@@ -44,7 +44,7 @@ class Processes(rig.RuntimeTest):
         self.assert_conserved(profile)
 
     @rig.requires("opencl")
-    def test_wait_main_ends_with_the_command(self):
+    def test_wait_main_ends_the_recording_with_the_command(self):
         # The background process uses the GPU until the file `stop` exists, after the recorder has ended.
         script = (f'(while [ ! -e stop ]; do {PROGRAM}; touch once; done; touch ended) >/dev/null 2>&1 & '
                   'while [ ! -e once ]; do sleep 0.02; done; exit 4')
@@ -60,7 +60,7 @@ class Processes(rig.RuntimeTest):
         rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended")))
 
     @rig.requires("opencl")
-    def test_the_rank_is_the_launchers(self):
+    def test_the_rank_comes_from_the_launchers_variables(self):
         profile, _ = self.record(["sh", "-c", f"RANK=3 SLURM_PROCID=1 {PROGRAM}; PMI_RANK=x {PROGRAM}", rig.EXAMPLE])
         text = profile.strings()
         with_work = {row[0] for row in profile.gpu()}
@@ -97,7 +97,7 @@ class Windows(rig.RuntimeTest):
         return profile, [(int(end) - int(start)) / 1e9 for start, end in profile.of("WINDOW")]
 
     @rig.requires("opencl")
-    def test_delay_and_duration(self):
+    def test_delay_and_duration_give_one_window(self):
         process = self.start("--delay", "1", "--duration", "2.5")
         self.wait_for_windows(1)
         profile, windows = self.finish(process)
@@ -172,7 +172,7 @@ class Killed(rig.RuntimeTest):
         self.assertGreater(sum(value for _, value in self.folded()), 0)
 
     @rig.requires("opencl")
-    def test_sigkill_of_the_target(self):
+    def test_sigkill_of_the_target_leaves_a_complete_profile(self):
         process = self.start()
         os.kill(self.target(), signal.SIGKILL)
         self.assertEqual(process.wait(60), -signal.SIGKILL, self.stderr())
@@ -180,7 +180,7 @@ class Killed(rig.RuntimeTest):
         self.assertIsNotNone(rig.Profile(self.profile_path).end())
 
     @rig.requires("opencl")
-    def test_sigkill_of_gpuprof(self):
+    def test_sigkill_of_gpuprof_leaves_a_readable_profile(self):
         process = self.start()
         process.kill()
         process.wait(60)

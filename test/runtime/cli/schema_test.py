@@ -109,7 +109,7 @@ class Schemas(unittest.TestCase):
                         checked += 1
             self.assertGreaterEqual(checked, least, file)
 
-    def test_the_validator_can_fail(self):
+    def test_the_validator_rejects_wrong_documents(self):
         with open(os.path.join(rig.SOURCE, "docs/schema/report.json"), encoding="utf-8") as page:
             validator = jsonschema.Draft202012Validator(json.load(page))
         good = json.loads(output_of("report", "--json", os.path.join(GOLDEN, "train.txt")))

@@ -181,7 +181,7 @@ class Top(rig.RuntimeTest):
         self.assertEqual(screen.bottom, screen.rows - 1, "the whole screen scrolls again")
         self.assertFalse(shows("call path")(screen.text()), "the lines are gone")
 
-    def test_a_terminal_shows_what_runs_and_is_given_back(self):
+    def test_the_terminal_shows_running_kernels_and_is_restored(self):
         recording = Terminal(self, recording_of(self.command()))
         kernels = self.kernels()
         recording.until(lambda lines: shows("call path")(lines) and any(shows(k)(lines) for k in kernels)
@@ -212,7 +212,7 @@ class Top(rig.RuntimeTest):
         with open(f"{rig.SOURCE}/examples/opencl/three_sites.cpp", encoding="utf-8") as file:
             return re.findall(r"kernel void (\w+)", file.read())
 
-    def test_forty_columns_without_colours(self):
+    def test_the_screen_fits_forty_columns_without_colours(self):
         recording = Terminal(self, recording_of(self.command("exit 0")), rows=20, columns=40, NO_COLOR="1")
         recording.until(shows("call path"))
         self.enough()
@@ -220,7 +220,7 @@ class Top(rig.RuntimeTest):
         self.assert_restored(recording)  # no character was written beyond the end of a line
         self.assertNotRegex(recording.raw, "\x1b\\[[12]m")
 
-    def test_a_signal_and_a_crash_give_the_terminal_back(self):
+    def test_a_signal_or_a_crash_restores_the_terminal(self):
         recording = Terminal(self, recording_of(self.command()))
         recording.until(shows("call path"))
         recording.type("\x03")
@@ -232,7 +232,7 @@ class Top(rig.RuntimeTest):
         self.assertEqual(os.waitstatus_to_exitcode(recording.end()), -signal.SIGSEGV)
         self.assert_restored(recording)
 
-    def test_another_size(self):
+    def test_a_resized_terminal_is_redrawn(self):
         recording = Terminal(self, recording_of(self.command("exit 0")))
         recording.until(shows("call path"))
         recording.resize(40, 120)
@@ -262,7 +262,7 @@ class Top(rig.RuntimeTest):
         terminal.type("exit\n")
         self.assertEqual(terminal.end(), 0)
 
-    def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_draws_again(self):
+    def test_ctrl_z_returns_the_terminal_to_the_shell_and_fg_redraws(self):
         terminal = self.shell()
         modes = termios.tcgetattr(terminal.master)
         terminal.type("sh run\n")
@@ -306,7 +306,7 @@ class Top(rig.RuntimeTest):
             test.kill()
         self.assertEqual(target.wait(LIMIT_S), 5)
 
-    def test_without_a_terminal_there_are_lines(self):
+    def test_without_a_terminal_top_prints_lines(self):
         with subprocess.Popen([rig.GPUPROF, "record", "--top", "-q", "-o", "top.txt", "--", *self.command("exit 3")],
                               cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:
