@@ -55,7 +55,7 @@ class RecordAttach(rig.RuntimeTest):
         return profile
 
     @rig.requires("root")
-    def test_durations_twice_and_a_program_that_goes_on(self):
+    def test_a_process_can_be_recorded_twice_and_goes_on(self):
         process = self.start(*LONG)
         before = rig.threads(process.pid)
         for _ in range(2):
@@ -71,7 +71,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in folded))
 
     @rig.requires("root")
-    def test_the_window_holds_all_that_is_recorded(self):
+    def test_all_recorded_work_is_inside_the_window(self):
         process = self.start(*LONG)
         stderr = self.record(process.pid, 5000, "--timeline")
         profile = rig.Profile(self.profile_path)
@@ -82,7 +82,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertLessEqual(len(outside), 1, outside)  # the launch of one thread may be in progress
 
     @rig.requires("root")
-    def test_until_the_program_ends(self):
+    def test_a_process_can_be_recorded_until_it_ends(self):
         end = os.path.join(self.folder, "end")
         process = self.start("--launches", "1000000000", "--gap-us", "300", "--kernels-only", "--until", end)
         profile = self.assert_durations(self.record(process.pid, 5000, end=lambda: open(end, "x", encoding="ascii").close()))
@@ -94,7 +94,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertGreaterEqual(did["launches"], profile.end()["launches"])
 
     @rig.requires("root")
-    def test_a_process_that_launches_nothing_meanwhile(self):
+    def test_a_process_without_launches_gives_a_message_and_an_empty_profile(self):
         process = self.start("--launches", "10", "--kernels-only", "--sleep-ms", "60000")
         self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
         stderr = self.record(process.pid, 0, "--duration", "0.5", end=None)
@@ -102,7 +102,7 @@ class RecordAttach(rig.RuntimeTest):
         self.gpuprof("flame", "-i", self.profile_path, expect=(rig.NOTHING,))
 
     @rig.requires("root")
-    def test_a_killed_recorder(self):
+    def test_a_process_can_be_recorded_after_its_recorder_was_killed(self):
         process = self.start(*LONG)
         before = rig.threads(process.pid)
         self.record(process.pid, 1, end=signal.SIGKILL)
@@ -111,7 +111,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assert_durations(self.record(process.pid, 10000))
 
     @rig.requires("root", "ebpf", "program:unshare")
-    def test_another_network_namespace_is_counted_and_said(self):
+    def test_another_network_namespace_is_counted_and_reported(self):
         process = self.start(*LONG, prefix=("unshare", "-n"))
         stderr = self.record(process.pid, 0)
         self.assertIn("another network namespace", stderr)

@@ -92,7 +92,7 @@ class SamplingTest(SamplingMixin, InjectionTest):
 
 
 class Sampling(SamplingTest):
-    def test_all_samples_are_told(self):
+    def test_all_samples_are_reported(self):
         source, did = self.sample("--launches", "200")
         self.assert_sampled(source, did)
         self.assertNotIn("sampling.off", source.meta)
@@ -104,24 +104,24 @@ class Sampling(SamplingTest):
         self.assert_sampled(source, did, DEFAULT_PERIOD)
         self.assertIn("sampling.period_refused", source.meta)
 
-    def test_nothing_is_sampled_that_was_not_asked_for(self):
+    def test_nothing_is_sampled_without_the_option(self):
         source, did = self.run_app("--launches", "50")
         self.assert_not_sampled(source, did)
         self.assertFalse([key for key in source.meta if key.startswith("sampling.")])
         self.assertEqual(source.modules_of_code, {})
 
-    def test_two_devices(self):
+    def test_two_devices_are_sampled_exactly(self):
         source, did = self.sample("--launches", "100", "--threads", "2")
         self.assert_sampled(source, did)
         places = {(window["device"], window["context"]) for window in source.windows.values()}
         self.assertEqual(places, {(op["device"], op["context"]) for op in source.gpu_ops})
         self.assertEqual(len(places), 2)
 
-    def test_graphs(self):
+    def test_graph_launches_are_sampled_exactly(self):
         source, did = self.sample("--launches", "1", "--graph", "20")
         self.assert_sampled(source, did)
 
-    def test_windows_hold_the_kernels_they_are_of(self):
+    def test_windows_hold_the_times_of_their_kernels(self):
         source, did = self.sample("--launches", "300", "--gap-us", "5000")
         self.assert_sampled(source, did)
         self.assertGreater(len(source.windows), 1)
@@ -135,11 +135,11 @@ class Sampling(SamplingTest):
                          window["start_ns"] <= op["start_ns"] and op["end_ns"] <= window["end_ns"])
             self.assertLessEqual(cheap // of_launch, inside)
 
-    def test_a_context_and_its_module_that_end(self):
+    def test_samples_of_a_destroyed_context_are_complete(self):
         source, did = self.sample("--launches", "50", "--threads", "2", "--ending", "reset")
         self.assert_sampled(source, did)
 
-    def test_samples_come_while_the_program_runs(self):
+    def test_samples_arrive_while_the_program_runs(self):
         recorder, process = self.start_sampling("--launches", "50", "--sleep-ms", "20000")
         self.assertTrue(wait_for(lambda: recorder.sources and recorder.sources[0].windows))
         self.assertIsNone(process.poll())
@@ -152,19 +152,19 @@ class Sampling(SamplingTest):
 
 
 class Code(SamplingTest):
-    def test_modules_are_handed_over(self):
+    def test_the_code_of_modules_is_sent(self):
         source, did = self.sample("--launches", "50")
         self.assert_sampled(source, did)
         module, = {sample["module"] for samples in source.samples.values() for sample in samples}
         self.assertNotEqual(module, 0)
         self.assertIn(b".nv.info." + CHEAP.encode(), source.modules_of_code[module])
 
-    def test_the_same_code_twice_is_handed_over_once(self):
+    def test_equal_code_is_sent_once(self):
         source, did = self.sample("--launches", "50", "--threads", "4")
         self.assert_sampled(source, did)
         self.assertEqual(len(source.modules_of_code), 1)
 
-    def test_code_of_a_file(self):
+    def test_a_large_module_is_sent_completely(self):
         path = os.path.join(self.folder, "code.cubin")
         with open(path, "wb") as file:
             file.write(b"\x7fELF" + bytes(1 << 20))
@@ -173,7 +173,7 @@ class Code(SamplingTest):
         code, = source.modules_of_code.values()
         self.assertEqual(len(code), 4 + (1 << 20))
 
-    def test_code_that_the_recorder_refuses(self):
+    def test_refused_code_is_counted_as_a_lost_detail(self):
         recorder, process = self.start_sampling("--launches", "50")
         recorder.refuses_code = True
         source, did = self.finish(recorder, process)
@@ -183,16 +183,16 @@ class Code(SamplingTest):
 
 
 class Faults(SamplingTest):
-    def test_partial_reads(self):
+    def test_partial_reads_lose_no_samples(self):
         source, did = self.sample("--launches", "100", "--threads", "2", faults="sampling_remaining=1")
         self.assert_sampled(source, did)
 
-    def test_dropped_samples(self):
+    def test_dropped_samples_are_counted(self):
         source, did = self.sample("--launches", "100", faults="sampling_dropped=5")
         self.assert_accounted(source, did)
         self.assertGreater(self.sums(source)["dropped"], 0)
 
-    def test_full_buffers(self):
+    def test_full_buffers_restart_sampling_and_count_the_loss(self):
         for fault in ("sampling_out_of_memory=2", "sampling_buffer_full=2"):
             with self.subTest(fault=fault):
                 taken = os.path.join(self.folder, fault)
@@ -206,11 +206,11 @@ class Faults(SamplingTest):
                 self.assertGreater(self.sums(source)["handed"], 0)
                 self.assertGreater(self.sums(source)["dropped"], 0)
 
-    def test_an_older_cupti(self):
+    def test_an_older_cupti_is_sampled_exactly(self):
         source, did = self.sample("--launches", "100", faults="old_version=19")
         self.assert_sampled(source, did)
 
-    def test_refusals(self):
+    def test_each_refusal_has_its_remedy(self):
         remedies = {35: "NVreg_RestrictProfilingToAdminUsers=0", 26: "another tool holds", 27: "MPS", 41: "confidential",
                     43: "MIG", 33: "vGPU", 999: "CUPTI error 999"}
         for error, remedy in remedies.items():
@@ -221,7 +221,7 @@ class Faults(SamplingTest):
                 self.assertNotIn("\n", source.meta["sampling.off"])
 
 
-    def test_a_cupti_without_pc_sampling(self):
+    def test_a_cupti_without_pc_sampling_is_reported(self):
         source, did = self.sample("--launches", "20", GPUPROF_CUPTI_PATH=os.path.join(MOCKS, "unsampled"))
         self.assertIn(os.path.join("unsampled", "libcupti.so.13"), source.meta["cupti.path"])
         self.assert_not_sampled(source, did)
@@ -229,7 +229,7 @@ class Faults(SamplingTest):
 
 
 class Pauses(SamplingTest):
-    def test_nothing_of_a_pause_is_told(self):
+    def test_no_samples_of_a_pause_are_reported(self):
         recorder, process = self.start_sampling("--launches", "1000", "--gap-us", "5000", "--kernels-only")
         self.assertTrue(wait_for(lambda: recorder.sources and recorder.sources[0].windows))
         source, = recorder.sources
@@ -255,7 +255,7 @@ class Pauses(SamplingTest):
         begin = value()
         return not wait_for(lambda: value() != begin, seconds)
 
-    def test_a_recording_that_is_paused_from_the_start(self):
+    def test_a_recording_that_starts_paused_has_no_samples(self):
         recorder, process = self.start("--launches", "100", options=OPTION_SAMPLES, sampling_period=PERIOD,
                                        control=CONTROL_LAUNCH_RECORDS)
         source, _ = self.finish(recorder, process)
@@ -263,7 +263,7 @@ class Pauses(SamplingTest):
 
 
 class Attached(SamplingMixin, AttachTest):
-    def test_contexts_that_were_there_before(self):
+    def test_contexts_from_before_the_attach_are_sampled(self):
         process = self.start_cuda("--gap-us", "5000", "--threads", "2")
         for _ in range(2):  # the same contexts are new to the second recorder
             self.record_for_a_while(process)

@@ -78,13 +78,13 @@ class PcSampling(rig.RuntimeTest):
         for leaf in ("function", "line", "instruction", "stall"):
             self.assertEqual(by_kernel(leaf), whole, leaf)
 
-    def test_all_samples_are_at_their_kernels(self):
+    def test_all_samples_belong_to_their_kernels(self):
         for arguments in (("--kernels-only",), ("--driver-api", "--kernels-only"), ("--graph", "50"), ("--threads", "4"),
                           ("--fork",)):
             with self.subTest(arguments=arguments):
                 self.assert_all_there(*self.sample("--launches", "200", *arguments))
 
-    def test_each_line_and_reason(self):
+    def test_flame_shows_each_line_and_reason(self):
         profile, did, _ = self.sample("--launches", "100", "--kernels-only")
         files = collections.defaultdict(int)
         for frames, count in rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "samples", "--leaf",
@@ -105,7 +105,7 @@ class PcSampling(rig.RuntimeTest):
         listing = self.gpuprof("annotate", "-i", self.profile_path)
         self.assertIn("/source/kernels.cu", listing)
 
-    def test_several_paths_share_the_samples_of_a_kernel_by_its_time(self):
+    def test_samples_are_apportioned_among_call_paths_by_time(self):
         profile, did, stderr = self.sample("--launches", "600", "--kernels-only")
         times, samples = collections.Counter(), collections.Counter()
         for row in profile.of("GPU"):
@@ -120,7 +120,7 @@ class PcSampling(rig.RuntimeTest):
             self.assertAlmostEqual(samples[work], expected, delta=max(5, 0.01 * expected))
         del did
 
-    def test_instructions_where_there_is_an_nvdisasm(self):
+    def test_instructions_are_shown_if_nvdisasm_is_installed(self):
         tools = os.path.join(self.folder, "tools")
         os.mkdir(tools)
         with open(os.path.join(tools, "nvdisasm"), "w", encoding="utf-8") as file:
@@ -140,7 +140,7 @@ class PcSampling(rig.RuntimeTest):
         self.gpuprof("merge", self.profile_path, self.profile_path, "-o", merged)
         self.assertEqual(len(rig.Profile(merged).of("GPU_INSTRUCTION")), 4)
 
-    def test_dropped_samples_are_counted_and_nothing_is_claimed(self):
+    def test_too_many_dropped_samples_give_no_stall_reasons(self):
         profile, did, stderr = self.sample("--launches", "200", "--kernels-only", faults="sampling_dropped=10")
         dropped = profile.losses()["samples_dropped"]
         self.assertEqual(profile.end()["samples"] + dropped, sum(self.taken(did).values()), stderr)
@@ -148,7 +148,7 @@ class PcSampling(rig.RuntimeTest):
         report = self.gpuprof("report", "-i", self.profile_path)
         self.assertNotIn("long_scoreboard", report)
 
-    def test_foreign_samples_are_told_beside_the_others(self):
+    def test_foreign_samples_are_reported_separately(self):
         profile, did, _ = self.sample("--launches", "200")
         fills = did["ops"].get("fill", {"count": 0})["count"]
         self.assertGreater(fills, 0)
@@ -196,13 +196,13 @@ class PcSampling(rig.RuntimeTest):
         missed = self.told_of_exact(profile)["exact_launches_missed"]
         self.assertEqual(launches + missed, sum(op["count"] for name, op in did["ops"].items() if "solve" in name))
 
-    def test_one_of_so_many_launches(self):
+    def test_sample_every_chooses_one_of_n_launches(self):
         profile, did, _ = self.exact("--launches", "1000", options=["--sample-every", "10"])
         ops = [op["count"] for op in did["ops"].values()]
         told = self.told_of_exact(profile)
         self.assertEqual(told["exact_launches"] + told["exact_launches_missed"], sum(-(-count // 10) for count in ops))
 
-    def test_no_more_than_the_time_that_may_go_to_it(self):
+    def test_exact_sampling_stays_within_its_overhead_limit(self):
         profile, did, _ = self.sample("--kernels-only", "--launches", "20000",
                                       options=["--pc-sampling=exact", "--max-overhead", "0.1"])
         told = self.told_of_exact(profile)
@@ -211,7 +211,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertGreater(told["exact_launches_too_dear"], 0)
         self.assertGreater(told["exact_launches"], 0)
 
-    def test_never_while_a_graph_is_captured(self):
+    def test_no_launch_is_sampled_while_a_graph_is_captured(self):
         # the mock aborts a program that samples during capture
         profile, did, stderr = self.exact("--graph-nodes", "50", "--launches", "200")
         self.assertGreater(did["captured"], 0)
@@ -220,27 +220,27 @@ class PcSampling(rig.RuntimeTest):
     def told_samples(self, profile):
         return sum(int(row[5]) for row in profile.of("EUSTALL"))
 
-    def test_threads_sample_at_once(self):
+    def test_several_threads_can_sample_at_once(self):
         profile, did, stderr = self.exact("--threads", "4", "--launches", "500")
         self.assertEqual(profile.end()["samples"], self.told_samples(profile), stderr)
         self.assertGreater(profile.end()["samples"], 0)
         self.assertNotIn("samples_without_launch", profile.coverage())
         self.assertEqual(profile.end()["launches"], did["launches"])
 
-    def test_a_cupti_whose_samples_name_no_launch(self):
+    def test_a_cupti_without_correlation_ids_in_samples_is_refused(self):
         profile, did, stderr = self.sample("--launches", "50", faults="old_version=21", options=["--pc-sampling=exact"])
         self.assertIn("CUDA 12.4 or later", stderr)
         self.assertEqual(profile.of("EUSTALL"), [])
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"])
 
-    def test_where_cupti_refuses_recording_goes_on_and_says_why(self):
+    def test_recording_goes_on_with_a_reason_if_cupti_refuses_sampling(self):
         profile, did, stderr = self.sample("--launches", "50", faults="refuse_sampling=35")
         self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", stderr)
         self.assertIn("there are no samples", stderr)
         self.assertEqual(profile.of("EUSTALL"), [])
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"])
 
-    def test_a_target_that_is_killed(self):
+    def test_a_killed_target_keeps_its_samples(self):
         with subprocess.Popen([rig.GPUPROF, "record", "-o", self.profile_path, "--pc-sampling", "--sampling-period",
                                str(PERIOD), "--", APP, "--launches", "1000000", "--gap-us", "1000", "--kernels-only"],
                               env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as recorder:
@@ -253,7 +253,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertGreater(profile.end()["samples"], 0)
         self.assertEqual(profile.end()["samples"], sum(int(row[5]) for row in profile.of("EUSTALL")))
 
-    def test_what_does_not_go_together_is_refused(self):
+    def test_contradictory_options_are_usage_errors(self):
         for options in (["--sampling-period", "64"], ["--pc-sampling", "--sampling-period", "65"],
                         ["--pc-sampling", "--sampling-period", "16"], ["--pc-sampling", "--nvtx-range", "x"],
                         ["--stalls", "--graphs", "whole"], ["--pc-sampling=some"], ["--kernel", "x"],

@@ -44,7 +44,7 @@ class RecordCupti(rig.RuntimeTest):
                 found = [totals for kernel, totals in kernels.items() if function in kernel]
                 self.assertEqual(found, [[op["count"], op["ns"]]], kernels)
 
-    def test_totals(self):
+    def test_counts_and_times_are_exact(self):
         for arguments in ((), ("--driver-api",), ("--graph", "50"), ("--threads", "4"), ("--fork",)):
             with self.subTest(arguments=arguments):
                 self.assert_exact(*self.record_app("--launches", "200", *arguments))
@@ -78,13 +78,13 @@ class RecordCupti(rig.RuntimeTest):
         self.assertIn(did["total_ops"] // 10, profile.losses().values(), stderr)
         self.assert_conserved(profile)
 
-    def test_another_subscriber_is_told(self):
+    def test_another_subscriber_is_reported(self):
         profile, did, stderr = self.record_app(faults="subscriber_conflict")
         self.assertEqual(profile.gpu(), [])
         self.assertIn("another profiler uses CUPTI", stderr)
         self.assertEqual(did["launches"], 800)
 
-    def test_killed_target(self):
+    def test_a_killed_target_keeps_its_work(self):
         with subprocess.Popen(
                 [rig.GPUPROF, "record", "-o", self.profile_path, "--", APP, "--launches", "100", "--sleep-ms", "60000"],
                 env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
