@@ -199,7 +199,7 @@ class Jobs:
     def drm_line(self, section):
         return next(line for line in self.sections[section] if re.match(r"\s+\w+\s+drm ", line))
 
-    def test_the_real_drivers_are_there_and_all_programs_attach(self):
+    def test_all_programs_attach_to_the_real_drivers(self):
         self.assertEqual([line for line in self.sections["insmod"] if "cannot load" in line], [])
         queues = "exec queues of xe; " if self.has_xe() else ""
         for section in ("doctor", "doctor.fake"):
@@ -209,11 +209,11 @@ class Jobs:
         self.assertEqual("; EU stalls of 2 GTs" in self.drm_line("doctor.fake"), self.has_xe())
         print("   ", self.drm_line("doctor").strip(), flush=True)
 
-    def test_without_a_driver_that_is_said(self):
+    def test_a_missing_driver_is_reported(self):
         self.assertNotRegex(self.drm_line("bare"), r"^\s+ok ")
         self.assertIn("no driver of this machine is one whose jobs can be seen", self.said("bare"))
 
-    def test_a_driver_stays_while_it_is_recorded_and_goes_afterwards(self):
+    def test_a_driver_cannot_be_unloaded_until_the_recording_ends(self):
         self.assertRegex(self.said("loaded"), "rmmod: .*i915.*(busy|temporarily unavailable)")
         self.assertEqual([line for line in self.sections["swap"] if "cannot" in line], [])
 
@@ -252,7 +252,7 @@ class Jobs:
             self.assertEqual(coverage.get("without_stack", 0), self.of_clients(section))
             self.assertEqual(profile.losses(), {}, self.said(section))
 
-    def test_jobs_of_threads_of_the_kernel_are_their_clients_or_counted(self):
+    def test_jobs_queued_by_kernel_threads_belong_to_their_client_or_are_counted(self):
         for section, _, profile in self.profiles():
             unknown = [value for key, values in profile.meta().items() if key.endswith(".drm.jobs_of_unknown_submitter")
                        for value in values]
@@ -281,7 +281,7 @@ class Jobs:
             self.assertEqual(found, {(path, rings[ring]): jobs for path, ring, jobs, _ in PATHS})
             self.assertEqual(len(processes), 2)  # the second submitter is a child of the first
 
-    def test_stacks_are_whole_where_there_are_no_frame_pointers(self):
+    def test_stacks_without_frame_pointers_are_complete(self):
         for _, rings, profile in self.profiles(".whole"):
             found = collections.Counter()
             for work, numbers in self.with_thread(profile):
@@ -312,7 +312,7 @@ class Jobs:
             module = next(module for _, name, module in stack if name == "on_ioctl")
             self.assertEqual(module, f"[{GPUS[section].module}]")
 
-    def test_python_frames_are_where_they_belong(self):
+    def test_python_frames_are_at_their_native_callers(self):
         """Checks the last Python frames before the C library's ioctl(), with their callers."""
         forward = ("<module>", "train", "Model.forward", "by_fcntl")
         backward = ("<module>", "train", "Model.backward", "Model.backward.<locals>.<lambda>", "by_ctypes")
@@ -334,7 +334,7 @@ class Jobs:
                     found[python, work.name] += numbers[0]
             self.assertEqual(found, {(forward, rings[0]): 20, (backward, rings[1]): 10})
 
-    def test_waiting_is_told_apart_from_work(self):
+    def test_queue_time_and_run_time_are_separate(self):
         for _, rings, profile in self.profiles():
             meant = {(path[2], rings[ring]): ns for path, ring, _, ns in PATHS}
             waited = collections.Counter()
@@ -353,7 +353,7 @@ class Jobs:
             self.assertGreater(waited["forward", rings[0]], 0)
             self.assertGreater(waited["backward", rings[0]], 0)
 
-    def test_the_device_is_the_card(self):
+    def test_the_device_has_the_name_of_the_card(self):
         for section, _, profile in self.profiles():
             text = profile.strings()
             self.assertEqual([(text[row[1]], text[row[3]], text[row[4]]) for row in profile.of("DEVICE")],
@@ -377,7 +377,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
     suite = SUITE
     more = MORE
 
-    def test_a_card_that_loses_its_driver_is_recorded_on(self):
+    def test_recording_goes_on_if_a_card_loses_its_driver(self):
         said = self.said("gone")
         self.assertIn("unbound", said)
         self.assertIn("status 0", self.sections["gone"])
@@ -398,7 +398,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
         self.assertIn("status 0", self.sections["others"], self.said("others"))
         self.assertIn("used no GPU", self.said("others"))
 
-    def test_a_recorder_in_a_pid_namespace_sees_its_own(self):
+    def test_a_recorder_in_a_pid_namespace_records_its_own_processes(self):
         self.assertIn(self.one_submitter(), self.said("namespace"))
 
     def test_a_running_process_and_its_children_can_be_recorded(self):
@@ -415,7 +415,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
         self.assertRegex(said, rf'coverage .*what="?failed"? count={30 - done}\b')
         self.assertRegex(said, "target: signal 9")
 
-    def test_without_rights_the_user_is_told_what_would_help(self):
+    def test_a_user_without_rights_gets_a_hint(self):
         said = self.said("user")
         self.assertIn("status 1", self.sections["user"], said)
         self.assertRegex(said, "--backend drm is impossible here: .*(not permitted|denied)")

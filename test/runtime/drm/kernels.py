@@ -24,7 +24,7 @@ class Kernels:
             found[(path[-1], *places.get(place, ("", 0)), text[reason], int(flags))] += int(count)
         return found, profile
 
-    def test_stalls_are_in_the_kernels_and_below_the_paths_that_they_are_of(self):
+    def test_stalls_belong_to_their_kernels_and_launch_paths(self):
         """As pushed by staller.c: 510 belong to one path, 200 to two paths equally, 75 to no job. Both GTs report samples."""
         found, profile = self.stalls()
         shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
@@ -48,7 +48,7 @@ class Kernels:
         self.assertLessEqual(abs(shared["forward"] - 100), 1)
         self.assertEqual(profile.end()["samples"], 785)
 
-    def test_batches_that_make_no_sense_are_jobs_as_others(self):
+    def test_jobs_with_invalid_batches_are_recorded(self):
         _, profile = self.stalls()
         counts = collections.Counter()
         for work, (count, *_) in profile.measured("GPU"):
@@ -65,14 +65,14 @@ class Kernels:
         self.assertEqual(streams["xe-rcs"], 1)
         self.assertGreaterEqual(streams["xe-ccs"], 1_000_000)
 
-    def test_of_many_batches_that_are_written_late_all_are_looked_at_again(self):
+    def test_all_batches_that_are_written_late_are_read_again(self):
         _, profile = self.stalls()
         told = {value.split(",")[0] for key, values in profile.meta().items() if re.search(r"\.drm\.kernel\d+$", key)
                 for value in values}
         self.assertEqual({name for name in told if name.startswith("kernel at 0x100")},
                          {f"kernel at {0x1000000 + i * 0x1000:#x}" for i in range(10)})
 
-    def test_dropped_stalls_and_resets_are_told(self):
+    def test_dropped_stalls_and_resets_are_reported(self):
         _, profile = self.stalls()
         self.assertEqual(profile.losses(), {"samples_dropped": 1})
         meta = {key.split(".drm.stalls.")[1]: values for key, values in profile.meta().items() if ".drm.stalls." in key}
@@ -80,7 +80,7 @@ class Kernels:
         text = profile.strings()
         self.assertEqual([(row[1], text[row[2]]) for row in profile.of("SAMPLING")], [("1004", "cycles")])
 
-    def test_kernels_of_i915_are_told_with_their_streams_and_times(self):
+    def test_kernels_of_i915_have_their_streams_and_times(self):
         """As submitted by batches.c. i915 cannot sample stalls."""
         self.assertIn("status 0", self.sections["batches"], self.said("batches"))
         self.assertIn("no stalls are sampled", self.said("batches"))
@@ -111,7 +111,7 @@ class Kernels:
                                 for text in (re.sub(", client.*", "", value) for value in values)),
                          ["context 1, VM 7", "context 2, VM 7", "context 3"])
 
-    def test_batches_that_are_not_complete_are_counted(self):
+    def test_incomplete_batches_are_counted(self):
         """Four batches of gone(), and from hostile() the noise and the batches at unbound addresses."""
         _, profile = self.stalls()
         meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items()
@@ -126,7 +126,7 @@ class Kernels:
         late = [line for line in folded if ";late;" in line]
         self.assertEqual([line.split(";xe-rcs_[G];")[1] for line in late], ["kernel at 0x20000_[G];sync_[g] 70"])
 
-    def test_who_cannot_sample_stalls_is_told_why(self):
+    def test_a_refusal_to_sample_stalls_has_a_reason(self):
         busy, paranoid = self.said("stalls.busy"), self.said("stalls.paranoid")
         self.assertIn("no stalls are sampled: cannot sample stalls of GT 0 of xe.0: Device or resource busy", busy)
         self.assertIn("another program samples this GPU", busy)

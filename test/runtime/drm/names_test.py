@@ -156,7 +156,7 @@ class Names(rig.RuntimeTest):
         self.assertLessEqual(abs(shared[0] - 30), 1, shared)
         self.assertEqual((profile.end()["samples"], profile.losses()), (235, {}))
 
-    def test_the_library_tells_of_code_only(self):
+    def test_the_library_reports_only_code(self):
         _, profile = self.samples("named")
         self.assertEqual({work.name for work, _ in profile.measured("GPU")}, {"xe-rcs", "xe-ccs"})
         self.assertEqual(profile.coverage()["matched"], 7)
@@ -165,7 +165,7 @@ class Names(rig.RuntimeTest):
                           for value in values], ["known", "known"])
         self.assertEqual(len(profile.of("GPU_MODULE")), 2, "one of each zebin, whoever loads it")
 
-    def test_in_a_running_process_addresses_stay_and_that_is_said(self):
+    def test_in_a_running_process_kernels_stay_addresses_and_a_hint_says_so(self):
         found, profile = self.samples("attached")
         self.assertIn("have addresses instead of names and source lines", self.said("attached"))
         self.assertEqual({re.sub("0x[0-9a-f]+", "X", sample.kernel) for sample in found}, {"kernel at X"})
@@ -173,7 +173,7 @@ class Names(rig.RuntimeTest):
         self.assertEqual(profile.coverage()["matched"], 7)
         self.assertEqual(profile.end()["launches"], 7, "those of Level Zero are not counted, too")
 
-    def test_they_are_folded_and_reported(self):
+    def test_flame_and_report_show_the_named_kernels(self):
         folded = self.sections["named.folded"]
         text = f"{self.TEXTS['mul']}_[g];" if self.has_assembler else "0x10_[g];"
         first, = [line for line in folded if ";first;" in line and line.endswith("sbid_[g] 40")]
