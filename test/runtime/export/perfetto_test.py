@@ -71,7 +71,7 @@ class PerfettoTest(rig.RuntimeTest):
                 if -negative_end > start:
                     open_ends.append(-negative_end)
 
-    def test_a_timeline_with_everything(self):
+    def test_a_timeline_with_all_features_is_complete(self):
         path = os.path.join(GOLDEN, "options/train.txt")
         trace, _ = self.export(path)
         profile = self.compare(trace, path)
@@ -113,14 +113,14 @@ class PerfettoTest(rig.RuntimeTest):
         frame = trace.slices[0].stack[0]
         self.assertEqual((frame.module, frame.build_id, frame.address), ("/opt/liba.so", "00ff12", 0x1234))
 
-    def test_random_timelines(self):
+    def test_random_timelines_are_complete(self):
         for seed in range(5):
             text, _, _ = check_chrome.random_profile(seed)
             path = self.write(text)
             trace, _ = self.export(path)
             self.compare(trace, path)
 
-    def test_slices_that_touch_in_any_order(self):
+    def test_adjacent_slices_are_complete_in_any_order(self):
         """Slices have equal starts and ends, in any file order: no slice ends another one."""
         works = "".join(f"WORK;{i};1;{7 if op != 'kernel' else 0};0;0;0;0;0;1;{i % 2};{op};0;0\n"
                         for i, op in ((1, "kernel"), (2, "kernel"), (3, "sync"), (4, "alloc")))
@@ -135,7 +135,7 @@ class PerfettoTest(rig.RuntimeTest):
                                         "gpu" if line.split(";")[1] in "12" else "host") for line in lines)
         self.assertEqual(shown, expected)
 
-    def test_room_and_memory(self):
+    def test_file_size_and_memory_are_bounded(self):
         events = 400_000
         text, _ = check_chrome.long_names(events)
         path = self.write(text)
@@ -157,7 +157,7 @@ class PerfettoTest(rig.RuntimeTest):
         self.assertGreater(trace.lots, 10)
         self.assertEqual({len(one.stack) for one in trace.slices}, {40})
 
-    def test_failures_are_told(self):
+    def test_failures_are_reported(self):
         run = self.run_command([rig.GPUPROF, "export", "--format", "perfetto", "-o", "out",
                                 os.path.join(GOLDEN, "train.txt")])
         self.assertEqual(run.returncode, rig.NOTHING)
@@ -168,7 +168,7 @@ class PerfettoTest(rig.RuntimeTest):
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"No space left", run.stderr)
 
-    def test_what_is_missing_is_told(self):
+    def test_losses_are_reported(self):
         profile = os.path.join(GOLDEN, "all_records.txt")
         with open(profile, encoding="utf-8") as file:
             path = self.write(file.read().replace("\nEND;", "\nNEWKIND;1\nMETA;filter;--kernel sweep\nEND;"))

@@ -88,7 +88,7 @@ class PprofTest(rig.RuntimeTest):
         names = ("train", "stalls", "samples_and_times", "python", "published", "launches", "hostile", "options/train")
         return [os.path.join(GOLDEN, name + ".txt") for name in names]
 
-    def test_totals_are_those_of_flame(self):
+    def test_sums_equal_those_of_flame(self):
         for profile in self.profiles():
             with self.subTest(profile):
                 _, exported = self.export(profile)
@@ -98,7 +98,7 @@ class PprofTest(rig.RuntimeTest):
                         continue  # flame counts samples of this profile
                     self.assertEqual(totals.get(name, 0), total, name)
 
-    def test_real_pprof_agrees(self):
+    def test_the_real_pprof_reads_the_same_sums(self):
         if not has_pprof():
             self.skipTest("no pprof (package golang-go)")
         for profile in self.profiles():
@@ -112,7 +112,7 @@ class PprofTest(rig.RuntimeTest):
                     shown = re.search(r"of (\d+)ns total", self.pprof("-top", "-unit=ns", path))
                     self.assertEqual(int(shown.group(1)), totals["gpu_ns"])
 
-    def test_real_pprof_does_not_ask_for_symbols(self):
+    def test_the_real_pprof_needs_no_symbols(self):
         """All names are in the file: pprof neither searches for binaries nor renames frames."""
         if not has_pprof():
             self.skipTest("no pprof (package golang-go)")
@@ -121,7 +121,7 @@ class PprofTest(rig.RuntimeTest):
         for name in {frames[-1][0] for frames, _, _ in exported.samples()}:
             self.assertIn(name, top)
 
-    def test_samples_have_no_time(self):
+    def test_stall_samples_have_no_time(self):
         _, exported = self.export(os.path.join(GOLDEN, "stalls.txt"))
         names = [name for name, _ in exported.types]
         self.assertEqual(names, ["gpu_ns", "launches", "queue_ns", "bytes", "samples"])
@@ -136,7 +136,7 @@ class PprofTest(rig.RuntimeTest):
         _, exported = self.export(profile)
         self.assertEqual(set(exported.modules()), {(0x4a1b20, "libtorch_cuda.so", "0123456789abcdef")})
 
-    def test_a_hundred_thousand_stacks(self):
+    def test_a_hundred_thousand_stacks_are_exported_exactly(self):
         profile = os.path.join(self.folder, "many.txt")
         sums = many_stacks(100_000, profile)
         path, exported = self.export(profile)
@@ -148,14 +148,14 @@ class PprofTest(rig.RuntimeTest):
         if has_pprof():
             self.assertEqual(self.totals_of_pprof(path), sums)
 
-    def test_nothing_to_export(self):
+    def test_a_profile_without_work_writes_no_file(self):
         for name in ("empty", "no_work"):
             run = self.run_command([rig.GPUPROF, "export", "--format", "pprof", "-o", "out.pb.gz",
                                     os.path.join(GOLDEN, name + ".txt")])
             self.assertIn(run.returncode, (1, 4), run.stderr)
             self.assertFalse(os.path.exists(os.path.join(self.folder, "out.pb.gz")))
 
-    def test_a_full_disk_and_a_closed_pipe(self):
+    def test_a_full_disk_is_an_error_and_a_closed_pipe_is_not(self):
         profile = os.path.join(GOLDEN, "train.txt")
         run = subprocess.run(f"{rig.GPUPROF} export --format pprof {profile} > /dev/full", shell=True,
                              capture_output=True, check=False)
@@ -165,7 +165,7 @@ class PprofTest(rig.RuntimeTest):
                              capture_output=True, check=False)
         self.assertNotIn(b"error", run.stderr)
 
-    def test_sums_that_do_not_fit(self):
+    def test_sums_that_do_not_fit_are_an_error(self):
         profile = os.path.join(self.folder, "large.txt")
         with open(profile, "w", encoding="ascii") as file:
             file.write("GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n"

@@ -47,7 +47,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 class SpeedscopeTest(rig.RuntimeTest):
-    def test_the_real_speedscope_shows_it(self):
+    def test_the_real_speedscope_opens_the_export(self):
         with tempfile.TemporaryDirectory() as folder:
             site = package(folder)
             if site is None:
