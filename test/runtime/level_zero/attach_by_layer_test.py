@@ -62,7 +62,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
         self.target.stdin.flush()
 
     @rig.requires("root")
-    def test_times_of_a_running_process(self):
+    def test_a_running_process_is_recorded_with_times(self):
         for by_handle in ("0", "1"):
             with self.subTest(by_handle=by_handle):
                 self.start("attached", "20", ZE_ENABLE_LOADER_DRIVER_DDI_PATH=by_handle, MOCK_ZE_FAULTS="lenient")
@@ -87,7 +87,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
                 self.assertEqual(profile.coverage()["launches"], 80, stderr)
 
     @rig.requires("root")
-    def test_a_process_that_is_recorded_twice(self):
+    def test_a_process_can_be_recorded_twice(self):
         self.start("attached", "5", MOCK_ZE_FAULTS="lenient")
         recorder = self.attach()
         recorder.send_signal(signal.SIGINT)
@@ -106,7 +106,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
         self.assertEqual(profile.losses(), {"no_timing": 5}, stderr)
 
     @rig.requires("root")
-    def test_a_process_that_has_not_initialized_level_zero(self):
+    def test_a_process_can_be_recorded_before_it_initializes_level_zero(self):
         script = ("import ctypes, sys; loader = ctypes.CDLL('libze_loader.so.1'); print('ready', flush=True); "
                   "sys.stdin.readline(); sys.exit(loader.zeInit(0))")
         self.target = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
