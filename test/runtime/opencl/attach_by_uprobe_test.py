@@ -49,7 +49,7 @@ class Attach(rig.RuntimeTest):
         self.assertIn("launches are counted only: it uses opencl", stderr)
 
     @rig.requires("ebpf")
-    def test_a_process_that_launches_nothing(self):
+    def test_a_process_without_opencl_is_refused(self):
         sleeper = subprocess.Popen(["sleep", "60"])
         try:
             done = subprocess.run([rig.GPUPROF, "record", "-p", str(sleeper.pid), "-o", "/dev/null"],
@@ -62,7 +62,7 @@ class Attach(rig.RuntimeTest):
         self.assertIn("hint:", done.stderr)
 
     @rig.requires("ebpf")
-    def test_a_process_that_does_not_exist(self):
+    def test_a_process_that_does_not_exist_is_an_error(self):
         done = subprocess.run([rig.GPUPROF, "record", "-p", "4194303", "-o", "/dev/null"],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual(done.returncode, 1)

@@ -39,7 +39,7 @@ class OpenClCalls(rig.RuntimeTest):
         return sites, sums
 
     @rig.requires("opencl", f"program:{PROGRAM}")
-    def test_waits_and_memory_from_each_engine(self):
+    def test_waits_and_memory_have_stacks_with_each_engine(self):
         for engine in rig.stack_engines():
             with self.subTest(engine=engine):
                 profile, expected = self.record_calls("--stacks", engine)
@@ -80,7 +80,7 @@ class OpenClCalls(rig.RuntimeTest):
         self.assertEqual(dict(sums), {site: expected[f"alloc.{site}"] for site in sites})
 
     @rig.requires("opencl", f"program:{PROGRAM}")
-    def test_counts(self):
+    def test_launches_and_failed_calls_are_counted(self):
         profile, expected = self.record_calls()
         self.assertEqual(sum(value for _, value in self.folded("--weight", "count")), expected["calls"])
         coverage = profile.coverage()
@@ -117,7 +117,7 @@ class OpenClCalls(rig.RuntimeTest):
         self.assertEqual(len(waits), expected["waits"])
 
     @rig.requires("opencl", f"program:{PROGRAM}")
-    def test_paused(self):
+    def test_a_paused_recording_has_no_work(self):
         profile, _ = self.record_calls("--start-paused")
         self.assertEqual(profile.of("HOST") + profile.of("GPU"), [])
 

@@ -67,7 +67,7 @@ class OpenClExample(rig.RuntimeTest):
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
 
     @rig.requires("opencl")
-    def test_time_ratio_of_the_call_sites(self):
+    def test_each_call_site_has_its_share_of_the_time(self):
         # Long kernels make the fixed cost of a launch negligible. The minimum of up to twelve runs counts for each
         # site, as other work on the machine only adds time.
         least, shares = {}, []
@@ -96,7 +96,7 @@ class OpenClExample(rig.RuntimeTest):
         self.assertEqual(stacks, sorted(set(stacks), key=str.encode))
 
     @rig.requires("opencl")
-    def test_flame_from_stdin_and_report(self):
+    def test_flame_reads_standard_input_and_report_names_the_kernels(self):
         self.record(self.TARGET)
         with open(self.profile_path, "rb") as profile:
             run = subprocess.run([rig.GPUPROF, "flame"], stdin=profile, capture_output=True, check=True)
@@ -115,7 +115,7 @@ class OpenClExample(rig.RuntimeTest):
         self.assertEqual(coverage["matched"], coverage["launches"], coverage)
 
     @rig.requires("opencl")
-    def test_busy_and_idle_time_make_up_the_recording(self):
+    def test_busy_and_idle_time_add_up_to_the_recording(self):
         profile, _ = self.record(self.TARGET)
         shares = profile.measured("SHARE")
         busy = sum(numbers[0] for _, numbers in shares)
@@ -144,7 +144,7 @@ class OpenClExample(rig.RuntimeTest):
             self.assertEqual(sum(map(int, row[7::2])), int(row[2]), "the buckets hold all values")
 
     @rig.requires("opencl")
-    def test_min_coverage(self):
+    def test_min_coverage_fails_below_its_limit(self):
         self.record(self.TARGET, options=["--min-coverage", "100"])
         _, stderr = self.record(self.TARGET, options=["--min-coverage", "50", "--stacks", "none"], expect=3)
         self.assertIn("explains 0.00%", stderr)

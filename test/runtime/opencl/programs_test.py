@@ -12,7 +12,7 @@ RENDERERS = ("/usr/share/perl5/Devel/NYTProf/flamegraph.pl",)  # Brendan Gregg's
 
 class Programs(rig.RuntimeTest):
     @rig.requires("opencl", "program:clpeak")
-    def test_clpeak(self):
+    def test_clpeak_is_recorded(self):
         # Limits the run time of clpeak, which grows with both numbers.
         small = {"POCL_MAX_WORK_GROUP_SIZE": "64", "POCL_MAX_PTHREAD_COUNT": "1"}
         profile, stderr = self.record(["clpeak", "--compute-sp", "--kernel-latency"], timeout=300,
@@ -22,13 +22,13 @@ class Programs(rig.RuntimeTest):
         self.assertTrue(any(row[2].startswith("compute_sp") for row in profile.gpu()), stderr)
 
     @rig.requires("opencl", "pyopencl")
-    def test_pyopencl(self):
+    def test_pyopencl_is_recorded(self):
         profile, stderr = self.record([rig.pyopencl_python(), rig.PYTHON_EXAMPLE])
         self.assertGreater(profile.end()["gpu_ns"], 0, stderr)
         self.assert_conserved(profile)
 
     @rig.requires("opencl")
-    def test_a_recorded_program_prints_what_it_prints_without(self):
+    def test_recording_does_not_change_a_programs_output(self):
         plain = self.run_command([rig.EXAMPLE])
         run = self.run_command([rig.GPUPROF, "record", "-q", "-o", self.profile_path, "--", rig.EXAMPLE])
         self.assertEqual((run.returncode, run.stdout), (plain.returncode, plain.stdout))
@@ -52,7 +52,7 @@ class Programs(rig.RuntimeTest):
 
 class OtherRenderer(rig.RuntimeTest):
     @rig.requires("opencl", "program:perl")
-    def test_flamegraph_pl_draws_our_folded_output(self):
+    def test_flamegraph_pl_draws_the_folded_output(self):
         renderers = [path for path in RENDERERS + tuple(glob.glob("/opt/*/flamegraph.pl")) if os.path.exists(path)]
         if not renderers:
             self.skipTest("no flamegraph.pl (package libdevel-nytprof-perl)")
@@ -94,7 +94,7 @@ class Unprivileged(rig.RuntimeTest):
             self.assertIn("main", frames)
 
     @rig.requires("opencl", "root", "program:setpriv")
-    def test_a_stack_engine_that_rights_are_missing_for_is_an_error_with_a_hint(self):
+    def test_a_stack_engine_without_rights_is_an_error_with_a_hint(self):
         os.chmod(self.folder, 0o777)
         for engine in ("bpf", "fp"):
             run = self.run_command([*self.NOBODY, rig.GPUPROF, "record", "--stacks", engine, "-o", "p.txt", "--",

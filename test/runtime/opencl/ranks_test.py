@@ -38,7 +38,7 @@ class Ranks(rig.RuntimeTest):
         return int(rig.Profile(self.profile_path).meta()["start_ns"][0])
 
     @rig.requires("opencl")
-    def test_the_slow_rank_its_kernel_its_path_and_since_when(self):
+    def test_ranks_names_the_slow_rank_its_kernel_path_and_start(self):
         for rank in ("1", "3"):
             for _ in range(ATTEMPTS):
                 answer, said, slow = self.job("--slow-rank", rank, "--slow-from", "70", "--factor", "1000")
@@ -61,7 +61,7 @@ class Ranks(rig.RuntimeTest):
             self.assertEqual(picture.count('class="gp-lag"'), 1)
 
     @rig.requires("opencl")
-    def test_an_even_job_names_nobody(self):
+    def test_ranks_names_no_rank_of_an_even_job(self):
         texts = []
         for _ in range(ATTEMPTS):
             answer, _, slow = self.job()
@@ -105,7 +105,7 @@ class Inputs(rig.RuntimeTest):
         run = self.run_command([rig.GPUPROF, *arguments])
         return run.returncode, run.stderr.decode()
 
-    def test_a_folder_and_a_pattern_are_its_profiles(self):
+    def test_a_folder_or_a_pattern_selects_its_profiles(self):
         for rank in range(3):
             self.write(f"run/r{rank}.txt", rank, 50 + 40 * (rank == 2))
         with open(os.path.join(self.folder, "run/notes.md"), "w", encoding="utf-8") as file:
@@ -124,14 +124,14 @@ class Inputs(rig.RuntimeTest):
         self.gpuprof("merge", "run", "-o", "all.txt")
         self.assertEqual(rig.Profile(os.path.join(self.folder, "all.txt")).end()["gpu_ns"], 12 * 190)
 
-    def test_more_files_than_are_open_at_a_time(self):
+    def test_more_profiles_than_open_files_can_be_read(self):
         for rank in range(70):
             self.write(f"run/r{rank:03}.txt", rank, 50)
         self.gpuprof("merge", "run", "-o", "all.txt")
         self.assertEqual(rig.Profile(os.path.join(self.folder, "all.txt")).end()["gpu_ns"], 70 * 12 * 50)
         self.gpuprof("ranks", "run")
 
-    def test_what_is_missing_is_said(self):
+    def test_missing_ranks_and_slices_are_reported(self):
         os.mkdir(os.path.join(self.folder, "empty"))
         self.write("one.txt", 1, 50)
         with open(os.path.join(self.folder, "one.txt"), encoding="utf-8") as file:
