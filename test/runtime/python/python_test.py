@@ -88,12 +88,12 @@ class PythonStacks(rig.RuntimeTest):
         self.assertEqual(boundaries, sorted(set(boundaries)))
         self.assertGreater(boundaries[0], stack)
 
-    def test_walks(self):
+    def test_walks_equal_the_interpreters_own_stacks(self):
         for python in interpreters.followed():
             with self.subTest(python=python.path):
                 self.assert_walks(self.run_walks(python.path))
 
-    def test_sub_interpreters(self):
+    def test_sub_interpreters_are_walked(self):
         for python in interpreters.some():
             with self.subTest(python=python.path):
                 run = self.run_command([python.path, os.path.join(HERE, "subinterpreter.py"), PROBE], env=environment())
@@ -113,7 +113,7 @@ class PythonStacks(rig.RuntimeTest):
                     "after": ["outside", "main", "<module>"],
                 })
 
-    def test_code_that_comes_and_goes_until_the_interpreter_ends(self):
+    def test_walks_stay_right_while_code_objects_are_freed(self):
         for python in interpreters.some():
             with self.subTest(python=python.path):
                 run = self.run_command([python.path, os.path.join(HERE, "stress.py"), PROBE, "0.5"], env=environment())
@@ -122,7 +122,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual(int(wrong), 0, run.stdout)
                 self.assertGreater(int(records), 50)
 
-    def test_an_interpreter_that_a_program_keeps_to_itself(self):
+    def test_a_privately_loaded_interpreter_is_walked(self):
         libraries = glob.glob(os.path.expanduser("~/.pyenv/versions/*/lib/libpython3.*.so.1.0"))
         libraries += glob.glob("/usr/lib/*/libpython3.*.so.1.0")
         libraries = [path for path in libraries if re.search(r"python3\.(9|1[0-4])\.so", path)]
@@ -183,7 +183,7 @@ class PythonStacks(rig.RuntimeTest):
                 after = next(one for one in plain[index:] if one.kind == "python")
                 self.assertEqual((before.name.split(".")[-1], after.name), ("<lambda>", "by_helper"))
 
-    def test_recorded_in_the_process(self):
+    def test_the_in_process_engine_records_python_stacks(self):
         for python in interpreters.some():
             with self.subTest(python=python.path):
                 profile, cases, stderr = self.record_cases(python.path, "--stacks=inproc")
@@ -192,7 +192,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual(self.told(profile, "python.version"), [version], stderr)
 
     @rig.requires("ebpf")
-    def test_recorded_by_bpf(self):
+    def test_the_bpf_engine_records_python_stacks(self):
         for python in interpreters.some():
             with self.subTest(python=python.path):
                 profile, cases, stderr = self.record_cases(python.path, "--stacks=bpf")
@@ -203,7 +203,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assert_recorded(profile, cases, stderr)
 
     @rig.requires("program:strip")
-    def test_stripped(self):
+    def test_a_stripped_libpython_is_walked(self):
         for python in interpreters.followed():
             library = self.stripped_library(python.path)
             if library is None:
@@ -225,7 +225,7 @@ class PythonStacks(rig.RuntimeTest):
         subprocess.run(["strip", "--strip-all", copy], check=True)
         return copy
 
-    def test_others_are_refused_and_said_so(self):
+    def test_unsupported_interpreters_are_refused_with_a_message(self):
         others = interpreters.refused()
         if not others:
             self.skipTest("no other interpreter here")
