@@ -62,16 +62,16 @@ class AnnotateTest(rig.RuntimeTest):
         os.chown(self.secret, self.stranger.uid, self.stranger.gid)
         self.assertEqual(self.annotate().count(SECRET), 1)
 
-    def test_a_group_of_the_file_is_not_one_of_its_owner(self):
+    def test_the_group_of_the_profile_gives_no_rights(self):
         os.chmod(self.secret, 0o640)
         os.chown(self.profile, self.stranger.uid, 0)
         self.assert_only_what_all_may_read(self.annotate())
 
-    def test_a_profile_that_all_may_write_is_nobodys(self):
+    def test_a_profile_that_all_may_write_gives_no_rights(self):
         os.chmod(self.profile, 0o666)
         self.assert_only_what_all_may_read(self.annotate())
 
-    def test_standard_input_has_an_owner_too(self):
+    def test_standard_input_is_read_with_the_rights_of_its_owner(self):
         os.chown(self.profile, self.stranger.uid, self.stranger.gid)
         with open(self.profile, encoding="utf-8") as file:
             self.assert_only_what_all_may_read(self.annotate(stdin=file))

@@ -86,25 +86,25 @@ class Budgets(rig.RuntimeTest):
         self.assertIn("memory limit", stderr)
 
     @strangers.needed
-    def test_deep_stacks_that_are_all_different(self):
+    def test_distinct_deep_stacks_stay_within_the_memory_limit(self):
         profile, stderr, honest = self.flood("stacks", 320)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 
     @strangers.needed
-    def test_long_names_that_are_all_different(self):
+    def test_distinct_long_names_stay_within_the_memory_limit(self):
         profile, stderr, honest = self.flood("names", 250)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 
     @strangers.needed
-    def test_everything_at_once(self):
+    def test_floods_of_all_kinds_stay_within_the_memory_limit(self):
         profile, stderr, honest = self.flood("everything", 300)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 
     @strangers.needed
-    def test_many_processes_with_full_rings(self):
+    def test_many_processes_with_full_rings_are_all_recorded(self):
         # Each of the 24 processes owns 32 MiB of rings.
         profile, _, honest = self.flood("processes", 24)
         self.assert_sound(profile, honest)

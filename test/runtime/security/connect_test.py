@@ -247,7 +247,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(line, word + "\n")
         return process
 
-    def test_a_flood_of_strangers_costs_little_and_keeps_nobody_out(self):
+    def test_a_flood_of_strangers_costs_little_and_blocks_no_target(self):
         recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go,
                                      *self.application("--rate", "500", "--seconds", "1")],
                                     ["--user", self.victim.name])
@@ -299,7 +299,7 @@ class Connect(rig.RuntimeTest):
             token = re.search(rb"GPUPROF_TOKEN=([0-9a-f]{32})", file.read()).group(1)
         return wire_recorder.hello(token, b"mock").hex()
 
-    def test_another_user_with_the_token_is_not_listened_to(self):
+    def test_another_user_with_the_token_is_rejected(self):
         recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go, "true"], ["--user", self.victim.name])
         self.assertTrue(rig.wait_for(lambda: children(recorder.pid)))
         hello = self.hello(children(recorder.pid)[0])
@@ -339,13 +339,13 @@ class Connect(rig.RuntimeTest):
         with open(status, encoding="ascii") as file:
             return said, int(file.read())
 
-    def test_who_takes_a_dead_recorders_place_hears_nothing(self):
+    def test_an_impostor_of_a_dead_recorder_receives_nothing(self):
         said, status = self.run_after_the_recorder(self.stranger, IMPOSTOR)
         self.assertEqual(status, 0)
         self.assertGreaterEqual(len(said), 1, "nobody has called")
         self.assertEqual([words for words in said if words], [])
 
-    def test_memory_that_can_be_cut_short_is_not_used(self):
+    def test_memory_that_can_be_truncated_is_not_used(self):
         size = wire_layout.SEGMENT_BYTES
         head = wire_layout.SEGMENT.make(magic=wire_layout.WIRE_MAGIC, version=wire_layout.WIRE_VERSION, source_id=1,
                                         control=wire_layout.CONTROL_ENABLED)
@@ -377,7 +377,7 @@ class Connect(rig.RuntimeTest):
         _, stderr = recorder.communicate(timeout=60)
         return rig.Profile(self.profile_path), stderr
 
-    def test_a_peer_that_becomes_set_user_id_is_not_believed_any_more(self):
+    def test_a_peer_that_becomes_set_user_id_is_refused(self):
         recorder, pid, folder = self.record_changing(early=False)
         open(folder + "/go", "w", encoding="ascii").close()
         self.assertTrue(rig.wait_for(lambda: effective_user(pid) == 0), "it has not changed")
@@ -398,7 +398,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(profile.losses()["process_refused"], 1, stderr)
         self.assertIn("its rights have changed", stderr)
 
-    def test_a_peer_that_was_set_user_id_by_the_time_is_refused(self):
+    def test_a_peer_that_is_already_set_user_id_is_refused(self):
         recorder, pid, folder = self.record_changing(early=True)
         os.kill(recorder.pid, signal.SIGSTOP)
         open(folder + "/go", "w", encoding="ascii").close()

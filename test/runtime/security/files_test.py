@@ -147,7 +147,7 @@ class Files(rig.RuntimeTest):
         return {work.name: profile.stacks[work.ustack] for work, _ in profile.measured("GPU")}
 
     @strangers.needed
-    def test_a_file_that_the_target_may_not_read_gives_no_names(self):
+    def test_a_file_that_the_target_cannot_read_gives_no_names(self):
         plain = self.put("plain.so", elf("plain_function"))
         secret = self.put("secret.so", elf("secret_function"), 0o600)
         hidden = self.put("hidden/plain.so", elf("hidden_function"))
@@ -170,7 +170,7 @@ class Files(rig.RuntimeTest):
             self.assertNotIn(name, text)
 
     @strangers.needed
-    def test_what_is_no_regular_file_does_not_hold_up_the_recorder(self):
+    def test_special_files_do_not_block_the_recorder(self):
         plain = self.put("plain.so", elf("plain_function"))
         fifo = os.path.join(self.scratch, "fifo.so")
         os.mkfifo(fifo, 0o666)
@@ -179,7 +179,7 @@ class Files(rig.RuntimeTest):
         self.assertEqual(self.frames_of(profile)["kernel_6"][0].name, "plain_function", stderr)
 
     @strangers.needed
-    def test_a_huge_perf_map_is_read_in_part(self):
+    def test_a_huge_perf_map_is_read_up_to_a_limit(self):
         _, _, usual = self.record_client([], perf_map=0)
         profile, stderr, used = self.record_client([], perf_map=300 * MEBI)
         self.assertEqual(self.frames_of(profile)["kernel_1"][0].name, "compiled_function", stderr)
@@ -188,7 +188,7 @@ class Files(rig.RuntimeTest):
         self.assertIn("1 perf maps cut short", stderr)
 
     @strangers.needed
-    def test_debug_links_to_giant_files_end_in_seconds(self):
+    def test_debug_links_to_giant_files_cost_only_seconds(self):
         giant = elf("debug_function")
         modules = []
         for number in range(6):

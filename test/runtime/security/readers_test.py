@@ -98,7 +98,7 @@ class Readers(unittest.TestCase):
                                     check=True).stdout
             self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()), (1 << 64) - 2)
 
-    def test_paths_that_share_a_deep_stack_are_all_there(self):
+    def test_all_paths_that_share_a_deep_stack_are_shown(self):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
             file.write(hostile_profiles.stacks_times_parents(20))
             file.flush()
@@ -107,7 +107,7 @@ class Readers(unittest.TestCase):
             stack = ";".join(["f"] * hostile_profiles.DEEP)
             self.assertEqual(folded, sorted(f"p{i};{stack};[unknown]_[G] 1000" for i in range(1, 21)))
 
-    def test_more_remarks_than_are_kept_are_an_error(self):
+    def test_too_many_meta_lines_are_an_error(self):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
             file.write(hostile_profiles.too_many_remarks())
             file.flush()

@@ -105,7 +105,7 @@ class Terminal(rig.RuntimeTest):
         self.assertFalse(facts["own_session"])
 
     @strangers.needed
-    def test_ctrl_c_reaches_the_whole_command(self):
+    def test_ctrl_c_reaches_all_processes_of_the_command(self):
         pid, terminal = self.start("sh", "-c", "trap 'echo interrupted; exit 7' INT; (trap - INT; exec sleep 60) & "
                                    "echo child=$!=; wait")
         self.assertTrue(rig.wait_for(lambda: self.read(terminal).count(b"=") >= 2), self.shown)
@@ -116,7 +116,7 @@ class Terminal(rig.RuntimeTest):
         self.assertIn(b"interrupted", self.shown)
 
     @strangers.needed
-    def test_ctrl_backslash_and_a_hang_up(self):
+    def test_ctrl_backslash_and_a_hang_up_reach_the_command(self):
         for number, how in ((signal.SIGQUIT, lambda terminal: os.write(terminal, b"\x1c")),
                             (signal.SIGHUP, lambda terminal: os.kill(self.pid, signal.SIGHUP))):
             self.shown = b""
@@ -127,7 +127,7 @@ class Terminal(rig.RuntimeTest):
             self.assertEqual(self.wait_for_end(self.pid, terminal), 9, self.shown)
 
     @strangers.needed
-    def test_ctrl_z_stops_the_command_and_it_goes_on(self):
+    def test_ctrl_z_stops_the_command_and_it_can_continue(self):
         pid, terminal = self.start("sh", "-c", "echo pid=$$=; while :; do sleep 0.05; done")
         self.assertTrue(rig.wait_for(lambda: self.read(terminal).count(b"=") >= 2), self.shown)
         target = int(self.shown.split(b"pid=")[1].split(b"=")[0])

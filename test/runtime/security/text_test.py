@@ -60,7 +60,7 @@ class Text(rig.RuntimeTest):
         return subprocess.run([rig.GPUPROF, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
                               check=False, **options)
 
-    def test_no_command_prints_what_a_file_hides(self):
+    def test_no_command_prints_control_characters_of_a_profile(self):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "profile.txt")
             with open(path, "w", encoding="utf-8") as file:
@@ -82,7 +82,7 @@ class Text(rig.RuntimeTest):
             with open(svg, "rb") as file:
                 self.harmless("the picture", file.read().replace(b"\t", b""))
 
-    def test_errors_about_names(self):
+    def test_errors_escape_hostile_names(self):
         with tempfile.TemporaryDirectory() as scratch:
             name = os.path.join(scratch, HOSTILE)
             for command in (["flame", "-i", name], ["report", "-i", name], ["record", "--", name],
@@ -91,7 +91,7 @@ class Text(rig.RuntimeTest):
                 self.assertNotEqual(done.returncode, 0, command)
                 self.harmless(command, done.stderr)
 
-    def test_a_profile_written_of_a_hostile_target(self):
+    def test_the_profile_of_a_hostile_target_has_escaped_text(self):
         """Users may print the raw profile with cat; its command line is the target's text."""
         reason = rig.why_not("opencl")
         if reason:
@@ -103,7 +103,7 @@ class Text(rig.RuntimeTest):
             with open(path, "rb") as file:
                 self.harmless("the profile", file.read())
 
-    def test_doctor_with_a_hostile_environment(self):
+    def test_doctor_escapes_a_hostile_environment(self):
         environment = {**os.environ, "OPENCL_LAYERS": HOSTILE, "CUDA_INJECTION64_PATH": HOSTILE,
                        "GPUPROF_" + "MARK": HOSTILE}
         self.harmless("doctor", self.read("doctor", env=environment).stdout, None)
