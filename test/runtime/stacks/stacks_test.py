@@ -302,10 +302,10 @@ class Matching(rig.unittest.TestCase):
     def fault(self, frames, wanted=WANTED):
         return difference(frames, wanted, {"main", "work", "compare", "stack_launch"})
 
-    def test_whole(self):
+    def test_a_complete_stack_matches(self):
         self.assertIsNone(self.fault(self.FRAMES))
 
-    def test_a_frame_too_few_or_too_many(self):
+    def test_a_missing_or_repeated_frame_is_a_difference(self):
         for number in (0, 2, 3, 5, 6, 7):
             with self.subTest(missing=number):
                 self.assertIsNotNone(self.fault(self.FRAMES[:number] + self.FRAMES[number + 1:]))
@@ -313,7 +313,7 @@ class Matching(rig.unittest.TestCase):
             with self.subTest(twice=number):
                 self.assertIsNotNone(self.fault(self.FRAMES[:number] + self.FRAMES[number - 1:]))
 
-    def test_truncated(self):
+    def test_a_truncated_stack_is_a_difference(self):
         self.assertIn("truncated", self.fault((Frame("truncated", "[truncated]", "", 0, False), *self.FRAMES[2:])))
         self.assertIn("nothing above", self.fault(self.FRAMES[2:]))
         cut_in_libc = self.FRAMES[4:]
