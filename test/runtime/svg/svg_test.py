@@ -129,7 +129,7 @@ class Svg(unittest.TestCase):
         return Page(self.browser, self.folder, name)
 
     @twice
-    def test_first_view(self):
+    def test_the_first_view_shows_all_visible_frames(self):
         page = self.page("narrow.svg")
         names = [f["label"].split(",")[0] for f in page.frames()]
         assert names == ["all", "app", "wide"], names  # frames narrower than 0.1 px are not drawn
@@ -140,7 +140,7 @@ class Svg(unittest.TestCase):
         assert self.browser.script("return document.documentElement.getAttribute('role')") == "group"
 
     @twice
-    def test_click_zooms_and_reset(self):
+    def test_a_click_zooms_and_reset_returns(self):
         page = self.page("deep.svg")
         before = page.frame("forward_step (train.py:97)")
         assert before["width"] < 1000, before
@@ -164,7 +164,7 @@ class Svg(unittest.TestCase):
         assert near(page.frame("forward_step (train.py:97)")["width"], before["width"])
 
     @twice
-    def test_zoom_shows_what_was_too_narrow(self):
+    def test_zooming_shows_frames_that_were_too_narrow(self):
         page = self.page("narrow.svg")
         page.search("tiny_")
         # 9 us of 1.00001 s, in two frames that are not drawn.
@@ -214,7 +214,7 @@ class Svg(unittest.TestCase):
         assert page.text("gp-matched").endswith("1 frame")  # the page address keeps the search
 
     @twice
-    def test_keyboard(self):
+    def test_the_keyboard_moves_zooms_and_searches(self):
         page = self.page("deep.svg")
         self.browser.keys(("Control", "f"))
         assert page.focused().startswith("Search frames"), page.focused()
@@ -290,7 +290,7 @@ class Svg(unittest.TestCase):
         assert "range, capture" not in page.text("gp-legend")  # a picture without marks does not mention them
 
     @twice
-    def test_empty_and_large(self):
+    def test_empty_and_large_graphs_work(self):
         page = self.page("empty.svg")
         assert "no GPU work" in page.text("gp-empty")
         page.search("x")
@@ -302,7 +302,7 @@ class Svg(unittest.TestCase):
         assert "left out" in page.text("gp-notice")
 
     @twice
-    def test_reads_in_both_colour_schemes(self):
+    def test_text_is_readable_in_both_colour_schemes(self):
         self.page("deep.svg")
         lightness = {}
         for scheme in ("light", "dark"):
@@ -336,7 +336,7 @@ class Svg(unittest.TestCase):
         assert "\u2026" not in "".join(lines + notice + details), (lines, notice, details)
 
     @twice
-    def test_details_follow_the_focus_not_a_pointer_that_rests(self):
+    def test_details_follow_the_focus_and_ignore_a_resting_pointer(self):
         page = self.page("deep.svg")
         self.browser.hover(page.select("flash_attention (ops.py:12)"))
         assert page.text("gp-name") == "flash_attention (ops.py:12)"
@@ -347,7 +347,7 @@ class Svg(unittest.TestCase):
         assert page.text("gp-name") == "_start", page.text("gp-name")
 
     @twice
-    def test_inverted_view(self):
+    def test_the_inverted_view_shows_callers_above(self):
         page = self.page("deep.svg")
         total = page.frame("all")["label"]
         self.browser.keys("i")
@@ -370,7 +370,7 @@ class Svg(unittest.TestCase):
         assert page.frame("memcpy HtoD pageable")["level"] > 10
 
     @twice
-    def test_sandwich_view(self):
+    def test_the_sandwich_view_shows_callers_and_callees(self):
         page = self.page("deep.svg")
         name = "_call_impl (torch/nn/modules/module.py:1773)"
         of = self.browser.script("""
@@ -403,7 +403,7 @@ class Svg(unittest.TestCase):
         assert self.browser.script("return location.hash").find("view") < 0
 
     @twice
-    def test_links_that_lead_nowhere_show_all(self):
+    def test_invalid_links_show_the_complete_graph(self):
         for fragment in ("#view=sandwich&frame=999999", "#view=sandwich&frame=", "#view=nonsense&zoom=-1", "#zoom=1e99",
                          "#view=inverted&zoom=99999999", "#search=%E0%A4%A", "#view=sandwich&frame=0x1"):
             self.browser.open("about:blank")
@@ -424,7 +424,7 @@ class Svg(unittest.TestCase):
         assert re.search(r"#zoom=\d+$", self.browser.script("return location.href"))
 
     @twice
-    def test_saves_the_part_that_is_shown(self):
+    def test_saving_writes_the_visible_subset(self):
         page = self.page("deep.svg")
         self.browser.script("const make = URL.createObjectURL;"
                             "URL.createObjectURL = (blob) => { window.saved = blob; return make(blob); };")
@@ -443,7 +443,7 @@ class Svg(unittest.TestCase):
         assert "backward_step" not in part.read_text().split("gp-data")[1].split("</metadata>")[0]
 
     @twice
-    def test_saves_a_sandwich(self):
+    def test_saving_writes_the_sandwich_view(self):
         page = self.page("deep.svg")
         name = "_call_impl (torch/nn/modules/module.py:1773)"
         page.search("^_call_impl")
@@ -483,7 +483,7 @@ class Svg(unittest.TestCase):
         return part
 
     @twice
-    def test_page_with_tables(self):
+    def test_a_page_with_tables_sorts_and_escapes_names(self):
         self.browser.open((self.folder / "page.html").as_uri())
         self.browser.resize(1280, 900)
         page = Page.__new__(Page)

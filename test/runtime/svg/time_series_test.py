@@ -113,7 +113,7 @@ class TimeSeries(unittest.TestCase):
             self.assertEqual(by_work.get(name, 0), own, name)
 
     @twice
-    def test_the_head_says_where_and_when(self):
+    def test_the_heading_shows_host_and_time(self):
         facts = "node <7>, 2026-11-23 14:05 UTC"
         self.open()
         self.assertEqual(self.text("gp-facts"), facts)
@@ -155,7 +155,7 @@ class TimeSeries(unittest.TestCase):
         self.assertEqual(self.text("gp-command"), "")
 
     @twice
-    def test_the_address_restores(self):
+    def test_the_page_address_restores_the_selection(self):
         self.open()
         self.drag(10, 21)
         address = self.browser.script("return location.hash")
@@ -166,7 +166,7 @@ class TimeSeries(unittest.TestCase):
             self.assertEqual(self.text("gp-command"), "", bad)
 
     @twice
-    def test_a_window_of_another_weight(self):
+    def test_a_selection_works_with_another_weight(self):
         self.open("bytes.svg")
         self.assertEqual(self.browser.script("return document.querySelectorAll('#gp-cells rect').length") <= 21, True)
         self.drag(2, 5)
@@ -177,7 +177,7 @@ class TimeSeries(unittest.TestCase):
                          4096 * copies)
 
     @twice
-    def test_hovering_tells_the_cell(self):
+    def test_hovering_shows_the_cell(self):
         self.open()
         x, y = self.middle_of(12)
         move = {"type": "pointerMove", "duration": 0, "x": x, "y": y, "origin": "viewport"}
@@ -186,7 +186,7 @@ class TimeSeries(unittest.TestCase):
         self.assertIn(f"({self.ns_between(12, 12):,} ns)", self.text("gp-details-hint"))
 
     @twice
-    def test_fits_and_reads_in_both_widths_and_colour_schemes(self):
+    def test_text_is_readable_in_both_widths_and_colour_schemes(self):
         for width, height in ((1280, 500), (640, 600)):
             for scheme in ("light", "dark"):
                 self.browser.colour_scheme(scheme)
