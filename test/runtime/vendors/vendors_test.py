@@ -39,7 +39,7 @@ class Vendors(rig.RuntimeTest):
             sums[backends[work.device]] = (known[0] + count, known[1] + ns)
         return dict(sums)
 
-    def test_one_process_with_two_vendors(self):
+    def test_one_process_can_use_two_vendors(self):
         for engine in rig.stack_engines():
             with self.subTest(engine=engine):
                 profile, ze, cuda = self.record_both(os.environ["TWO_VENDORS"], *CASES, *LAUNCHES,
@@ -56,7 +56,7 @@ class Vendors(rig.RuntimeTest):
                     self.assertIn("main", names)
                     self.assertNotRegex(names, r"ze_main.*cuda_main|cuda_main.*ze_main")
 
-    def test_a_shell_that_runs_one_program_of_each(self):
+    def test_a_shell_can_run_one_program_per_vendor(self):
         script = "$MOCK_ZE_APP {} & $MOCK_CUDA_APP {} & wait".format(" ".join(CASES), " ".join(LAUNCHES))
         expected = {}
         if "GPUPROF_EXAMPLE" in os.environ and self.has_opencl():
@@ -71,7 +71,7 @@ class Vendors(rig.RuntimeTest):
         self.assertEqual(found, expected)
         self.assertEqual(len({work.process for work, _ in profile.measured("GPU")}), len(expected))
 
-    def test_a_backend_that_is_not_named_is_left_out(self):
+    def test_only_named_backends_record(self):
         profile, ze, _ = self.record_both(os.environ["TWO_VENDORS"], *CASES, *LAUNCHES, options=["--backend", "level_zero"])
         self.assertEqual(self.by_backend(profile), {"level_zero": ze})
 
