@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--build", action="append", required=True, metavar="NAME=PATH")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VARIABLE=VALUE")
     parser.add_argument("--case", action="append", required=True, metavar="NAME=COMMAND")
-    parser.add_argument("--record", action="append", default=[], metavar="OPTION", help="of gpuprof record")
+    parser.add_argument("--record", action="append", default=[], metavar="OPTION", help="an option for gpuprof record")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     variants = variants_of(options)

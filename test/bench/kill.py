@@ -228,7 +228,7 @@ def main():
     parser.add_argument("--mocks", default=os.environ.get("MOCK_CUDA_DIR", "build/test/mocks"))
     parser.add_argument("--opencl", default=os.environ.get("GPUPROF_EXAMPLE"), metavar="PROGRAM")
     parser.add_argument("--longest", type=float, default=3.5, help="seconds until the kill, at most")
-    parser.add_argument("--keep", metavar="FOLDER", help="keep what does not hold there")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the files of failed tries there")
     options = parser.parse_args()
     options.gpuprof, options.mocks = os.path.abspath(options.gpuprof), os.path.abspath(options.mocks)
     if not os.path.exists(os.path.join(options.mocks, "libcuda.so.1")):

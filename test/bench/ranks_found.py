@@ -124,7 +124,7 @@ def arguments_of():
     parser.add_argument("--work", type=int)
     parser.add_argument("--interval", default="200ms")
     parser.add_argument("--nccl")
-    parser.add_argument("--keep", metavar="FOLDER", help="the profiles stay there")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the profiles there")
     arguments = parser.parse_args()
     for name, value in DEFAULTS[arguments.job].items():
         if getattr(arguments, name) is None:
@@ -133,7 +133,7 @@ def arguments_of():
     for name in ("gpuprof", "example"):
         path = os.path.abspath(getattr(arguments, name))
         if not os.access(path, os.X_OK):
-            parser.error(f"{path} is no program")
+            parser.error(f"{path} is not a program")
         setattr(arguments, name, path)
     return arguments
 

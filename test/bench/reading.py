@@ -57,7 +57,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gpuprof", required=True)
     parser.add_argument("--generate", required=True, help="the built generate_profile")
-    parser.add_argument("--folder", default="/tmp", help="for the inputs (default /tmp)")
+    parser.add_argument("--folder", default="/tmp", help="folder for the inputs (default /tmp)")
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

@@ -56,7 +56,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gpuprof", required=True)
     parser.add_argument("--mock", metavar="PROGRAM")
-    parser.add_argument("--mock-libraries", metavar="FOLDER", help="that of the mock libcuda and libcupti")
+    parser.add_argument("--mock-libraries", metavar="FOLDER", help="folder of the mock libcuda and libcupti")
     parser.add_argument("--cuda", metavar="PROGRAM")
     parser.add_argument("--depth", action="append", type=int)
     parser.add_argument("--rounds", type=int, default=5)
