@@ -63,7 +63,7 @@ void try_in_child(const Worker& worker, bool by_system_call) {
       return;
     }
   }
-  fprintf(stderr, "mock_cuda_app: the forked child took its time to end\n");
+  fprintf(stderr, "mock_cuda_app: the forked child took too long to end\n");
   exit(1);
 }
 

@@ -59,7 +59,7 @@ std::string code_of(const std::string& kernels) {
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    fprintf(stderr, "mock libcuda: MOCK_CUBIN: %s can not be read\n", path);
+    fprintf(stderr, "mock libcuda: cannot read MOCK_CUBIN %s\n", path);
     abort();
   }
   return {std::istreambuf_iterator<char>(file), {}};

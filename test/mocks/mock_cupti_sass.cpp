@@ -73,7 +73,7 @@ void must_not_unload() {
 
 bool sound(size_t size, size_t expected) {
   if (size != expected) {
-    mock::violation("a struct of SASS metrics that says another size");
+    mock::violation("a struct of SASS metrics gives a wrong size");
   }
   return true;
 }

@@ -57,7 +57,7 @@ void wait_for_signal() {
   sigset_t now;
   sigprocmask(SIG_BLOCK, nullptr, &now);
   if (sigismember(&now, SIGUSR1) != 1 || sigismember(&now, SIGTERM) != 0) {
-    fail("the signal mask is another one");
+    fail("the signal mask has changed");
   }
 }
 
