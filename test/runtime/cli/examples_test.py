@@ -167,7 +167,7 @@ def faults_of(command, folder, stdout):
     for name in re.findall(r"--svg (\S+)", command):
         text = read(name)
         if "<svg" not in text or "</svg>" not in text:
-            faults.append(f"{name} is no picture")
+            faults.append(f"{name} is not a picture")
     for name in re.findall(r"> (\S+\.folded)", command):
         if sum(numbers_at_the_end(read(name))) == 0:
             faults.append(f"{name} has no weight")

@@ -42,7 +42,7 @@ FUNCTIONS = r"""
 section doctor.fake
 /gpuprof doctor 2>&1
 record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
-# Of a program that warms up: what follows that is recorded with unwind tables.
+# Records a program that warms up first, so that its other jobs are recorded with unwind tables.
 record_warm() {
   export WARM_UP=/tmp/warm
   /bin/busybox rm -f $WARM_UP $1

@@ -89,7 +89,7 @@ __attribute__((noinline)) void warm_up(const char* until) {
     submit(0, 100);
     usleep(50000);
     if (i == 2400) {
-      fprintf(stderr, "%s does not come\n", until);
+      fprintf(stderr, "%s did not appear\n", until);
       exit(1);
     }
   }

@@ -93,7 +93,7 @@ def main():
     parser.add_argument("--suite", action="append", help=f"default: {' '.join(SUITES)}")
     parser.add_argument("--kernel", type=Path, action="append", default=[], help="a kernel image of your own")
     parser.add_argument("--without", action="append", default=[], metavar="SUITE",
-                        help="suite whose kernel has no engine by tables; 'given' for those of --kernel")
+                        help="suite whose kernel cannot run the table-based engine; 'given' means the kernels of --kernel")
     options = parser.parse_args()
     if reason := vm.missing_tools():
         raise vm.Skipped(reason)

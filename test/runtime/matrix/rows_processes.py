@@ -119,7 +119,7 @@ def child_of(pid):
             if children:
                 return int(children[0])
         time.sleep(0.05)
-    raise Skip("/proc does not tell the recorder's children")
+    raise Skip("/proc does not list the recorder's children")
 
 
 def last_slice_end(profile):

@@ -47,7 +47,7 @@ class Ranks(rig.RuntimeTest):
                 if named == [rank]:
                     break
             else:
-                self.skipTest("the machine is too busy to tell a rank with ten times the work")
+                self.skipTest("the machine is too busy to find a rank with ten times the work")
             lag = answer["laggards"][0]
             self.assertEqual((lag["cause"], lag["waited_for"], lag["to_the_end"]), ("gpu", True, True))
             self.assertEqual(lag["kernels"][0]["name"], "relax")

@@ -63,7 +63,7 @@ launches = len(plan["modules"]) + (1 if plan["anonymous"] else 0)
 RING.put(memory, "launches", launches, ring(0))
 SEGMENT.put(memory, "state", STATE_ACTIVE)
 RING.put(memory, "head", written, ring(0))
-# Until all of it has been read, as the frames in memory of ours must be looked up while we live.
+# Waits until all records have been read: anonymous frames can be looked up only while this process lives.
 deadline = time.monotonic() + 60
 while RING.get(memory, "tail", ring(0)) < written and time.monotonic() < deadline:
     time.sleep(0.01)

@@ -352,7 +352,7 @@ if __name__ == "__main__":
     PARSER.add_argument("--random", type=int, metavar="N", help="only this: N random stacks from each engine")
     PARSER.add_argument("--seed", type=int, default=1)
     PARSER.add_argument("--engine", action="append", choices=ENGINES)
-    PARSER.add_argument("pattern", nargs="?", default="", help="only tests whose name has this in it")
+    PARSER.add_argument("pattern", nargs="?", default="", help="run only tests whose name contains this")
     OPTIONS = PARSER.parse_args()
     if OPTIONS.random:
         sys.exit(check_many(OPTIONS))

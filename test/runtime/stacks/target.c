@@ -150,7 +150,7 @@ static void write_down(size_t length) {
   }
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0 || write(file, state.text, length) != (ssize_t)length) {
-    fail("STACKS_EXPECTED can not be written");
+    fail("cannot write STACKS_EXPECTED");
   }
   close(file);
 }
