@@ -1,4 +1,3 @@
-// The graphs of mock_cuda_app.
 #include <pthread.h>
 
 #include <thread>

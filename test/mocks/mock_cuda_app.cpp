@@ -94,7 +94,6 @@ void print(const Totals& totals, int unfinished) {
   fflush(stdout);
 }
 
-// Ends the program in the way that `--ending` names.
 int end(const char* ending, char** argv) {
   if (strcmp(ending, "_exit") == 0) {
     _exit(7);

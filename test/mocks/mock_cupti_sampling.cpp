@@ -229,7 +229,6 @@ void tell_taken(uint64_t samples) {
   }
 }
 
-// Drops all samples of the sampler.
 void overflow(Sampler& sampler) {
   for (const auto& [place, counts] : sampler.ready) {
     sampler.dropped += samples_of(counts);

@@ -15,7 +15,6 @@ namespace gpuprof::mock {
 
 namespace {
 
-// Launches each of two kernels from a call path of its own.
 void stalls(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;

@@ -14,7 +14,6 @@
 namespace gpuprof::mock {
 namespace {
 
-// Counts the launches of each kernel.
 struct Kind {
   const char* name;
   uint64_t ns;

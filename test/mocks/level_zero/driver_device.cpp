@@ -1,4 +1,3 @@
-// The simulated device: its clock, what runs on it, drivers and devices.
 #include <unistd.h>
 
 #include <cstdio>
