@@ -51,7 +51,6 @@ def has_torch():
 
 
 def part_matrix(options, deadline):
-    """Runs the matrix, whose rows print their own results."""
     command = [sys.executable, os.path.join(MATRIX, "matrix.py"), "--on", "gpu", "--gpuprof", options.gpuprof,
                "--examples", options.examples]
     for name in options.only or ():

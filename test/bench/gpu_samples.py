@@ -27,7 +27,6 @@ def run(command, **options):
 
 
 def folded(gpuprof, profile, *options):
-    """Returns [(frames, number)] of `flame`."""
     text = run([gpuprof, "flame", "-i", profile, *options]).stdout
     return [(line.rpartition(" ")[0].split(";"), int(line.rpartition(" ")[2])) for line in text.splitlines()]
 

@@ -60,8 +60,6 @@ def read_log(path):
 
 
 class Try:
-    """One recording that is killed."""
-
     def __init__(self, options, folder, victim, delay):
         self.options, self.folder, self.victim, self.delay = options, folder, victim, delay
         self.profile_path = os.path.join(folder, "profile.txt")

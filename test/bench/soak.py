@@ -61,7 +61,6 @@ def size_of(path):
 
 
 def slope_per_hour(samples, key):
-    """Returns the least-squares slope over time."""
     times, values = [sample["s"] for sample in samples], [sample[key] for sample in samples]
     if len(samples) < 3:
         return 0.0
@@ -105,7 +104,6 @@ def accounts(profile, did):
 
 
 def judge(result, options):
-    """Returns [(passed, text)]."""
     books = result["accounts"]
     return [
         (result["cpu_percent"] < options.cpu, f"recorder's CPU {result['cpu_percent']:.1f}% of one core"),

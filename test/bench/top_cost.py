@@ -22,7 +22,6 @@ DRAWN = "call path"  # text on the screen of --top
 
 
 def run(command):
-    """Returns what the command printed on a terminal of 40 lines."""
     pid, master = pty.fork()
     if pid == 0:
         os.environ["TERM"] = "xterm"
