@@ -66,7 +66,7 @@ def declared_by(statement, in_class):
 
 
 def declarations(text):
-    """Yields (name, line, "type", "value", "function" or "prototype") for declarations outside function bodies."""
+    """Returns [(name, line, "type", "value", "function" or "prototype")] of declarations outside function bodies."""
     code = NO_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
     code = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", lambda m: re.sub(r"[^\n]", " ", m.group()), code, flags=re.M)
     found, scopes, statement, line, began, private = [], [], [], 1, 1, [False]
