@@ -41,8 +41,6 @@ class CheckFiles(rig.RuntimeTest):
         self.assertRegex(" ".join(out.split()), saying)
         return out
 
-    # The purpose of `check`.
-
     def test_the_same_program_passes(self):
         self.check(*self.side("old"), "--", *self.side("new"), expect=PASS)
 
@@ -232,8 +230,6 @@ class CheckFiles(rig.RuntimeTest):
         others = {(("main", "other"), f"something_else_{i}"): (3 + i, 1_000_000 * (i + 1)) for i in range(12)}
         self.inconclusive(*self.side("old"), "--", *self.side("other", work=others), saying="program")
 
-    # Baselines.
-
     def test_a_run_that_cannot_be_compared_does_not_become_the_baseline(self):
         kept = os.path.join(self.folder, "kept")
         keep = ["--baseline", kept, "--save", "--commit"]
@@ -249,8 +245,6 @@ class CheckFiles(rig.RuntimeTest):
         self.assertIn("kept as a baseline", err)
         _, err = self.check(*keep, "b", *self.side("new"), expect=PASS)
         self.assertIn("the baseline is commit a", err)
-
-    # Budgets.
 
     def test_a_budget_limits_functions_and_kernels(self):
         runs = self.side("run", runs=3, noise=0)

@@ -21,7 +21,6 @@ def environment(**variables):
 
 
 def on_terminal(variables, columns=80, arguments=("report", PROFILE)):
-    """Returns the output of gpuprof on a pseudo-terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
     with subprocess.Popen([rig.GPUPROF, *arguments], stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,

@@ -203,7 +203,6 @@ class Top(rig.RuntimeTest):
         status = recording.end()
         self.assertEqual(os.waitstatus_to_exitcode(status), 7)
         self.assert_restored(recording)
-        # All output of the target is there.
         seen = recording.screen.history + recording.screen.text()
         self.assertEqual(seen.count("printed by the target"), recording.raw.count("printed by the target"))
         self.assertIn("\x1b[1m", recording.raw)

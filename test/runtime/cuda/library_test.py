@@ -499,7 +499,6 @@ class Faults(InjectionTest):
         self.assertEqual(source.lost, {name: lost})
         self.assertEqual(len(source.gpu_ops), did["total_ops"] - lost)
         self.assertEqual(source.launches, did["launches"])
-        # Recorded durations are right.
         for op in source.gpu_ops:
             kernel = did["ops"][source.names[op["name_id"]]]
             self.assertEqual(op["end_ns"] - op["start_ns"], kernel["ns"] // kernel["count"])

@@ -53,7 +53,6 @@ class Matrix:
         return measure.environment(**{**self.platform.env, **(program.env if program else {}), **changes})
 
     def record(self, program, *options, expect=0, timeout=150, env=None):
-        """Records a program until it ends."""
         path = self.path()
         run = subprocess.run([rig.GPUPROF, "record", "-o", path, *options, "--", *program.command],
                              stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False,
@@ -64,7 +63,6 @@ class Matrix:
         return measure.Recording(path, program, stdout, stderr, run.returncode)
 
     def start(self, program):
-        """Starts a program without recording it."""
         return measure.Running(program.command, self.folder, self.environment(program))
 
     def start_endless(self):

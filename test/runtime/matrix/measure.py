@@ -294,7 +294,6 @@ class RunningRecorder(Running):
                 f"no {what}; the recorder's status: {self.process.poll()}, {self.stderr()[-300:]}")
 
     def recording(self):
-        """Returns the finished recording."""
         return Recording(self.path, self.program, self.stdout(), self.stderr(), self.process.returncode)
 
 

@@ -262,7 +262,7 @@ def chained(ways):
 
 @case
 def chain():
-    """Nests all of them on one stack."""
+    """Nests all kinds of calls on one stack."""
     return chained(WAYS)
 
 

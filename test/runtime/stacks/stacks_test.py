@@ -235,7 +235,6 @@ class Stacks(rig.RuntimeTest):
         return recorded, expected
 
     def check_loader(self, engine):
-        """Loads and unloads one library repeatedly."""
         self.check_all(*self.load(engine, "a", 10, 0))
 
     def check_replaced(self, engine):

@@ -146,7 +146,6 @@ class Browser:
         return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
 
     def wait_for(self, text, seconds=30):
-        """Waits until a script expression is true."""
         end = time.monotonic() + seconds
         while not self.script("return " + text):
             if time.monotonic() > end:
