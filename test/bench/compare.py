@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Two builds of gpuprof against each other, or one with several values of a variable: alternating in one run, compared by
-the 10th percentile of the times of single steps, as means wander on shared machines.
+"""Compares builds of gpuprof, or one build with several values of an environment variable, in alternating runs.
 
     test/bench/compare.py --build NAME=PATH ... [--set NAME=VARIABLE=VALUE ...] --case NAME=COMMAND ... [--rounds N]
                           [--record OPTION ...]
 
-A case's command prints "10th percentile X" of its own steps. Every round runs it natively and recorded by each build
-(--set: by the first build, with the variable), in an order that rotates. The table gives the least and the median of the
-rounds' figures, and ratios of the least to the first build's and to native.
+The command of a case prints "10th percentile X" of the times of its steps; means drift on shared machines. Every round
+runs the command natively and recorded by each build, in rotating order. --set runs the first build with the variable. The
+table gives the minimum and median of the rounds, and the ratios of the minimum to the first build and to native.
 """
 
 import argparse
@@ -30,7 +29,7 @@ def percentile_of(command, env):
 
 
 def variants_of(options):
-    """[(name, gpuprof or None for native, environment)]"""
+    """Returns [(name, gpuprof or None for native, environment)]."""
     builds = [text.split("=", 1) for text in options.build]
     variants = [("native", None, {})] + [(name, os.path.abspath(path), {}) for name, path in builds]
     for text in options.set:
@@ -54,7 +53,7 @@ def main():
     parser.add_argument("--build", action="append", required=True, metavar="NAME=PATH")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VARIABLE=VALUE")
     parser.add_argument("--case", action="append", required=True, metavar="NAME=COMMAND")
-    parser.add_argument("--record", action="append", default=[], metavar="OPTION", help="of gpuprof record")
+    parser.add_argument("--record", action="append", default=[], metavar="OPTION", help="an option for gpuprof record")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     variants = variants_of(options)
@@ -69,7 +68,7 @@ def main():
                     record = [] if gpuprof is None else [gpuprof, "record", "-q", "-o", profile, *options.record, "--"]
                     figures[case][name].append(percentile_of([*record, *shlex.split(text)], env))
             order = order[1:] + order[:1]
-            for case, _ in cases:  # after each round: a run that is cut off has told what it knows
+            for case, _ in cases:  # printed after each round, so that an interrupted run keeps its results
                 print_case(case, figures[case])
 
 

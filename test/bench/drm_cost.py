@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a submission to a kernel driver costs, with and without `record --backend drm`: instructions of an ioctl of the
-fake drivers, user space and kernel together, in QEMU. Its clock counts a nanosecond an instruction (-icount), so what else
-runs on the machine changes nothing. Of the time that a processor takes for them it says little.
+"""Measures what a submission to a kernel driver costs, with and without `record --backend drm`. Counts the instructions of an
+ioctl of the fake drivers, user space and kernel together, in QEMU. With -icount, QEMU's clock advances one nanosecond per
+instruction, so other load does not matter. The counts say little about time on a real processor.
 
-native: not recorded. recorded: from the start, mostly before there are unwind tables. whole: with these.
+native: not recorded. recorded: from the start, mostly before unwind tables exist. whole: with unwind tables.
 
 environment: PYTHONPATH=test/runtime:test/runtime/drm
 """

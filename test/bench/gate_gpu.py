@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""`gpuprof check` on an NVIDIA GPU: the PyTorch step against itself, and against one with a kernel made slower.
+"""Measures `gpuprof check` on an NVIDIA GPU: a PyTorch step against itself, and against one with a slower kernel.
 
     gate_gpu.py --gpuprof build/gpuprof [--seconds 540] [--runs 8] [--comparisons 20] [--slower 3] [--elements 64000000]
                 [--steps 30] [--layers 8] [--keep FOLDER] [-- COMMAND --- SLOWER_COMMAND]
 
-Runs of both programs are recorded in turns (two of the first, one of the slower) for so many seconds. Each comparison
-draws its runs from these: two disjoint groups of the first program (a false alarm is one that is red), or one group of
-each (found is one that is red). Comparisons share runs, so they are not independent of each other: the figures are as
-good as the number of runs, which is printed. Prints one JSON object.
-Needs python3 with torch, and no network.
+Records both programs alternately for --seconds: two runs of the first program, then one of the slower one. Each comparison
+draws its runs from these. Two disjoint groups of the first program give a false alarm if `check` reports a regression. One
+group of each program gives a detection if it does. Comparisons share runs, so they are not independent. The number of
+runs, which is printed, limits the accuracy. Prints one JSON object. Needs python3 with torch, but no network.
 """
 
 import argparse
@@ -26,7 +25,7 @@ STEP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/
 
 
 def record(options, command, path):
-    """Seconds that it took."""
+    """Records a run and returns how long that took, in seconds."""
     begin = time.monotonic()
     run = subprocess.run([options.gpuprof, "record", "-q", "-o", path, "--", *command], stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, text=True, check=False)
@@ -36,7 +35,7 @@ def record(options, command, path):
 
 
 def record_pool(options, folder, commands):
-    """([profiles], [profiles of the slower one], seconds a run)"""
+    """Returns ([profiles], [profiles of the slower program], seconds per run)."""
     record(options, commands[0], "/dev/null")
     deadline = time.monotonic() + options.seconds
     pools, took = ([], []), []
@@ -88,14 +87,14 @@ def commands_of(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gpuprof", default="build/gpuprof")
-    parser.add_argument("--seconds", type=float, default=540, help="for recording")
-    parser.add_argument("--runs", type=int, default=8, help="of each side of a comparison")
-    parser.add_argument("--comparisons", type=int, default=20, help="of each kind")
-    parser.add_argument("--slower", type=float, default=3, help="percent that one kernel is slower")
-    parser.add_argument("--elements", type=int, default=64_000_000, help="of that kernel")
+    parser.add_argument("--seconds", type=float, default=540, help="duration of all recordings")
+    parser.add_argument("--runs", type=int, default=8, help="runs on each side of a comparison")
+    parser.add_argument("--comparisons", type=int, default=20, help="comparisons of each kind")
+    parser.add_argument("--slower", type=float, default=3, help="slowdown of one kernel, in percent")
+    parser.add_argument("--elements", type=int, default=64_000_000, help="elements that the slower kernel processes")
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--name", default="sin_kernel", help="of the kernel that is slower, or part of it")
+    parser.add_argument("--name", default="sin_kernel", help="part of the slower kernel's name")
     parser.add_argument("--check", action="append", default=[], help="an option for check")
     parser.add_argument("--keep", help="folder for the profiles")
     parser.add_argument("--seed", type=int, default=1)

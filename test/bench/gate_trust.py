@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How far `gpuprof check` can be trusted on this machine: a slowdown that is planted, and a program that does not change.
+"""Measures how reliable `gpuprof check` is on this machine: with a planted slowdown, and with an unchanged program.
 
     gate_trust.py --gpuprof build/gpuprof --example build/examples/opencl/example_opencl [--runs 8] [--planted 10]
                   [--unchanged 20] [--site solve] [--percent 150] [--launches 300] [--json]
 
-Each comparison records both sides anew, in turns. One with a planted slowdown has to be red and to name the function
-that it was planted in; one of the program with itself may be green or inconclusive, and never red. Exit status 1: the
-gate is not to be trusted (fewer than 9 of 10 found, or any false alarm).
+Each comparison records both sides anew, alternately. With a planted slowdown, the verdict must be a regression that names
+the slowed function. For the unchanged program it may pass or be inconclusive. Exit status 1: do not trust the gate; it
+found fewer than 9 of 10 slowdowns or raised a false alarm.
 """
 
 import argparse
@@ -28,7 +28,6 @@ def command(options, *more):
 
 
 def compare(options, old, new):
-    """(outcome, the text of check, its JSON, seconds)"""
     folder = tempfile.mkdtemp(prefix="gpuprof-trust.")
     result = os.path.join(folder, "check.json")
     begin = time.monotonic()
@@ -44,7 +43,7 @@ def compare(options, old, new):
 
 
 def series(options, name, count, new, names):
-    """The outcomes of `count` comparisons, and in how many reds the site is named."""
+    """Returns the outcomes of `count` comparisons, and the number of regressions that name the site."""
     outcomes, named, noise = collections.Counter(), 0, []
     for number in range(count):
         outcome, text, found, seconds = compare(options, command(options), new)
@@ -62,11 +61,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gpuprof", default="build/gpuprof")
     parser.add_argument("--example", default="build/examples/opencl/example_opencl")
-    parser.add_argument("--runs", type=int, default=8, help="of each side")
+    parser.add_argument("--runs", type=int, default=8, help="runs on each side")
     parser.add_argument("--planted", type=int, default=10)
     parser.add_argument("--unchanged", type=int, default=20)
     parser.add_argument("--site", default="solve")
-    parser.add_argument("--percent", type=int, default=150, help="of the usual work, below that function")
+    parser.add_argument("--percent", type=int, default=150, help="work below that function, in percent of the usual work")
     parser.add_argument("--launches", type=int, default=300)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

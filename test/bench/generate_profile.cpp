@@ -1,7 +1,7 @@
-// Writes a profile of any size to standard output, for measuring the commands that read.
+// Writes a profile of any size to standard output, to measure the commands that read profiles.
 //   generate_profile [records] [stacks] [gpu|eustall] [places] [works] [records in a slice]
-// There is a WORK a stack, or as many as `works` says. The `places` of samples (200: one a kernel) lie evenly in the
-// kernels; a sample is at any place of its WORK's kernel.
+// Each stack has one WORK unless `works` asks for more. `places` is the number of sampled code locations (default: 200,
+// one per kernel), distributed evenly over the kernels. A sample is at a random location of its WORK's kernel.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr uint32_t kDepth = 40;
 constexpr uint32_t kFrames = 2000;
 constexpr uint32_t kKernels = 200;
 
-// A small generator of our own, so that a profile is the same everywhere.
+// A portable random generator: the profile is the same on every machine.
 struct Random {
   uint64_t state = 88172645463325252U;
   uint32_t below(uint32_t limit) {
@@ -36,8 +36,8 @@ enum class Kind { gpu, stall };
 
 struct Shape {
   uint32_t stacks = 0;
-  uint32_t places = 0;  // of samples
-  uint32_t works = 0;   // at least one a stack
+  uint32_t places = 0;  // number of sampled code locations
+  uint32_t works = 0;   // at least one per stack
   uint64_t in_slice = 100'000;
   Kind kind = Kind::gpu;
 };
@@ -107,7 +107,7 @@ class Generator {
     }
   }
 
-  // Of samples: the places in each kernel, and what was waited for there.
+  // Defines the sampled code locations of each kernel and the stall reasons.
   void define_places() {
     p::format_line(p::GpuModule{p::GpuModuleId{1}, string("kernels.cl"), p::StringId{}}, out_);
     for (uint32_t i = 1; i <= kKernels; ++i) {

@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Everything that needs an NVIDIA GPU, in one run: the matrix, torch.profiler's times, and what recording costs.
+"""Runs everything that needs an NVIDIA GPU: the matrix, torch.profiler's times, and the cost of recording.
 
     test/bench/gpu_check.py --gpuprof PATH --examples FOLDER [--part NAME ...] [--piece NAME ...] [--rounds N]
                             [--seconds N]
 
-FOLDER holds the built CUDA examples; nothing is built here. PyTorch is used when python3 has it. Parts:
-  torch   kernel times against torch.profiler's
-  matrix  every row of test/runtime/matrix; "attach-cost" prints launch costs before, while and after `record -p`
+FOLDER holds the built CUDA examples; this script builds nothing. It uses PyTorch if python3 has it. Parts:
+  torch   kernel times compared with torch.profiler's
+  matrix  every row of test/runtime/matrix; "attach-cost" prints launch costs before, during and after `record -p`
   cost    native, CUPTI alone, injection alone, with stacks, and the options that cost more
-  samples --pc-sampling against known answers, and what it costs
-  stacks  are they whole, and what does each stack engine cost: the pieces of gpu_stacks.py
-Each result is printed as soon as it is known; --seconds is when to stop. With OUT set, figures go to
-$OUT/gpu_check.json, too.
-Exit status 1 if a check fails.
+  samples --pc-sampling compared with known answers, and its cost
+  stacks  completeness of stacks and the cost of each stack engine: the pieces of gpu_stacks.py
+It prints each result as soon as it is known, and stops after --seconds. If OUT is set, it also writes the figures to
+$OUT/gpu_check.json. Exit status 1 if a check fails.
 """
 
 import argparse
@@ -52,7 +51,6 @@ def has_torch():
 
 
 def part_matrix(options, deadline):
-    """The rows print themselves."""
     command = [sys.executable, os.path.join(MATRIX, "matrix.py"), "--on", "gpu", "--gpuprof", options.gpuprof,
                "--examples", options.examples]
     for name in options.only or ():
@@ -72,13 +70,13 @@ def part_matrix(options, deadline):
 
 
 def kernels_of(options, profile):
-    """{kernel: (count, ns)} from the report."""
+    """Returns {kernel: (count, ns)} from the report."""
     report = json.loads(run([options.gpuprof, "report", "--json", "--top", "100000", "-i", profile]).stdout)
     return {row["name"]: (row["count"], row["ns"]) for row in report["work"]}
 
 
 def part_torch(options, deadline):
-    """Our kernel times against torch.profiler's, of the same step in two runs."""
+    """Compares gpuprof's kernel times with torch.profiler's for the same step in two runs."""
     del deadline
     if not has_torch():
         print("skip  PyTorch: python3 has none that sees a GPU", flush=True)
@@ -91,7 +89,7 @@ def part_torch(options, deadline):
             return None
         mine = kernels_of(options, profile)
     profiled = json.loads(run([*step, "--torch-profiler"]).stdout)["torch_profiler"]
-    # Ours saw the warm-up, too: compare what one launch of each kernel costs, weighted by torch.profiler's counts.
+    # The profile includes the warm-up: compare the cost of one launch per kernel, weighted by torch.profiler's counts.
     scaled = total = 0
     for name, kernel in profiled["kernels"].items():
         if name in mine and mine[name][0] > 0:
@@ -164,8 +162,8 @@ if __name__ == "__main__":
     PARSER.add_argument("--gpuprof", required=True)
     PARSER.add_argument("--examples", required=True)
     PARSER.add_argument("--part", action="append", choices=PARTS)
-    PARSER.add_argument("--only", action="append", metavar="ROW", help="of the matrix: only these rows")
-    PARSER.add_argument("--piece", action="append", choices=gpu_stacks.PIECES, help="of the stacks: only these pieces")
+    PARSER.add_argument("--only", action="append", metavar="ROW", help="run only these rows of the matrix")
+    PARSER.add_argument("--piece", action="append", choices=gpu_stacks.PIECES, help="run only these pieces of `stacks`")
     PARSER.add_argument("--unwind-tables", metavar="PROGRAM", help="test/bench/unwind_tables; default: in --examples")
     PARSER.add_argument("--rounds", type=int, default=5)
     PARSER.add_argument("--seconds", type=float, default=520)

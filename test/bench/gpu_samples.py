@@ -1,4 +1,4 @@
-"""Samples inside of kernels on a GPU, held against known answers, and what they cost. A part of gpu_check.py."""
+"""Compares samples inside kernels on a GPU with known answers, and measures their cost. A part of gpu_check.py."""
 
 import json
 import os
@@ -15,7 +15,7 @@ TORCH_STEP = os.path.join(HERE, "..", "..", "examples", "python", "torch_step.py
 PYTHON_EXAMPLES = os.path.join(HERE, "..", "..", "examples", "python")
 TRITON_KERNEL = os.path.join(HERE, "..", "..", "examples", "python", "triton_kernel.py")
 
-# The kernels of examples/cuda/stalls.cu, and the reasons of which one must be the largest.
+# The kernels of examples/cuda/stalls.cu. One of the listed reasons must be the most frequent.
 EXPECTED = {"chase": ("long_scoreboard",), "meet": ("barrier",), "grind": ("math_pipe_throttle",),
             "collide": ("short_scoreboard", "mio_throttle")}
 P10 = r"10th percentile ([0-9.]+)"
@@ -27,13 +27,12 @@ def run(command, **options):
 
 
 def folded(gpuprof, profile, *options):
-    """[(frames, number)] of `flame`."""
     text = run([gpuprof, "flame", "-i", profile, *options]).stdout
     return [(line.rpartition(" ")[0].split(";"), int(line.rpartition(" ")[2])) for line in text.splitlines()]
 
 
 def kernel_of(frames):
-    """The kernel's frame is the first that is marked as GPU code."""
+    """Returns the kernel: the first frame that is marked as GPU code."""
     return next((frame for frame in frames if frame.endswith("_[G]")), "").split("(")[0].split("_[G]")[0]
 
 
@@ -45,7 +44,7 @@ def sums(rows, key):
 
 
 def record(gpuprof, check, scratch, command, *options, mode="--pc-sampling"):
-    """The profile's path and its report, or nothing."""
+    """Records and returns the profile's path and report, or None."""
     profile = os.path.join(scratch, "profile.txt")
     done = run([gpuprof, "record", "-o", profile, mode, *options, "--", *command])
     last = [line for line in done.stderr.splitlines() if line.strip()]
@@ -60,7 +59,7 @@ def record(gpuprof, check, scratch, command, *options, mode="--pc-sampling"):
 
 
 def check_conservation(gpuprof, check, profile):
-    """The leaves of each kernel sum to its nanoseconds, in integers."""
+    """Checks that the innermost frames of each kernel sum to its nanoseconds exactly."""
     whole = sums(folded(gpuprof, profile, "--unit", "ns", "--leaf", "kernel"), kernel_of)
     for leaf in ("function", "line", "instruction", "stall"):
         check(sums(folded(gpuprof, profile, "--unit", "ns", "--leaf", leaf), kernel_of) == whole,
@@ -121,7 +120,7 @@ def known_answers(options, check):
 
 
 def meta(gpuprof, profile, ending):
-    """The sum of a META key over processes."""
+    """Returns the sum of a META key over processes."""
     total = 0
     for line in run([gpuprof, "dump", "-i", profile]).stdout.splitlines():
         match = re.match(rf'meta key="[^"]*\.{re.escape(ending)}" value="(\d+)"', line)
@@ -130,7 +129,7 @@ def meta(gpuprof, profile, ending):
 
 
 def single_launches(options, check):
-    """--pc-sampling=exact: whose samples they are is known."""
+    """Checks --pc-sampling=exact, in which each sample belongs to a known launch."""
     program = os.path.join(options.examples, "example_cuda_stalls")
     with tempfile.TemporaryDirectory() as scratch:
         profile, report = record(options.gpuprof, check, scratch, [program], "--max-overhead", "100", "--kernel",
@@ -142,7 +141,7 @@ def single_launches(options, check):
             check_conservation(options.gpuprof, check, profile)
             check_ratio(options.gpuprof, check, profile, "exact: heavy:light", kernel_of, "heavy", "light")
             check_ratio(options.gpuprof, check, profile, "exact: one kernel from two paths", path_of, "long", "short",
-                        within=0.05)  # of each launch, the first microseconds are not sampled
+                        within=0.05)  # the first microseconds of each launch are not sampled
             print(f"      {meta(options.gpuprof, profile, 'sampling.exact_launches')} launches sampled, "
                   f"{meta(options.gpuprof, profile, 'sampling.exact_launches_missed')} missed, "
                   f"{meta(options.gpuprof, profile, 'sampling.exact_ns') / 1e6:.1f} ms", flush=True)
@@ -158,7 +157,7 @@ def single_launches(options, check):
 
 
 def counts(options, check):
-    """--sass-metrics: exact numbers of each instruction."""
+    """Checks --sass-metrics: the exact counts of each instruction."""
     program = os.path.join(options.examples, "example_cuda_stalls")
     with tempfile.TemporaryDirectory() as scratch:
         profile = os.path.join(scratch, "profile.txt")
@@ -176,7 +175,7 @@ def counts(options, check):
             return sum(line.get(field, 0) for line in tables.get(metric, []) if line["function"].split("(")[0] == kernel)
         sectors = "smsp__sass_sectors_mem_global"
         launches, warps = 2, 264 * 256 // 32
-        # A load and a store of each warp, of 32 sectors each where 4 would do.
+        # Each warp makes a load and a store of 32 sectors each; 4 would be enough.
         check(total(sectors, "stride") == launches * warps * 2 * 32, f"stride: {total(sectors, 'stride')} sectors")
         check(total(sectors, "stride", "reference") == launches * warps * 2 * 4,
               f"stride: {total(sectors, 'stride', 'reference')} at best: 8 times as many as it needs")
@@ -207,7 +206,7 @@ def counts(options, check):
 
 
 def other_compilers(options, check):
-    """Lines of kernels that CuPy and Numba compile."""
+    """Checks the lines of kernels that CuPy and Numba compile."""
     for module, script, source in (("cupy", "cupy_kernel.py", ""), ("numba.cuda", "numba_kernel.py", "numba_kernel.py")):
         if run(["python3", "-c", f"import numpy; numpy.row_stack = numpy.vstack; import {module}"]).returncode != 0:
             print(f"skip  {module}: python3 has none", flush=True)
@@ -222,7 +221,7 @@ def other_compilers(options, check):
 
 
 def transformer(options, check):
-    """A Llama of transformers, from the Python line to the stall."""
+    """Checks a Llama model of transformers, from the Python line to the stall."""
     if run(["python3", "-c", "import transformers"]).returncode != 0:
         print("skip  transformers: python3 has none", flush=True)
         return
@@ -241,7 +240,7 @@ def transformer(options, check):
 
 
 def python_lines(options, check):
-    """Lines of Triton's kernels lead to the Python source."""
+    """Checks that the lines of Triton kernels lead to the Python source."""
     if run(["python3", "-c", "import triton, torch, sys; sys.exit(not torch.cuda.is_available())"]).returncode != 0:
         print("skip  Triton: python3 has none that sees a GPU", flush=True)
         return
@@ -258,7 +257,7 @@ def python_lines(options, check):
 
 
 def training_step(options, check):
-    """From Python line to stall in one picture, for a person to look at."""
+    """Draws one picture from Python lines to stalls, for a person to inspect."""
     with tempfile.TemporaryDirectory() as scratch:
         profile, report = record(options.gpuprof, check, scratch,
                                  ["python3", TORCH_STEP, "--layers", "14", "--steps", "30"])
@@ -274,7 +273,7 @@ def training_step(options, check):
 
 
 def proton_step(rounds):
-    """p10 of the same step under Triton Proton's own PC sampling, where it runs at all."""
+    """Returns the p10 of the same step under PC sampling of Triton Proton, if Proton works here."""
     done = run(["python3", TORCH_STEP, "--layers", "14", "--steps", "20", "--under", "proton-pcsampling"])
     match = re.search(P10, done.stdout)
     print(f"Proton, PC sampling: {match.group(1) + ' ms' if match else done.stderr[-300:]} ({rounds} run)", flush=True)

@@ -1,12 +1,12 @@
-"""The part `stacks` of gpu_check.py: are the stacks of PyTorch's launches whole, and what do they cost?
+"""The part `stacks` of gpu_check.py: checks that stacks of PyTorch's launches are complete, and measures their cost.
 
-Pieces, each on its own; what one cannot do is reported and the next goes on:
+The pieces are independent: if one fails, the script reports it and goes on. Pieces:
   whole   share of launches whose stack reaches the thread's start, depths, the autograd threads' label
-  sites   Python stacks against traceback.extract_stack() at a few known launches
+  sites   Python stacks compared with traceback.extract_stack() at a few known launches
   step    milliseconds per PyTorch step: native, CUPTI alone, each engine, Proton and torch.profiler with stacks
   llama   the same for a small Llama of `transformers`: training steps and generated tokens
   launch  nanoseconds per launch at depths of 20, 60 and 120 for each engine
-  tables  how long it takes to make unwind tables of libtorch's files
+  tables  time to make unwind tables of libtorch's files
 """
 
 import collections
@@ -29,7 +29,7 @@ import stack_start  # pylint: disable=wrong-import-position
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(HERE, "..", "..", "examples", "python")
 PIECES = ("whole", "sites", "step", "llama", "launch", "tables")
-NOT_HERE = 77  # what an example exits with where a module is missing
+NOT_HERE = 77  # exit status of an example if a module is missing
 NO_PYTHON = "[no Python frames]"
 
 ENGINES = ("inproc", "bpf")
@@ -39,11 +39,11 @@ UNDER = {PROTON.name: "proton", TORCH_PROFILER.name: "torch-profiler"}
 STACK_VARIANTS = [overhead.Variant(f"--stacks={name}", [f"--stacks={name}"], {})
                   for name in ("none", "inproc", "bpf", "fp")]
 STEP_VARIANTS = [overhead.NATIVE, overhead.FLOOR, *STACK_VARIANTS, PROTON, TORCH_PROFILER]
-MOST_OF_NATIVE = 1.20  # the goal for whole stacks at a launch-bound step
+MOST_OF_NATIVE = 1.20  # limit for a launch-bound step with complete stacks
 
 
 class StepCase(overhead.Case):
-    """A Python example, which runs itself under another profiler where that is the variant."""
+    """A Python example; for some variants it runs itself under another profiler."""
 
     def __init__(self, name, pattern, command, variants):
         super().__init__(name, pattern, command, variants)
@@ -68,7 +68,7 @@ LLAMA = example("transformers_step.py")
 
 
 def recorded(options, engine, command, timeout):
-    """(rig.Profile, stdout) of a recording; raises RuntimeError with the reason where there is none."""
+    """Returns (rig.Profile, stdout) of a recording. Raises RuntimeError with the reason if it fails."""
     import rig  # pylint: disable=import-outside-toplevel  # it wants GPUPROF in the environment
 
     with tempfile.TemporaryDirectory(prefix="gpuprof-stacks.") as folder:
@@ -80,7 +80,7 @@ def recorded(options, engine, command, timeout):
 
 
 def reaches_start(stack):
-    """The outermost frame is the program's or the thread's first, by the code that is there in its file."""
+    """Returns whether the outermost frame is the first of the program or thread, according to the code in its file."""
     frames = [frame for frame in stack if frame.name != NO_PYTHON]
     if not frames or any(frame.kind == "truncated" for frame in frames):
         return False
@@ -99,7 +99,7 @@ def weighted_median(counts):
 
 
 def shape_of(profile):
-    """How whole and how deep the stacks of all GPU records are."""
+    """Returns how complete and how deep the stacks of all GPU records are."""
     stacks = profile.stacks
     native, python, roots = collections.Counter(), collections.Counter(), collections.Counter()
     result = dict.fromkeys(("launches", "without_stack", "whole", "truncated", "no_python"), 0)
@@ -128,7 +128,7 @@ def shape_of(profile):
 
 
 def piece_whole(options, check, deadline):
-    """The share of whole stacks, for each program and engine."""
+    """Measures the share of complete stacks, for each program and engine."""
     programs = {"PyTorch step": [*STEP, "--steps", "5", "--warmup", "3"],
                 "Llama step": [*LLAMA, "--steps", "5", "--warmup", "3"],
                 "Llama tokens": [*LLAMA, "--generate", "--steps", "10", "--warmup", "3"]}
@@ -168,12 +168,12 @@ def check_shape(check, name, shape, autograd):
 
 
 def python_frames(stack):
-    """[[function, file, line]], root first, the function by its own name."""
+    """Returns [[function, file, line]], outermost first, with unqualified function names."""
     return [[frame.name.rsplit(".", 1)[-1], frame.file, frame.line] for frame in stack if frame.kind == "python"]
 
 
 def compare_sites(profile, sites):
-    """[what is wrong] with the Python stacks of the launches made at the sites."""
+    """Returns what is wrong with the Python stacks of the launches at the sites."""
     stacks, wrong, found = profile.stacks, [], set()
     for work, _ in profile.measured("GPU"):
         site = profile.ranges.get(work.range, "")
@@ -267,7 +267,7 @@ def piece_tables(options, check, deadline):
 
 
 def table(results):
-    """Rows of text: milliseconds and ratios to native, one column a variant."""
+    """Returns rows of text: milliseconds and ratios to native, one column per variant."""
     lines = []
     for piece in ("step", "llama"):
         for name, figure in (results.get(piece) or {}).items():
@@ -280,7 +280,7 @@ def table(results):
 
 
 def part(options, check, deadline):
-    """All pieces, or those of --piece. One that fails says so, and the next one runs."""
+    """Runs all pieces, or those of --piece. A piece that fails is reported, and the next one runs."""
     os.environ["GPUPROF"] = options.gpuprof
     results = {}
     for piece in options.piece or PIECES:

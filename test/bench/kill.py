@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""SIGKILL at random moments: of the target, of the recorder, of a child of the target.
+"""Sends SIGKILL at random moments to the target, to the recorder, or to a child of the target.
 
     kill.py [--kills N] [--seed N] [--gpuprof PATH] [--mocks FOLDER] [--opencl PROGRAM]
 
-The target fills memory of the mock GPU and logs how often, with the time, each few milliseconds. After each kill:
-every profile must be readable and none may lack more than was done in the last second before it, or hold more than was
-done at all; a target whose recorder dies must go on. One kill in five is of a program under PoCL, if --opencl names
-one: it logs nothing, so its profile must be readable and reach to the last second. Other work on the machine excuses
-three seconds for a tenth of the kills. Exit status 1 if something does not hold, 77 if nothing can be tried here.
+The target fills memory of the mock GPU. Every few milliseconds it logs the number of fills and the time. After each kill,
+every profile must be readable. It may lack at most the work of the last second before the kill, and must not hold more
+work than was done. A target whose recorder is killed must go on. With --opencl, one kill in five hits a program under
+PoCL. It writes no log, so its profile must be readable and reach to the last second. A tenth of the kills may lack three
+seconds, as the machine may be busy. Exit status: 1 if a check fails, 77 if nothing can run here.
 """
 
 import argparse
@@ -27,7 +27,7 @@ SOURCE = os.path.join(HERE, "..", "..")
 sys.path.insert(0, os.path.join(HERE, "..", "runtime"))
 PROCESS_TREE = os.path.join(SOURCE, "examples", "python", "process_tree.py")
 SECOND = 1000000000
-FILLS = 20  # between two lines of the log
+FILLS = 20  # fills between two log lines
 LATE_S = 3
 
 
@@ -36,7 +36,7 @@ class Broken(Exception):
 
 
 class Late(Broken):
-    """More is missing than a machine that has nothing else to do may lose."""
+    """A profile lacks more than an idle machine may lose."""
 
 
 def require(condition, text, error=Broken):
@@ -53,15 +53,13 @@ def alive(pid):
 
 
 def read_log(path):
-    """[(ns, fills done)]; a line that the kill cut is left out."""
+    """Returns [(ns, fills done)], without a line that the kill cut off."""
     with open(path, encoding="ascii") as file:
         lines = file.read().split("\n")[:-1]
     return [tuple(map(int, line.split())) for line in lines]
 
 
 class Try:
-    """One recording that is killed."""
-
     def __init__(self, options, folder, victim, delay):
         self.options, self.folder, self.victim, self.delay = options, folder, victim, delay
         self.profile_path = os.path.join(folder, "profile.txt")
@@ -77,7 +75,7 @@ class Try:
         return {**os.environ, "LD_LIBRARY_PATH": self.options.mocks}
 
     def start(self):
-        # A session of its own, so that whatever is left can be ended with it.
+        # Starts a new session, so that all leftover processes can be ended with it.
         return subprocess.Popen([self.options.gpuprof, "record", "-q", "-o", self.profile_path, "--", *self.command()],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                 env=self.environment(), start_new_session=True)
@@ -103,7 +101,7 @@ class Try:
         self.check_profile()
 
     def pids(self):
-        """Processes that log, the first one first."""
+        """Returns the pids of the processes that log, the first one first."""
         logs = sorted(glob.glob(self.log + ".*"), key=lambda path: os.stat(path).st_ctime_ns)
         return sorted(int(path.rsplit(".", 1)[1]) for path in logs)
 
@@ -112,7 +110,7 @@ class Try:
         if self.victim == "recorder":
             victim = recorder.pid
         elif pids:
-            victim = pids[-1]  # of a parent and its child the child
+            victim = pids[-1]  # the child, if there is one
         else:
             victim = self.first_child(recorder.pid)
         self.killed_at = time.monotonic_ns()
@@ -121,7 +119,7 @@ class Try:
 
     @staticmethod
     def first_child(pid):
-        """A target that does not log yet; None if it is not even there."""
+        """Returns a child that does not log yet, or None."""
         try:
             with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
                 children = file.read().split()
@@ -185,7 +183,7 @@ class Try:
 
 
 class OpenclTry(Try):
-    """The same with a program under PoCL, again and again: no log, so the profile must reach to the last second."""
+    """Kills a program under PoCL that runs in a loop. It has no log: the profile must reach to the last second."""
 
     def command(self):
         return ["sh", "-c", 'while :; do "$0" --launches 200 >/dev/null 2>&1; done', self.options.opencl]
@@ -211,7 +209,7 @@ class OpenclTry(Try):
         profile = rig.Profile(self.profile_path)
         slices = [int(line[0]) for line in profile.of("GPU")]
         if self.delay < 3:
-            return  # PoCL may still have been compiling a second before the kill
+            return  # PoCL may have been compiling until a second before the kill
         meta = profile.meta()
         require(slices, "no work in the profile")
         last = int(meta["start_ns"][0]) + (max(slices) + 1) * int(meta["interval_ns"][0])
@@ -228,7 +226,7 @@ def main():
     parser.add_argument("--mocks", default=os.environ.get("MOCK_CUDA_DIR", "build/test/mocks"))
     parser.add_argument("--opencl", default=os.environ.get("GPUPROF_EXAMPLE"), metavar="PROGRAM")
     parser.add_argument("--longest", type=float, default=3.5, help="seconds until the kill, at most")
-    parser.add_argument("--keep", metavar="FOLDER", help="keep what does not hold there")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the files of failed tries there")
     options = parser.parse_args()
     options.gpuprof, options.mocks = os.path.abspath(options.gpuprof), os.path.abspath(options.mocks)
     if not os.path.exists(os.path.join(options.mocks, "libcuda.so.1")):

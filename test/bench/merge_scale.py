@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What it takes to merge the profiles of a large job: one process a rank, all of one program.
+"""Measures how long it takes to merge the profiles of a large job: one program, one process per rank.
 
 usage: merge_scale.py GPUPROF GENERATE_PROFILE [--profiles N] [--records N] [--works N]
 
-Makes N profiles (default 4096 of 14,000 GPU lines and 400 WORKs: 0.95 MB each) that differ in rank, pid, host and start,
-merges them with one command, and checks the sums. Prints the seconds and the peak memory of the merge.
+Makes N profiles that differ in rank, pid, host and start (default: 4096 with 14,000 GPU lines and 400 WORKs, 0.95 MB
+each). Merges them with one command and checks the sums. Prints the seconds and the peak memory.
 """
 
 import argparse

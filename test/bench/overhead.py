@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What recording costs a program: native against recorded, in one run, alternating, medians.
+"""Measures the cost of recording: medians of native and recorded runs, which alternate.
 
     test/bench/overhead.py --gpuprof build/gpuprof --case NAME=REGEX=COMMAND ... [--variant NAME ...]
 
-Each case is a command that prints its own figure (ns a launch, ms a step); REGEX has one group that holds it. Every
-round runs the command in each variant, in an order that rotates from round to round. The tables give medians, the
-spread, and ratios to native and, where it was measured, to CUPTI's activity records alone.
+The command of a case prints its own figure (ns per launch, ms per step). A group in REGEX captures the figure. Every round
+runs the command in each variant, in rotating order. The tables give medians, the spread, and ratios to native and to
+CUPTI's activity records alone, if measured.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-Variant = collections.namedtuple("Variant", "name record env")  # record: options of gpuprof record, None for native
+Variant = collections.namedtuple("Variant", "name record env")  # record: options of gpuprof record; None: native
 NATIVE = Variant("native", None, {})
 FLOOR = Variant("CUPTI activity alone", ["--stacks=none"], {"GPUPROF_CUPTI_DOMAINS": "none"})
 INJECTION = Variant("injection alone", ["--stacks=none"], {})
@@ -36,18 +36,17 @@ VARIANTS = {variant.name: variant
 
 
 class Case:
-    """A command measured in several variants, a round at a time."""
+    """A command that is measured in several variants, one round at a time."""
 
     def __init__(self, name, pattern, command, variants):
         self.name, self.pattern, self.command, self.variants = name, pattern, command, list(variants)
         self.order = list(variants)
         self.values = {variant.name: [] for variant in variants}
         self.summary = ""
-        self.seconds = {}  # of the longest run of a variant
-        self.broken = {}   # variants that did not work, and why
+        self.seconds = {}  # longest run of each variant, in seconds
+        self.broken = {}   # variant: why it failed
 
     def run(self, gpuprof, variant, timeout):
-        """One run; its figure is kept."""
         begin = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="gpuprof-bench.") as scratch:
             command = self.command
@@ -71,12 +70,12 @@ class Case:
             self.summary = done.stderr.strip().splitlines()[-1]
 
     def warm_up(self, gpuprof, timeout):
-        """Page cache, compiled kernels: a native run that does not count."""
+        """Makes a native run that does not count, to fill the page cache and compile kernels."""
         self.run(gpuprof, self.variants[0], timeout)
         self.values[self.variants[0].name].clear()
 
     def round(self, gpuprof, timeout, deadline):
-        """Every variant once; false when the deadline would not be met."""
+        """Runs every variant once. Returns False if the round would miss the deadline."""
         for variant in self.order:
             if variant.name in self.broken:
                 continue
@@ -88,7 +87,7 @@ class Case:
         return True
 
     def rows(self):
-        """[{variant, median, min, max, rounds, native, floor}], ratios where there is something to divide by."""
+        """Returns [{variant, median, min, max, rounds, native, floor}]; ratios are missing without a divisor."""
         medians = {name: statistics.median(values) for name, values in self.values.items() if values}
         result = []
         for name, values in self.values.items():
@@ -115,7 +114,7 @@ class Case:
 
 
 def alternate(gpuprof, cases, rounds, deadline=float("inf"), timeout=300):
-    """All cases and variants, round by round, so that a cut run has all of them; prints after each round."""
+    """Alternates all cases and variants, so that an interrupted run has measured all of them. Prints after each round."""
     for case in cases:
         case.warm_up(gpuprof, timeout)
     for number in range(1, rounds + 1):

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""How often `gpuprof ranks` names the rank that is slow, and how often it names one where none is.
+"""Measures how often `gpuprof ranks` names the slow rank, and how often it names a rank when none is slow.
 
 usage: ranks_found.py GPUPROF EXAMPLE [--job opencl|cuda] [--runs N] [--ranks N] [--steps N] [--work N] [--factor PCT]
                       [--interval TIME] [--nccl FILE] [--keep FOLDER]
 
-EXAMPLE is the job: example_opencl_ranks (4 processes, OpenCL on the CPU) or, with --job cuda, example_cuda_ranks (a
-process a GPU, 2 by default, NCCL). It wants nothing but Python 3, gpuprof and the example:
+EXAMPLE is the job: example_opencl_ranks (4 processes, OpenCL on the CPU) or, with --job cuda, example_cuda_ranks (one
+process per GPU, default: 2, with NCCL). The script needs only Python 3, gpuprof and the example:
 
     ranks_found.py build/gpuprof build/examples/opencl/example_opencl_ranks
     ranks_found.py ./gpuprof ./example_cuda_ranks --job cuda
 
-NCCL is --nccl FILE, or the one of PyTorch where this Python finds its package, or the loader's (LD_LIBRARY_PATH).
+NCCL is --nccl FILE, else that of PyTorch if this Python finds its package, else the loader's (LD_LIBRARY_PATH).
 
-Of N runs (default 20) of each kind, the slowed ones slow another rank each time, from another step on. Found means: that
-rank alone, the kernel `relax` called from smooth(), and a start that is off by at most two blocks (a block is a slice of
-time, or several). A machine whose processors others use as well slows ranks down by itself, and who names such a rank is
-right. The OpenCL job tells what its ranks needed by their own clocks: a rank that is named in an even run, or beside the
-slowed one, and was slow by that clock in the stretch that is named is counted apart. The last line says all: "found 20 of
-20; none named in 20 of 20 even runs; ...". Exit status: 0 all is right, 1 not, 77 the job can not run here (it says why).
+It makes N even and N slowed runs (default: 20 each). Each slowed run slows another rank, from another step on. A run
+counts as found if `ranks` names that rank alone, the kernel `relax` called from smooth(), and a start that is at most two
+blocks off (a block is one or more time slices). Other load on the machine can really slow down a rank. Therefore the
+OpenCL job also prints the time of its ranks by their own clocks. A named rank that was slow by that clock in the reported
+interval is counted separately. The last line is the summary: "found 20 of 20; none named in 20 of 20 even runs; ...". Exit
+status: 0 if all is right, 1 if not, 77 if the job cannot run here.
 """
 
 import argparse
@@ -33,7 +33,7 @@ import tempfile
 
 SKIPPED = 77
 JOB_SECONDS = 300
-LEAST_LAG = 0.05  # as `ranks` has it: shorter by less is no lag
+LEAST_LAG = 0.05  # the threshold of `ranks`: smaller lags are ignored
 DEFAULTS = {"opencl": {"ranks": 4, "steps": 400, "work": 1_500_000}, "cuda": {"ranks": 2, "steps": 2000, "work": 500_000}}
 
 
@@ -45,7 +45,7 @@ def nccl_of_pytorch():
 
 
 def finished(command):
-    """(exit status, stdout, stderr); the whole group of processes ends with it."""
+    """Returns (exit status, stdout, stderr), after all processes of the group have ended."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           start_new_session=True) as process:
         try:
@@ -58,7 +58,7 @@ def finished(command):
 
 
 def run(arguments, profile, *options):
-    """(stdout of the job, what `ranks --json` says, start of the recording) of one recording."""
+    """Makes one recording. Returns (stdout of the job, output of `ranks --json`, start of the recording)."""
     job = [arguments.example, "--ranks", arguments.ranks, "--steps", arguments.steps, "--work", arguments.work, *options]
     if arguments.job == "cuda":
         job += ["--timeout", JOB_SECONDS] + (["--nccl", arguments.nccl] if arguments.nccl else [])
@@ -78,7 +78,7 @@ def run(arguments, profile, *options):
 
 
 def slow_by_own_clock(said, start, answer):
-    """Those of the ranks that are named, as text, which by the job's own clock were slow in the stretch that is named."""
+    """Returns the named ranks, as text, that were slow by the job's own clock in the reported interval."""
     lines = re.findall(r"^rank (\d+) needs, end of part:ns a step:([ :\d]+)$", said, re.M)
     needed = {rank: [tuple(map(int, part.split(":"))) for part in parts.split()] for rank, parts in lines}
     slow = set()
@@ -93,7 +93,7 @@ def slow_by_own_clock(said, start, answer):
 
 
 def what_is_wrong(answer, rank, began_ns):
-    """None where the slow rank was found."""
+    """Returns None if `ranks` found the slow rank, else what is wrong."""
     names = [one["rank"] for one in answer["laggards"]]
     if names != [str(rank)]:
         return f"named {names}, not {rank}: {answer['text']}"
@@ -107,7 +107,7 @@ def what_is_wrong(answer, rank, began_ns):
 
 
 def is_in_bounds(answer, began_ns):
-    """Whether the lag began where `ranks` says that it may have begun."""
+    """Returns whether the lag began within the bounds that `ranks` gives."""
     lag = answer["laggards"][0]
     return lag["since_earliest_ns"] - answer["block_ns"] <= began_ns <= lag["since_latest_ns"] + answer["block_ns"]
 
@@ -124,7 +124,7 @@ def arguments_of():
     parser.add_argument("--work", type=int)
     parser.add_argument("--interval", default="200ms")
     parser.add_argument("--nccl")
-    parser.add_argument("--keep", metavar="FOLDER", help="the profiles stay there")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the profiles there")
     arguments = parser.parse_args()
     for name, value in DEFAULTS[arguments.job].items():
         if getattr(arguments, name) is None:
@@ -133,7 +133,7 @@ def arguments_of():
     for name in ("gpuprof", "example"):
         path = os.path.abspath(getattr(arguments, name))
         if not os.access(path, os.X_OK):
-            parser.error(f"{path} is no program")
+            parser.error(f"{path} is not a program")
         setattr(arguments, name, path)
     return arguments
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What `ranks` takes for a large job: one made-up profile a rank, one of which has a slow kernel.
+"""Measures `ranks` on a large job: one generated profile per rank; one rank has a slow kernel.
 
 usage: ranks_scale.py GPUPROF [--ranks N] [--steps N] [--kernels N]
 
 A step is a slice of 100 ms with some kernels and a collective (default: 1,024 ranks of 1,000 steps with 2 kernels). Checks
-that the slow rank is named, and since when. Prints the seconds and the peak memory of `ranks --json` and of `--svg`.
+that `ranks` names the slow rank and its start. Prints the seconds and the peak memory of `ranks --json` and `--svg`.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def write_rank(folder, rank, slow_from, arguments):
 
 
 def measured(command, **options):
-    """(stdout, what it took as text)"""
+    """Returns (stdout, time and memory as text)."""
     begin = time.monotonic()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **options) as process:
         out = process.stdout.read()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures the commands that read: CPU seconds (of all threads, user and system, least of some runs) and the most memory.
+"""Measures commands that read profiles: least CPU seconds of several runs (all threads, user and system), peak memory.
 
     test/bench/reading.py --gpuprof build-release/gpuprof --generate build-release/test/bench/generate_profile
 
-Inputs are made by generate_profile and kept in --folder, up to 2 GB of them. CPU time and not the clock's, so that what
-else the machine does matters less; it still matters, so say how busy the machine was."""
+generate_profile makes the inputs, which stay in --folder (up to 2 GB). CPU time depends less on other load than elapsed
+time, but still does: report how busy the machine was."""
 import argparse
 import os
 import subprocess
@@ -46,7 +46,7 @@ def make_inputs(options):
 
 
 def run(command):
-    """(CPU seconds, MiB, status) of one run, its output thrown away."""
+    """Runs a command, discards its output, and returns (CPU seconds, MiB, status)."""
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -57,7 +57,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gpuprof", required=True)
     parser.add_argument("--generate", required=True, help="the built generate_profile")
-    parser.add_argument("--folder", default="/tmp", help="for the inputs (default /tmp)")
+    parser.add_argument("--folder", default="/tmp", help="folder for the inputs (default /tmp)")
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""A long recording at a high rate of launches, watched each second: memory, CPU, and the profile's growth.
+"""Watches a long recording at a high launch rate: samples memory, CPU and the profile's growth each second.
 
     soak.py [--minutes M] [--rate N] [--gpuprof PATH] [--app PATH] [--mocks FOLDER] [--json FILE] [-- RECORD OPTIONS]
 
-The target is mock_cuda_app, which makes N launches a second through the mock driver. At the end: memory must be flat
-after the first quarter (--slope, MB an hour, and --growth, MB), the recorder's CPU below --cpu percent of one core,
-and launches made = launches accounted for: what is not in the profile is counted there as lost. Exit status 1 if one
-of these does not hold.
+The target is mock_cuda_app, which makes N launches a second through the mock driver. Memory must be flat after the first
+quarter (--slope, MB an hour, and --growth, MB). The recorder must use less than --cpu percent of one core. The profile
+must account for every launch, as recorded or lost. Exit status 1 if one of these fails.
 """
 
 import argparse
@@ -25,7 +24,7 @@ MB = 1 << 20
 
 
 def process_facts(pid):
-    """{rss, cpu seconds, threads}, or None when it is gone"""
+    """Returns {rss, cpu seconds, threads}, or None if the process has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rsplit(")", 1)[1].split()
@@ -36,7 +35,7 @@ def process_facts(pid):
 
 
 def anonymous_bytes(pid):
-    """Memory of its own: neither pages of its file nor the targets' rings, which are theirs."""
+    """Returns the private memory of a process, without file pages and without the targets' rings."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
             lines = dict(line.split(":", 1) for line in file if ":" in line)
@@ -62,7 +61,6 @@ def size_of(path):
 
 
 def slope_per_hour(samples, key):
-    """Least squares over time."""
     times, values = [sample["s"] for sample in samples], [sample[key] for sample in samples]
     if len(samples) < 3:
         return 0.0
@@ -73,7 +71,6 @@ def slope_per_hour(samples, key):
 
 
 def watch(recorder, profile, period):
-    """Samples until the recorder ends."""
     samples, begin, target = [], time.monotonic(), None
     while recorder.poll() is None:
         target = target if target and os.path.exists(f"/proc/{target}") else child_of(recorder.pid)
@@ -97,7 +94,7 @@ def describe(samples):
 
 
 def accounts(profile, did):
-    """Launches and GPU work that the program made, against what the profile has or counts as lost."""
+    """Compares the program's launches and GPU work with what the profile holds or counts as lost."""
     end, coverage = profile.end(), profile.coverage()
     lost = dict(profile.losses())
     return {"launches_made": did["launches"], "launches_accounted": end["launches"], "work_made": did["total_ops"],
@@ -107,7 +104,6 @@ def accounts(profile, did):
 
 
 def judge(result, options):
-    """[(holds, text)]"""
     books = result["accounts"]
     return [
         (result["cpu_percent"] < options.cpu, f"recorder's CPU {result['cpu_percent']:.1f}% of one core"),

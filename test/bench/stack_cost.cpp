@@ -1,10 +1,10 @@
-// What a launch costs at a given depth of the stack, on the mock driver: launches in a loop from so many frames deep,
-// and prints the nanoseconds per launch, the median of the batches.
+// Measures the cost of a launch at a given stack depth on the mock driver. Prints ns per launch: the median over
+// batches.
 //
 //   stack_cost [--depth N] [--leaves N] [--climb N] [--launches N] [--batches N]
 //
-// --leaves: launches from so many functions in turn, so that the innermost frame of ours varies. --climb: before each
-// launch so many levels are left and entered again.
+// --leaves N launches from N functions in turn, so that the innermost frame of the program varies. --climb N returns
+// from N frames before each launch and enters them again.
 #include <cuda.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ CUfunction open_device() {
 template <size_t Number>
 __attribute__((noinline)) void launch_from(CUfunction function) {
   check(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr), "cuLaunchKernel");
-  asm volatile("" ::"i"(Number) : "memory");  // a function for each, and no tail call
+  asm volatile("" ::"i"(Number) : "memory");  // keeps a separate function for each number, without a tail call
 }
 
 using Leaf = void (*)(CUfunction);
@@ -73,7 +73,7 @@ struct Work {
   long climb = 0;
 };
 
-// Returns with `levels` frames more below it gone again: what --climb leaves and enters.
+// Launches from `levels` additional frames, which --climb enters anew for each launch.
 __attribute__((noinline)) void climb_and_launch(const Work& work, long levels, long number) {
   if (levels > 0) {
     climb_and_launch(work, levels - 1, number);
@@ -89,7 +89,7 @@ __attribute__((noinline)) void launch_batch(const Work& work) {
   }
 }
 
-// Frames of a usual size that keep a few values in registers.
+// Makes frames of usual size that keep a few values in registers.
 __attribute__((noinline)) long at_depth(const Work& work, long left, long a, long b) {
   volatile char block[96];
   block[0] = static_cast<char>(left);

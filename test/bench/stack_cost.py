@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a launch costs at stacks of 20, 60 and 120 frames, for each stack engine, in alternating rounds.
+"""Measures what a launch costs at stacks of 20, 60 and 120 frames, for each stack engine, in alternating rounds.
 
     test/bench/stack_cost.py --gpuprof build/gpuprof --mock build/test/bench/stack_cost \\
                              --mock-libraries build/test/mocks
     test/bench/stack_cost.py --gpuprof build/gpuprof --cuda build/examples/cuda/bench_cuda_launch_loop
 
---mock measures the engines on any machine: the difference to `none` is the stack's price, ratios mean little as the
-mock driver's launch is much cheaper than a real one. --cuda measures on a GPU.
+--mock measures the engines on any machine: the difference to `none` is the cost of the stack. Ratios mean little there, as
+the mock driver's launch is much cheaper than a real one. --cuda measures on a GPU.
 """
 
 import argparse
@@ -21,7 +21,7 @@ ENGINES = [overhead.Variant(name, [f"--stacks={name}"], {}) for name in ("inproc
 VARIANTS = [overhead.NATIVE, NONE, *ENGINES]
 DEPTHS = (20, 60, 120)
 PATTERN = r"(\d+) ns per launch \(median"
-# What changes from launch to launch: nothing, the innermost frame of ours, or that and ten frames above it.
+# What changes from launch to launch: nothing, the program's innermost frame, or that frame and ten frames above it.
 SHAPES = {"same": [], "leaves": ["--leaves", "16"]}
 CLIMBING = {"climb": ["--leaves", "16", "--climb", "10"]}
 
@@ -34,7 +34,7 @@ def cases(command, depths=DEPTHS, shapes=None, variants=None):
 
 
 def table(figures):
-    """Rows of text: a case, then for each variant ns per launch, and (+ns over none)."""
+    """Returns rows of text: a case, then ns per launch for each variant, and (+ns over none)."""
     names = [variant.name for variant in VARIANTS]
     lines = [f"{'ns per launch (over none)':26}" + "".join(f"{name:>17}" for name in names)]
     for case, figure in figures.items():
@@ -56,7 +56,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gpuprof", required=True)
     parser.add_argument("--mock", metavar="PROGRAM")
-    parser.add_argument("--mock-libraries", metavar="FOLDER", help="that of the mock libcuda and libcupti")
+    parser.add_argument("--mock-libraries", metavar="FOLDER", help="folder of the mock libcuda and libcupti")
     parser.add_argument("--cuda", metavar="PROGRAM")
     parser.add_argument("--depth", action="append", type=int)
     parser.add_argument("--rounds", type=int, default=5)

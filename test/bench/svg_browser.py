@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How long a flame graph keeps its reader waiting in headless Chromium: svg_browser.py FILE.svg
+"""Measures how fast a flame graph responds to actions in headless Chromium: svg_browser.py FILE.svg
 
-Times are of the whole answer to what is done, up to the next drawn frame of the page, the median of five; heap: of the
-script's objects after all of it."""
+Each time is the median of five, from the action to the next drawn frame of the page. heap: the script's objects after all
+actions."""
 
 import pathlib
 import statistics
@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "runtime" / "svg"))
 import webdriver  # noqa: E402
 
-# Runs the step, and answers after the frame of the page that shows what it did.
+# Runs an action and answers after the frame that shows its result.
 TIMED = """
 const [text, done] = [arguments[0], arguments[arguments.length - 1]];
 const step = new Function(text);

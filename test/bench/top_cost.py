@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `record --top` costs the target where it draws: a program natively, recorded, and recorded with --top, in turns, each on a
-pseudo-terminal that is read as a terminal reads. Compared by the 10th percentile of the times of the program's own steps.
+"""Measures what `record --top` costs the target when it draws: runs a program natively, recorded, and recorded with --top, in
+turns on a pseudo-terminal. Compares the 10th percentiles of the program's step times.
 
     test/bench/top_cost.py --gpuprof build/gpuprof [--rounds N] -- COMMAND
 
@@ -18,11 +18,10 @@ import sys
 import tempfile
 import termios
 
-DRAWN = "call path"  # a word of what --top draws
+DRAWN = "call path"  # text on the screen of --top
 
 
 def run(command):
-    """What was printed on a terminal of 40 lines."""
     pid, master = pty.fork()
     if pid == 0:
         os.environ["TERM"] = "xterm"
@@ -32,7 +31,7 @@ def run(command):
     while True:
         try:
             data = os.read(master, 65536)
-        except OSError:  # all have left the terminal
+        except OSError:  # no process has the terminal open
             data = b""
         if not data:
             break

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Launches from known Python stacks: prints what traceback.extract_stack() says at each, as JSON.
+"""Launches from known Python stacks: prints what traceback.extract_stack() returns at each launch, as JSON.
 
-Each site is an NVTX range of its own, so that its launches are found in a profile. The stack is taken on the line of
-the launch. {"sites": {range: [[function, file, line], ...]}}, root first.
+Each site has an NVTX range of its own, by which a profile identifies its launches. The stack is captured on the line of
+the launch. Output: {"sites": {range: [[function, file, line], ...]}}, outermost first.
 """
 import functools
 import json
@@ -16,7 +16,7 @@ SITES = {}
 
 
 def note(name):
-    """To be called on the line of the launch; the range stays open until done()."""
+    """Must be called on the line of the launch; the range stays open until done()."""
     torch.cuda.nvtx.range_push(name)
     SITES[name] = [[frame.name, frame.filename, frame.lineno] for frame in traceback.extract_stack()[:-1]]
 
@@ -32,7 +32,7 @@ class Model(torch.nn.Module):
 
 
 class Doubled(torch.autograd.Function):
-    """Its backward is called by the autograd engine, on a thread of its own."""
+    """The autograd engine calls its backward() on a thread of its own."""
 
     @staticmethod
     def forward(ctx, data):

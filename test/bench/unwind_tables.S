@@ -1,4 +1,4 @@
-// A library with 18 MiB of .eh_frame, as large as that of libtorch_cpu: functions as compilers describe them, many times.
+// A library with 18 MiB of .eh_frame, as much as libtorch_cpu has: many copies of functions as compilers describe them.
         .text
 
         .macro SAVE register, offset
@@ -7,7 +7,7 @@
         .cfi_offset \register, \offset
         .endm
 
-// Pushes, a frame of `size`, an early return and a late one, without a frame pointer.
+// A function without a frame pointer: pushes, a frame of `size`, an early return and a late one.
         .macro FULL size, body
         .cfi_startproc
         SAVE    %r15, -16
@@ -41,7 +41,7 @@
         .p2align 4
         .endm
 
-// A frame pointer.
+// A function with a frame pointer.
         .macro FRAME body
         .cfi_startproc
         SAVE    %rbp, -16

@@ -1,5 +1,5 @@
-// How long unwind tables take to make, and how large they are: unwind_tables FILE...
-// "build" reads the sections and makes the table, "first" writes it to an empty cache, too, "cached" finds it there.
+// Measures how long unwind tables take to make, and how large they are: unwind_tables FILE...
+// "build" reads the sections and makes the table. "first" also writes it to an empty cache. "cached" finds it there.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ Timed get(const std::string& directory, const symbolize::MappedFile& file) {
   return timed;
 }
 
-// The best of three, in a cache directory that is emptied before each where `empty` says so.
+// Returns the best of three. With `empty`, the cache directory is emptied before each attempt.
 Timed best(const std::string& directory, const symbolize::MappedFile& file, bool empty) {
   Timed result;
   for (int i = 0; i < 3; ++i) {

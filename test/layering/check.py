@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the include lines of a source tree against the table in its docs/architecture.md.
+"""Checks the include lines of a source tree against the table in its docs/architecture.md.
 
 usage: check.py ROOT      prints one line for each include that breaks a rule; exit status 1 if there is one
 """
@@ -12,15 +12,15 @@ SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".S"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 TREES = ("src", "bpf", "injection", "test", "examples")
 
-# Folders of injection/ that are no backend's.
+# Folders of injection/ that belong to no backend.
 SHARED = ("base", "ipc", "nvtx", "python", "runtime", "stack")
 
-# Headers of others: what they start with, and the places that may include them.
+# Third-party headers: a pattern of their names, and the places that may include them.
 VENDOR_PLACES = ("test/mocks/", "test/runtime/drm/", "test/runtime/matrix/", "test/runtime/stacks/",
                  "test/unit/injection/", "test/bench/", "examples/")
 FOREIGN = (
     (re.compile(r"CL/"), ("src/backend/opencl/", "injection/opencl/") + VENDOR_PLACES),
-    # Not "cupti/" and "nvtx/", which are folders of ours.
+    # "cupti/" and "nvtx/" are folders of gpuprof.
     (re.compile(r"(cuda|cupti(?!/)|nvtx(?!/)|nvml|generated_cuda)"), ("injection/cupti/api/abi_check.cpp",) + VENDOR_PLACES),
     (re.compile(r"(level_zero/|ze_api|zet_api)"),
      ("src/backend/level_zero/", "injection/level_zero/") + VENDOR_PLACES),
@@ -46,7 +46,7 @@ def read_table(root):
 
 
 def place_of(path, table):
-    """The row of the table that a file belongs to, or None (tests and examples have none)."""
+    """Returns the table row of a file, or None: tests and examples have no row."""
     if path in table:
         return path
     parts = path.split("/")
@@ -64,14 +64,14 @@ def backend_of(path):
 
 
 def may_include(name, own, allowed):
-    """Whether a row allows a header: by its own name, or by a folder that it is in. A folder may include its own."""
+    """Returns whether a row allows a header: by its name or its folder. A folder may include its own headers."""
     parts = name.split("/")
     above = {"/".join(parts[:length]) for length in range(1, len(parts))}
     return name in allowed or own in above or bool(above & allowed)
 
 
 def check_quoted(root, path, name, place, table):
-    """The fault of an include of ours, or None."""
+    """Returns the fault of an include of a gpuprof header, or None."""
     if name.startswith(("/", ".")) or ".." in name.split("/"):
         return "is not written as \"folder/file.h\""
     allowed = table[place]

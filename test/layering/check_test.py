@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that check.py can fail: a small sound tree, and one fault at a time put into it."""
+"""Proves that check.py can fail: adds one fault at a time to a small tree without faults."""
 
 import pathlib
 import sys
@@ -65,16 +65,16 @@ class Layering(unittest.TestCase):
         self.assertEqual(len(faults), 1, faults)
         self.assertTrue(faults[0].startswith(path + ":"), faults[0])
 
-    def test_sound_tree(self):
+    def test_a_tree_without_faults_passes(self):
         self.assertEqual(self.faults({}), [])
 
-    def test_folder_that_the_table_does_not_allow(self):
+    def test_an_include_from_a_folder_that_the_table_does_not_allow_is_a_fault(self):
         self.one_fault("src/base/result.h", '#include "profile/records.h"')
         self.one_fault("src/main.cpp", '#include "backend/backend.h"')
         self.one_fault("bpf/launch.bpf.c", '#include "base/result.h"')
         self.one_fault("injection/runtime/emit.h", '#include "base/result.h"')
 
-    def test_rooms_of_a_folder_have_rows_of_their_own(self):
+    def test_subfolders_have_rows_of_their_own(self):
         table = TABLE.replace("## Something else", "| `src/record` | x | `base` `wire` |\n| `src/record/join` | x | `record/batch.h` |\n"
                               "| `injection/base` | x | nothing |\n| `injection/stack` | x | `injection/base` |\n"
                               "## Something else")
@@ -93,16 +93,16 @@ class Layering(unittest.TestCase):
             self.assertEqual(len(faults), 1, faults)
             self.assertTrue(faults[0].startswith(path), faults)
 
-    def test_single_header_is_not_its_folder(self):
+    def test_a_row_that_names_a_header_does_not_allow_its_folder(self):
         self.one_fault("src/backend/backend.h", '#include "profile/writer.h"')
 
-    def test_backends_keep_apart(self):
+    def test_backends_do_not_include_each_other(self):
         self.one_fault("src/backend/opencl/opencl.h", '#include "backend/cupti/cupti.h"')
         self.one_fault("src/backend/backend.h", '#include "backend/cupti/cupti.h"')
         self.one_fault("src/cmd/command.h", '#include "backend/opencl/opencl.h"')
         self.one_fault("injection/opencl/layer.cpp", '#include "cupti/hook.h"')
 
-    def test_vendor_headers(self):
+    def test_vendor_headers_are_faults_outside_their_folders(self):
         self.one_fault("src/base/result.h", "#include <CL/cl.h>")
         self.one_fault("src/cmd/command.h", "#include <cuda_runtime.h>")
         self.one_fault("src/backend/opencl/opencl.h", "#include <cupti.h>")
@@ -116,12 +116,12 @@ class Layering(unittest.TestCase):
         self.one_fault("src/profile/writer.h", "#include <nlohmann/json.hpp>")
         self.one_fault("src/profile/writer.h", "#include <re2/re2.h>")
 
-    def test_spelling(self):
+    def test_an_include_path_that_does_not_begin_at_the_root_is_a_fault(self):
         self.one_fault("src/profile/writer.h", '#include "records.h"')
         self.one_fault("src/profile/writer.h", '#include "../base/result.h"')
         self.one_fault("src/profile/writer.h", '#include "base/absent.h"')
 
-    def test_folder_without_a_row(self):
+    def test_a_folder_without_a_row_is_a_fault(self):
         faults = self.faults({"src/extra/x.h": "\n"})
         self.assertEqual(faults, ["src/extra: has no row in the table of docs/architecture.md"])
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Public names without a user: dead_names.py ROOT
+"""Finds public names without a user: dead_names.py ROOT
 
-A class, function, constant or alias that a header of src/, injection/ or bpf/ declares must have a user:
-- another file of the product than the header's own pair (NAME.h and NAME.cpp, NAME_x86_64.cpp ...), or
-- its header, in another declaration, such as the type of a parameter; or
-- its own .cpp together with a test: an internal that is tested by itself.
-A function that only its own .cpp uses belongs into that file. What only tests use, or nothing, is dead, unless the
-comment above it says "for tests". The check compares words, not meanings: it finds members with common names (size,
-begin) wherever these words occur, so it misses some dead names, and reports few live ones.
+A class, function, constant or alias that a header of src/, injection/ or bpf/ declares must have a user. Users are:
+- a product file outside the header's own group (NAME.h, NAME.cpp, NAME_x86_64.cpp ...)
+- another declaration in its header, such as the type of a parameter
+- its own .cpp together with a test, for an internal that is tested on its own.
+Move a function that only its own .cpp uses into that file. A name that only tests use is dead, unless the comment above it
+says "for tests". The check compares words, not meanings. It finds members with common names (size, begin) everywhere, so
+it misses some dead names but reports few live ones.
 """
 
 import collections
@@ -17,7 +17,7 @@ import sys
 
 FOLDERS = ("src", "injection", "bpf")
 SUFFIXES = (".h", ".cpp", ".c")
-# Copies of interfaces that are not ours.
+# Copies of third-party interfaces.
 FOREIGN = re.compile(r"injection/cupti/api/|bpf/vmlinux_min\.h|src/backend/drm/stalls/xe_uapi\.h")
 
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|->|\S")
@@ -29,7 +29,7 @@ TYPES = {"class", "struct", "union", "enum"}
 
 
 def without_templates(tokens):
-    """The tokens without what stands in <>."""
+    """Returns the tokens without template arguments."""
     out, depth = [], 0
     for at, token in enumerate(tokens):
         if token == "<" and at > 0 and WORD.fullmatch(tokens[at - 1]):
@@ -42,7 +42,7 @@ def without_templates(tokens):
 
 
 def declared_by(statement, in_class):
-    """The name that a declaration at namespace or class level makes public; none where it overrides or defines."""
+    """Returns the public name of a declaration at namespace or class level, or None for overrides and definitions."""
     tokens = without_templates(statement)
     if not tokens or tokens[0] in ("friend", "static_assert", "extern") or "operator" in tokens or "override" in tokens:
         return None
@@ -66,7 +66,7 @@ def declared_by(statement, in_class):
 
 
 def declarations(text):
-    """(name, line, "type", "value", "function" or "prototype") of what a header declares, outside of function bodies."""
+    """Returns [(name, line, "type", "value", "function" or "prototype")] of declarations outside function bodies."""
     code = NO_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
     code = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", lambda m: re.sub(r"[^\n]", " ", m.group()), code, flags=re.M)
     found, scopes, statement, line, began, private = [], [], [], 1, 1, [False]
@@ -128,7 +128,7 @@ def declarations(text):
 
 
 def pair_of(path):
-    """What is the header's own: the same for NAME.h, NAME.cpp and NAME_x86_64.cpp."""
+    """Returns the common stem of NAME.h, NAME.cpp and NAME_x86_64.cpp."""
     return re.sub(r"(_x86_64|_aarch64)?\.(h|cpp|c|bpf\.c)$", "", path)
 
 
@@ -144,20 +144,20 @@ def counts(text):
 
 
 def for_tests(text, line):
-    """Whether the comment above the line says so."""
+    """Returns whether the comment above the line says "for tests"."""
     above = text.splitlines()[max(line - 2, 0)]
     return above.lstrip().startswith("//") and "for tests" in above
 
 
 def dead_names(root):
-    """["FILE:LINE: NAME ..."], in the order of files."""
+    """Returns ["FILE:LINE: NAME ..."], ordered by file."""
     files = dict(product_files(root))
     words = {path: counts(text) for path, text in files.items()}
-    users = {}  # word: the files that it occurs in
+    users = {}  # word: the files that contain it
     for path in files:
         for word in words[path]:
             users.setdefault(word, set()).add(path)
-    sources = {}  # pair: its files that are no headers
+    sources = {}  # stem: its files that are not headers
     for path in files:
         if not path.endswith(".h"):
             sources.setdefault(pair_of(path), []).append(path)
@@ -173,7 +173,7 @@ def dead_names(root):
         for name, line, kind in declarations(text):
             if users.get(name, set()) - {path, *own} or words[path][name] > 1 or for_tests(text, line):
                 continue
-            used = sum(words[other][name] for other in own) > (1 if kind == "prototype" else 0)  # its definition is no use
+            used = sum(words[other][name] for other in own) > (1 if kind == "prototype" else 0)  # the definition is not a use
             if not used:
                 faults.append(f"{path}:{line}: {'only tests use' if name in tested else 'nothing uses'} {name}")
             elif kind == "prototype" and name not in tested:

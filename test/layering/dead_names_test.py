@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that dead_names.py can fail: a small sound tree, and one dead name at a time put into it."""
+"""Proves that dead_names.py can fail: adds one dead name at a time to a small tree without dead names."""
 
 import pathlib
 import sys
@@ -34,10 +34,10 @@ class DeadNames(unittest.TestCase):
         self.assertEqual(len(faults), 1, faults)
         self.assertTrue(faults[0].startswith(path + ":") and faults[0].endswith(end), faults[0])
 
-    def test_sound_tree(self):
+    def test_a_tree_without_dead_names_passes(self):
         self.assertEqual(self.faults({}), [])
 
-    def test_nothing_uses_it(self):
+    def test_a_name_that_nothing_uses_is_dead(self):
         self.one_fault("int idle();\n", "nothing uses idle")
         self.one_fault("[[nodiscard]] std::vector<int> idle(const Time& time = {});\n", "nothing uses idle")
         self.one_fault("namespace n {\ntemplate <typename T>\nint idle(T t) { return t; }\n}\n", "nothing uses idle")
@@ -47,24 +47,24 @@ class DeadNames(unittest.TestCase):
         self.one_fault("using Ticks = int;\n", "nothing uses Ticks")
         self.one_fault("int idle();\n", "nothing uses idle", path="injection/base/clock.h")
 
-    def test_members(self):
+    def test_a_public_member_without_a_user_is_dead(self):
         user = {"src/main.cpp": "Watch watch;\n"}
         self.one_fault("class Watch {\n public:\n  int idle() const;\n private:\n  int own();\n};\n", "nothing uses idle",
                        also=user)
         self.assertEqual(self.faults({"src/base/clock.h": "class Watch {\n int own();\n};\n", **user}), [])
 
-    def test_words_in_comments_and_strings_are_no_use(self):
+    def test_words_in_comments_and_strings_do_not_count_as_a_use(self):
         self.one_fault("int idle();\n", "nothing uses idle", also={"src/main.cpp": '// idle()\nconst char* t = "idle";\n'})
 
-    def test_only_tests_use_it(self):
+    def test_a_name_that_only_tests_use_is_dead(self):
         own = {"src/base/clock.cpp": "Time parse_time() { return {}; }\n"}
         self.one_fault("Time parse_time();\n", "only tests use parse_time", also=own)
         self.assertEqual(self.faults({"src/base/clock.h": "// As if it had passed: for tests.\nTime parse_time();\n", **own}), [])
 
-    def test_only_its_own_file_uses_it(self):
+    def test_a_function_that_only_its_own_file_uses_is_reported(self):
         own = {"src/base/clock.cpp": "int idle() { return 1; }\nint x = idle();\n"}
         self.one_fault("int idle();\n", "only src/base/clock.cpp uses idle: move it there", also=own)
-        # Unless a test does, too.
+        # A test that uses the name, too, makes it live.
         own = {"src/base/clock.cpp": "Time parse_time() { return {}; }\nTime x = parse_time();\n"}
         self.assertEqual(self.faults({"src/base/clock.h": "Time parse_time();\n", **own}), [])
 

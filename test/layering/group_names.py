@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Finds names that two sources of one group define in their anonymous namespaces: they are compiled as one file (GPUPROF_UNITY).
+"""Finds names that two sources of a group define in anonymous namespaces: GPUPROF_UNITY compiles them as one file.
 
 usage: group_names.py ROOT      prints a line for each such name; exit status 1 if there is one
 
-The compiler refuses most of them, but a function of the same name and other parameters would be an overload without a word.
+The compiler rejects most of them, but a function with other parameters would silently become an overload.
 """
 
 import collections
@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-# At the beginning of a line, as clang-format leaves definitions of a namespace.
+# clang-format puts definitions of a namespace at the beginning of a line.
 TYPE = re.compile(r"(?:template <.*> *)?(?:struct|class|enum class|enum|union) (\w+)(?: final)?(?: :[^:].*)? \{")
 OTHER = re.compile(r"(?:[\w:<>,*&\[\] ]+?[ *&])(\w+)(?:\(|\[|\{| = |;)")
 
@@ -31,7 +31,7 @@ def names_of(text):
 
 
 def group_of(path):
-    """Of a path below the root: the library of src/, or the unit test program."""
+    """Returns the group of a path below the root: its library of src/, or its unit test program."""
     parts = path.parts
     if parts[0] == "src" and len(parts) > 2:
         return parts[:2]

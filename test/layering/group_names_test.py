@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that group_names.py can fail, and does not where names may be equal."""
+"""Proves that group_names.py reports equal names in a group and accepts them elsewhere."""
 
 import pathlib
 import tempfile
@@ -34,7 +34,7 @@ class GroupNames(unittest.TestCase):
                 ("const char* const kNames[] = {};", "constexpr std::array<int, 2> kNames = {\n};")):
             self.assertEqual(len(self.faults(first, second)), 1, (first, second))
 
-    def test_other_groups_aliases_and_members_are_none(self):
+    def test_equal_names_in_other_groups_aliases_and_members_are_accepted(self):
         row = "struct Row {\n  int a;\n};"
         self.assertEqual(self.faults(row, row, ("src/base/one.cpp", "src/wire/one.cpp")), [])
         self.assertEqual(self.faults(row, row, ("test/unit/base/one_test.cpp", "test/unit/base/program.cpp")), [])

@@ -1,4 +1,3 @@
-// What the files of mock_cuda_app share.
 #pragma once
 
 #include <cuda.h>
@@ -22,7 +21,7 @@ constexpr uint64_t kDearNs = 16000;
 constexpr size_t kBytes = 65536;
 
 struct Options {
-  int launches = 100;  // of each site, of each thread
+  int launches = 100;  // per site and thread
   int threads = 1;
   int graph_launches = 0;
   int graph_nodes = 0;
@@ -39,7 +38,7 @@ struct Options {
   int seconds = 1;
   int stacks = 8;
   int sleep_ms = 0;
-  int gap_us = 0;  // between rounds of the three sites
+  int gap_us = 0;  // pause between rounds of the three sites
   bool driver_api = false;
   bool kernels_only = false;
   bool fork_child = false;
@@ -49,11 +48,11 @@ struct Options {
   bool update_graph = false;
   bool close_fds = false;
   const char* ending = "return";
-  const char* until = nullptr;  // a file that appears when the program may end
+  const char* until = nullptr;  // the program may end once this file exists
   const char* load = nullptr;   // a library to load before CUDA is used
 };
 
-// Ends the program where the arguments are wrong.
+// Ends the program if the arguments are wrong.
 Options parse(int argc, char** argv);
 
 struct Count {
@@ -63,11 +62,11 @@ struct Count {
 };
 
 struct Totals {
-  uint64_t launches = 0;  // calls, those that became nodes or failed included
+  uint64_t launches = 0;  // calls, including those that became nodes or failed
   uint64_t captured = 0;
   uint64_t failed = 0;
   std::map<std::string, Count> ops;
-  std::map<std::string, Count> host;  // ns: 0, as nobody knows how long a wait takes
+  std::map<std::string, Count> host;  // ns; 0, as the duration of a wait is unpredictable
 
   void add(const std::string& name, uint64_t ns, uint64_t bytes) { add(ops[name], {1, ns, bytes}); }
   void add_host(const std::string& name, uint64_t count, uint64_t bytes) { add(host[name], {count, 0, bytes}); }
@@ -99,7 +98,7 @@ inline void check(CUresult result, const char* what) {
 }
 #define CHECK(call) ::gpuprof::mock_app::check(call, #call)
 
-// One thread's place on a device, with a stream of its own.
+// The device, context and stream of one thread.
 struct Worker {
   explicit Worker(const Options& wanted) : options(wanted) {}
 
@@ -121,10 +120,9 @@ struct Worker {
   void synchronize();
 };
 
-// Whether the file of `--until` is there.
 bool may_end(const Options& options);
 
-// The modes; each adds what it does to the worker's totals.
+// The modes of the program. Each adds its work to the worker's totals.
 void three_sites(Worker& worker);
 void simple_graph(Worker& worker);
 void captured_graph(Worker& worker);

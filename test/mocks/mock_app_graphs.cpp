@@ -1,4 +1,3 @@
-// Graphs of mock_cuda_app: built by hand, and captured from a stream.
 #include <pthread.h>
 
 #include <thread>
@@ -29,7 +28,7 @@ CUgraphExec make_graph(const Worker& worker) {
   return exec;
 }
 
-// Two places in the code that capture, in turn; what they launch becomes nodes.
+// Captures from two call sites alternately; their launches become nodes.
 struct Capture {
   Worker& worker;
   CUstream stream;
@@ -120,7 +119,7 @@ void captured_graph(Worker& worker) {
   }
   worker.synchronize();
   for (CUgraphExec exec : instances) {
-    CHECK(cuGraphExecDestroy(exec));  // its records may still be on their way
+    CHECK(cuGraphExecDestroy(exec));  // its records may not have been written yet
   }
   CHECK(cuGraphDestroy(graph));
 }

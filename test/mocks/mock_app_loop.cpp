@@ -1,4 +1,4 @@
-// Launches at a steady rate, from some places in the code, for soak tests: cheap enough for 100 000 a second.
+// Launches at a steady rate from several call sites, for soak tests. A launch is cheap enough for 100 000 per second.
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxStacks = 16;
 constexpr uint64_t kSecond = 1000000000;
-constexpr uint64_t kTickNs = 500000;  // launches of such a time are made together, then the thread sleeps
+constexpr uint64_t kTickNs = 500000;  // all launches due in this interval are made together, then the thread sleeps
 constexpr uint64_t kLoopNs = 1000;
 
 uint64_t now_ns() {
@@ -23,7 +23,7 @@ uint64_t now_ns() {
 template <size_t kPlace>
 __attribute__((noinline)) void launch_from(CUfunction function, CUstream stream) {
   CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr));
-  __asm__ volatile("" ::"i"(kPlace));  // no two places may be folded into one
+  __asm__ volatile("" ::"i"(kPlace));  // keeps the compiler from merging two call sites
 }
 
 template <size_t... kPlaces>

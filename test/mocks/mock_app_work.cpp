@@ -1,4 +1,4 @@
-// What mock_cuda_app does with its GPU, but for graphs and the steady loop.
+// The GPU work of mock_cuda_app, except graphs and the steady loop.
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,7 +29,7 @@ void Worker::open(int index) {
 }
 
 void Worker::launch(CUfunction function, const char* name, uint64_t ns) {
-  constexpr int kErrno = 4321;  // the driver leaves it alone, and so must who listens to its calls
+  constexpr int kErrno = 4321;  // the driver does not change errno, so a subscriber to its callbacks must not either
   errno = kErrno;
   if (options.driver_api) {
     CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr));
@@ -95,7 +95,7 @@ bool may_end(const Options& options) {
   return options.until == nullptr || access(options.until, F_OK) == 0;
 }
 
-// With pauses, `--until` ends the rounds before there are as many as `--launches`.
+// With pauses, `--until` can end the rounds before `--launches` is reached.
 void three_sites(Worker& worker) {
   for (int i = 0; i < worker.options.launches; ++i) {
     assemble(worker);
@@ -110,7 +110,7 @@ void three_sites(Worker& worker) {
   }
 }
 
-// Each stream has work at the same time as the others.
+// All streams have work at the same time.
 __attribute__((noinline)) void many_streams(Worker& worker) {
   std::vector<CUstream> streams(static_cast<size_t>(worker.options.streams));
   for (CUstream& stream : streams) {
@@ -215,7 +215,7 @@ __attribute__((noinline)) void launch_variants(Worker& worker) {
     CHECK(cuMemcpyHtoD(worker.memory, worker.host.data(), kBytes));
     worker.transferred("copy_htod", copy_ns(kBytes));
     copy_batch(worker);
-    CHECK(cuLaunchHostFunc(worker.stream, call_back, &called));  // no work of the GPU's
+    CHECK(cuLaunchHostFunc(worker.stream, call_back, &called));  // a host function is not GPU work
   }
 }
 

@@ -1,5 +1,5 @@
-// A libcuda.so.1 without a GPU: enough of the driver API for mock_cuda_app, with the real one's rules. cuInit loads
-// the injection library; a forked child is refused; work on a stream runs one after the other.
+// A libcuda.so.1 without a GPU: the part of the driver API that mock_cuda_app needs, with the real driver's rules.
+// cuInit loads the injection library. A forked child is refused. Work on a stream runs in order.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ namespace gpuprof::mock {
 namespace {
 
 constexpr int kMaxDepth = 8;
-constexpr uint32_t kInternalStreams = 1000;  // on which graphs run their nodes
+constexpr uint32_t kInternalStreams = 1000;  // stream ids from here on belong to graphs, for their nodes
 
 thread_local CUctx_st* thread_context = nullptr;
 thread_local uint32_t thread_correlation = 0;
@@ -66,7 +66,7 @@ void tell(ContextEvent event, CUcontext context) {
 }  // namespace
 
 Driver& driver() {
-  static auto* the_driver = new Driver;  // never destroyed: used until the very end of the process
+  static auto* the_driver = new Driver;  // never destroyed: used until the process ends
   return *the_driver;
 }
 
@@ -156,11 +156,11 @@ CUresult put(CUstream stream, OpKind kind, uint64_t ns, Op op) {
 
 }  // namespace gpuprof::mock
 
-using namespace gpuprof::mock;  // the functions below are the library's
+using namespace gpuprof::mock;
 
 namespace {
 
-// Waits for the work, as the real one does; its records may still be on their way.
+// Waits for the work, as the real driver does; its records may not have been written yet.
 CUresult reset(CUdevice device) {
   Driver& d = driver();
   uint64_t until = 0;
@@ -189,7 +189,7 @@ CUresult mock_cuda_set_tracer(const Tracer* tracer) {
   return CUDA_SUCCESS;
 }
 
-// A call within a call has the outer one's correlation id.
+// A nested call has the correlation id of the outermost call.
 uint32_t mock_cuda_enter(Domain domain, uint32_t id, const char* name, const char* symbol, const void* params) {
   uint64_t* data = data_of_depth(call_depth);
   if (call_depth++ == 0) {
@@ -262,7 +262,7 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return usable() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-// The same in every process: 00 01 02 ... with the device's number last.
+// The UUID is the same in every process: 00 01 02 ... with the device number last.
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   for (int i = 0; i < 16; ++i) {
     uuid->bytes[i] = static_cast<char>(i);

@@ -1,5 +1,5 @@
-// A CUDA program for the mock driver: three call sites, as in examples/cuda/three_sites.cu, and everything else that
-// a profiler must see. Prints what it did as one line of JSON: the tests compare a profile with it.
+// A CUDA program for the mock driver: three call sites, as in examples/cuda/three_sites.cu, and everything else that a
+// profiler must see. It prints what it did as one line of JSON, which the tests compare with a profile.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -17,7 +17,7 @@
 namespace gpuprof::mock_app {
 namespace {
 
-// A worker of its own device and stream.
+// Runs one thread's work on its own device and stream.
 void work(Worker& worker, int index) {
   const Options& options = worker.options;
   if (index > 0) {
@@ -38,8 +38,8 @@ void work(Worker& worker, int index) {
   worker.synchronize();
 }
 
-// The child of a process that uses CUDA can not use it; it must neither crash nor be counted, nor wait at its end for
-// threads that only the parent has. The system call runs no fork handlers.
+// The child of a process that uses CUDA cannot use CUDA. The child must not crash, must not be counted, and must not
+// wait at its end for threads that only the parent has. The fork system call runs no fork handlers.
 void use_in_child(const Worker& worker, bool by_system_call) {
   const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
   if (child == 0) {
@@ -56,14 +56,14 @@ void use_in_child(const Worker& worker, bool by_system_call) {
 }
 
 void try_in_child(const Worker& worker, bool by_system_call) {
-  for (int tries = 0; tries < 3; ++tries) {  // the machine may have been busy
+  for (int tries = 0; tries < 3; ++tries) {  // retries, as the machine may be busy
     const auto begin = std::chrono::steady_clock::now();
     use_in_child(worker, by_system_call);
     if (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(1500)) {
       return;
     }
   }
-  fprintf(stderr, "mock_cuda_app: the forked child took its time to end\n");
+  fprintf(stderr, "mock_cuda_app: the forked child took too long to end\n");
   exit(1);
 }
 
@@ -94,7 +94,6 @@ void print(const Totals& totals, int unfinished) {
   fflush(stdout);
 }
 
-// What the program does last, as `--ending` says.
 int end(const char* ending, char** argv) {
   if (strcmp(ending, "_exit") == 0) {
     _exit(7);
@@ -117,7 +116,7 @@ int end(const char* ending, char** argv) {
   return 0;
 }
 
-// The work's records may not have been written yet when their context and module go away.
+// The context and module are destroyed, possibly before the records of their work are written.
 void reset(const std::vector<Worker>& workers) {
   for (const Worker& worker : workers) {
     CHECK(cuModuleUnload(worker.module));

@@ -1,5 +1,5 @@
-// The mock libcuda's graphs: captured or built node by node, cloned, instantiated, updated, launched. A conditional
-// node's bodies run as often as its condition says.
+// The mock libcuda's graphs: captured or built node by node, cloned, instantiated, updated and launched. The bodies of
+// a conditional node run as often as its condition says.
 #include <algorithm>
 #include <atomic>
 
@@ -51,8 +51,8 @@ std::unique_ptr<CUgraphNode_st> clone(CUgraphNode original, CUgraph_st& into) {
   return copy;
 }
 
-// The bodies of conditional nodes are copied twice: into a graph that tools are told of, and into the executable one,
-// under ids that nobody hears of.
+// The bodies of conditional nodes are copied twice: into a graph that tools get callbacks for, and into the executable
+// graph, under ids that no tool sees.
 void flatten(CUgraphNode_st& node, CUgraph_st& exec) {
   for (CUgraph& body : node.bodies) {
     CUgraph copy = make_graph();
@@ -286,7 +286,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
       flatten(*node, **exec);
     }
     if (!graph->nodes.empty()) {
-      // As the real one does for copies; the node goes on to run with each launch.
+      // The real driver also reports a destroyed copy node here, although each launch still runs it.
       tell(NodeEvent::destroyed, (*exec)->nodes.front().get());
     }
     return CUDA_SUCCESS;

@@ -1,7 +1,7 @@
-// The mock libcuda's memory: what is allocated and freed, and pages of managed memory that move.
+// The mock libcuda's memory: allocations, frees, and migrating pages of managed memory.
 #include "mock_driver.h"
 
-using namespace gpuprof::mock;  // the functions below are the library's
+using namespace gpuprof::mock;
 
 namespace {
 

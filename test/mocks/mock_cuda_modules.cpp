@@ -1,5 +1,5 @@
-// The mock libcuda's modules and libraries. An image is text, a line "NAME NS" for each kernel; what tools get to see
-// of it is an ELF file with the names of sections that the real compiler makes.
+// The mock libcuda's modules and libraries. An image is text, with a line "NAME NS" for each kernel. Tools see an ELF
+// file for it, with the section names that the real compiler makes.
 #include <elf.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@ using namespace gpuprof::mock;
 
 namespace {
 
-// Places of names, the last dropped one used first: a name that has died is soon another one.
+// Memory for kernel names. The last dropped slot is reused first, so a dangling name soon reads as another name.
 constexpr size_t kNameBytes = 256;
 struct Names {
   std::mutex mutex;
@@ -27,7 +27,7 @@ Names& names() {
   return *the_names;
 }
 
-// An ELF header, the header of one section, and that section: the names of sections.
+// Makes an ELF file that has only a header and its section-name table.
 std::string cubin_of(const std::string& kernels) {
   std::istringstream lines(kernels);
   std::string sections(1, '\0');
@@ -51,7 +51,7 @@ std::string cubin_of(const std::string& kernels) {
          std::string(reinterpret_cast<const char*>(&section), sizeof(section)) + sections;
 }
 
-// MOCK_CUBIN: a file that is the code of all modules, whatever their images say.
+// MOCK_CUBIN names a file that is the code of all modules, whatever their images say.
 std::string code_of(const std::string& kernels) {
   const char* path = getenv("MOCK_CUBIN");
   if (path == nullptr) {
@@ -59,7 +59,7 @@ std::string code_of(const std::string& kernels) {
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    fprintf(stderr, "mock libcuda: MOCK_CUBIN: %s can not be read\n", path);
+    fprintf(stderr, "mock libcuda: cannot read MOCK_CUBIN %s\n", path);
     abort();
   }
   return {std::istreambuf_iterator<char>(file), {}};
@@ -115,7 +115,7 @@ CUresult find(CUfunction* function, CUmodule module, const char* name) {
 const char* gpuprof::mock::keep_name(const std::string& name) {
   const std::lock_guard lock(names().mutex);
   if (names().dropped.empty()) {
-    names().dropped.push_back(new char[kNameBytes]);  // never freed: a late reader gets a wrong name, not a fault
+    names().dropped.push_back(new char[kNameBytes]);  // never freed: a late reader gets a wrong name instead of a fault
   }
   char* place = names().dropped.back();
   names().dropped.pop_back();
@@ -148,7 +148,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   return find(function, module, name);
 }
 
-// A library is a module here, and a kernel its function, which the launch functions take as well.
+// The mock treats a library as a module and a kernel as its function. The launch functions take both.
 CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned int, CUlibraryOption*,
                            void**, unsigned int) {
   return load(reinterpret_cast<CUmodule*>(library), image);

@@ -1,5 +1,4 @@
-// The few runtime calls that mock_cuda_app makes. Linked into the program, as a static cudart is: tools see these
-// calls through libcuda.
+// The CUDA runtime calls of mock_cuda_app, linked into it like a static cudart: tools see them through libcuda.
 #pragma once
 
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// A libcupti.so.13 that enforces what the real one does: one subscriber, callbacks for enabled ids only, records for
+// A libcupti.so.13 that enforces the real library's rules: one subscriber, callbacks for enabled ids only, records for
 // enabled kinds only, and the real error codes for wrong parameters.
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
@@ -40,7 +40,7 @@ struct Name {
   { CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##name, #name }
 #define MOCK_RESOURCE(name) \
   { CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_##name, #name }
-// The ids that the mock driver and runtime know; some of them must not be of interest to a profiler of launches.
+// The ids that the mock driver and runtime know. A profiler of launches must ignore some of them.
 constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuCtxSynchronize),
@@ -100,12 +100,12 @@ constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
 
 struct Library {
   std::atomic<CUpti_Subscriber_st*> subscriber{nullptr};
-  std::atomic<bool> enabled[4][kMaxId] = {};  // by CUpti_CallbackDomain
+  std::atomic<bool> enabled[4][kMaxId] = {};  // indexed by CUpti_CallbackDomain
   std::atomic<bool> kinds[CUPTI_ACTIVITY_KIND_COUNT] = {};
   std::atomic<bool> unified_memory_configured{false};
 };
 Library library;
-thread_local bool in_api_exit = false;  // inside a callback for the end of a call
+thread_local bool in_api_exit = false;  // whether this thread is in the exit callback of an API call
 
 uint64_t clock_ns(clockid_t clock) {
   timespec now = {};
@@ -148,7 +148,7 @@ void on_call(const mock::Call& call, mock::Site site) {
   in_api_exit = false;
 }
 
-// The nodes of a graph are told of one by one, or as a whole.
+// A graph is reported either node by node or as one record.
 void on_op(const mock::Op& op) {
   const bool whole_graphs = library.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
   if (library.kinds[mock::activity_kind(op.kind)] && !(whole_graphs && op.graph_node != 0)) {
@@ -476,7 +476,7 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t, uint
   return *id != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_STREAM;
 }
 
-// Anywhere but in the callback of a call's end, the real library is known to crash.
+// The real library is known to crash anywhere but in the exit callback of a call.
 CUptiResult cuptiFinalize() {
   if (!in_api_exit) {
     mock::violation("cuptiFinalize outside of an API-EXIT callback");

@@ -18,7 +18,8 @@
 namespace gpuprof::mock {
 namespace {
 
-constexpr size_t kCollectAfter = 64;  // unwritten ops after which finished ones are looked for, or twice what is left
+// finished work is collected after this many unfinished ops, or twice the number that remained
+constexpr size_t kCollectAfter = 64;
 
 struct Buffer {
   uint8_t* data = nullptr;
@@ -28,11 +29,11 @@ struct Buffer {
 
 struct Pending {
   Op op;
-  std::thread::id thread;  // that launched it: since CUDA 13 each has a buffer of its own
+  std::thread::id thread;  // the launching thread: since CUDA 13 each thread has a buffer of its own
 };
 
 struct Activity {
-  std::mutex mutex;  // of everything below
+  std::mutex mutex;  // protects all members below
   std::condition_variable changed;
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
@@ -41,21 +42,20 @@ struct Activity {
   std::deque<Pending> pending;
   size_t collect_at = kCollectAfter;
   std::map<std::thread::id, Buffer> open;
-  std::set<uint8_t*> held;  // buffers that the client may not touch
+  std::set<uint8_t*> held;  // buffers that the mock holds and the client may not touch
   std::deque<Buffer> done;
   size_t delivering = 0;
   size_t workers = 0;
   uint64_t records = 0;
-  uint64_t finished = 0;  // buffers
+  uint64_t finished = 0;  // finished buffers
   uint64_t dropped = 0;
 };
 
 Activity& activity() {
-  static auto* the_activity = new Activity;  // its threads outlive main()
+  static auto* the_activity = new Activity;  // never destroyed: its threads outlive main()
   return *the_activity;
 }
-// Made as the library is loaded: a thread that waits until another one has made it would come out of its launch with
-// errno set.
+// Created when the library is loaded: a launching thread that waits for its creation could return with errno set.
 [[maybe_unused]] const Activity& made_at_load = activity();
 
 uint64_t now_ns() {
@@ -64,7 +64,7 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Hands finished buffers back, as the real library does, from threads of its own and outside its lock.
+// Returns finished buffers to the client, as the real library does: on threads of its own and outside its lock.
 void deliver() {
   Activity& a = activity();
   std::unique_lock lock(a.mutex);
@@ -95,7 +95,7 @@ void finish_buffer(Activity& a, const Buffer& buffer) {
   a.changed.notify_all();
 }
 
-// Room for a record in the launching thread's buffer; null when the client gives no memory.
+// Returns space for a record in the launching thread's buffer, or null if the client gives no memory.
 uint8_t* room_for(Activity& a, std::thread::id thread, size_t bytes) {
   Buffer& buffer = a.open[thread];
   if (buffer.data != nullptr && buffer.size - buffer.used < bytes) {
@@ -157,7 +157,7 @@ void fill_common(uint8_t* place, CUpti_ActivityKind kind, const Op& op, const Ti
   memcpy(place, record, sizeof(*record));
 }
 
-// Those of a graph's nodes are left over from an earlier launch.
+// For nodes of a graph, these times are left over from an earlier launch.
 void add_latency(const Activity& a, const Op& op, CUpti_ActivityKernel10* record) {
   const auto offset = static_cast<uint64_t>(a.clock_offset_ns);
   const Faults& f = faults();
@@ -209,7 +209,7 @@ void write(Activity& a, const Pending& pending, bool finished) {
   }
 }
 
-// Records that are complete when they are made.
+// Writes a record that is complete when it is made.
 template <typename Record>
 void write_at_once(Activity& a, const Record& record) {
   uint8_t* place = a.request == nullptr ? nullptr : room_for(a, std::this_thread::get_id(), sizeof(record));

@@ -1,4 +1,4 @@
-// The mock CUPTI's activity side: work that is under way, buffers of the client, and the threads that hand them back.
+// The mock CUPTI's activity records: work in progress, the client's buffers, and the threads that return them.
 #pragma once
 
 #include <cupti_activity.h>
@@ -10,22 +10,22 @@
 namespace gpuprof::mock {
 
 void set_buffer_callbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
-// What is added to CLOCK_MONOTONIC to get the times in records.
+// Sets the offset that is added to CLOCK_MONOTONIC to get the times in records.
 void set_clock_offset(int64_t offset_ns);
-// Whether kernel records tell when they were queued and submitted.
+// Sets whether kernel records hold the queued and submitted times.
 void set_latency(bool on);
 void add_op(const Op& op);
 void add_memory(const MemoryOp& op);
 void add_managed(const ManagedOp& op);
 void flush_ops(bool forced);
-// Detached: what has not been delivered never is.
+// Called on detach: work that has not been delivered never will be.
 void forget_ops();
 uint64_t take_dropped();
-// Size of a record of this kind; 0 for kinds that the mock does not make.
+// Returns the size of a record of this kind, or 0 for kinds that the mock does not make.
 size_t record_bytes(CUpti_ActivityKind kind);
 CUpti_ActivityKind activity_kind(OpKind kind);
 
-// The client did what the real library would crash or corrupt memory on.
+// Aborts: the client did something on which the real library would crash or corrupt memory.
 [[noreturn]] void violation(const char* text);
 
 }  // namespace gpuprof::mock

@@ -1,7 +1,7 @@
-// PC sampling with the real one's rules: enabled first, then configured, then read; each struct and each of its places
-// says its size; samples come some time after they were taken; once the buffer was full, there are none until sampling
-// is disabled and enabled again. Where kernels are serialized, only those launched in a range are sampled, their
-// samples name their launch, and nothing is read while a range is open.
+// PC sampling with the real library's rules. Sampling is enabled first, then configured, then read. Each struct and
+// each of its PCs gives its size. Samples arrive some time after they were taken. After a full buffer there are no
+// samples until sampling is disabled and enabled again. If kernels are serialized, only those launched in a range are
+// sampled, their samples carry the correlation id, and nothing can be read while a range is open.
 #include "mock_cupti_sampling.h"
 
 #include <cupti_pcsampling.h>
@@ -26,18 +26,18 @@ namespace mock = gpuprof::mock;
 
 namespace {
 
-constexpr uint32_t kDefaultPeriod = 11;  // its logarithm
+constexpr uint32_t kDefaultPeriod = 11;  // log2 of the period
 constexpr uint64_t kLateNs = 20000000;
 constexpr size_t kLeastScratch = size_t{1} << 20;
-constexpr uint32_t kOldPcVersion = 22;  // from which on CUpti_PCSamplingPCData has a correlation id
+constexpr uint32_t kOldPcVersion = 22;  // from this version on CUpti_PCSamplingPCData has a correlation id
 
-enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // one more: "not issued"
+enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // plus one: "not issued"
 constexpr const char* kReasons[] = {
     "smsp__pcsamp_warps_issue_stalled_long_scoreboard", "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
     "smsp__pcsamp_warps_issue_stalled_barrier",         "smsp__pcsamp_warps_issue_stalled_barrier_not_issued",
     "smsp__pcsamp_warps_issue_stalled_selected",        "smsp__pcsamp_warps_issue_stalled_selected_not_issued"};
 constexpr size_t kReasonCount = std::size(kReasons);
-using Counts = std::array<uint32_t, kReasonCount + 1>;  // by index, from 1 on
+using Counts = std::array<uint32_t, kReasonCount + 1>;  // by reason index, from 1
 
 struct Place {
   uint64_t offset;
@@ -50,9 +50,9 @@ constexpr Place kPlaces[] = {{0x10, kLongScoreboard, [](uint64_t samples) { retu
 
 struct Taken {
   uint64_t end_ns;
-  uint32_t correlation;  // 0: not known
+  uint32_t correlation;  // 0: unknown
   uint64_t crc;
-  char* function;  // null: not the program's
+  char* function;  // null: outside the program's code
   uint64_t samples;
   bool dropped;
 };
@@ -63,7 +63,7 @@ struct Sampler {
   bool enabled = false;
   bool full = false;
   bool serialized = false;
-  bool ranges = false;  // only what is launched in one is sampled
+  bool ranges = false;  // only launches inside a range are sampled
   bool in_range = false;
   CUpti_PCSamplingData* rest = nullptr;
   uint32_t period = kDefaultPeriod;
@@ -73,14 +73,14 @@ struct Sampler {
   uint64_t foreign = 0;
   uint64_t kernels = 0;
   uint64_t readings = 0;
-  uint64_t all = 0;  // that were taken since it was enabled
+  uint64_t all = 0;  // samples taken since sampling was enabled
 };
 
 struct Sampling {
   std::mutex mutex;
-  std::map<uint32_t, Sampler> samplers;                         // by the id of their context
-  std::map<uint32_t, uint64_t> code;                            // by the id of a module
-  std::map<std::pair<uint32_t, std::string>, char*> functions;  // each name once for each load of a module
+  std::map<uint32_t, Sampler> samplers;                         // by context id
+  std::map<uint32_t, uint64_t> code;                            // by module id
+  std::map<std::pair<uint32_t, std::string>, char*> functions;  // one entry per name and module load
 };
 
 Sampling& sampling() {
@@ -112,7 +112,7 @@ size_t pc_bytes() {
                                          : sizeof(CUpti_PCSamplingPCData);
 }
 
-// Null: no such context, or its sampling is not enabled.
+// Returns null if the context does not exist or its sampling is not enabled.
 Sampler* enabled_sampler(CUcontext context) {
   uint32_t id = 0;
   uint32_t device = 0;
@@ -229,7 +229,6 @@ void tell_taken(uint64_t samples) {
   }
 }
 
-// All that it has is lost.
 void overflow(Sampler& sampler) {
   for (const auto& [place, counts] : sampler.ready) {
     sampler.dropped += samples_of(counts);
@@ -314,7 +313,7 @@ void sample_op(const Op& op) {
   const std::lock_guard lock(s.mutex);
   const auto found = s.samplers.find(op.context);
   if (found == s.samplers.end() || !found->second.enabled || found->second.rest == nullptr) {
-    return;  // or not set up yet
+    return;  // or not configured yet
   }
   Sampler& sampler = found->second;
   if (sampler.ranges && !sampler.in_range) {

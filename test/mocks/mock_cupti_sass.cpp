@@ -1,7 +1,7 @@
-// SASS metrics with the real one's rules: the profiler is initialized first, a device is configured once a process and
-// before a context is switched on, each struct says how much of it its caller knows, data is read between switching on
-// and off, reading waits for the GPU, and nothing is counted beside activity records, or where nobody listens to
-// contexts. What it counts of a kernel is known: see mock_cupti_sass.h.
+// SASS metrics with the real library's rules. The profiler is initialized first. A device is configured once per
+// process, before counting is enabled in a context. Each struct gives the size that its caller knows. Data is read
+// while counting is enabled, and reading waits for the GPU. Nothing is counted while kernel activity records are on, or
+// while nobody subscribes to context callbacks. The counts per kernel are known: see mock_cupti_sass.h.
 #include "mock_cupti_sass.h"
 
 #include <cupti_profiler_target.h>
@@ -31,9 +31,9 @@ constexpr uint64_t kFirstId = 0x700;
 
 struct Place {
   uint32_t offset;
-  uint64_t (*value)(size_t metric);  // of one launch
+  uint64_t (*value)(size_t metric);  // per launch
 };
-// A strided load at 0x10, whose eighth of a sector is used, and an instruction with half of its threads at 0x90.
+// A strided load at 0x10 that uses an eighth of each sector, and an instruction at 0x90 with half of its threads.
 constexpr Place kPlaces[] = {{0x10,
                               [](size_t metric) {
                                 return uint64_t{metric == 0 ? 8U : metric == 1 ? 256U : metric == 2 ? 256U : 32U};
@@ -47,7 +47,7 @@ using Key = std::tuple<uint64_t, std::string, uint32_t, size_t>;  // code, funct
 struct Context {
   bool enabled = false;
   std::map<Key, uint64_t> counted;
-  std::map<Key, uint64_t> told;  // when the size of the data was asked for: what comes after that is lost
+  std::map<Key, uint64_t> told;  // at the time of the size query; later counts are lost
 };
 
 struct Sass {
@@ -55,7 +55,7 @@ struct Sass {
   bool initialized = false;
   std::map<uint32_t, std::vector<size_t>> configured;  // by device
   std::map<uint32_t, Context> contexts;                // by id
-  std::set<std::string> names;                         // for ever, as the real one's
+  std::set<std::string> names;                         // never freed, as in the real library
 };
 
 Sass& sass() {
@@ -73,7 +73,7 @@ void must_not_unload() {
 
 bool sound(size_t size, size_t expected) {
   if (size != expected) {
-    mock::violation("a struct of SASS metrics that says another size");
+    mock::violation("a struct of SASS metrics gives a wrong size");
   }
   return true;
 }
@@ -163,7 +163,7 @@ CUptiResult cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params* params)
   }
   const std::lock_guard lock(sass().mutex);
   if (sass().configured.contains(params->deviceIndex)) {
-    return CUPTI_ERROR_OUT_OF_MEMORY;  // what the real one says to a second one
+    return CUPTI_ERROR_OUT_OF_MEMORY;  // the real library's error for a second user
   }
   std::vector<size_t>& metrics = sass().configured[params->deviceIndex];
   for (size_t i = 0; i < params->numOfMetricConfig; ++i) {
@@ -218,7 +218,7 @@ CUptiResult cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties
 }
 
 CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params) {
-  usleep(2000);  // room for launches that are not held meanwhile
+  usleep(2000);  // time for launches on other threads, in case they are not blocked
   sound(params->structSize, CUpti_SassMetricsFlushData_Params_STRUCT_SIZE);
   const std::lock_guard lock(sass().mutex);
   Context* context = enabled_context(params->ctx);

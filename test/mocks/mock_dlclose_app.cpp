@@ -1,4 +1,4 @@
-// A program that loads CUDA, uses it, and unloads it again before it ends.
+// A program that loads CUDA, uses it, and unloads it before the program ends.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <link.h>

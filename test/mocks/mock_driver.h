@@ -1,4 +1,3 @@
-// What the files of the mock libcuda share.
 #pragma once
 
 #include <cuda.h>
@@ -34,7 +33,7 @@ struct CUctx_st {
 struct CUstream_st {
   uint32_t id;
   CUctx_st* context;
-  uint64_t free_at_ns;  // when all work that was put on it so far will be done
+  uint64_t free_at_ns;  // when all work queued so far ends
   CUgraph capturing;    // null: not capturing
 };
 struct CUevent_st {
@@ -42,20 +41,20 @@ struct CUevent_st {
 };
 struct CUgraph_st;
 struct CUgraphNode_st {
-  uint64_t id;        // the graph's in the upper half
-  uint64_t original;  // id of the node that it is a copy of
+  uint64_t id;        // the graph's id in the upper half
+  uint64_t original;  // id of the node that this one was copied from
   gpuprof::mock::OpKind kind;
-  const char* name;  // the function's
+  const char* name;  // name of the kernel function
   uint64_t ns;
-  gpuprof::mock::Op op;  // bytes and direction
-  // Of a conditional node:
+  gpuprof::mock::Op op;  // bytes and direction of a copy
+  // For conditional nodes only:
   CUgraphConditionalNodeType condition;
   CUgraphConditionalHandle handle;
   std::vector<CUgraph> bodies;
 };
 struct CUgraph_st {
   uint32_t id;
-  uint32_t made;  // nodes, so far
+  uint32_t made;  // nodes made so far
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
 };
 struct CUgraphExec_st : CUgraph_st {};
@@ -64,7 +63,7 @@ namespace gpuprof::mock {
 
 struct Driver {
   std::mutex mutex;
-  std::mutex making_context;  // nobody gets one before tools have been told of it
+  std::mutex making_context;  // held until tools have got the callback for a new context
   pid_t pid = 0;
   std::atomic<bool> ready{false};
   std::atomic<const Tracer*> tracer{nullptr};
@@ -82,7 +81,7 @@ struct Driver {
 
 Driver& driver();
 uint64_t now_ns();
-// False in a forked child, where CUDA can not be used.
+// Returns false in a forked child, where CUDA cannot be used.
 bool usable();
 CUctx_st* current_context();
 void set_current_context(CUctx_st* context);
@@ -90,19 +89,18 @@ uint32_t current_correlation();
 CUstream_st* stream_of(CUstream stream);
 void sleep_until(uint64_t when);
 
-// A kernel's name lives as long as its module. Then its place is taken by the next name: who still reads it there gets
-// another one, as from the real driver.
+// A kernel's name lives as long as its module. Then another name reuses its memory, as in the real driver.
 const char* keep_name(const std::string& name);
 void drop_name(const char* name);
 
-// Work of `ns` on a stream: runs after what is there, or becomes a node where the stream is capturing.
+// Queues work of `ns` on a stream after all earlier work. If the stream is capturing, the work becomes a node.
 CUresult put(CUstream stream, OpKind kind, uint64_t ns, Op op);
-// The same, never captured: work of a graph. Returns it with its times.
+// Queues work of a graph; it is never captured. Returns the work with its times.
 Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op);
-// A node of a graph, with the callback that tools get.
+// Adds a node to a graph and calls the tools' callback for it.
 CUgraphNode add_node(CUgraph graph, OpKind kind, const char* name, uint64_t ns, const Op& op);
 
-// One API call as tools see it: `return call(CUPTI_..., "cu...", [&] { ... });`
+// Makes one API call as tools see it: `return call(CUPTI_..., "cu...", [&] { ... });`
 template <typename Body>
 CUresult api_call(CUpti_driver_api_trace_cbid id, const char* name, const char* symbol, const void* params,
                   const Body& body) {
@@ -116,6 +114,6 @@ CUresult api_call(CUpti_driver_api_trace_cbid id, const char* name, const char* 
 
 #define MOCK_CALL(function, symbol, body) \
   gpuprof::mock::api_call(CUPTI_DRIVER_TRACE_CBID_##function, #function, symbol, nullptr, body)
-// The same, telling tools the parameters: a function##_params.
+// Like MOCK_CALL, but passes the parameters (a function##_params) to tools.
 #define MOCK_CALL_WITH(function, params, body) \
   gpuprof::mock::api_call(CUPTI_DRIVER_TRACE_CBID_##function, #function, nullptr, params, body)

@@ -69,7 +69,7 @@ Faults read_faults() {
     const size_t equals = item.find('=');
     const uint64_t number = equals == std::string::npos ? 1 : strtoull(item.c_str() + equals + 1, nullptr, 10);
     if (number == 0 || !set_fault(faults, item.substr(0, equals), number)) {
-      fprintf(stderr, "mock libcupti: '%s' in MOCK_CUPTI_FAULTS is no fault\n", item.c_str());
+      fprintf(stderr, "mock libcupti: MOCK_CUPTI_FAULTS: unknown fault '%s'\n", item.c_str());
       abort();
     }
   }

@@ -1,4 +1,4 @@
-// How long work takes on the mock GPU, and how the mock driver tells the mock CUPTI about it.
+// How long work takes on the mock GPU, and how the mock driver reports it to the mock CUPTI.
 #pragma once
 
 #include <cuda.h>
@@ -7,17 +7,17 @@
 
 namespace gpuprof::mock {
 
-// Kernels: as the module image says (lines of "name ns"). Transfers:
+// The module image gives kernel times (lines of "name ns"). The times of transfers:
 constexpr uint64_t copy_ns(uint64_t bytes) {
   return 1000 + bytes / 16;
 }
 constexpr uint64_t fill_ns(uint64_t bytes) {
   return 500 + bytes / 64;
 }
-// From the submission of a kernel to its start, where nothing runs before it.
+// Time from the submission of a kernel to its start, if nothing runs before it.
 constexpr uint64_t kSubmitNs = 500;
 
-// MOCK_CUDA_DEVICES, or two.
+// Returns MOCK_CUDA_DEVICES (default: 2).
 int device_count();
 
 enum class Domain { driver = 1, runtime = 2 };
@@ -28,15 +28,15 @@ struct Call {
   Domain domain;
   uint32_t id;  // CUpti_CallbackId
   const char* name;
-  const char* symbol;  // of the kernel, for launches
+  const char* symbol;  // the kernel's symbol, for launches
   CUcontext context;   // of the calling thread
-  const void* params;  // the function's, as in generated_cuda_meta.h; null where the mock does not give them
+  const void* params;  // layout of generated_cuda_meta.h; null if the mock does not provide them
   uint32_t correlation;
   int result;
-  uint64_t* correlation_data;  // the same at both sites
+  uint64_t* correlation_data;  // the same pointer at both sites
 };
 
-// Work that was put on a stream. Times are of CLOCK_MONOTONIC; `end_ns` may lie ahead.
+// Work on a stream. Times are CLOCK_MONOTONIC; `end_ns` may lie in the future.
 struct Op {
   OpKind kind;
   uint64_t queued_ns;
@@ -49,11 +49,11 @@ struct Op {
   uint32_t correlation;
   uint64_t bytes;
   uint64_t graph_node;
-  uint32_t graph;     // of an executable graph: its id
-  bool of_body;       // of a conditional node: its record has no correlation id
+  uint32_t graph;     // id of the executable graph
+  bool of_body;       // whether it is in the body of a conditional node: its record then has no correlation id
   uint8_t copy_kind;  // CUpti_ActivityMemcpyKind
-  uint32_t module;    // of a kernel: the id of its module
-  const char* name;   // the module's: when that is unloaded, something else will stand there
+  uint32_t module;    // module id of a kernel
+  const char* name;   // owned by the module: the memory is reused after the module is unloaded
 };
 
 struct MemoryOp {
@@ -76,7 +76,7 @@ struct ManagedOp {
   uint32_t device;
 };
 
-// `read` is told of a node whose parameters an executable graph's node gets next (cuGraphExecUpdate).
+// `read` reports the node whose parameters an executable graph's node gets next (cuGraphExecUpdate).
 enum class NodeEvent { created, cloned, destroyed, read, params_set };
 enum class ModuleEvent { loaded, unloading };
 enum class ContextEvent { created, destroying };
@@ -93,7 +93,7 @@ struct Tracer {
 
 }  // namespace gpuprof::mock
 
-// What the mock libcuda exports beyond the driver API, as the real one does for its tools and for cudart.
+// Functions that the mock libcuda exports beyond the driver API, as the real one does for tools and for cudart.
 extern "C" {
 CUresult mock_cuda_set_tracer(const gpuprof::mock::Tracer* tracer);
 uint32_t mock_cuda_enter(gpuprof::mock::Domain domain, uint32_t id, const char* name, const char* symbol,
@@ -104,16 +104,15 @@ const char* mock_cuda_function_name(CUfunction function);
 uint64_t mock_cuda_node_id(CUgraphNode node);
 uint32_t mock_cuda_exec_id(CUgraphExec exec);
 uint32_t mock_cuda_stream_id(CUcontext context, CUstream stream);
-// False: there is no such context.
+// Returns false if the context does not exist.
 bool mock_cuda_context(CUcontext context, uint32_t* id, uint32_t* device);
-// What the kernels of a real program do: the value that a conditional node finds in the launches from now on.
+// Sets the value that a conditional node finds in later launches. In a real program, kernels do this.
 void mock_cuda_set_condition(CUgraphConditionalHandle handle, unsigned int value);
-// Streams that are being captured.
 uint32_t mock_cuda_captures();
-// cuInit has returned.
+// Returns whether cuInit has returned.
 bool mock_cuda_ready();
-// A page of managed memory is touched where it is not, by the GPU or by the CPU, and moves there.
+// Simulates a page fault: the GPU or the CPU touches a page of managed memory, and the page migrates there.
 CUresult mock_cuda_page_fault(CUdeviceptr address, size_t bytes, bool by_gpu);
-// The variants of a program compiled for a default stream per thread, which cuda.h declares for those only.
+// The per-thread default stream variants, which cuda.h declares only for programs compiled that way.
 CUresult mock_cuda_launch_per_thread(CUfunction function, CUstream stream);
 }

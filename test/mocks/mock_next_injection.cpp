@@ -1,4 +1,4 @@
-// Another tool's injection library: leaves a mark that it was called, and takes CUPTI's one place if told to.
+// Another tool's injection library: leaves a mark when called, and takes the only CUPTI subscription on request.
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <dlfcn.h>

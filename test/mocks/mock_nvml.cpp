@@ -1,6 +1,6 @@
-// libnvidia-ml, as far as gpuprof uses it: two devices, with the uuids of mock_cuda's. MOCK_NVML says what they do:
-// "1500 1700" are the clocks of the first in turn; "hang" never returns from a sample; "refuse" does not let one in. It
-// ends the process where a function is called before nvmlInit_v2, or after nvmlShutdown.
+// The part of libnvidia-ml that gpuprof uses: two devices, with the UUIDs of mock_cuda. MOCK_NVML selects the
+// behaviour. "1500 1700" are alternating clocks of the first device. "hang" never returns from a sample. "refuse"
+// denies access. The mock ends the process if a function is called before nvmlInit_v2 or after nvmlShutdown.
 #include <unistd.h>
 
 #include <atomic>
@@ -79,7 +79,7 @@ int nvmlDeviceGetUtilizationRates(Device* device, Utilization* used) {
 int nvmlDeviceGetClockInfo(Device* device, int type, unsigned* mhz) {
   expect_open("nvmlDeviceGetClockInfo");
   if (type != 1 || device->index != 0) {
-    return 2;  // asked for another clock, or for that of a device that does nothing
+    return 2;  // a query for another clock, or for the clock of an idle device
   }
   while (std::strcmp(plan(), "hang") == 0) {
     ::pause();

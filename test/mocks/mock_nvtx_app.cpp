@@ -1,7 +1,7 @@
-// A program of the mock driver with NVTX ranges of every sort around its launches. Prints, as JSON, how many launches
-// it has made in which path of ranges: "outer/domain:inner". Ranges begin before CUDA is used.
+// A program for the mock driver with NVTX ranges of every kind around its launches. It prints the number of launches
+// per range path as JSON: "outer/domain:inner". Ranges begin before CUDA is used.
 //   mock_nvtx_app [--many N]
-//   mock_nvtx_app --xla N    only N of the pairs of ranges that XLA makes; what it prints is not of paths then
+//   mock_nvtx_app --xla N    only N of the range pairs that XLA makes; the output then holds no paths
 #include <cuda.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
@@ -78,7 +78,7 @@ void domains() {
   launch("lib:op", 2);
   check(nvtxRangePushW(L"Gr\u00f6\u00dfe") == 0, "the level in the default domain");
   launch("lib:op/Größe");
-  check(nvtxDomainRangePop(domain) == 0, "a pop in a domain");  // not the innermost of all
+  check(nvtxDomainRangePop(domain) == 0, "a pop in a domain");  // not the innermost of all ranges
   launch("Größe");
   nvtxRangePop();
   nvtxDomainRangePushEx(domain, nullptr);
@@ -111,7 +111,7 @@ void on_a_thread() {
   launch("whole/lib:part", 2);
   const nvtxEventAttributes_t event = event_of("on thread");
   nvtxRangePushEx(&event);
-  launch("whole/lib:part/on thread", 4);  // left open: the thread ends
+  launch("whole/lib:part/on thread", 4);  // left open when the thread ends
 }
 
 void process_wide() {
@@ -121,7 +121,7 @@ void process_wide() {
   const nvtxRangeId_t inner = nvtxDomainRangeStartEx(domain, &part);
   std::thread(on_a_thread).join();
   launch("whole/lib:part");
-  nvtxRangeEnd(whole);  // in another order than they began
+  nvtxRangeEnd(whole);  // not in the reverse order of their starts
   launch("lib:part");
   nvtxDomainRangeEnd(domain, inner);
   nvtxRangeEnd(4711);
@@ -168,7 +168,7 @@ uint64_t anonymous_kib() {
   return kib;
 }
 
-// A module and a thunk in it that no other pair has, as a program makes them that compiles over and over again.
+// Makes pairs of a module and a thunk that never repeat, like a program that compiles over and over.
 void xla(int pairs) {
   constexpr int kLaunchesEach = 1;
   uint64_t halfway = 0;

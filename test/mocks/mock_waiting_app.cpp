@@ -1,4 +1,4 @@
-// Waits in one way until it is told to end, and fails where a wait was cut short or something of its own has changed:
+// Waits in one way until it is ended. Fails if a wait was cut short or if its own state has changed:
 //   mock_waiting_app sleep|poll|epoll|read|futex|sigsuspend|spin|signals
 // Prints "ready" before it begins. `read` ends with a line on stdin, `sigsuspend` with SIGUSR1, the others after 3 s.
 #include <poll.h>
@@ -57,11 +57,11 @@ void wait_for_signal() {
   sigset_t now;
   sigprocmask(SIG_BLOCK, nullptr, &now);
   if (sigismember(&now, SIGUSR1) != 1 || sigismember(&now, SIGTERM) != 0) {
-    fail("the signal mask is another one");
+    fail("the signal mask has changed");
   }
 }
 
-// Never in the kernel, and full of floating-point registers.
+// Never enters the kernel, and uses many floating-point registers.
 void spin() {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kSeconds);
   while (std::chrono::steady_clock::now() < end) {
@@ -91,7 +91,7 @@ void take_signals() {
   while (std::chrono::steady_clock::now() < end) {
     usleep(10000);
   }
-  if (count < 100 * kSeconds) {  // some run into one another on a busy machine
+  if (count < 100 * kSeconds) {  // some merge on a busy machine
     fail("signals were lost");
   }
 }

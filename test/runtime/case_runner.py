@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Runs a file of runtime cases.
 
-usage: case_runner.py FILE [PATTERN]     PATTERN: only cases with it in their name
+usage: case_runner.py FILE [PATTERN]     PATTERN: run only cases whose name contains it
 
-A case is a block of lines KEY VALUE; blocks are parted by empty lines, '#' starts a comment line.
-  NAME     what the case says about gpuprof
-  RUN      shell commands, in a folder of their own; "$GPUPROF" and "$EXAMPLE" are the programs.
-           More RUN lines are more lines of the same script
-  EXIT     the status expected of the script (default 0)
-  SIGNAL   instead: the signal that the script must die of, e.g. SEGV (let the script end with exec)
-  STDOUT, STDERR    a regular expression that must be found there; may be repeated
-  NOT_STDOUT, NOT_STDERR    one that must not
-  REQUIRES words of rig.why_not(), parted by blanks: the case is skipped where one is not met
+A case is a block of lines KEY VALUE. Empty lines separate blocks; '#' starts a comment line.
+  NAME     the behaviour that the case holds
+  RUN      shell commands, run in a new folder; "$GPUPROF" and "$EXAMPLE" are the programs.
+           Further RUN lines continue the same script
+  EXIT     the expected exit status of the script (default 0)
+  SIGNAL   instead of EXIT: the signal that must kill the script, e.g. SEGV (let the script end with exec)
+  STDOUT, STDERR    a regular expression that must match there; may be repeated
+  NOT_STDOUT, NOT_STDERR    a regular expression that must not match
+  REQUIRES words of rig.why_not(), separated by blanks: the case is skipped if one is not met
   TIMEOUT  seconds (default 60)
 """
 
@@ -49,7 +49,7 @@ def parse(text, file):
 
 
 def faults_of(case, run):
-    """What is wrong with the outcome: a list of sentences."""
+    """Returns a list of sentences that say what is wrong with the outcome."""
     faults = []
     expected = int(case.get("EXIT", ["0"])[0])
     if "SIGNAL" in case:
@@ -67,7 +67,7 @@ def faults_of(case, run):
 
 
 def run_case(case):
-    """'pass', 'skip: reason' or 'FAIL: reasons'."""
+    """Returns 'pass', 'skip: reason' or 'FAIL: reasons'."""
     reason = rig.unmet(" ".join(case.get("REQUIRES", [])).split())
     if reason:
         return f"skip: {reason}"

@@ -1,4 +1,4 @@
-"""What the runtime tests share: where things are, what this machine can do, and an independent reading of profiles."""
+"""Shared code of the runtime tests: paths, the abilities of this machine, and an independent reader of profiles."""
 
 import collections
 import functools
@@ -13,15 +13,15 @@ import tempfile
 import time
 import unittest
 
-SKIPPED = 77  # the exit status that ctest reads as "skipped"
-NOTHING = 4  # that of gpuprof for a profile that holds nothing of what was asked for
+SKIPPED = 77  # exit status that ctest reads as "skipped"
+NOTHING = 4  # exit status of gpuprof if the profile has nothing that matches
 
-# Shells ignore these for what they start in the background, and it is inherited: Ctrl-C would end no program of a test.
+# Background shells pass on ignored signals, so Ctrl-C would not end any program of a test.
 for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _handler)
 
-# The programs under test; ctest sets these, absolute or from the folder that the test is started in.
+# The programs under test; ctest sets these, absolute or relative to the folder in which the test starts.
 GPUPROF = os.path.abspath(os.environ.get("GPUPROF", "build/gpuprof"))
 EXAMPLE = os.path.abspath(os.environ.get("GPUPROF_EXAMPLE", "build/examples/opencl/example_opencl"))
 SOURCE = os.environ.get("GPUPROF_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
@@ -32,7 +32,7 @@ PYTHON_EXAMPLE = os.path.join(SOURCE, "examples/python/opencl_sites.py")
 
 @functools.lru_cache(maxsize=None)
 def doctor():
-    """{section: {name: state}} as gpuprof itself sees this machine."""
+    """Returns {section: {name: state}} according to gpuprof doctor."""
     run = subprocess.run([GPUPROF, "doctor", "--json"], stdout=subprocess.PIPE, check=True)
     sections = json.loads(run.stdout)
     return {
@@ -44,7 +44,7 @@ def doctor():
 
 @functools.lru_cache(maxsize=None)
 def pyopencl_python():
-    """A Python that has pyopencl, or None: the distribution's own is often not the first in PATH."""
+    """Returns a Python that has pyopencl, or None. The distribution's own is often not the first in PATH."""
     for python in ("/usr/bin/python3", sys.executable):
         probe = [python, "-c", "import pyopencl, numpy; pyopencl.get_platforms()"]
         if os.path.exists(python) and subprocess.run(probe, capture_output=True, check=False).returncode == 0:
@@ -53,7 +53,7 @@ def pyopencl_python():
 
 
 def why_not(requirement):
-    """None when the requirement is met, else the reason for a skip."""
+    """Returns None if the requirement is met, else the reason for a skip."""
     if requirement == "opencl":
         if doctor()["backends"].get("opencl") != "ok":
             return "no OpenCL platform, or gpuprof was built without the backend (package pocl-opencl-icd)"
@@ -71,7 +71,7 @@ def why_not(requirement):
 
 
 def unescape(text):
-    """A text of a profile as it was before the writer escaped it."""
+    """Reverts the writer's escapes in a text of a profile."""
     if "\\" not in text:
         return text
     raw = re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes([int(match.group(1), 16)]), text.encode())
@@ -83,7 +83,7 @@ def unmet(requirements):
 
 
 def requires(*requirements):
-    """Decorator of a test: skips it, with the reason, where a requirement is not met."""
+    """Decorator of a test: skips it, with the reason, if a requirement is not met."""
 
     def decorate(test):
         @functools.wraps(test)
@@ -102,23 +102,23 @@ WORK_FIELDS = "process tid thread ustack kstack capture range device stream op n
 
 
 class Work(collections.namedtuple("Work", WORK_FIELDS)):
-    """A WORK record: ids as they stand in the file, but thread and name as text, and tid, stream, flags as numbers."""
+    """A WORK record: ids as in the file, but thread and name as text, and tid, stream, flags as numbers."""
 
     GRAPH_NODE, UNSAMPLED = 1, 2
 
 
-# A frame of a CPU stack; an element that is only a text has the kind `text`. `interpreter`: its own machine code.
+# A frame of a CPU stack; a text element has the kind `text`. `interpreter`: the frame is the interpreter's own code.
 Frame = collections.namedtuple("Frame", "kind name file line module address interpreter")
 
 
 class Profile:
-    """A profile read line by line, by the words of FORMAT.md and without gpuprof's own reader."""
+    """Reads a profile line by line according to FORMAT.md, independently of gpuprof's reader."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
             data = file.read()
         lines = data.split(b"\n")
-        self.whole_lines = lines[:-1]  # what follows the last newline is a cut line, or nothing
+        self.whole_lines = lines[:-1]  # the last item is a cut line or empty
         self.rows = [line.decode("utf-8", "replace").split(";") for line in self.whole_lines]
 
     def of(self, kind):
@@ -133,7 +133,7 @@ class Profile:
 
     @functools.cached_property
     def works(self):
-        """{id: Work}"""
+        """Returns {id: Work}."""
         text = self.strings()
         result = {}
         for row in self.of("WORK"):
@@ -144,7 +144,7 @@ class Profile:
 
     @functools.cached_property
     def stacks(self):
-        """{USTACK id: [Frame]}, root first"""
+        """Returns {USTACK id: [Frame]}, outermost first."""
         text, kinds = self.strings(), {"interpreter": "native"}
         frames = {row[0]: Frame(kinds.get(row[1], row[1]), text.get(row[2], ""), text.get(row[3], ""), int(row[4]),
                                 text.get(row[5], ""), int(row[7], 0), row[1] == "interpreter")
@@ -153,12 +153,12 @@ class Profile:
                 for row in self.of("USTACK")}
 
     def frames(self, ustack):
-        """The names of a USTACK's frames, root first; [] for none."""
+        """Returns the names of a USTACK's frames, outermost first; [] for id 0."""
         return [frame.name for frame in self.stacks.get(ustack, [])]
 
     @functools.cached_property
     def ranges(self):
-        """{id: path of NVTX ranges, "outer;inner", a name in a domain as "domain:name"}"""
+        """Returns {id: path of NVTX ranges}: "outer;inner", with names in a domain as "domain:name"."""
         text, paths = self.strings(), {"0": ""}
         for row in self.of("RANGE"):
             name = ":".join(filter(None, (text.get(row[2], ""), text.get(row[3], ""))))
@@ -166,63 +166,63 @@ class Profile:
         return paths
 
     def measured(self, kind):
-        """[(Work, its numbers)] of the lines of a kind that begin with slice and WORK: GPU, HOST, LAUNCH, SHARE."""
+        """Returns [(Work, its numbers)] of lines that begin with slice and WORK: GPU, HOST, LAUNCH, SHARE."""
         works = self.works
         return [(works[row[1]], [int(number) for number in row[2:]]) for row in self.of(kind)]
 
     def meta(self):
-        """{key: [values]}"""
+        """Returns {key: [values]}."""
         result = {}
         for row in self.of("META"):
             result.setdefault(row[0], []).append(unescape(row[1]))
         return result
 
     def coverage(self):
-        """{what: count} over all processes"""
+        """Returns {name: count} over all processes."""
         result = {}
         for _, what, count in self.of("COVERAGE"):
             result[what] = result.get(what, 0) + int(count)
         return result
 
     def processes(self):
-        """[(pid, ppid, name, command)] in the order of their appearance."""
+        """Returns [(pid, ppid, name, command)] in file order."""
         strings = self.strings()
         return [(int(r[1]), int(r[2]), strings.get(r[4], ""), strings.get(r[5], "")) for r in self.of("PROCESS")]
 
     def gpu(self):
-        """[(process id, operation, kernel name, count, ns)], one a line of the profile."""
+        """Returns [(process id, operation, kernel name, count, ns)], one per line of the profile."""
         return [(work.process, work.op, work.name, *numbers[:2]) for work, numbers in self.measured("GPU")]
 
     def end(self):
-        """The totals of the END record, or None in a profile that was cut."""
+        """Returns the sums of the END record, or None if the profile was cut."""
         rows = self.of("END")
         names = ("end_ns", "launches", "gpu_records", "gpu_ns", "with_stack", "samples", "lost")
         return dict(zip(names, map(int, rows[-1]))) if rows else None
 
     def losses(self):
-        """{reason: count}; each LOSS line adds to those before it."""
+        """Returns {reason: count}; each LOSS line adds to earlier ones."""
         result = collections.Counter()
         for _, reason, count in self.of("LOSS"):
             result[reason] += int(count)
         return result
 
     def lost_work(self):
-        """GPU records that are counted as lost: other losses leave the work in the profile."""
+        """Returns the number of lost GPU records; other losses leave the work in the profile."""
         return sum(count for reason, count in self.losses().items() if reason in REASONS_OF_LOST_WORK)
 
 
 def wait_for(condition, seconds=30, pause=0.05):
-    """Whether the condition came true within that time."""
+    """Returns whether the condition came true within that time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
             return True
         time.sleep(pause)
-    return bool(condition())  # we may have slept through the rest of the time
+    return bool(condition())  # this process may have slept through the remaining time
 
 
 def least(measure, enough, tries=5):
-    """The least of up to so many measurements; it ends with the first below `enough`. Other work can only add to them."""
+    """Returns the minimum of up to `tries` measurements; stops below `enough`. Other work on the machine only adds time."""
     best = float("inf")
     for _ in range(tries):
         best = min(best, measure())
@@ -232,7 +232,7 @@ def least(measure, enough, tries=5):
 
 
 def has_line(path, kind):
-    """Whether a profile that is being written has such a line yet."""
+    """Returns whether the unfinished profile has a line of that kind."""
     try:
         with open(path, "rb") as file:
             return f"\n{kind};".encode() in file.read()
@@ -241,7 +241,7 @@ def has_line(path, kind):
 
 
 def gpu_records(path):
-    """GPU records in a profile that is being written, or None where there is no file yet."""
+    """Returns the GPU records in an unfinished profile, or None without a file."""
     try:
         return sum(row[3] for row in Profile(path).gpu())
     except FileNotFoundError:
@@ -249,7 +249,7 @@ def gpu_records(path):
 
 
 def napping(pid):
-    """Whether a process sleeps: a program that does so between its launches has begun with them."""
+    """Returns whether a process sleeps. A program that sleeps between its launches has then begun to launch."""
     try:
         with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
             return file.read().split()[:1] in (["230"], ["115"])  # clock_nanosleep on x86-64 and aarch64
@@ -262,7 +262,7 @@ def threads(pid):
 
 
 def parse_folded(text):
-    """[(frames, value)]; every line must be `frame;frame value`, else ValueError."""
+    """Returns [(frames, value)]. Raises ValueError unless every line is `frame;frame value`."""
     stacks = []
     for number, line in enumerate(text.splitlines(), 1):
         match = re.fullmatch(r"(\S.*) (\d+)", line)
@@ -273,12 +273,12 @@ def parse_folded(text):
 
 
 def stack_engines():
-    """Those that walk by tables and can be used here."""
+    """Returns the table-based stack engines that work here."""
     return ["inproc", *(["bpf"] if doctor()["stacks"]["bpf"] == "ok" else [])]
 
 
 class RuntimeTest(unittest.TestCase):
-    """A folder of its own for each test, and gpuprof run in it."""
+    """Gives each test its own folder, and runs gpuprof in it."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gpuprof-test.")
@@ -304,12 +304,12 @@ class RuntimeTest(unittest.TestCase):
         return run.stdout.decode("utf-8", "replace")
 
     def folded(self, *options):
-        """[(frames, ns)]; none of a profile without GPU work"""
+        """Returns [(frames, ns)], empty for a profile without GPU work."""
         return parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns", *options,
                                          expect=(0, NOTHING)))
 
     def assert_conserved(self, profile):
-        """Folded ns, the profile's GPU lines and its END record agree to the nanosecond."""
+        """Checks that folded ns, the profile's GPU lines and its END record agree to the nanosecond."""
         total = sum(value for _, value in self.folded())
         self.assertEqual(total, sum(row[4] for row in profile.gpu()))
         end = profile.end()
@@ -319,7 +319,7 @@ class RuntimeTest(unittest.TestCase):
 
 
 class TimedResult(unittest.TextTestResult):
-    """Knows how long each test took: {name of the test: seconds}"""
+    """Measures each test: {name of the test: seconds}."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -343,9 +343,9 @@ def tests_of(suite):
 
 
 def main(words=None):
-    """unittest.main, with the status for ctest that tells a skip of everything from a pass. Runs the tests whose
-    CLASS.NAME contains one of the words on the command line (default: all) and none of those that begin with "-".
-    Prints which tests took the longest."""
+    """Runs unittest.main, and exits with ctest's skip status if all tests were skipped. Runs the tests whose CLASS.NAME
+    contains a word of the command line (default: all), except those that contain a word after "-". Prints the slowest
+    tests."""
     words = sys.argv[1:] if words is None else words
     wanted, unwanted = [word for word in words if word[0] != "-"] or [""], [word[1:] for word in words if word[0] == "-"]
     tests = [test for test in tests_of(unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"]))
@@ -355,5 +355,5 @@ def main(words=None):
     print("longest:", ", ".join(f"{name} {seconds:.1f} s" for name, seconds in longest), flush=True)
     if not result.wasSuccessful() or not (result.testsRun or result.skipped):
         sys.exit(1)
-    # Where setUpClass skips, no test was run.
+    # If setUpClass skips, no test has run.
     sys.exit(SKIPPED if not result.testsRun or len(result.skipped) == result.testsRun else 0)

@@ -1,7 +1,7 @@
-"""Other kernels, in QEMU: Debian's packages without installing them, an initial RAM disk, a boot.
+"""Runs other kernels in QEMU: unpacks Debian packages without installing them, and boots with an initial RAM disk.
 
-Packages are fetched with apt-get into a folder of their own, so the machine's package lists stay as they are. That folder
-is kept: GPUPROF_KERNEL_CACHE, or gpuprof-kernels in the folder for temporary files.
+apt-get fetches packages into a separate folder, so the machine's package lists stay as they are. The folder is kept:
+GPUPROF_KERNEL_CACHE, or gpuprof-kernels in the folder for temporary files.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ from pathlib import Path
 TOOLS = ["qemu-system-x86_64", "busybox", "cpio", "gzip", "dpkg-deb", "apt-get", "apt-cache"]
 PACKAGES = "qemu-system-x86 busybox-static cpio"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# QEMU 7.2 gets the flags of cmpxchg16b wrong, which newer kernels do not survive.
+# QEMU 7.2 sets wrong flags for cmpxchg16b, with which newer kernels crash.
 CPU = "qemu64,-cx16"
-# Mitigations of processor faults and zeroed pages only cost time here.
+# CPU mitigations and zeroed pages would only cost time here.
 KERNEL_OPTIONS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off init_on_alloc=0"
 
-# What each /init begins with.
+# The beginning of each /init.
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /tmp /root
 /bin/busybox mount -t proc proc /proc
@@ -42,7 +42,7 @@ class Skipped(Exception):
 
 
 class Panicked(Exception):
-    """The guest's kernel panicked: the fault is the kernel's, QEMU's or a BPF program's, not an assertion's."""
+    """The guest's kernel panicked. The fault lies in the kernel, QEMU or a BPF program, not in a test."""
 
 
 def run(arguments, **options):
@@ -51,7 +51,7 @@ def run(arguments, **options):
 
 
 def missing_tools(more=()):
-    """Why there can be no virtual machine here, or None."""
+    """Returns the reason why no virtual machine can run here, or None."""
     missing = [tool for tool in [*TOOLS, *more] if shutil.which(tool) is None]
     return f"not installed: {' '.join(missing)} (packages {PACKAGES})" if missing else None
 
@@ -62,7 +62,7 @@ def cache_folder():
 
 @contextlib.contextmanager
 def cache_to_itself():
-    """Keeps other tests, which may run beside this one, away from the cache folder: apt locks its folders without waiting."""
+    """Locks the cache folder against tests that run at the same time: apt locks its folders without waiting."""
     cache_folder().mkdir(parents=True, exist_ok=True)
     with open(cache_folder() / "lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -70,7 +70,7 @@ def cache_to_itself():
 
 
 def debian_mirror():
-    """The archive that this machine uses, as its apt configuration names it."""
+    """Returns the archive of this machine's apt configuration."""
     for path in [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]:
         if not path.is_file():
             continue
@@ -81,7 +81,7 @@ def debian_mirror():
 
 
 class Archive:
-    """apt with a configuration of its own, for one suite."""
+    """Runs apt for one suite, with its own configuration."""
 
     def __init__(self, folder, mirror, suite):
         self.folder = folder / suite
@@ -101,12 +101,12 @@ class Archive:
         return run(["apt-cache", *self.options, "show", "--no-all-versions", package])
 
     def depended(self, package, pattern):
-        """The package of which `package` says that it needs it; None."""
+        """Returns the first dependency of `package` that matches, or None."""
         found = re.search(rf"^Depends: .*?({pattern})", self.shown(package), re.M)
         return found.group(1) if found else None
 
     def unpacked(self, package, target=None, but=()):
-        """The folder that holds what is in the package. `but`: what is not kept of it, patterns below the folder."""
+        """Returns the folder with the unpacked package. `but`: patterns below the folder that are not kept."""
         target = target or self.folder / package
         done = target / f".has-{package}"
         if not done.exists():
@@ -122,7 +122,7 @@ class Archive:
 
 
 def newest_kernel(archive):
-    """(release, folder that holds its image and its modules): newer suites have them in packages of their own."""
+    """Returns (release, folder with its image and modules). Newer suites have both in separate packages."""
     package = archive.depended("linux-image-amd64", r"linux-image-[0-9]\S+-amd64")
     if package is None:
         raise Skipped("no linux-image-amd64 in this suite")
@@ -135,7 +135,7 @@ def newest_kernel(archive):
 
 
 class Modules:
-    """The modules of an unpacked kernel, and what each needs."""
+    """The modules of an unpacked kernel, and their dependencies."""
 
     def __init__(self, folder):
         self.files = {}
@@ -148,7 +148,7 @@ class Modules:
         return lzma.decompress(data) if path.suffix == ".xz" else data
 
     def with_needed(self, names):
-        """{name: content}, in an order in which they can be loaded."""
+        """Returns {name: content}, in loading order."""
         ordered = {}
 
         def add(name):
@@ -167,14 +167,15 @@ class Modules:
 
 
 def libraries_of(program):
-    """The program's shared libraries and its loader, and what backtrace() opens: where they are on this machine."""
+    """Returns the paths of the program's shared libraries and loader, and of the library that backtrace() opens."""
     found = re.findall(r"(?:=>\s+|^\s+)(/\S+)\s+\(0x", run(["ldd", str(program)]), re.M)
     beside_libc = next(Path(library).parent for library in found if "/libc.so" in library)
     return [*found, str(beside_libc / "libgcc_s.so.1")]
 
 
 def make_initrd(target, init, programs, files=None):
-    """`init`: what /init runs after INIT. `programs`: {name in /: path}, with their libraries. `files`: {name: bytes}."""
+    """Makes an initial RAM disk. `init`: script that /init runs after INIT. `programs`: {name in /: path}, added with their
+    libraries. `files`: {name: bytes}."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         (root / "bin").mkdir()
@@ -200,12 +201,11 @@ def make_initrd(target, init, programs, files=None):
 
 
 def boot(kernel, initrd, seconds, more=()):
-    """Returns what the machine prints until it is off, without control characters. `more`: arguments of QEMU.
+    """Returns all output of the machine until it is off, without control characters. `more`: arguments of QEMU.
 
-    The machine has one processor, and its clock counts the instructions that the processor runs (-icount, 1 ns each).
-    A timer is due after a number of instructions, so a run does not depend on how busy this machine is. While
-    the processor waits for a timer, the clock jumps to it. A second processor would also make the kernel's own code
-    patching unsafe: QEMU before 8.1 may run a breakpoint that the kernel has already taken away again.
+    The machine has one processor. Its clock counts executed instructions (-icount, 1 ns each) and jumps ahead while the
+    processor waits for a timer. So a run does not depend on how busy this machine is. A second processor would make the
+    kernel's own code patching unsafe: QEMU before 8.1 may run a breakpoint that the kernel has already removed.
 
     Raises Panicked if the guest's kernel panics, with the kernel's last lines.
     """

@@ -1,5 +1,5 @@
-// Prints what src/wire/wire.h says as a Python module, for the tests that speak it: wire_layout > wire_layout.py.
-// Bytes of a struct that are not listed here are padding to the tests.
+// Prints the layouts of src/wire/wire.h as a Python module, for tests that speak the protocol: wire_layout >
+// wire_layout.py. Struct bytes that are not listed here are padding for the tests.
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>
@@ -18,7 +18,7 @@ struct Field {
   std::string format;
 };
 
-// As Python's struct module has it: an integer, an array of them, or bytes.
+// Returns the format of Python's struct module: an integer, an array of integers, or bytes.
 template <typename T>
 std::string format_of() {
   constexpr size_t kBytes = sizeof(std::remove_all_extents_t<T>);
@@ -51,7 +51,7 @@ void print_names(const char* name, const std::vector<Enumerator>& values) {
   std::printf("}\n");
 }
 
-// One that needs nothing else of the tests: some targets may read no other file.
+// Needs no other file of the tests, as some targets cannot read any.
 constexpr const char* kLayout = R"(
 import struct
 

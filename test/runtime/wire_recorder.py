@@ -1,4 +1,4 @@
-"""A recorder for tests of injection libraries: speaks src/wire/wire.h, and keeps what it was sent as plain values.
+"""A recorder for tests of injection libraries: speaks src/wire/wire.h, and stores what it receives as plain values.
 
 As a program it records a command and prints one JSON object per record:  wire_recorder.py -- command...
 """
@@ -16,14 +16,14 @@ import sys
 import threading
 import time
 
-import wire_layout as wire  # made by the build: what wire.h says
+import wire_layout as wire  # generated from wire.h by the build
 from wire_layout import (CODE, MODULE, RING_BYTES, RING_COUNT, SEGMENT, SEGMENT_BYTES,  # noqa: F401, for the tests
                          STACK, ALL_STACKS, CONTROL_CALLS, CONTROL_ENABLED, CONTROL_FLUSH, CONTROL_LAUNCH_RECORDS,
                          CONTROL_RETRACT, OPTION_ATTACHED, OPTION_LATENCY, OPTION_SAMPLES, OPTION_STACKS,
                          OPTION_WHOLE_GRAPHS)
 
 NO_DEVICE = 0xFFFFFFFF
-WIRE_LAYOUT = inspect.getsource(wire)  # to put before programs that may read no file of the tests
+WIRE_LAYOUT = inspect.getsource(wire)  # prepended to programs that can read no file of the tests
 F_ADD_SEALS, F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 1, 2, 4  # linux/fcntl.h
 
 
@@ -41,7 +41,7 @@ def welcome(source_id, segment_bytes=SEGMENT_BYTES):
 
 
 class Source:
-    """One segment: what one process sent through one injection library."""
+    """One segment: the data of one process from one injection library."""
 
     def __init__(self, source_id, backend, pid, settings):
         self.id, self.backend, self.pid = source_id, backend, pid
@@ -59,16 +59,16 @@ class Source:
         self.gpu_ops, self.launch_records, self.host_ops = [], [], []
         self.graph_nodes, self.graph_launches = [], []
         self.calls, self.spans = [], []
-        self.samples, self.windows = {}, {}  # by window number: SAMPLES, each with its reasons; the SAMPLE_WINDOW
-        self.modules_of_code = {}  # the source's number for a cubin or zebin -> its bytes
-        self.gpu_kernels = []  # where kernels were loaded to, and that they are gone
+        self.samples, self.windows = {}, {}  # by window number: SAMPLES, each with its reasons; SAMPLE_WINDOW
+        self.modules_of_code = {}  # the source's id of a cubin or zebin -> its bytes
+        self.gpu_kernels = []  # loads and unloads of kernels, with their addresses
         self.stacks = {}  # correlation ids with the HOST or NODE bit -> (tid, thread)
         self.stack_words = {}  # stack id -> (words, flags)
-        self.stack_of = {}  # correlation id -> stack id, where a stack was taken
+        self.stack_of = {}  # correlation id -> stack id, if a stack was captured
         self.modules = {}  # module number -> (start, end, offset, path)
         self.mappings_changed = 0
         self.codes = {}  # code id -> {version, first_line, name, file, line_table}
-        self.python = {}  # what runs Python: {version, flags, code_type, eval_begin, eval_end}
+        self.python = {}  # the code that runs Python: {version, flags, code_type, eval_begin, eval_end}
         self.beat()
 
     def beat(self, seconds_ago=0):
@@ -255,7 +255,7 @@ class Source:
              wire.RECORD_GPU_KERNEL: _take_gpu_kernel}
 
     def totals(self):
-        """As the mock applications print them: {name or operation: {count, ns, bytes}}."""
+        """Returns the sums in the form that the mock applications print: {name or operation: {count, ns, bytes}}."""
         result = {}
         for op in self.gpu_ops:
             kind = wire.OPS[op["op"]]
@@ -268,7 +268,7 @@ class Source:
 
 
     def host_totals(self):
-        """As the mock applications print them, without times."""
+        """Returns the host operations in the form that the mock applications print, without times."""
         result = {}
         for op in self.host_ops:
             entry = result.setdefault(wire.HOST_OPS[op["op"]], {"count": 0, "ns": 0, "bytes": 0})
@@ -278,7 +278,7 @@ class Source:
 
 
 class Recorder:
-    """Listens for targets; `sources` fills as they connect. Drained by close(), and by a thread until then."""
+    """Listens for targets; `sources` grows as they connect. A thread reads their data, and close() reads the remainder."""
 
     def __init__(self, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
                  nvtx_range="", sampling_period=0, code_kind=wire.CODE_CUBIN):
@@ -289,7 +289,7 @@ class Recorder:
         self.sources = []
         self.error = None
         self.refuses_code = False
-        self.silent = False  # look to the targets as if we had died a minute ago
+        self.silent = False  # to the targets, the recorder seems to have died a minute ago
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
         self.socket.bind("\0" + self.name)
         self.socket.listen(16)
@@ -313,7 +313,7 @@ class Recorder:
                 for source in self.sources:
                     source.beat(60 if self.silent else 0)
                     source.drain()
-        except Exception as error:  # told to the test by close(): an exception in a thread is lost
+        except Exception as error:  # close() raises it in the test: an exception in a thread is lost
             self.error = error
 
     def _welcome(self, connection):

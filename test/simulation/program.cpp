@@ -9,9 +9,9 @@ namespace gpuprof::simulation {
 namespace {
 
 constexpr double kTypicalNs = 1e7;
-constexpr uint64_t kLaunches = 10;  // of a path
-constexpr double kPathNoise = 0.5;  // of a path by itself, in parts of its kernel's noise
-constexpr double kUnlike = 0.5;     // sigma
+constexpr uint64_t kLaunches = 10;  // launches per path
+constexpr double kPathNoise = 0.5;  // noise of a path, relative to its kernel's noise
+constexpr double kUnlike = 0.5;     // sigma of the noise factors of kernels
 constexpr double kMostUnlike = 4;
 constexpr size_t kFunctions = 40;
 

@@ -1,4 +1,4 @@
-// A made-up program whose runs have a known cost: what `check` is judged by.
+// A simulated program whose runs have a known cost. `check` is tested against it.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace gpuprof::simulation {
 enum class Shape : uint8_t {
   normal,
   heavy
-};  // heavy: Student's t with 3 degrees of freedom, scaled to the same deviation
+};  // heavy: Student's t with 3 degrees of freedom, scaled to the same standard deviation
 
 const char* shape_name(Shape shape);
 
 struct Noise {
   Shape shape = Shape::normal;
-  double run = 0.01;     // standard deviation of a typical kernel's logarithm from run to run
-  double common = 0.01;  // of what all kernels of a run have in common
+  double run = 0.01;     // standard deviation of the logarithm of a typical kernel's time from run to run
+  double common = 0.01;  // standard deviation of the factor that all kernels of a run share
 };
 
 struct Path {
@@ -30,7 +30,7 @@ struct Path {
 
 struct Kernel {
   std::string name;
-  double unlike = 1;  // its noise in parts of a typical kernel's
+  double unlike = 1;  // its noise relative to a typical kernel's
   std::vector<Path> paths;
 
   [[nodiscard]] double ns() const;
@@ -38,14 +38,14 @@ struct Kernel {
 
 class Program {
  public:
-  // Kernels of lognormal weight (sigma 1), their noise lognormal as well (sigma 0.5, within 1/4 and 4 of the typical
-  // one), and the cost of each parted at random between its paths.
+  // Draws kernels with lognormal weights (sigma 1). Their noise factors are lognormal too (sigma 0.5, between 1/4 and
+  // 4). The cost of each kernel is split at random between its paths.
   Program(size_t kernels, size_t paths, std::mt19937_64& random);
 
-  // A run with names and without costs.
+  // Returns a run with names but no costs.
   [[nodiscard]] compare::Run skeleton() const;
 
-  // One run. `skeleton` is the program's; `outlier`: how much longer everything takes in it.
+  // Simulates one run. `skeleton` is this program's. `outlier` multiplies all times of the run.
   compare::Run run(const compare::Run& skeleton, const Noise& noise, std::mt19937_64& random, double outlier = 1) const;
 
   [[nodiscard]] double ns() const;

@@ -1,5 +1,6 @@
-// simulate_check [--quick] [--comparisons N] [--seed N] [--only TEXT]: how often `check` alarms where nothing has
-// changed, and how often it finds what has. Prints a table; exit status 1 where a figure is missed.
+// simulate_check [--quick] [--comparisons N] [--seed N] [--only TEXT]
+// Measures how often `check` reports a regression when nothing has changed, and how often it finds a real one. Prints a
+// table. The exit status is 1 if a figure misses its bound.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +23,7 @@ using compare::Outcome;
 using compare::Verdict;
 
 struct Options {
-  size_t comparisons = 2000;  // of a cell
+  size_t comparisons = 2000;  // per cell
   uint64_t seed = 1;
   bool quick = false;
   std::string only;
@@ -39,7 +40,7 @@ struct Sides {
   const Program& before;
   const Program& after;
   size_t runs = 5;
-  double outlier = 1;  // of the new side's first run
+  double outlier = 1;  // factor of the new side's first run
 };
 
 void compare_and_judge(const Sides& sides, const Noise& noise, std::mt19937_64& random, Compared& result) {
@@ -64,7 +65,7 @@ class Table {
  public:
   explicit Table(Options options) : options_(std::move(options)) {}
 
-  // `trial` says whether what is counted has happened in one comparison. Each cell has random numbers of its own.
+  // A trial makes one comparison and returns whether the counted event occurred. Each cell has its own random sequence.
   using Trial = std::function<bool(std::mt19937_64&)>;
   double share(const std::string& cell, size_t comparisons, const Trial& trial) {
     std::vector<uint64_t> seeds(cell.begin(), cell.end());
@@ -84,7 +85,7 @@ class Table {
   void at_least(const std::string& name, double percent, double bound) {
     row(name, percent, ">=", bound, percent >= bound - chance(bound));
   }
-  // Of a cell, or of a part with all its cells.
+  // Returns whether --only selects the cell or part.
   [[nodiscard]] bool wanted(std::string_view name) const {
     return options_.only.empty() || name.find(options_.only) != name.npos;
   }
@@ -92,8 +93,7 @@ class Table {
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
-  // The quick form makes few comparisons, and allows for chance: three standard deviations of a program that just holds
-  // the bound.
+  // The quick form makes few comparisons, so the bounds allow for chance: three standard deviations at the bound.
   [[nodiscard]] double chance(double bound) const {
     return options_.quick ? 3 * std::sqrt(bound * (100 - bound) / static_cast<double>(options_.comparisons)) : 0;
   }
@@ -119,7 +119,7 @@ std::string cell_name(std::string_view what, const Noise& noise, size_t runs) {
   return text;
 }
 
-// Of an unchanged program.
+// Returns the percentage of false alarms for an unchanged program.
 double alarms_of(Table& table, const std::string& cell, size_t kernels, const Noise& noise, size_t runs) {
   const double alarms = table.share(cell, table.options().comparisons, [&](std::mt19937_64& random) {
     const Program program(kernels, kernels * kPathsOfKernel, random);
@@ -150,7 +150,7 @@ void false_alarms(Table& table) {
   table.at_most("unchanged: alarms, mean of all cells", sum / cells, 1);
 }
 
-// The fewer kernels, the less is known of how much they vary.
+// With few kernels, their variance is poorly known.
 void false_alarms_of_few(Table& table) {
   for (const size_t kernels : {3, 9, 10, 12, 15, 20}) {
     for (const size_t runs : {3, 5, 8}) {
@@ -167,7 +167,7 @@ void false_alarms_of_few(Table& table) {
   }
 }
 
-// A kernel of which the change is clearly material: 0.15% of all GPU time.
+// Slows a kernel whose change is clearly material: 0.15% of all GPU time.
 size_t heavy_kernel(const Program& program, double factor, std::mt19937_64& random) {
   std::vector<size_t> heavy;
   size_t heaviest = 0;
@@ -278,7 +278,7 @@ void few_kernels(Table& table) {
       table.at_most("one kernel in the program, unchanged: alarms", alarms, 2);
     }
   }
-  // A noisy box: 3 kernels, one of them 50% slower.
+  // A noisy machine: 3 kernels, one of them 50% slower.
   for (const double level : {0.05, 0.1, 0.2}) {
     for (const size_t runs : {5, 8}) {
       const Noise box{.shape = Shape::heavy, .run = level, .common = level};
@@ -298,7 +298,7 @@ void few_kernels(Table& table) {
   }
 }
 
-// One of thirty kernels of one weight, so that no kernel has a tenth of the time. It adds 5% to the total.
+// Slows one of thirty kernels of equal weight, so that no kernel has a tenth of the time. The total grows by 5%.
 void equal_kernels(Table& table) {
   for (const double level : {0.02, 0.1, 0.2}) {
     for (const size_t runs : {5, 8}) {
@@ -338,7 +338,7 @@ void all_alike(Table& table) {
   }
 }
 
-// The median takes their slowdown for what all kernels have in common, and the total is too noisy to tell.
+// Most kernels are slower: the median takes that for the common factor, and the total is too noisy to show it.
 void most_slower(Table& table) {
   constexpr size_t kAll = 12;
   constexpr size_t kSlower = 7;

@@ -1,5 +1,5 @@
-// A program that uses Level Zero as programs do. Each case launches known work from known functions, and prints what
-// must be found of it: "expected SITE KIND NAME COUNT NS".
+// A program that uses Level Zero as real programs do. Each case launches known work from known functions, and prints
+// the work that the profile must show: "expected SITE KIND NAME COUNT NS".
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -16,16 +16,16 @@ constexpr uint64_t kSlowNs = 20000000;
 constexpr uint64_t kCopyNs = 5000;
 constexpr uint64_t kFillNs = 2500;
 
-// Ends the program, with what failed, unless all is well.
+// Prints the failed call and ends the program, unless `result` is success.
 void check(ze_result_t result, const char* what);
 #define CHECK_ZE(call) ::gpuprof::mock::check(call, #call)
 
 void expect(const char* site, const char* kind, const char* name, uint64_t count, uint64_t ns);
 
-// A device, and what a program makes in it. All of it is destroyed in the end.
+// Owns a device and the objects that a program makes on it. The destructor destroys them all.
 class Gpu {
  public:
-  // `part`: of the device; -1: the whole. `driver`: of those that there are.
+  // `part` is the index of a sub-device; -1 means the whole device. `driver` is the index of the driver.
   explicit Gpu(uint32_t device = 0, int part = -1, uint32_t driver = 0);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -59,7 +59,7 @@ class Gpu {
   std::vector<void*> memory_;
 };
 
-// Puts a barrier behind all that the list was given, and waits for it.
+// Appends a barrier to the list and waits for it.
 void drain(Gpu& gpu, ze_command_list_handle_t list);
 
 void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, ze_event_handle_t signal = nullptr);

@@ -1,4 +1,4 @@
-// Work as it should be.
+// Cases in which the program uses Level Zero correctly.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 namespace gpuprof::mock {
 
-// Call sites: each is a frame of its own.
+// Each call site has a frame of its own.
 [[gnu::noinline]] void assemble(ze_command_list_handle_t list, ze_kernel_handle_t kernel, ze_event_handle_t signal) {
   launch(list, kernel, signal);
 }
@@ -63,7 +63,7 @@ void synchronous(uint32_t count) {
   expect("assemble", "kernel", "light", count, count * kLightNs);
 }
 
-// The time of a command by the program's own event, which must be what it would be without us.
+// Checks the command time in the program's own event: recording must not change it.
 void check_time(ze_event_handle_t event, uint64_t ns) {
   ze_kernel_timestamp_result_t times = {};
   CHECK_ZE(zeEventQueryKernelTimestamp(event, &times));
@@ -96,7 +96,7 @@ void with_events(uint32_t count) {
   expect("solve", "kernel", "heavy", count, count * kHeavyNs);
 }
 
-// Never looked at by the program, and destroyed with the work hardly over.
+// The program never reads these events, and destroys them right after the work ends.
 void with_unread_events(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -115,7 +115,7 @@ void with_unread_events(uint32_t count) {
   expect("assemble", "kernel", "light", count, count * kLightNs);
 }
 
-// A list with both kernels, closed.
+// Returns a closed list that holds both kernels.
 ze_command_list_handle_t recorded_list(Gpu& gpu) {
   ze_command_list_handle_t list = gpu.list();
   assemble(list, gpu.kernel("light"), nullptr);
@@ -138,7 +138,7 @@ void regular(uint32_t count) {
   expect("solve", "kernel", "heavy", count, count * kHeavyNs);
 }
 
-// Reset between executions, and with events of the program's in it; each waited for by a fence.
+// The list is reset between executions and signals the program's events. A fence ends each execution.
 void regular_with_events(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -230,7 +230,7 @@ void images(uint32_t count) {
   expect("picture", "copy", "-", 3 * uint64_t{count}, 3 * count * kCopyNs);
 }
 
-// Of a group of queues that cannot copy times of events: each execution is read before its queue goes.
+// Queues of this group cannot copy event times: each execution must be read before its queue is destroyed.
 void copy_queue(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -326,7 +326,7 @@ void waits(uint32_t /*count*/) {
   expect("solve", "kernel", "slow", 2, 2 * kSlowNs);
 }
 
-// As programs do that have Level Zero only where it is there.
+// Opens the loader at run time, as programs do for which Level Zero is optional.
 void by_handle(uint32_t count) {
   void* loader = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
   const auto init = reinterpret_cast<decltype(&zeInit)>(dlsym(loader, "zeInit"));
@@ -359,7 +359,7 @@ Function find(const char* name) {
   return found;
 }
 
-// What later versions of Level Zero have.
+// Calls functions that later versions of Level Zero added.
 void newer(uint32_t count) {
   const auto with_parameters = find<WithParameters>("zeCommandListAppendLaunchKernelWithParameters");
   const auto with_arguments = find<WithArguments>("zeCommandListAppendLaunchKernelWithArguments");
@@ -393,7 +393,7 @@ void read_line() {
   }
 }
 
-// Waits for a line before its work, and for another one before its end.
+// Waits for an input line before its work, and for another one before it ends.
 void ready(uint32_t count) {
   initialize();
   puts("ready");
@@ -403,8 +403,7 @@ void ready(uint32_t count) {
   }
 }
 
-// All objects are there before the first line is read, a list is filled; work begins after it, and at a second line the
-// recording has ended.
+// Creates all objects before it reads the first line, and launches after it. At the second line the recording is over.
 void attached(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -437,10 +436,10 @@ void attached(uint32_t count) {
   expect("solve", "kernel", "heavy", count, count * kHeavyNs);
   puts("done");
   read_line();
-  work(count);  // in a process that is recorded no more
+  work(count);  // the process is no longer recorded here
 }
 
-// What a launch costs the thread that makes it, with what is outstanding bounded as programs do.
+// Measures what a launch costs the launching thread. The number of outstanding launches is bounded.
 void cost(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -461,7 +460,7 @@ void cost(uint32_t count) {
   printf("%.1f ns per launch\n", static_cast<double>(spent) / count);
 }
 
-// Each process by itself: forked before Level Zero is used.
+// Forks before Level Zero is used, so each process uses it independently.
 void forked(uint32_t count) {
   const pid_t child = fork();
   immediate(count);

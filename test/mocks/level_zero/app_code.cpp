@@ -1,4 +1,4 @@
-// What is loaded, launched and unloaded again, with where the driver says that it is: "code NAME ADDRESS".
+// Loads, launches and unloads kernels, and prints the address that the driver reports for each: "code NAME ADDRESS".
 #include <cstdio>
 
 #include "app.h"
@@ -17,7 +17,6 @@ void say_where(const Gpu& gpu, const char* name, ze_kernel_handle_t kernel) {
   printf("code %s %llu\n", name, static_cast<unsigned long long>(address));
 }
 
-// Two kernels, one of them twice.
 void load(uint32_t count, bool says) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -36,17 +35,17 @@ void load(uint32_t count, bool says) {
 
 void code(uint32_t count) {
   load(count, true);
-  load(count, true);  // the same code, loaded anew
+  load(count, true);  // the same code, loaded again
   expect("load", "kernel", "scale", 4UL * count, 4UL * count * kCopyNs);
   expect("load", "kernel", "add", 2UL * count, 2UL * count * kCopyNs);
 }
 
-// Where the loader wraps the handles, only it can call the extension.
+// Prints no addresses: where the loader wraps the handles, only the loader can call the extension.
 void code_unsaid(uint32_t count) {
   load(count, false);
 }
 
-// The same kernels on each of two drivers, which lie at the same addresses there.
+// Loads the same kernels on each of two drivers, at the same addresses.
 void code_of_two(uint32_t count) {
   CHECK_ZE(zeInit(0));
   for (uint32_t driver = 0; driver < 2; ++driver) {

@@ -1,4 +1,4 @@
-// What programs do that makes it hard for who records them.
+// Cases in which the program makes it hard to record it.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@ namespace {
   launch(list, kernel, signal);
 }
 
-// The list goes while it runs, and so does an immediate one with work in it.
+// Destroys a list and an immediate list while their work runs.
 void destroy_running(uint32_t /*count*/) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -36,7 +36,7 @@ void destroy_running(uint32_t /*count*/) {
   expect("careless", "kernel", "slow", 2, 2 * kSlowNs);
 }
 
-// Another command signals the event, before anybody could have read what it timed; the program does not care.
+// Another command signals the event again before anybody could have read its first time. The program does not read it.
 void reuse_event(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -70,7 +70,7 @@ void leave_running(uint32_t /*count*/) {
   expect("careless", "kernel", "slow", 1, kSlowNs);
 }
 
-// A child of a process that uses Level Zero, which uses it on without asking for it anew.
+// The child of a process that uses Level Zero goes on to use it without initializing it again.
 void fork_late(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -92,7 +92,7 @@ void fork_late(uint32_t count) {
   expect("careless", "kernel", "light", 1, kLightNs);
 }
 
-// Nothing is destroyed but the context; what is made next may have the same handles.
+// Destroys only the context. Objects that are made next may have the same handles.
 void leave_behind(uint32_t count) {
   CHECK_ZE(zeInit(0));
   for (uint32_t i = 0; i < count; ++i) {
@@ -114,7 +114,7 @@ void leave_behind(uint32_t count) {
   expect("careless", "kernel", "light", 3 * uint64_t{count}, 3 * count * kLightNs);
 }
 
-// The list is there twice in one submission: its events have the times of the second turn alone.
+// Puts the list twice into one submission: its events hold only the times of the second execution.
 void twice(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -130,7 +130,7 @@ void twice(uint32_t count) {
   expect("careless", "kernel", "light", count, count * kLightNs);
 }
 
-// An event of the program's that a list signals is reset while the list runs on: nobody can read its time any more.
+// Resets an event of the program that a running list signals: nobody can read its time any more.
 void reset_meanwhile(uint32_t /*count*/) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -147,7 +147,7 @@ void reset_meanwhile(uint32_t /*count*/) {
   expect("careless", "kernel", "slow", 1, kSlowNs);
 }
 
-// A clone signals the events of its original: neither is timed from then on.
+// Clones a list: the clone signals the events of its original, so neither can be timed from then on.
 void cloned(uint32_t /*count*/) {
   using Clone = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, ze_command_list_handle_t*);
   const auto clone_list = reinterpret_cast<Clone>(dlsym(RTLD_DEFAULT, "zeCommandListCreateCloneExp"));
@@ -171,7 +171,7 @@ void cloned(uint32_t /*count*/) {
   expect("careless", "kernel", "light", 1, kLightNs);
 }
 
-// A number of launches and executions, and what the process needed for them.
+// Makes a number of launches and executions, and prints what they cost the process.
 void measured(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -196,7 +196,7 @@ void measured(uint32_t count) {
   _exit(0);
 }
 
-// More than can be followed, on a device that ends nothing.
+// Submits more work than the injection library can follow, to a device that finishes nothing.
 void hung(uint32_t count) {
   CHECK_ZE(zeInit(0));
   auto* gpu = new Gpu;
@@ -214,7 +214,7 @@ void hung(uint32_t count) {
   }
 }
 
-// Work that has ended and been read, work that has ended a moment ago, and one of the ends that are no exit().
+// Leaves some work that was read and some that has just ended, then ends the process by other means than exit().
 void end_by(void (*end)()) {
   CHECK_ZE(zeInit(0));
   auto* gpu = new Gpu;
@@ -224,7 +224,7 @@ void end_by(void (*end)()) {
     careless(list, light, nullptr);
   }
   drain(*gpu, list);
-  sleep(2);  // longer than the time between two looks at what has ended
+  sleep(2);  // longer than the interval between two polls for finished work
   for (int i = 0; i < 10; ++i) {
     careless(list, light, nullptr);
   }

@@ -1,4 +1,4 @@
-// Kernels that are sampled: by whom they were launched, and on what.
+// Runs kernels that are sampled, and prints who launched each and on which device.
 #include <unistd.h>
 
 #include "app.h"
@@ -15,7 +15,6 @@ namespace gpuprof::mock {
 
 namespace {
 
-// Each of two kernels from a path of its own.
 void stalls(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -29,7 +28,7 @@ void stalls(uint32_t count) {
   drain(gpu, list);
 }
 
-// One kernel, a quarter of the time from one path and the rest from the other.
+// Launches one kernel from two call paths: a quarter of its time from one, the rest from the other.
 void stalls_shared(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -44,7 +43,7 @@ void stalls_shared(uint32_t count) {
   drain(gpu, list);
 }
 
-// Two devices, whose kernels lie at the same addresses, and differ.
+// Uses two devices whose kernels lie at the same addresses but differ.
 void stalls_devices(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu one(0);
@@ -74,12 +73,12 @@ void with_pauses(uint32_t count, useconds_t pause) {
   drain(gpu, list);
 }
 
-// So that there are several readings.
+// Pauses long enough that the samples are read several times.
 void stalls_slowly(uint32_t count) {
   with_pauses(count, 120000);
 }
 
-// So that each reading has some.
+// Pauses shortly, so that each read returns some samples.
 void stalls_steadily(uint32_t count) {
   with_pauses(count, 2000);
 }

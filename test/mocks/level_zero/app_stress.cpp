@@ -1,4 +1,4 @@
-// Random use of everything by several threads, for as many seconds as are asked for. MOCK_ZE_SEED: another course.
+// Several threads use all calls at random for the given number of seconds. MOCK_ZE_SEED seeds the random sequence.
 #include <unistd.h>
 
 #include <atomic>
@@ -14,7 +14,6 @@
 namespace gpuprof::mock {
 namespace {
 
-// What was launched, per kernel.
 struct Kind {
   const char* name;
   uint64_t ns;
@@ -37,10 +36,10 @@ unsigned seed() {
   launch(list, kernel, signal);
 }
 
-// One context and what one thread does in it.
+// One context and the random work of one thread in it.
 class Course {
  public:
-  // `rough`: events are used again, lists and queues destroyed without a look at what runs.
+  // `rough`: reuses events, and destroys lists and queues without checking what runs.
   Course(unsigned seed, bool rough) : random_(seed), rough_(rough) {
     for (size_t i = 0; i < kKinds; ++i) {
       kernels_[i] = gpu_.kernel(kinds[i].name);
@@ -146,7 +145,7 @@ class Course {
         }
       }
       if (rough_ && below(3) == 0) {
-        break;  // and gone while it runs
+        break;  // destroyed while it runs
       }
       CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
       CHECK_ZE(zeCommandListReset(list));
@@ -175,7 +174,7 @@ class Course {
   ze_event_handle_t done_ = nullptr;
 };
 
-// One thread launches with an event; the other one has waited for it and reset it before the launch may have come back.
+// One thread launches with an event. The other resets that event, possibly before the launch call has returned.
 void relay(uint32_t seconds) {
   Gpu gpu;
   ze_command_list_handle_t list = gpu.immediate();

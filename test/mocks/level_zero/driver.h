@@ -1,6 +1,6 @@
-// A Level Zero driver without a device. Work takes known times, which are over when the clock says so: nothing runs.
-// Commands begin in the order in which they were handed over, as on a device with one engine for each queue and each
-// immediate list. What a driver would not survive ends the process: see violation().
+// A Level Zero driver without a device. Work takes known times and ends when the clock says so: nothing runs. Commands
+// begin in the order of submission, as on a device with one engine for each queue and each immediate list. A call that
+// a real driver would not survive ends the process: see violation().
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -13,44 +13,44 @@
 
 namespace gpuprof::mock {
 
-// MOCK_ZE_FAULTS: names, "," between. One that is not known ends the process.
+// MOCK_ZE_FAULTS holds names, separated by ",". An unknown name ends the process.
 struct ZeFaults {
-  bool query_error = false;        // all questions about events are answered with "device lost"
-  bool no_query = false;           // a device cannot copy times of events itself
-  bool no_events = false;          // no pool of events with times can be made
+  bool query_error = false;        // all event queries fail with "device lost"
+  bool no_query = false;           // a device cannot copy event times itself
+  bool no_events = false;          // no event pool with timestamps can be made
   bool zero_times = false;         // times of commands are 0
   bool reversed_times = false;     // commands end before they begin
-  bool never_finish = false;       // nothing that was handed over ends
+  bool never_finish = false;       // submitted work never ends
   bool append_error = false;       // every launch is refused
-  bool old_driver = false;         // of Level Zero 1.0: its timer's resolution is in nanoseconds
-  bool wrap = false;               // the device's counter begins anew some milliseconds after the start
-  bool reuse = false;              // what is made has the handle of what was destroyed last
-  bool same_place = false;         // a module's code lies where that of the last destroyed one lay
-  bool no_extension = false;       // the driver does not say where kernels are
+  bool old_driver = false;         // Level Zero 1.0: the timer resolution is in nanoseconds
+  bool wrap = false;               // the device's counter wraps some milliseconds after the start
+  bool reuse = false;              // a new object gets the handle of the last destroyed one
+  bool same_place = false;         // a new module's code gets the address of the last destroyed one
+  bool no_extension = false;       // the driver does not report kernel addresses
   bool no_binary = false;          // modules have no native binary
-  bool stalls_absent = false;      // no device has the metrics of EU stalls
-  bool stalls_no_library = false;  // the driver lacks a library for metrics
-  bool stalls_denied = false;      // not everybody may sample
-  bool stalls_busy = false;        // somebody else samples
-  bool stalls_drop = false;        // at the first reading samples are missing
-  bool stalls_lost = false;        // at the first reading the device is lost
-  bool stalls_wrong = false;       // the first values are not what they should be
-  bool stalls_foreign = false;     // each launch leaves 5 samples where no code of the program's is
-  bool stalls_one_set = false;     // values of several devices can not be calculated
-  bool stalls_say = false;         // "stream open", "stream closed" on standard output
-  bool stalls_stuck = false;       // a reading does not come back
-  bool lenient = false;            // a context or pool may go before what was made in it, which goes with it
+  bool stalls_absent = false;      // no device has EU stall metrics
+  bool stalls_no_library = false;  // the driver lacks its metrics library
+  bool stalls_denied = false;      // the user may not sample
+  bool stalls_busy = false;        // another process samples
+  bool stalls_drop = false;        // samples are missing in the first read
+  bool stalls_lost = false;        // the device is lost at the first read
+  bool stalls_wrong = false;       // the first values are malformed
+  bool stalls_foreign = false;     // each launch leaves 5 samples outside the program's code
+  bool stalls_one_set = false;     // values of several devices cannot be calculated
+  bool stalls_say = false;         // prints "stream open" and "stream closed" on standard output
+  bool stalls_stuck = false;       // a read never returns
+  bool lenient = false;            // a context or pool may be destroyed before its objects, which it then destroys
 };
 const ZeFaults& ze_faults();
 
-// Prints what the program, or who records it, has done wrong, and aborts.
+// Prints what the program or the injection library has done wrong, and aborts.
 [[noreturn]] void violation(const char* what);
 
 constexpr uint64_t kRate = 19200000;  // cycles a second
 constexpr uint32_t kKernelBits = 32;
 constexpr uint64_t kNever = UINT64_MAX;
 
-// Every handle points to one of these, which begin alike.
+// Every handle points to an object that begins with these members.
 enum class Kind : uint32_t {
   driver,
   device,
@@ -69,12 +69,12 @@ enum class Kind : uint32_t {
   dead
 };
 
-// Loaders from 1.24 on call what the handle itself leads to, where the driver says that it can.
+// Loaders from 1.24 on call through the tables that the handle points to, if the driver says that it supports this.
 const void* core_tables();
 
 struct Object {
   const void* core = core_tables();
-  const void* other_tables[3] = {};  // of parts of Level Zero that this driver does not have
+  const void* other_tables[3] = {};  // parts of Level Zero that this driver lacks
   Kind kind;
 };
 
@@ -87,18 +87,18 @@ T& object(Handle handle) {
   return *found;
 }
 
-// What was destroyed, under a lock of its own.
+// Keeps destroyed objects for reuse, under a lock of its own.
 template <typename T>
 struct Destroyed {
   std::mutex lock;
   std::vector<T*> objects;
   static Destroyed& all() {
-    static auto* destroyed = new Destroyed;  // there at the process's end, too
+    static auto* destroyed = new Destroyed;  // never freed: used until the process ends
     return *destroyed;
   }
 };
 
-// Objects stay, and are marked, so that a handle that was destroyed is noticed. `busy_until`: the device uses it.
+// Marks an object as destroyed but keeps its memory, so that later use of the handle is detected.
 template <typename T, typename Handle>
 void destroy(Handle handle) {
   T& gone = object<T>(handle);
@@ -129,7 +129,7 @@ struct Device : Object {
   static constexpr Kind kKind = Kind::device;
   uint32_t number;
   std::vector<Device*> parts;
-  Device* whole;  // null: it is no part
+  Device* whole;  // null for a device that is not a sub-device
 };
 
 struct Context : Object {
@@ -149,13 +149,13 @@ struct Event : Object {
   static constexpr Kind kKind = Kind::event;
   Pool* pool;
   uint64_t signaled_at = kNever;  // ns
-  uint64_t busy_until = 0;        // ns; by commands that signal it or wait for it
-  uint64_t read_until = 0;        // ns; by those that copy its times, which may find it reset
+  uint64_t busy_until = 0;        // ns; until commands that signal it or wait for it have ended
+  uint64_t read_until = 0;        // ns; until commands have ended that copy its times; they may find it reset
   uint64_t start = 0;             // cycles
   uint64_t end = 0;
 };
 
-// When what was handed over so far is over.
+// When all work that was submitted so far ends, in ns.
 struct Timeline {
   uint64_t free_at = 0;
 };
@@ -167,7 +167,7 @@ struct Step {
   uint64_t cycles = 0;
   Event* signal = nullptr;
   std::vector<Event*> waits;
-  std::vector<Event*> events;  // of reset and query
+  std::vector<Event*> events;  // the events of a reset or query
   ze_kernel_timestamp_result_t* times = nullptr;
   std::vector<const struct Kernel*> kernels;
 };
@@ -189,7 +189,7 @@ struct List : Object {
   bool synchronous;
   bool closed = false;
   uint32_t ordinal;
-  Timeline timeline;  // of an immediate one
+  Timeline timeline;  // of an immediate list
   std::vector<Step> steps;
   uint64_t busy_until = 0;
 };
@@ -202,8 +202,8 @@ struct Fence : Object {
 struct Module : Object {
   static constexpr Kind kKind = Kind::module;
   const Device* device = nullptr;
-  uint64_t address = 0;  // of its code, on the device
-  uint32_t live = 0;     // kernels of it
+  uint64_t address = 0;  // device address of the module's code
+  uint32_t live = 0;     // live kernels of the module
   std::vector<uint8_t> binary;
 };
 
@@ -219,32 +219,32 @@ struct Image : Object {
   static constexpr Kind kKind = Kind::image;
 };
 
-constexpr uint32_t kCopyOrdinal = 1;  // of the queue group that only copies
+constexpr uint32_t kCopyOrdinal = 1;  // the queue group that can only copy
 
-// The driver's extensions, by name; null: it has none of that name.
+// Returns the driver extension of this name, or null.
 void* extension(const char* name);
 
 uint64_t now_ns();
-uint64_t cycles_at(uint64_t ns);     // of the device's counter, before it is cut to its bits
-uint64_t begin_of(uint64_t cycles);  // the first ns of which cycles_at() says so
+uint64_t cycles_at(uint64_t ns);     // device counter, before it is cut to its bit width
+uint64_t begin_of(uint64_t cycles);  // the first ns at which cycles_at() returns `cycles`
 
-// Runs a step after what is before it.
+// Schedules a step after all earlier steps of the timeline.
 void run(Timeline& timeline, const Step& step, Device& device);
-// A kernel is over then, and was sampled meanwhile. Under the lock.
+// Adds the samples of a kernel that ends at `over`. The caller holds the lock.
 void sample_stalls(Device& device, const Kernel& kernel, uint64_t over);
 void wait_until(uint64_t ns);
 ze_result_t wait_for(const uint64_t& signaled_at, uint64_t timeout);
 
 std::mutex& the_lock();
 
-// With room for the entries of newer headers.
+// A table with capacity for the entries of newer headers.
 template <typename Table>
 struct Wide {
   Table table;
   void* newer[64];
 };
 
-// What there is since: in a table that is large enough, of a loader that knows it so.
+// Newer entries are filled only if the table is large enough and the loader's version has them.
 constexpr uint32_t kGettersVersion = ZE_MAKE_VERSION(1, 9);
 constexpr uint32_t kNewerVersion = ZE_MAKE_VERSION(1, 17);
 void fill_newer_lists(void** table, uint32_t version);
@@ -253,7 +253,7 @@ void fill_newer_pools(void** table, uint32_t version);
 void fill_newer_events(void** table, uint32_t version);
 void fill_exp(void** list_exp_table);
 
-// Parts of the tables, in the files that hold the functions.
+// Fill parts of the tables; defined in the files that hold the functions.
 void fill(ze_command_list_dditable_t& table);
 void fill(ze_event_dditable_t& table);
 void fill(ze_event_pool_dditable_t& table);

@@ -1,5 +1,5 @@
-// Modules and kernels, their code and where it lies. The binary of a module is what it was made of, where that is
-// native; of all others the file that MOCK_ZE_ZEBIN names.
+// Modules and kernels, their code and its addresses. A module made from native code returns that code as its binary.
+// All others return the file that MOCK_ZE_ZEBIN names.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -11,7 +11,7 @@
 namespace gpuprof::mock {
 namespace {
 
-constexpr uint64_t kFirstAddress = 0x800000010000;  // in the upper half: canonical, it would be negative
+constexpr uint64_t kFirstAddress = 0x800000010000;  // in the upper half: negative if it were canonical
 constexpr uint64_t kModuleBytes = 0x10000;
 constexpr uint64_t kKernelBytes = 0x400;
 
@@ -31,14 +31,14 @@ std::vector<uint8_t> binary_of(const ze_module_desc_t& description) {
                    : read_binary();
 }
 
-// Each device has addresses of its own.
+// The code addresses of one device.
 struct Places {
   uint64_t next = kFirstAddress;
-  std::vector<uint64_t> free;  // where modules lay that were destroyed, the last one last
+  std::vector<uint64_t> free;  // addresses of destroyed modules, the last destroyed one last
 };
 
 Places& places_of(const Device* device) {
-  static auto* all = new std::map<const Device*, Places>;  // there at the process's end, too
+  static auto* all = new std::map<const Device*, Places>;  // never freed: used until the process ends
   return (*all)[device];
 }
 
@@ -77,7 +77,7 @@ ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Asked for the size first, or with room for all of it.
+// Returns the size if `bytes` is null, otherwise fills a buffer that holds all of the binary.
 ze_result_t ZE_APICALL get_native_binary(ze_module_handle_t module, size_t* size, uint8_t* bytes) {
   const std::vector<uint8_t>& binary = object<Module>(module).binary;
   if (size == nullptr) {
@@ -88,7 +88,7 @@ ze_result_t ZE_APICALL get_native_binary(ze_module_handle_t module, size_t* size
   }
   if (bytes != nullptr) {
     if (*size < binary.size()) {
-      violation("zeModuleGetNativeBinary with room for less than it said");
+      violation("zeModuleGetNativeBinary: the buffer is smaller than the reported size");
     }
     memcpy(bytes, binary.data(), binary.size());
   }
@@ -96,7 +96,7 @@ ze_result_t ZE_APICALL get_native_binary(ze_module_handle_t module, size_t* size
   return ZE_RESULT_SUCCESS;
 }
 
-// Each name has an address of its own in its module, the same for all kernels of that name.
+// Returns the address of a kernel name in its module. All kernels of that name share it.
 uint64_t address_of(const Module& module, const std::string& name) {
   uint64_t sum = 0;
   for (const char letter : name) {
@@ -105,7 +105,7 @@ uint64_t address_of(const Module& module, const std::string& name) {
   return module.address + sum % (kModuleBytes / kKernelBytes) * kKernelBytes;
 }
 
-// "light" takes 10 us, "heavy" 40, "slow" 20 ms, "empty" less than one, all others 5.
+// "light" takes 10 us, "heavy" 40 us, "slow" 20 ms, "empty" less than 1 us, all others 5 us.
 ze_result_t ZE_APICALL create_kernel(ze_module_handle_t module, const ze_kernel_desc_t* description,
                                      ze_kernel_handle_t* kernel) {
   const std::lock_guard<std::mutex> guard(the_lock());
@@ -147,7 +147,7 @@ ze_result_t ZE_APICALL get_kernel_name(ze_kernel_handle_t kernel, size_t* bytes,
   return ZE_RESULT_SUCCESS;
 }
 
-// Called without the loader, so by the driver's own handle only.
+// Programs call this without the loader, so only with the driver's own handle.
 ze_result_t ZE_APICALL get_base_address(ze_kernel_handle_t kernel, uint64_t* address) {
   const Kernel& of = object<Kernel>(kernel);
   if (address == nullptr) {

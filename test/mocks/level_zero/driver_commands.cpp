@@ -1,4 +1,3 @@
-// Command lists and queues: what is appended, and what is executed.
 #include <cstring>
 
 #include "driver.h"
@@ -198,7 +197,7 @@ ze_result_t ZE_APICALL create_immediate(ze_context_handle_t context, ze_device_h
   return ZE_RESULT_SUCCESS;
 }
 
-// A list that runs may be destroyed by a program that is wrong, which this driver survives.
+// An incorrect program may destroy a running list; this driver survives that.
 ze_result_t ZE_APICALL destroy_list(ze_command_list_handle_t list) {
   const std::lock_guard<std::mutex> guard(the_lock());
   --object<List>(list).context->live;

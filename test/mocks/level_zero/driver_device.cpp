@@ -1,4 +1,3 @@
-// The simulated device: its clock, what runs on it, drivers and devices.
 #include <unistd.h>
 
 #include <cstdio>
@@ -57,7 +56,7 @@ ZeFaults read_faults() {
       }
     }
     if (!known) {
-      violation("MOCK_ZE_FAULTS has a name that is no fault");
+      violation("MOCK_ZE_FAULTS: unknown fault");
     }
   }
   return faults;
@@ -68,7 +67,7 @@ struct Driver : Object {
   std::vector<Device*> devices;
 };
 
-// Two devices, the second of two parts.
+// The driver has two devices; the second has two sub-devices.
 Driver& the_driver() {
   static Driver driver = [] {
     Driver made;
@@ -91,7 +90,7 @@ Driver& the_driver() {
   return driver;
 }
 
-// The counter's value at the start of the process: near its end where it is to begin anew.
+// The counter's value when the process starts. With the fault "wrap" it is shortly before its end.
 uint64_t counter_offset() {
   static const uint64_t offset = [] {
     const uint64_t now = now_ns() / kSecond * kRate + now_ns() % kSecond * kRate / kSecond;
@@ -130,7 +129,7 @@ ze_result_t ZE_APICALL get_api_version(ze_driver_handle_t /*driver*/, ze_api_ver
 
 ze_result_t ZE_APICALL get_driver_properties(ze_driver_handle_t /*driver*/, ze_driver_properties_t* properties) {
   properties->driverVersion = 1U << 24U | 3U << 16U | 77U;
-  // ze_driver_ddi_handles_ext_properties_t, of later headers.
+  // ze_driver_ddi_handles_ext_properties_t, which only later headers declare.
   struct HandlesProperties {
     uint32_t stype;
     void* next;

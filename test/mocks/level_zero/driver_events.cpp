@@ -1,4 +1,3 @@
-// Events, their pools, and fences.
 #include <algorithm>
 
 #include "driver.h"

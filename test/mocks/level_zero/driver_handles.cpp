@@ -1,4 +1,4 @@
-// The second way of a loader into this driver: from a handle to its tables. As ze_dditable_driver_t of Level Zero 1.17.
+// A loader's second way to the tables: through a handle, laid out like ze_dditable_driver_t of Level Zero 1.17.
 #include "driver.h"
 
 namespace gpuprof::mock {
@@ -14,7 +14,7 @@ const Table* filled() {
   return &wide.table;
 }
 
-// A table of which this driver has nothing.
+// A table without any function.
 const void* empty() {
   static void* none[64] = {};
   return none;

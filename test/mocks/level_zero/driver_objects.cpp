@@ -1,4 +1,3 @@
-// Contexts, modules, kernels and memory.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -15,7 +14,7 @@ struct Allocation {
 };
 
 std::map<uintptr_t, Allocation>& allocations() {
-  static auto* all = new std::map<uintptr_t, Allocation>;  // there at the process's end, too
+  static auto* all = new std::map<uintptr_t, Allocation>;  // never freed: used until the process ends
   return *all;
 }
 
@@ -80,7 +79,7 @@ ze_result_t ZE_APICALL free_memory(ze_context_handle_t /*context*/, void* memory
   return ZE_RESULT_SUCCESS;
 }
 
-// Null: not of this driver's.
+// Returns null if this driver did not allocate the memory.
 const std::pair<const uintptr_t, Allocation>* find(const void* memory) {
   const auto address = reinterpret_cast<uintptr_t>(memory);
   auto after = allocations().upper_bound(address);

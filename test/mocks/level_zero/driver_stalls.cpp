@@ -1,8 +1,8 @@
-// Samples of EU stalls by Level Zero's metrics: each launch of a kernel leaves known ones, that can be read once it is
-// over. What a driver would refuse is refused, what it would not survive ends the process.
-//
-// "light" leaves at +0x10 active 1 and sbid 3, and at +0x38 send 2; "heavy" at +0x40 active 4, dist_acc 4 and sync 1,
-// and at +0x48 sbid 10; all others at +0x20 active 1 and other 1.
+// EU stall samples through Level Zero's metrics. Each launch of a kernel leaves known samples, which can be read once
+// the kernel has ended. The mock refuses what a driver would refuse. A call that a driver would not survive ends the
+// process.
+// "light" leaves active 1 and sbid 3 at +0x10, and send 2 at +0x38. "heavy" leaves active 4, dist_acc 4 and sync 1 at
+// +0x40, and sbid 10 at +0x48. All other kernels leave active 1 and other 1 at +0x20.
 #include <level_zero/zet_ddi.h>
 #include <unistd.h>
 
@@ -23,13 +23,13 @@ constexpr std::array<const char*, kMetrics> kNames = {"IP",        "Active",    
                                                       "PipeStall", "SendStall",       "DistStall",  "SbidStall",
                                                       "SyncStall", "InstrFetchStall", "OtherStall"};
 enum Metric : uint32_t { kIp, kActive, kPs, kControl, kPipe, kSend, kDist, kSbid, kSync, kFetch, kOther };
-constexpr uint64_t kForeign = 0x70000000;  // where no code of the program's is
+constexpr uint64_t kForeign = 0x70000000;  // outside the program's code
 constexpr uint32_t kPeriodStepNs = 251 * 52;
 
 struct Report {
-  uint32_t part;  // of the device
+  uint32_t part;  // index of the sub-device
   uint32_t counts[kMetrics];
-  uint64_t ip;  // as the hardware has it: the low 29 bits of an address of 8 bytes
+  uint64_t ip;  // as the hardware stores it: the low 29 bits of the address divided by 8
   uint64_t over;
 };
 
@@ -54,7 +54,7 @@ struct Streamer : Object {
 
 struct Metrics {
   Device* device = nullptr;
-  Group* other = nullptr;  // a group of no interest
+  Group* other = nullptr;  // a metric group that the profiler must ignore
   Group* stalls = nullptr;
   std::array<MetricObject*, kMetrics> metrics{};
   bool activated = false;
@@ -72,7 +72,7 @@ Group* make_group(Metrics* of, bool is_stalls) {
   return group;
 }
 
-// Of a whole device; parts have none of their own.
+// Returns the metrics of a whole device; sub-devices have no metrics of their own.
 Metrics& metrics_of(Device& device) {
   static auto* all = new std::map<Device*, Metrics>;
   Metrics& metrics = (*all)[&device];
@@ -143,7 +143,7 @@ ze_result_t ZE_APICALL get_metric_properties(zet_metric_handle_t handle, zet_met
   const MetricObject& metric = object<MetricObject>(handle);
   strcpy(properties->name, kNames[metric.number]);
   properties->resultType = ZET_VALUE_TYPE_UINT64;
-  // The type of addresses came after the headers that this builds with.
+  // The metric type of addresses is newer than the headers of this build.
   properties->metricType = metric.number == kIp ? static_cast<zet_metric_type_t>(0x10) : ZET_METRIC_TYPE_EVENT;
   return ZE_RESULT_SUCCESS;
 }
@@ -190,7 +190,7 @@ ze_result_t ZE_APICALL open_streamer(zet_context_handle_t context, zet_device_ha
   if (metrics.open != nullptr) {
     return ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
   }
-  // The first try after a reset comes too early.
+  // The first attempt after a reset fails: it comes too early.
   if (++metrics.opened == 2 && ze_faults().stalls_lost) {
     return ZE_RESULT_ERROR_DEVICE_LOST;
   }
@@ -215,7 +215,7 @@ ze_result_t ZE_APICALL close_streamer(zet_metric_streamer_handle_t handle) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Without a lock: what else the program asks the driver for is answered.
+// Hangs without holding the lock, so that the driver answers the program's other calls.
 void hang_if_stuck() {
   while (ze_faults().stalls_stuck) {
     pause();
@@ -258,7 +258,7 @@ void add_row(const Report& report, std::vector<zet_typed_value_t>* values) {
   }
 }
 
-// The values of a part's reports, one behind the other.
+// Returns the values of the reports of one sub-device, one report after the other.
 std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const uint8_t* raw, uint32_t part) {
   if (bytes % sizeof(Report) != 0) {
     violation("values are calculated of a part of a report");
@@ -271,9 +271,10 @@ std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const u
       add_row(report, &values);
     }
   }
-  if (!values.empty() && ++metrics.calculated <= 2 && ze_faults().stalls_wrong) {  // counted, then calculated
+  if (!values.empty() && ++metrics.calculated <= 2 &&
+      ze_faults().stalls_wrong) {  // the count is asked for first, then the values
     values[kSbid].type = ZET_VALUE_TYPE_FLOAT32;
-    values.resize(values.size() + 3);  // a part of a row
+    values.resize(values.size() + 3);  // an incomplete row
   }
   return values;
 }
@@ -343,7 +344,7 @@ void sample_stalls(Device& device, const Kernel& kernel, uint64_t over) {
   const auto parts = static_cast<uint32_t>(whole.parts.size());
   for (uint32_t part = 0; part < (parts == 0 ? 1 : parts); ++part) {
     if (device.whole != nullptr && part != device.number) {
-      continue;  // it runs on its own part only
+      continue;  // the kernel runs only on its own sub-device
     }
     if (kernel.name == "light") {
       leave(metrics, part, kernel.address + 0x10, over, {{kActive, 1}, {kSbid, 3}});

@@ -1,5 +1,4 @@
-// What the loader asks a driver for. It refuses one that lacks a table, so those that nothing here uses are there, and
-// empty.
+// The tables that the loader asks a driver for. The loader requires all tables, so unused ones exist but are empty.
 #include <level_zero/zes_ddi.h>
 #include <level_zero/zet_ddi.h>
 
@@ -92,7 +91,7 @@ MOCK_GROWN_TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, fi
 MOCK_GROWN_TABLE(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t, fill_newer_pools)
 MOCK_GROWN_TABLE(zeGetEventProcAddrTable, ze_event_dditable_t, fill_newer_events)
 
-// By another name here, as newer headers declare it with a type that older ones lack.
+// The function has another C++ name here, as newer headers declare it with a type that older headers lack.
 extern "C" __attribute__((visibility("default"))) ze_result_t ZE_APICALL
 mock_list_exp_table(ze_api_version_t version, void** to) __asm__("zeGetCommandListExpProcAddrTable");
 

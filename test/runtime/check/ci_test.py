@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""examples/ci: the files for CI systems are well-formed, and what they run finds a planted regression, and no other."""
+"""Tests examples/ci: the CI files are well-formed, and their scripts find a planted regression and nothing else."""
 
 import glob
 import os
@@ -50,7 +50,7 @@ class Ci(rig.RuntimeTest):
         return f'{rig.EXAMPLE} --launches 150 --slow-site solve --percent {percent} "$@"'
 
     def commit(self, percent, note=""):
-        """The program of a commit does `percent` of the usual work below solve(); None: it cannot be built."""
+        """Commits a program that does `percent` of the usual work below solve(). None makes a commit that cannot be built."""
         build = "cp app.in app && chmod +x app" if percent else "exit 1"
         for name, text in (("app.in", f"#!/bin/sh\n# {note}\nexec {self.program(percent)}\n"),
                            ("Makefile", f".PHONY: app\napp:\n\t@{build}\n"),
@@ -73,7 +73,7 @@ class Ci(rig.RuntimeTest):
         return out
 
     def assert_clean(self):
-        """Nothing of the script is left but its results."""
+        """Checks that the script leaves only its results."""
         self.assertEqual(len(self.sh("git", "worktree", "list").stdout.splitlines()), 1)
         self.assertEqual(os.listdir(self.temporary), [])
 
@@ -89,14 +89,14 @@ class OnPocl(Ci):
             self.assertTrue(os.path.exists(os.path.join(self.repository, name)), name)
 
     @rig.requires("opencl", "program:git", "program:make")
-    def test_the_script_lets_an_unchanged_program_pass(self):
+    def test_the_script_passes_an_unchanged_program(self):
         self.make_repository(100, 100)
         self.gate("./app", "--steps", "300", expect=(PASS, INCONCLUSIVE))
 
     @rig.requires("opencl", "program:git", "program:make")
     def test_git_bisect_finds_the_commit(self):
         (line,) = re.findall(r"^    (git bisect run .*)$", read("README.md"), re.MULTILINE)
-        # Machines that run tests are busy: what is planted here is large, so that it is seen above their noise.
+        # Test machines are busy, so the planted slowdown is large enough to exceed their noise.
         line = line.replace("--min-effect 50", "--min-effect 300")
         self.make_repository(100, 100, 100, 500, 500, 500)
         self.sh("git", "checkout", "-q", "HEAD~5")
@@ -104,7 +104,7 @@ class OnPocl(Ci):
         self.sh("git", "checkout", "-q", "-")
         self.sh("git", "bisect", "start", "HEAD", "HEAD~5")
         run = self.sh("sh", "-c", line, expect=(0, 2))
-        # Where a commit could not be judged git skips it, and says what is left; it must not be led astray.
+        # git skips commits that could not be judged. No commit may get the wrong verdict.
         verdicts = re.findall(r"^# (good|bad): \[\w+\] commit (\d)", self.sh("git", "bisect", "log").stdout, re.MULTILINE)
         self.assertEqual([verdict for verdict, commit in verdicts if (verdict == "bad") != (int(commit) >= 3)], [])
         if run.returncode == 0:
@@ -115,7 +115,7 @@ class OnPocl(Ci):
 
 @on_the_mock_driver
 class OnTheMockDriver(Ci):
-    """Its kernels take the time that they are said to take, so that each verdict is known."""
+    """Kernels take exactly the time that their module gives, so each verdict is known."""
 
     def setUp(self):
         super().setUp()
@@ -125,7 +125,7 @@ class OnTheMockDriver(Ci):
         return f"{os.environ['MOCK_CUDA_APP']} --kernels-only --launches {percent}"
 
     @rig.requires("program:git", "program:make")
-    def test_an_unchanged_program_passes_and_profiles_say_their_commit(self):
+    def test_an_unchanged_program_passes_and_profiles_hold_their_commit(self):
         self.make_repository(100, 100)
         old, new = (self.sh("git", "rev-parse", name).stdout.strip() for name in ("HEAD~1", "HEAD"))
         for machine in ({}, {"GITHUB_SHA": "0" * 40}):
@@ -141,8 +141,8 @@ class OnTheMockDriver(Ci):
         self.gate("./app", expect=(REGRESSION,))
 
     @rig.requires("program:git", "program:make")
-    def test_git_bisect_goes_around_what_cannot_be_built(self):
-        self.make_repository(100, 100, 100, None, 100, 120, 120)  # git begins in the middle
+    def test_git_bisect_skips_commits_that_cannot_be_built(self):
+        self.make_repository(100, 100, 100, None, 100, 120, 120)  # git bisect begins in the middle
         good = self.sh("git", "rev-parse", "HEAD~6").stdout.strip()
         self.sh("git", "bisect", "start", "HEAD", good)
         run = self.sh("git", "bisect", "run", "sh", SCRIPT, good, "make -s", "./app")
@@ -152,10 +152,10 @@ class OnTheMockDriver(Ci):
 
 
 class WithoutAVerdict(Ci):
-    """1 is a regression and nothing else, and nothing is left behind."""
+    """Exit status 1 means a regression and nothing else, and nothing is left behind."""
 
     @rig.requires("program:git", "program:make")
-    def test_what_cannot_be_built_is_skipped(self):
+    def test_a_commit_that_cannot_be_built_is_skipped(self):
         self.make_repository(100, None, 100)
         for base, build, saying in (("HEAD~1", "make -s", "HEAD~1 cannot be built"),
                                     ("HEAD~2", "exit 1", "HEAD~2 cannot be built"),
@@ -168,14 +168,14 @@ class WithoutAVerdict(Ci):
         self.sh("sh", SCRIPT, "HEAD", "make -s", expect=(UNUSABLE,))
 
     @rig.requires("program:git", "program:make")
-    def test_signals_end_it(self):
+    def test_a_signal_ends_the_script(self):
         self.make_repository(100, 100)
         begun = os.path.join(self.folder, "begun")
         wait = f"touch {begun}; exec sleep 60"
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             for build, command in ((wait, ["true"]), ("true", ["sh", "-c", wait])):
                 with self.subTest(number=number, build=build):
-                    # A shell cannot trap what was ignored when it was started.
+                    # A shell cannot trap a signal that was ignored when the shell was started.
                     gate = subprocess.Popen(["env", "--default-signal=HUP,INT,TERM", "sh", SCRIPT, "HEAD~1", build, *command], cwd=self.repository,
                                             env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                             stderr=subprocess.DEVNULL)
@@ -188,7 +188,7 @@ class WithoutAVerdict(Ci):
 
 class Files(unittest.TestCase):
     @rig.requires("program:bash")
-    def test_the_files_for_ci_systems(self):
+    def test_the_ci_files_pass_valid_arguments_to_the_script(self):
         try:
             github, gitlab = yaml_of("github.yml"), yaml_of("gitlab.yml")
         except ImportError:
@@ -202,7 +202,7 @@ class Files(unittest.TestCase):
         self.assertEqual(sum("examples/ci/perf-gate.sh" in command for command in commands), 2)
         for command in [*commands, read("perf-gate.sh")]:
             subprocess.run(["bash", "-n", "-c", command], check=True)
-        # What they hand to the script is what it takes: a base, how to build, and a command.
+        # The commands pass the arguments that the script takes: a base, a build command, and a command.
         for command in commands:
             words = re.fullmatch(r"sh examples/ci/perf-gate\.sh \"\$\w+\" '([^']+)' (\./\w+) .*", command)
             self.assertTrue(words or "perf-gate" not in command, command)

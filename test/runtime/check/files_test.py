@@ -41,8 +41,6 @@ class CheckFiles(rig.RuntimeTest):
         self.assertRegex(" ".join(out.split()), saying)
         return out
 
-    # What it is for.
-
     def test_the_same_program_passes(self):
         self.check(*self.side("old"), "--", *self.side("new"), expect=PASS)
 
@@ -52,7 +50,7 @@ class CheckFiles(rig.RuntimeTest):
         self.assertIn("kernel_7", out)
         self.assertNotIn("kernel_3", out)
 
-    def test_stall_shares_are_evidence_beside_a_slower_kernel(self):
+    def test_changed_stall_shares_are_shown_beside_a_slower_kernel(self):
         before = {"kernel_7": {"long_scoreboard": 120, "barrier": 880}, "kernel_3": {"wait": 1000}}
         after = {"kernel_7": {"long_scoreboard": 380, "barrier": 620}, "kernel_3": {"wait": 500, "barrier": 500}}
         old = self.side("old", stalls=before)
@@ -61,16 +59,16 @@ class CheckFiles(rig.RuntimeTest):
                             expect=REGRESSION)
         self.assertIn(evidence, " ".join(out.split()))
         self.assertEqual(out.count("stall shares"), 1)
-        # They have no part in the verdict.
+        # Stall shares do not affect the verdict.
         out, _ = self.check(*old, "--", *self.side("like", stalls=after), expect=PASS)
         self.assertNotIn("stall shares", out)
-        # Nothing is said where too many were dropped, but that they were.
+        # If too many samples were dropped, the output says only that.
         out, _ = self.check(*old, "--", *self.side("lossy", work=made.slower("kernel_7", 1.1), stalls=after, dropped=25),
                             expect=REGRESSION)
         self.assertNotIn("stall shares", out)
         self.assertIn("too many of its stall samples were dropped", " ".join(out.split()))
 
-    def test_several_outputs_at_once(self):
+    def test_several_outputs_can_be_written_at_once(self):
         names = {option: os.path.join(self.folder, f"out.{option}") for option in ("json", "markdown", "junit")}
         options = [word for option, name in names.items() for word in (f"--{option}", name)]
         out, _ = self.check(*options, "--annotations", *self.side("old"), "--",
@@ -82,11 +80,11 @@ class CheckFiles(rig.RuntimeTest):
         with open(names["json"], encoding="utf-8") as file:
             self.assertEqual(json.load(file)["schema_version"], 1)
 
-    def test_json_takes_the_place_of_the_text(self):
+    def test_json_replaces_the_text_output(self):
         out, _ = self.check("--json", "-", *self.side("old"), "--", *self.side("new"), expect=PASS)
         json.loads(out)
 
-    def test_what_was_there_is_kept_and_what_is_written_is_told(self):
+    def test_existing_files_are_kept_and_written_files_are_reported(self):
         report = os.path.join(self.folder, "out.json")
         with open(report, "w", encoding="utf-8") as file:
             file.write("mine")
@@ -95,7 +93,7 @@ class CheckFiles(rig.RuntimeTest):
         with open(report + ".old", encoding="utf-8") as file:
             self.assertEqual(file.read(), "mine")
 
-    def test_compressed_profiles(self):
+    def test_compressed_profiles_give_the_same_output(self):
         old, new = self.side("old"), self.side("new", work=made.slower("kernel_7", 1.1))
         plain = self.check(*old, "--", *new, expect=REGRESSION)[0]
         for name in old + new:
@@ -103,9 +101,9 @@ class CheckFiles(rig.RuntimeTest):
         packed = self.check(*(f"{name}.gz" for name in old), "--", *(f"{name}.gz" for name in new), expect=REGRESSION)[0]
         self.assertEqual(packed, plain)
 
-    # What is refused: exit code 2 and one clear line.
+    # Rejected input: exit code 2 and one clear line.
 
-    def test_no_profile_is_written_over(self):
+    def test_no_profile_is_overwritten(self):
         old, new = self.side("old", runs=3), self.side("new", runs=3)
         other = self.side("other", runs=1)[0]
         kept = os.path.join(self.folder, "out.old")
@@ -122,7 +120,7 @@ class CheckFiles(rig.RuntimeTest):
         self.refused("--json", old[0], "--kernel", ".", "--max", "1s", *old, saying="cannot write .*it is")
         self.assertEqual({name: self.text_of(name) for name in texts}, texts)
 
-    def test_usage(self):
+    def test_wrong_arguments_are_rejected_with_a_reason(self):
         old = self.side("old", runs=1)[0]
         for arguments, saying in (((), "nothing to check"), ((old,), "two sides"), ((old, "--"), "two sides"),
                                   (("--", old), "two sides"), ((old, "--", old, "--", old), "two sides"),
@@ -151,13 +149,13 @@ class CheckFiles(rig.RuntimeTest):
             with self.subTest(arguments=arguments):
                 self.refused(*arguments, saying=saying)
 
-    def test_thresholds_that_are_too_large(self):
+    def test_a_thresholds_file_above_the_size_limit_is_rejected(self):
         old = self.side("old", runs=1)[0]
         line = "kernel_7 20% a reason\n"
         large = os.path.join(self.folder, "large")
         with open(large, "w", encoding="utf-8") as file:
             file.write("#" * ((1 << 20) - len(line) - 1) + "\n" + line)
-        # The last line of what is just small enough counts.
+        # The last line of a file just below the size limit counts.
         self.check("--thresholds", large, *self.side("old"), "--", *self.side("new", work=made.slower("kernel_7", 1.1)),
                    expect=PASS)
         with open(large, "a", encoding="utf-8") as file:
@@ -166,7 +164,7 @@ class CheckFiles(rig.RuntimeTest):
         self.refused("--thresholds", "/dev/zero", old, "--", old, saying="/dev/zero has more than 1.00 MiB")
         self.refused("--thresholds", "/proc/self/mem", old, "--", old, saying="cannot read /proc/self/mem")
 
-    def test_standard_input_has_a_name(self):
+    def test_errors_about_standard_input_name_it(self):
         old, new = self.side("old"), self.side("new", runs=4)
         cut = made.write(os.path.join(self.folder, "cut.txt"), seed="cut", whole=False)
         with open(cut, "rb") as file:
@@ -175,7 +173,7 @@ class CheckFiles(rig.RuntimeTest):
         self.assertEqual(run.returncode, INCONCLUSIVE, run.stderr)
         self.assertIn("stdin: it is cut off", run.stdout)
 
-    def test_what_is_no_profile(self):
+    def test_a_file_that_is_not_a_profile_is_rejected(self):
         old = self.side("old")
         garbage = os.path.join(self.folder, "garbage")
         with open(garbage, "wb") as file:
@@ -188,14 +186,14 @@ class CheckFiles(rig.RuntimeTest):
             with self.subTest(name=name):
                 self.refused(*old, "--", name, saying=saying)
 
-    def test_another_version_of_the_format(self):
+    def test_another_format_version_is_rejected(self):
         old, newer = self.side("old"), self.side("newer", version="4.0")
         self.refused(*old, "--", *newer, saying="4.0")
 
-    def test_another_unit(self):
+    def test_a_profile_without_gpu_times_is_rejected(self):
         self.refused(*self.side("old"), "--", *self.side("counted", counts_only=True), saying="no GPU times")
 
-    def test_a_profile_without_work(self):
+    def test_a_profile_without_gpu_work_is_rejected(self):
         self.refused(*self.side("old"), "--", *self.side("idle", work={}), saying="no GPU work")
 
     def test_a_copy_is_not_a_second_run(self):
@@ -207,17 +205,17 @@ class CheckFiles(rig.RuntimeTest):
             self.refused(*old, "--", *new, again, saying="the same recording as .*new-1.txt")
         self.refused(old[0], "--", old[0], saying="the same recording")
 
-    # What is inconclusive: never green, never red.
+    # Inconclusive cases: `check` neither passes nor reports a regression.
 
-    def test_one_run_a_side(self):
+    def test_one_run_per_side_is_inconclusive(self):
         self.inconclusive(*self.side("old", runs=1), "--", *self.side("new", runs=1), saying="run")
 
-    def test_another_device_or_driver(self):
+    def test_another_device_or_driver_is_inconclusive(self):
         old = self.side("old")
         self.inconclusive(*old, "--", *self.side("device", device="NVIDIA A100"), saying="NVIDIA A100")
         self.inconclusive(*old, "--", *self.side("driver", driver="NVIDIA 570.1"), saying="570.1")
 
-    def test_cut_and_lossy_profiles(self):
+    def test_cut_lossy_and_failed_runs_are_inconclusive(self):
         old, new = self.side("old"), self.side("new", runs=4)
         for facts, saying in (({"whole": False}, "cut"), ({"lost": 200}, "lost|loss"), ({"exit_status": "3"}, "3")):
             with self.subTest(facts=facts):
@@ -225,16 +223,14 @@ class CheckFiles(rig.RuntimeTest):
                 out = self.inconclusive(*old, "--", *new, last, saying=saying)
                 self.assertIn("last.txt", out)
 
-    def test_a_loss_that_is_allowed(self):
+    def test_max_loss_allows_a_loss(self):
         self.check("--max-loss", "50", *self.side("old"), "--", *self.side("new", lost=200), expect=PASS)
 
-    def test_two_different_programs(self):
+    def test_two_different_programs_are_inconclusive(self):
         others = {(("main", "other"), f"something_else_{i}"): (3 + i, 1_000_000 * (i + 1)) for i in range(12)}
         self.inconclusive(*self.side("old"), "--", *self.side("other", work=others), saying="program")
 
-    # Baselines.
-
-    def test_a_baseline_that_nothing_could_be_compared_with_is_not_kept(self):
+    def test_a_run_that_cannot_be_compared_does_not_become_the_baseline(self):
         kept = os.path.join(self.folder, "kept")
         keep = ["--baseline", kept, "--save", "--commit"]
         two = self.side("two", runs=2)
@@ -250,9 +246,7 @@ class CheckFiles(rig.RuntimeTest):
         _, err = self.check(*keep, "b", *self.side("new"), expect=PASS)
         self.assertIn("the baseline is commit a", err)
 
-    # Budgets.
-
-    def test_budgets(self):
+    def test_a_budget_limits_functions_and_kernels(self):
         runs = self.side("run", runs=3, noise=0)
         for option, regex, limit, expect in (("--function", "^layer1$", "400ms", PASS),
                                              ("--function", "^layer1$", "200ms", REGRESSION),
@@ -265,16 +259,16 @@ class CheckFiles(rig.RuntimeTest):
         out, _ = self.check("--kernel", "kernel_0", "--max", "1s", "--json", "-", *runs, expect=PASS)
         self.assertEqual([run["ns"] for run in json.loads(out)["runs"]], [40_000_000] * 3)
 
-    def test_a_budget_of_nothing(self):
+    def test_a_budget_whose_pattern_matches_nothing_is_rejected(self):
         self.refused("--function", "solve", "--max", "250ms", *self.side("run", runs=2), saying="matches 'solve'")
         self.refused("--kernel", "layer1", "--max", "250ms", *self.side("run", runs=2), saying="matches 'layer1'")
 
-    def test_a_budget_of_a_profile_that_lacks_something(self):
+    def test_a_cut_profile_can_fail_a_budget_but_not_pass_it(self):
         cut = made.write(os.path.join(self.folder, "cut.txt"), whole=False)
         self.inconclusive("--kernel", "kernel_0", "--max", "1s", cut, saying="cut short")
         self.check("--kernel", "kernel_0", "--max", "1ms", cut, expect=REGRESSION)
 
-    def test_a_budget_where_work_has_no_stack(self):
+    def test_work_without_a_stack_counts_against_a_function_budget(self):
         work = {(("main", "solve"), "known"): (10, 1_330_000), ((), "orphan"): (10, 820_000_000)}
         runs = self.side("run", runs=2, work=work, noise=0)
         self.inconclusive("--function", "solve", "--max", "2ms", *runs, saying="run-1.txt: 820.* no complete CPU stack")

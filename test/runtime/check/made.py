@@ -1,18 +1,18 @@
-"""Profiles that are made up, by the words of FORMAT.md: what `check` says of runs must not depend on this machine."""
+"""Generates profiles according to FORMAT.md, so that the verdicts of `check` do not depend on this machine."""
 
 import itertools
 import random
 
 STARTS = itertools.count(1_700_000_000_000_000_000, 1_000_000_000)
 
-# 12 kernels of a program, ns of a run each: (call path, kernel) -> (launches, ns)
+# 12 kernels of a program, in ns per run: (call path, kernel) -> (launches, ns).
 KERNELS = {(("main", f"layer{i % 4}", "launch"), f"kernel_{i}"): (100, 40_000_000 + 7_000_000 * i) for i in range(12)}
 
 
 def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA H200", driver="NVIDIA 580.65.06",
           commit="", command="./app", host="node1", exit_status="0", lost=0, whole=True, counts_only=False, start=None,
           stalls=None, dropped=0):
-    """One run: each cost of `work` varies by the relative `noise`. `stalls`: {kernel: {reason: samples}}."""
+    """Returns one run. Each cost of `work` varies by the relative `noise`. `stalls`: {kernel: {reason: samples}}."""
     chance = random.Random(f"{seed}")
     start = next(STARTS) if start is None else start
     lines = [f"GPUPROF;{version}", f"META;command;{command}", f"META;host;{host}", "META;start_ns;1000",
@@ -67,6 +67,6 @@ def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA
 
 
 def slower(kernel, factor):
-    """KERNELS, with one of them slower."""
+    """Returns KERNELS with one kernel slower by `factor`."""
     return {(names, name): (count, round(ns * factor) if name == kernel else ns)
             for (names, name), (count, ns) in KERNELS.items()}

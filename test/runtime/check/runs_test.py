@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gpuprof check --runs`, `--self` and `--baseline`: programs that check records itself, on the mock driver."""
+"""Tests `gpuprof check --runs`, `--self` and `--baseline`, which record programs themselves, on the mock driver."""
 
 import glob
 import os
@@ -32,7 +32,7 @@ class CheckRuns(rig.RuntimeTest):
         return self.script(name, f"{APP} --launches $(({launches} + $$ % 3)) --kernels-only\n{after}")
 
     def exact_app(self, name, launches=200):
-        """Kernels of the mock driver take the time that their module says: each run costs the same."""
+        """Returns a program whose runs all cost the same: its kernels take exactly the time that their module gives."""
         return self.script(name, f"{APP} --launches {launches} --kernels-only")
 
     def commits(self, pattern):
@@ -48,7 +48,7 @@ class CheckRuns(rig.RuntimeTest):
         with open(os.path.join(self.folder, "order"), encoding="utf-8") as file:
             return file.read().split()
 
-    def test_runs_take_turns(self):
+    def test_runs_of_both_sides_alternate(self):
         out, err = self.check("--runs", "3", "-o", self.out, "--", self.app("a"), "---", self.app("b", 400),
                               expect=REGRESSION)
         self.assertEqual(self.order(), "a b b a a b b a".split())
@@ -56,9 +56,9 @@ class CheckRuns(rig.RuntimeTest):
         self.assertIn(f"the profiles are in {self.out}", err)
         names = sorted(os.path.basename(name) for name in glob.glob(f"{self.out}/*.txt"))
         self.assertEqual(names, [f"{side}-{i}.txt" for side in ("new", "old") for i in (1, 2, 3)])
-        self.assertNotIn("{", out)  # what the programs print is not in our output, ...
+        self.assertNotIn("{", out)  # the programs' output is not mixed into the output of check, ...
         with open(f"{self.out}/new-1.log", encoding="utf-8") as file:
-            self.assertIn("total_ns", file.read())  # ... but beside the profile
+            self.assertIn("total_ns", file.read())  # ... but stored beside the profile
 
     def test_the_same_program_passes(self):
         out, _ = self.check("--runs", "3", "-o", self.out, "--", self.exact_app("a"), "---", self.exact_app("b"),
@@ -79,14 +79,14 @@ class CheckRuns(rig.RuntimeTest):
                 self.assertFalse(os.path.exists(self.out))
                 self.assertFalse(os.path.exists(os.path.join(self.folder, "order")))
 
-    def test_each_side_has_the_commit_of_its_program(self):
+    def test_the_profiles_of_each_side_hold_the_commit_of_their_program(self):
         sides = ["--runs", "3", "--warmup", "0", "-o", self.out]
         programs = ["--", self.exact_app("a"), "---", self.exact_app("b")]
         self.environment["GITHUB_SHA"] = "of-the-machine"
         self.check(*sides, "--old-commit", "one", "--commit", "two", *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [["one"]] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["two"]] * 3)
-        # What is found here is not that of the old program.
+        # Without --old-commit, the old side does not get the commit of this environment.
         self.check(*sides, *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [None] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["of-the-machine"]] * 3)
@@ -94,13 +94,13 @@ class CheckRuns(rig.RuntimeTest):
                    expect=PASS)
         self.assertEqual(self.commits("run-*.txt"), [None] * 3)
 
-    def test_a_run_that_fails_leaves_no_verdict(self):
+    def test_a_failed_run_gives_no_verdict(self):
         failing = self.app("b", 400, "test $(grep -c b order) != 3 || exit 3")
         out, _ = self.check("--runs", "3", "-o", self.out, "--", self.app("a"), "---", failing, expect=INCONCLUSIVE)
         self.assertRegex(out, "new-2 failed with exit status 3")
         self.assertEqual(len(self.order()), 8)
 
-    def test_a_program_that_never_works_is_tried_once(self):
+    def test_a_program_that_always_fails_runs_once(self):
         for text, saying in (("exit 7", "exit status 7"), ("kill -9 $$", "signal 9")):
             with self.subTest(text=text):
                 out, _ = self.check("--runs", "5", "-o", self.out, "--", self.script("a", text), "---", self.app("b"),
@@ -111,31 +111,31 @@ class CheckRuns(rig.RuntimeTest):
                             expect=INCONCLUSIVE)
         self.assertIn("exit status 127", out)
 
-    def test_runs_without_gpu_work(self):
+    def test_runs_without_gpu_work_are_inconclusive(self):
         out, _ = self.check("--runs", "3", "--warmup", "0", "-o", self.out, "--", self.app("a"), "---", "true",
                             expect=INCONCLUSIVE)
         self.assertIn("no GPU work", out)
 
-    def test_the_noise_of_one_program(self):
-        report = f"{self.out}/check.md"  # in a folder that is still to be made
+    def test_self_measures_the_noise_of_one_program(self):
+        report = f"{self.out}/check.md"  # in a folder that does not exist yet
         out, _ = self.check("--self", "4", "-o", self.out, "--markdown", report, "--", self.app("a"), expect=PASS)
         self.assertTrue(os.path.exists(report))
         self.assertIn("%", out)
         self.assertEqual(len(self.order()), 5)
 
-    def test_a_budget_of_runs(self):
+    def test_a_budget_can_be_checked_on_recorded_runs(self):
         _, err = self.check("--function", "solve", "--max", "1h", "--runs", "1", "-o", self.out, "--", self.app("a"),
                             expect=PASS)
         self.assertIn(f"the profiles are in {self.out}", err)
         self.check("--function", "solve", "--max", "1ns", "--runs", "2", "-o", self.out, "--", self.app("a"),
                    expect=REGRESSION)
 
-    def test_options_of_record(self):
+    def test_record_options_reach_the_recorder(self):
         self.check("--self", "3", "--warmup", "0", "--record=--stacks=none", "-o", self.out, "--", self.app("a"),
                    expect=PASS)
         self.assertEqual(rig.Profile(f"{self.out}/run-1.txt").meta()["stack_engine"], ["none"])
 
-    def test_baselines(self):
+    def test_saved_baselines_are_compared_by_commit(self):
         kept = os.path.join(self.folder, "kept")
         arguments = ["--baseline", kept, "--save", "--runs", "4", "-o", self.out]
         out, err = self.check(*arguments, "--commit", "first", "--", self.app("a"), expect=INCONCLUSIVE)
@@ -144,19 +144,19 @@ class CheckRuns(rig.RuntimeTest):
         folders = glob.glob(f"{kept}/*/*-first")
         self.assertEqual(len(folders), 1)
         self.assertEqual(len(os.listdir(folders[0])), 4)
-        # The same commit again is compared with nothing; without --save nothing is kept.
+        # Nothing is compared with the same commit; without --save nothing is kept.
         self.check("--baseline", kept, "--commit", "first", "--runs", "3", "-o", self.out, "--", self.app("a"),
                    expect=INCONCLUSIVE)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # Another one that is slower is a regression, and is not kept.
+        # A slower commit is a regression, and is not kept.
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # Recorded profiles do as well as a command; nor is a commit the same whose name only ends alike.
+        # Recorded profiles work like a command. A commit whose name merely has the same ending is another commit.
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
         self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 
-    def test_a_signal_ends_it(self):
+    def test_a_signal_ends_the_check(self):
         slow = self.script("slow", f"{APP} --launches 10 --kernels-only; exec sleep 60")
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number=number):
@@ -173,7 +173,7 @@ class CheckRuns(rig.RuntimeTest):
                 self.assertIn(b"stopped by signal", err)
                 os.remove(before)
 
-    def test_the_folder_cannot_be_made(self):
+    def test_a_folder_that_cannot_be_made_is_an_error(self):
         name = os.path.join(self.folder, "file")
         with open(name, "wb"):
             pass

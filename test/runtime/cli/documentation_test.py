@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/cli.md, the manual pages and the completions of shells know every command and option that gpuprof has, and no
-other. Pages are read by groff, completions are completed by the shells themselves."""
+"""Checks that docs/cli.md, the manual pages and the shell completions list exactly the commands and options of gpuprof. groff
+reads the pages; the shells themselves run the completions."""
 
 import os
 import re
@@ -14,12 +14,12 @@ COMMON = {"--help", "--help-all", "--quiet", "--verbose", "--version"}
 
 
 def options_in(text):
-    """The long options in a text; '\\-' is a hyphen of a manual page."""
+    """Returns the long options in a text; '\\-' is a hyphen in a manual page."""
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text.replace("\\-", "-")))
 
 
 def options_in_help(text):
-    """Those that begin a line: "  -o, --output FILE", "  --root, --trim-to FUNCTION"."""
+    """Returns the long options at the beginning of a line: "  -o, --output FILE", "  --root, --trim-to FUNCTION"."""
     lines = re.findall(r"^  ((?:-\w, )?--[a-z-]+(?:, --[a-z-]+)*)", text, re.MULTILINE)
     return {word for line in lines for word in line.split(", ") if word.startswith("--")}
 
@@ -35,25 +35,25 @@ class Documentation(rig.RuntimeTest):
         return commands
 
     def options(self):
-        """{command: its long options, without those that all have}"""
+        """Returns {command: its long options, without the common ones}."""
         return {c: options_in_help(self.gpuprof(c, "--help-all")) - COMMON for c in self.commands()}
 
     def test_every_option_is_described_and_exists(self):
         options = self.options()
         existing = set().union(*options.values())
         text = self.read("docs/cli.md")
-        # -o and -i are known by their short names.
+        # These options are documented under their short names -o, -i and -p.
         self.assertEqual(existing - options_in(text) - {"--output", "--input", "--pid"}, set())
         self.assertEqual(options_in(text) - existing - COMMON, set())
         for command in options:
             self.assertIn(command, text)
 
-    def test_tables_of_options_are_those_of_the_definitions(self):
+    def test_option_tables_match_the_definitions(self):
         run = subprocess.run([f"{rig.SOURCE}/scripts/option-tables", rig.GPUPROF, "--check"], capture_output=True,
                              text=True, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
-    def test_what_is_written_by_hand_names_no_option_that_is_none(self):
+    def test_handwritten_text_names_only_existing_options(self):
         text = self.read("docs/manual.roff")
         self.assertEqual(options_in(text) - set().union(*self.options().values()) - COMMON, set())
         for command in re.findall(r'^\.\\" part (\w+) ', text, re.M):
@@ -68,7 +68,7 @@ class Documentation(rig.RuntimeTest):
             self.assertEqual(described - COMMON, options, command)
 
     @unittest.skipUnless(shutil.which("groff"), "no groff")
-    def test_groff_warns_of_nothing(self):
+    def test_groff_prints_no_warnings(self):
         for command in ([], *([c] for c in self.commands())):
             page = self.gpuprof("manual", *command)
             run = subprocess.run(["groff", "-man", "-ww", "-b", "-Tutf8"], input=page, capture_output=True, text=True,
@@ -79,9 +79,9 @@ class Documentation(rig.RuntimeTest):
                 self.assertIn("\n" + section + "\n", shown, command)
 
     def complete_in_bash(self, line):
-        """What bash has for the last word of a line."""
+        """Returns bash's completions for the last word of a line."""
         words = line.split(" ")
-        # As readline does, which also parts words at "=".
+        # readline also splits words at "=".
         words = [piece for word in words for piece in (re.split("(=)", word) if word else [""])]
         words = [w for i, w in enumerate(words) if w or i == len(words) - 1]
         quoted = " ".join(f"'{word}'" for word in words)
@@ -91,7 +91,7 @@ class Documentation(rig.RuntimeTest):
         self.assertEqual(run.stderr, "")
         return run.stdout.split()
 
-    def test_bash_completes(self):
+    def test_bash_completes_commands_and_options(self):
         commands = self.commands()
         self.assertLessEqual(set(commands), set(self.complete_in_bash("gpuprof ")))
         for command, options in self.options().items():
@@ -114,14 +114,14 @@ class Documentation(rig.RuntimeTest):
                 self.assertEqual(self.complete_in_bash(line), [f"{self.folder}/a-profile.txt"], before)
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
-    def test_zsh_reads_its_completion(self):
+    def test_zsh_accepts_its_completion_file(self):
         script = self.gpuprof("completion", "zsh")
         subprocess.run(["zsh", "-n", "-c", script], check=True)
         run = subprocess.run(["zsh", "-f", "-c", f"autoload -U compinit; compinit -D; {script}\nwhence -w _gpuprof"],
                              capture_output=True, text=True, check=True)
         self.assertEqual((run.stdout, run.stderr), ("_gpuprof: function\n", ""))
 
-    def test_what_shells_ask_for_when_they_complete(self):
+    def test_the_completion_command_lists_options_and_values(self):
         def complete(*words):
             kind, kept, *lines = self.gpuprof("__complete", "--", *words).splitlines()
             return kind, kept, [line.partition("\t")[0] for line in lines]
@@ -140,8 +140,8 @@ class Documentation(rig.RuntimeTest):
             self.assertEqual(complete(*words, "")[0], kind, words)
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
-    def test_zsh_completes(self):
-        # A terminal of its own, in which a Tab is typed.
+    def test_zsh_completes_commands_and_options(self):
+        # Types a Tab on a separate terminal.
         script = f"""
 zmodload zsh/zpty
 zpty shell zsh -f
@@ -157,7 +157,7 @@ zpty -r -m shell line '*inproc*' && print -r -- completed
         self.assertIn("completed", run.stdout, run.stderr)
 
     @unittest.skipUnless(shutil.which("fish"), "no fish")
-    def test_fish_completes(self):
+    def test_fish_completes_commands_and_options(self):
         script = self.gpuprof("completion", "fish")
 
         def complete(line):
@@ -187,7 +187,7 @@ zpty -r -m shell line '*inproc*' && print -r -- completed
         self.assertNotIn("--max-overhead", self.gpuprof("record", "--help"))
         self.assertIn("--max-overhead", self.gpuprof("record", "--help-all"))
 
-    def test_the_version_by_any_name(self):
+    def test_all_version_options_print_the_same(self):
         for word in ("version", "-V"):
             self.assertEqual(self.gpuprof(word), self.gpuprof("--version"))
 

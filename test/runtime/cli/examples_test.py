@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Every command that README.md, docs/cli.md, docs/manual.roff or a --help text shows is run as it stands there.
+"""Runs every command that README.md, docs/cli.md, docs/manual.roff or a --help text shows, exactly as written.
 
-They run one after the other, page by page, in one folder and from a terminal: what an example reads was made by those
-before it. ./app starts the OpenCL example, train.py its Python twin (or a script that starts ./app, where there is no
-pyopencl), and an `app` is running for `pidof`. `sudo` is a stand-in, as a real one would not find this build. What
-cannot be run is in NOT_RUN.
+The commands of a page run in order, in one folder and on a terminal, so an example can read files of earlier ones. ./app
+starts the OpenCL example, and train.py its Python twin (without pyopencl: a script that starts ./app). An `app` is running
+for `pidof`. `sudo` is a stand-in, as a real one would not find this build. NOT_RUN lists what cannot be run.
 """
 
 import gzip
@@ -18,7 +17,7 @@ import unittest
 
 import rig
 
-# (a regular expression for the whole command, why it is not run). Each must match something.
+# (a regular expression for the whole command, why it is not run). Each expression must match at least one command.
 NOT_RUN = (
     (r"\./setup\.sh \w+", "installs packages and builds"),
     (r"cmake --preset release && cmake --build --preset release", "builds; the release step of CI does it"),
@@ -32,16 +31,16 @@ NOT_RUN = (
      "needs a job of four ranks that runs for 20 s; parts_test.py has profiles of ranks and slices"),
     (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/options has some"),
 )
-# Needs more than PoCL: (what the command must contain, the requirement of rig.why_not).
+# Commands that need more than PoCL: (what the command contains, the requirement of rig.why_not).
 NEEDS = ((" -p ", "ebpf"),)
 
 PAGES = ("README.md", "docs/cli.md", "docs/manual.roff")
-LAUNCHES = 60  # of ./app, at each of its sites
-MARK = "@@example@@"  # what parts the results of a block's commands
+LAUNCHES = 60  # launches at each site of ./app
+MARK = "@@example@@"  # separates the results of a block's commands
 
 
 def without_comment(line):
-    """The line up to a shell comment; a '#' inside of quotes begins none."""
+    """Returns the line without a shell comment; a '#' inside quotes is not a comment."""
     quote = ""
     for at, character in enumerate(line):
         if quote:
@@ -54,7 +53,7 @@ def without_comment(line):
 
 
 def blocks_of_markdown(text):
-    """Lists of the lines of each block that is indented by four spaces and follows an empty line."""
+    """Yields the lines of each block that is indented by four spaces and follows an empty line."""
     blocks, block, after_blank = [], [], True
     for line in [*text.splitlines(), ""]:
         if line.startswith("    ") and (block or after_blank):
@@ -71,14 +70,14 @@ def blocks_of_markdown(text):
 
 
 def blocks_of_manual(text):
-    """The lines between .EX and .EE."""
+    """Yields the lines between .EX and .EE."""
     examples = re.findall(r"^\.EX\n(.*?)^\.EE$", text, re.M | re.S)
     return [example.replace("\\-", "-").splitlines() for example in examples]
 
 
 def blocks_of_help(text):
     lines = re.findall(r"^(?:Usage:)? +(gpuprof .*)$", text, re.M)
-    # Two columns: the command, and what it does.
+    # The help has two columns: the command, and what it does.
     return [[re.split(r" {3,}", line)[0]] for line in lines]
 
 
@@ -99,7 +98,7 @@ def write_program(path, text):
 
 
 class Sandbox:
-    """The folder in which examples run, and the shell for them."""
+    """Holds the folder in which examples run, and the shell for them."""
 
     def __init__(self, folder):
         self.folder, self.running = folder, None
@@ -107,7 +106,7 @@ class Sandbox:
         os.mkdir(programs)
         os.symlink(rig.GPUPROF, os.path.join(programs, "gpuprof"))
         write_program(os.path.join(programs, "sudo"), '#!/bin/sh\nexec "$@"\n')
-        # What `pidof app` finds. What is run has as few launches as examples need: some of them run it a dozen times.
+        # A long-running app for `pidof app`. ./app makes few launches, as some examples run it a dozen times.
         os.mkdir(os.path.join(folder, "long"))
         self.app = shutil.copy(rig.EXAMPLE, os.path.join(folder, "long/app"))
         for name in ("app", "app.main", "app.good", "old-app", "new-app"):
@@ -125,7 +124,7 @@ class Sandbox:
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def start_app(self):
-        """For the example that records a running process."""
+        """Starts the app for the example that records a running process."""
         self.running = subprocess.Popen([self.app, "--launches", "1000000000"], cwd=self.folder,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
@@ -135,7 +134,7 @@ class Sandbox:
             self.running.wait()
 
     def run(self, commands):
-        """[(command, status, stdout, stderr)] of commands that one shell runs, as a reader would who types them."""
+        """Runs commands in one shell and returns [(command, status, stdout, stderr)]."""
         script = "\n".join(f"{command}\nstatus=$?; echo {MARK}$status; echo {MARK} >&2" for command in commands)
         terminal, stdin = pty.openpty()
         try:
@@ -154,7 +153,7 @@ def numbers_at_the_end(text):
 
 
 def faults_of(command, folder, stdout):
-    """What is not plausible in what the command printed and wrote: a list of sentences."""
+    """Returns sentences that say what is implausible in the printed and written output of a command."""
     faults = []
 
     def read(name):
@@ -168,7 +167,7 @@ def faults_of(command, folder, stdout):
     for name in re.findall(r"--svg (\S+)", command):
         text = read(name)
         if "<svg" not in text or "</svg>" not in text:
-            faults.append(f"{name} is no picture")
+            faults.append(f"{name} is not a picture")
     for name in re.findall(r"> (\S+\.folded)", command):
         if sum(numbers_at_the_end(read(name))) == 0:
             faults.append(f"{name} has no weight")
@@ -191,7 +190,7 @@ def faults_of(command, folder, stdout):
 
 class Examples(unittest.TestCase):
     def blocks(self):
-        """[(page, [commands])]"""
+        """Returns [(page, [commands])]."""
         result = []
         for page in PAGES:
             with open(os.path.join(rig.SOURCE, page), encoding="utf-8") as file:
@@ -206,7 +205,7 @@ class Examples(unittest.TestCase):
             helps.append((f"gpuprof {name} --help", text))
         return result + [(page, commands_of(block)) for page, text in helps for block in blocks_of_help(text)]
 
-    def test_every_example_runs_as_it_stands(self):
+    def test_every_documented_example_runs_unchanged(self):
         reason = rig.unmet(["opencl"])
         if reason:
             self.skipTest(reason)
@@ -221,7 +220,7 @@ class Examples(unittest.TestCase):
             self.assertEqual(len(results), len(wanted), f"{page}: the shell ended within {wanted}")
             for command, status, stdout, stderr in results:
                 with self.subTest(page=page, command=command):
-                    # A busy machine may keep `check` from a verdict, or give it a wrong one.
+                    # On a busy machine `check` may be inconclusive or wrong.
                     self.assertIn(status, (0, 1, 125) if "gpuprof check" in command else (0,), stderr)
                     self.assertEqual(faults_of(command, sandbox.folder, stdout), [], stderr)
                     self.assertNotIn("gpuprof: error", stderr)
@@ -241,7 +240,7 @@ class Examples(unittest.TestCase):
         os.chmod(folder.name, stat.S_IRWXU)
         return folder.name
 
-    def test_what_sorts_stacks_sorts_names_with_blanks(self):
+    def test_documented_sort_commands_handle_names_with_blanks(self):
         lines = ["main;void step<int, float>(int);k_[G] 20", "main;g;k_[G] 3", "main;operator new[] (unsigned);k_[G] 100"]
         ways = [command.partition("gpuprof flame |")[2] for _, block in self.blocks() for command in block
                 if "sort" in command and "gpuprof flame |" in command]
@@ -251,18 +250,18 @@ class Examples(unittest.TestCase):
                                  check=True)
             self.assertEqual(run.stdout.splitlines(), [lines[1], lines[0], lines[2]], way)
 
-    def test_what_is_not_run_is_there(self):
+    def test_each_exception_matches_a_documented_command(self):
         commands = [command for _, block in self.blocks() for command in block]
         for pattern, reason in NOT_RUN:
             self.assertTrue(any(re.fullmatch(pattern, command) for command in commands),
                             f"nothing matches {pattern} ({reason})")
 
-    def test_blocks_are_found(self):
+    def test_example_blocks_are_found(self):
         text = "text\n\n    a   # comment\n    b '# no comment'\n\nmore\n\n    c\n"
         self.assertEqual([commands_of(block) for block in blocks_of_markdown(text)], [["a", "b '# no comment'"], ["c"]])
         self.assertEqual(blocks_of_manual(".EX\ngpuprof \\-x\n.EE\n"), [["gpuprof -x"]])
 
-    def test_an_unsorted_output_is_a_fault(self):
+    def test_an_unsorted_output_is_reported(self):
         command = "gpuprof flame | sort"
         self.assertEqual(faults_of(command, "/", "a b 1\na c 20\n"), [])
         self.assertNotEqual(faults_of(command, "/", "a b 20\na c 1\n"), [])

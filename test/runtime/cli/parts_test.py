@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""filter and split: what they take apart is the profile again, and nothing that they write surprises."""
+"""Tests filter and split: the subsets that they write add up to the profile again."""
 
 import json
 import os
@@ -18,7 +18,7 @@ SUMS = ("gpu_ns", "gpu_records", "with_stack", "samples", "count", "bytes")
 
 
 def resolved(export):
-    """Of `export --format json`, with the frames of stacks instead of their places in a table."""
+    """Returns the output of `export --format json` with frames in place of indexes into the frame table."""
     for row in export.get("rows", []):
         row["stack"] = json.dumps([export["frames"][frame] for frame in row["stack"]])
     export.pop("frames", None)
@@ -26,7 +26,7 @@ def resolved(export):
 
 
 def tidy(value):
-    """JSON without the order of lines that are equally heavy."""
+    """Sorts JSON lines of equal weight."""
     if isinstance(value, dict):
         return {key: tidy(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -39,7 +39,7 @@ class PartsTest(rig.RuntimeTest):
         return os.path.join(self.folder, name)
 
     def printed(self, profile):
-        """What the commands print of it, in an order of its own."""
+        """Returns what the commands print for a profile, in an order that does not depend on ties."""
         report = self.gpuprof("-q", "report", "--json", "--top", "0", profile, expect=(0, 4))
         flame = [sorted(self.gpuprof("-q", "flame", "--unit", "ns", *options, profile, expect=(0, 4)).splitlines())
                  for options in ((), ("--by", "pid,rank,device"), ("--weight", "samples"), ("--weight", "wait"))]
@@ -50,7 +50,7 @@ class PartsTest(rig.RuntimeTest):
         return json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", profile, expect=(0, 4)))
 
     def split_and_merge(self, profile, by):
-        """The parts' folder; None where there is nothing to split by."""
+        """Returns the folder of the split profiles, or None if the profile cannot be split by this key."""
         folder, again = tempfile.mktemp(dir=self.folder), tempfile.mktemp(dir=self.folder)
         run = self.run_command([rig.GPUPROF, "-q", "split", "--by", by, "-o", folder, profile])
         if run.returncode in (1, 2, 4):
@@ -67,7 +67,7 @@ class PartsTest(rig.RuntimeTest):
         self.gpuprof("-q", "merge", profile, "-o", path)
         return path
 
-    def test_merged_parts_print_what_the_profile_does(self):
+    def test_merged_subsets_print_the_same_as_the_profile(self):
         split = 0
         for profile in PROFILES:
             for by in BY:
@@ -76,12 +76,12 @@ class PartsTest(rig.RuntimeTest):
         self.assertGreater(split, 30)
 
     @rig.requires("opencl")
-    def test_a_recorded_profile_is_its_parts(self):
+    def test_a_recorded_profile_equals_its_merged_subsets(self):
         self.record([rig.EXAMPLE], ["--timeline", "--latency", "--interval", "50ms"])
         for by in ("process", "device", "time=100ms"):
             self.assertIsNotNone(self.split_and_merge(self.profile_path, by))
 
-    def test_what_matches_and_what_does_not_are_the_profile(self):
+    def test_matching_and_other_work_add_up_to_the_profile(self):
         splits = 0
         for profile in PROFILES:
             whole = self.report(profile)
@@ -100,7 +100,7 @@ class PartsTest(rig.RuntimeTest):
                 self.assertEqual(parts[0]["warnings"] + parts[1]["warnings"], [])
         self.assertGreater(splits, 8)
 
-    def test_time_means_what_it_means_to_report(self):
+    def test_time_windows_select_the_same_as_in_report(self):
         for option in (["--from", "1s"], ["--to", "1s"], ["--from", "0.2s", "--to", "0.5s"]):
             path = self.path("part.txt")
             self.gpuprof("-q", "filter", *option, "-o", path, TRAIN)
@@ -109,7 +109,7 @@ class PartsTest(rig.RuntimeTest):
             for name in (*SUMS, "work", "call_paths"):
                 self.assertEqual(part[name], window[name], name)
 
-    def test_kernels_and_paths_mean_what_they_mean_to_report(self):
+    def test_kernel_and_path_filters_select_the_same_as_in_report(self):
         for option in (["--kernel", "gemm"], ["--path", "train_step"]):
             part = self.gpuprof("-q", "filter", *option, TRAIN)
             with open(self.path("part.txt"), "w", encoding="utf-8") as file:
@@ -117,7 +117,7 @@ class PartsTest(rig.RuntimeTest):
             shown = json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", *option, TRAIN))
             self.assertEqual(self.report(self.path("part.txt"))["work"], shown["work"])
 
-    def test_a_part_says_that_it_is_one(self):
+    def test_a_subset_is_marked_as_a_subset(self):
         path = self.path("part.txt")
         self.gpuprof("-q", "filter", "--to", "1s", "--kernel", "a b|e", "-o", path, TRAIN)
         text = self.gpuprof("-q", "report", path)
@@ -130,7 +130,7 @@ class PartsTest(rig.RuntimeTest):
         self.assertRegex(self.gpuprof("-q", "report", os.path.join(folder, part)),
                          r"(?m)^part +process \d+ .*, of a profile split by process$")
 
-    def test_a_part_is_no_run_to_compare_with(self):
+    def test_a_subset_cannot_be_compared_with_a_complete_run(self):
         runs, parts = [], []
         with open(TRAIN, encoding="utf-8") as file:
             text = file.read()
@@ -140,15 +140,15 @@ class PartsTest(rig.RuntimeTest):
             with open(runs[-1], "w", encoding="utf-8") as out:
                 out.write(text.replace("META;start_unix_ns;", f"META;start_unix_ns;{i + 1}"))
             self.gpuprof("-q", "filter", "--kernel", "gemm", "-o", parts[-1], runs[-1])
-        # A kernel that was taken out is no improvement.
+        # A kernel that the filter removed is not an improvement.
         text = self.gpuprof("check", *runs[:3], "--", *parts[3:], expect=(125,))
         self.assertRegex(text, r"not the same subset of a run: the complete profile \(\S+\) and only what matches --kernel gemm\s")
         self.assertNotIn("not the same subset", self.gpuprof("check", *parts[:3], "--", *parts[3:], expect=(0, 125)))
         run = self.run_command([rig.GPUPROF, "diff", runs[0], parts[1]])
         self.assertIn(b"part1.txt: the profile is a part of another: only what matches --kernel gemm", run.stderr)
 
-    def test_parts_of_two_recordings_are_no_whole(self):
-        # They say nothing of when and where they were made, as profiles of other tools do not.
+    def test_subsets_of_two_recordings_are_not_a_complete_profile(self):
+        # Like profiles of other tools, these hold no time and no host.
         with open(self.path("whole.txt"), "w", encoding="utf-8") as file:
             file.write("GPUPROF;3.2\n")
             for i in (1, 2):
@@ -162,7 +162,7 @@ class PartsTest(rig.RuntimeTest):
         run = self.run_command([rig.GPUPROF, "report", self.path("mixed.txt")])
         self.assertIn(b"the profile is a part of another", run.stderr)
 
-    def test_what_is_missing_is_told_before_parts_hide_it(self):
+    def test_losses_are_reported_before_subsets_hide_them(self):
         path = self.path("missing.txt")
         with open(TRAIN, encoding="utf-8") as file, open(path, "w", encoding="utf-8") as out:
             out.writelines(line for line in file if not line.startswith("GPU;0;1;"))
@@ -173,7 +173,7 @@ class PartsTest(rig.RuntimeTest):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertIn(told, run.stderr)
 
-    def test_an_empty_folder_stays_as_private_as_it_is(self):
+    def test_an_empty_output_folder_keeps_its_permissions(self):
         private, shared = self.path("private"), self.path("shared")
         os.mkdir(private)
         os.chmod(private, 0o700)
@@ -184,7 +184,7 @@ class PartsTest(rig.RuntimeTest):
         self.gpuprof("-q", "split", "--by", "process", "-o", os.path.join(shared, "parts"), TRAIN)
         self.assertTrue(os.stat(os.path.join(shared, "parts")).st_mode & 0o2000)
 
-    def test_only_what_is_needed_is_kept(self):
+    def test_a_subset_keeps_only_the_strings_that_it_needs(self):
         text = self.gpuprof("-q", "filter", "--kernel", "gemm", TRAIN)
         strings = {line.split(";", 2)[2] for line in text.splitlines() if line.startswith("STRING;")}
         self.assertTrue(any("gemm" in name for name in strings))
@@ -192,7 +192,7 @@ class PartsTest(rig.RuntimeTest):
         ids = [int(line.split(";")[1]) for line in text.splitlines() if line.startswith("STRING;")]
         self.assertEqual(ids, list(range(1, len(ids) + 1)))
 
-    def test_names_of_processes_stay_in_the_folder(self):
+    def test_process_names_cannot_leave_the_output_folder(self):
         path = self.path("hostile.txt")
         names = ["../../evil", "..", "a/b", "\\x00\\x01\\xff", "", "-rf", "x" * 5000, "con\\x3b\\x0arest", "rest"]
         with open(path, "w", encoding="utf-8") as file:
@@ -223,7 +223,7 @@ class PartsTest(rig.RuntimeTest):
         self.run_command([rig.GPUPROF, "split", "--by", "process", "-o", self.path("link"), TRAIN])
         self.assertEqual(sorted(os.listdir(folder)), before)
 
-    def test_what_fails_leaves_nothing(self):
+    def test_a_failed_command_leaves_no_files(self):
         broken = self.path("broken.txt")
         with open(TRAIN, encoding="utf-8") as file, open(broken, "w", encoding="utf-8") as out:
             out.write(file.read().replace("END;", "GPU;x\nEND;"))
@@ -240,7 +240,7 @@ class PartsTest(rig.RuntimeTest):
         self.assertEqual(os.listdir(self.path("out")), [])
         self.gpuprof("-q", "split", "--lenient", "--by", "process", "-o", self.path("out/parts"), broken)
 
-    def test_nothing_left_is_an_error_that_says_why(self):
+    def test_an_empty_result_is_an_error_with_a_reason(self):
         for option, said in ((["--rank", "77"], "no record matches --rank 77"),
                              (["--process", "^nobody$"], "no record matches --process '^nobody$'"),
                              (["--kernel", "gemm", "--path", "^nobody$"], "no record matches --path '^nobody$'"),
@@ -262,7 +262,7 @@ class PartsTest(rig.RuntimeTest):
                           ["split", "--by", "time=", "-o", self.path("x"), TRAIN]):
             self.gpuprof(*arguments, expect=(2,))
 
-    def test_streams(self):
+    def test_filter_and_split_read_and_write_streams(self):
         with open(TRAIN, "rb") as file:
             profile = file.read()
         run = subprocess.run([rig.GPUPROF, "-q", "filter", "--to", "1s", "-o", "-"], input=profile, capture_output=True,
@@ -284,7 +284,7 @@ class PartsTest(rig.RuntimeTest):
                              preexec_fn=lambda: os.close(0), capture_output=True, check=True)
         self.assertEqual(run.stdout.decode(), named)
 
-    def test_thousands_of_parts_need_one_descriptor(self):
+    def test_thousands_of_subsets_need_one_descriptor(self):
         path = self.path("many.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.write("GPUPROF;3.2\nMETA;interval_ns;1\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n")

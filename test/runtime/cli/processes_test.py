@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trees of processes, and processes that are killed, under record."""
+"""Records process trees, and processes that are killed."""
 
 import os
 import signal
@@ -8,12 +8,12 @@ import time
 
 import rig
 
-PROGRAM = '"$0" --launches 100'  # in the shell, of rig.EXAMPLE: as few launches as tell one process from another
+PROGRAM = '"$0" --launches 100'  # runs rig.EXAMPLE in the shell, with few launches
 
 
 class Processes(rig.RuntimeTest):
     @rig.requires("opencl")
-    def test_three_processes_by_fork_and_exec(self):
+    def test_each_of_three_processes_has_all_of_its_work(self):
         alone, _ = self.record(["sh", "-c", f"exec {PROGRAM}", rig.EXAMPLE])
         profile, stderr = self.record(["sh", "-c", f"{PROGRAM} & {PROGRAM} & {PROGRAM}; wait", rig.EXAMPLE])
         self.assert_conserved(profile)
@@ -26,7 +26,7 @@ class Processes(rig.RuntimeTest):
         self.assertEqual(len(pids), 3)
 
     @rig.requires("opencl", "pyopencl")
-    def test_programs_of_different_kinds_in_one_tree(self):
+    def test_programs_of_different_kinds_in_one_tree_are_recorded(self):
         profile, stderr = self.record(
             ["sh", "-c", f'{PROGRAM}; "$1" "$2"; exec {PROGRAM}', rig.EXAMPLE, rig.pyopencl_python(), rig.PYTHON_EXAMPLE])
         self.assert_conserved(profile)
@@ -36,7 +36,7 @@ class Processes(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_a_grandchild_that_outlives_the_command_is_recorded_to_its_end(self):
-        # The command ends when the grandchild has come as far as loading OpenCL.
+        # The command ends once the grandchild has loaded OpenCL.
         script = ('"$0" --launches 3000 >/dev/null 2>&1 & '
                   'while kill -0 $! && ! grep -q libgpuprof /proc/$!/maps; do sleep 0.02; done; exit 4')
         profile, stderr = self.record(["sh", "-c", script, rig.EXAMPLE], expect=4)
@@ -44,8 +44,8 @@ class Processes(rig.RuntimeTest):
         self.assert_conserved(profile)
 
     @rig.requires("opencl")
-    def test_wait_main_ends_with_the_command(self):
-        # What the command leaves behind uses the GPU until it is told to stop, after the end of record.
+    def test_wait_main_ends_the_recording_with_the_command(self):
+        # The background process uses the GPU until the file `stop` exists, after the recorder has ended.
         script = (f'(while [ ! -e stop ]; do {PROGRAM}; touch once; done; touch ended) >/dev/null 2>&1 & '
                   'while [ ! -e once ]; do sleep 0.02; done; exit 4')
         self.addCleanup(self.stop_loop)
@@ -60,7 +60,7 @@ class Processes(rig.RuntimeTest):
         rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended")))
 
     @rig.requires("opencl")
-    def test_the_rank_is_the_launchers(self):
+    def test_the_rank_comes_from_the_launchers_variables(self):
         profile, _ = self.record(["sh", "-c", f"RANK=3 SLURM_PROCID=1 {PROGRAM}; PMI_RANK=x {PROGRAM}", rig.EXAMPLE])
         text = profile.strings()
         with_work = {row[0] for row in profile.gpu()}
@@ -69,7 +69,7 @@ class Processes(rig.RuntimeTest):
 
 
 class Windows(rig.RuntimeTest):
-    """Recording for a part of the command's time: the rest of it runs as it would without us."""
+    """Records only a part of the command's run time; outside of it, the command runs as if unrecorded."""
 
     LOOP = ["sh", "-c", f"echo $$ >pid; while [ ! -e stop ]; do {PROGRAM} >/dev/null; done; {PROGRAM} >out", rig.EXAMPLE]
 
@@ -80,11 +80,11 @@ class Windows(rig.RuntimeTest):
                 stdin=null, stdout=null, stderr=null)
         self.addCleanup(process.kill)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "pid"))))
-        self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path)))  # the command is started first
+        self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path)))  # it may appear after the command has started
         return process
 
     def wait_for_windows(self, count):
-        """Until so many have ended."""
+        """Waits until `count` windows have ended."""
         self.assertTrue(rig.wait_for(lambda: len(rig.Profile(self.profile_path).of("WINDOW")) >= count))
 
     def finish(self, process):
@@ -97,18 +97,18 @@ class Windows(rig.RuntimeTest):
         return profile, [(int(end) - int(start)) / 1e9 for start, end in profile.of("WINDOW")]
 
     @rig.requires("opencl")
-    def test_delay_and_duration(self):
+    def test_delay_and_duration_give_one_window(self):
         process = self.start("--delay", "1", "--duration", "2.5")
         self.wait_for_windows(1)
         profile, windows = self.finish(process)
         self.assertEqual(len(windows), 1)
         meta = profile.meta()
         begin, end = (int(ns) - int(meta["start_ns"][0]) for ns in profile.of("WINDOW")[0])
-        # Never before the time, and late by what a busy machine holds the recorder up.
+        # The window never begins early. A busy machine can make it late.
         self.assertTrue(1e9 <= begin <= 4e9, begin)
         self.assertTrue(2.5e9 <= end - begin <= 5.5e9, end - begin)
         self.assertGreater(profile.end()["gpu_records"], 0)
-        # What was launched in the window may end somewhat later.
+        # Work launched in the window may end somewhat later.
         interval = int(meta["interval_ns"][0])
         slices = {int(row[0]) for row in profile.of("GPU")}
         self.assertLessEqual(slices, set(range(begin // interval, end // interval + 3)))
@@ -136,8 +136,8 @@ class Windows(rig.RuntimeTest):
 
 class Killed(rig.RuntimeTest):
     def start(self):
-        """record of a target that launches for a long time; returns once its first records are in the file."""
-        for name in (self.profile_path, os.path.join(self.folder, "pid")):  # of an earlier start
+        """Records a target that launches for a long time. Returns once the file has its first records."""
+        for name in (self.profile_path, os.path.join(self.folder, "pid")):  # of an earlier recording
             if os.path.exists(name):
                 os.unlink(name)
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "0.1", "--", "sh", "-c",
@@ -172,7 +172,7 @@ class Killed(rig.RuntimeTest):
         self.assertGreater(sum(value for _, value in self.folded()), 0)
 
     @rig.requires("opencl")
-    def test_sigkill_of_the_target(self):
+    def test_sigkill_of_the_target_leaves_a_complete_profile(self):
         process = self.start()
         os.kill(self.target(), signal.SIGKILL)
         self.assertEqual(process.wait(60), -signal.SIGKILL, self.stderr())
@@ -180,7 +180,7 @@ class Killed(rig.RuntimeTest):
         self.assertIsNotNone(rig.Profile(self.profile_path).end())
 
     @rig.requires("opencl")
-    def test_sigkill_of_gpuprof(self):
+    def test_sigkill_of_gpuprof_leaves_a_readable_profile(self):
         process = self.start()
         process.kill()
         process.wait(60)
@@ -224,7 +224,7 @@ class Killed(rig.RuntimeTest):
             with open(cut, "wb") as file:
                 file.write(whole[:size])
             self.gpuprof("dump", "-i", cut)
-            # Only whole lines count; the last one may be a part of one.
+            # Only complete lines count; the last line may be cut.
             has_work = b"\nGPU;" in whole[:whole.rindex(b"\n", 0, size)]
             self.gpuprof("flame", "-i", cut, expect=(0,) if has_work else (0, rig.NOTHING))
 

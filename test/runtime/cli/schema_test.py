@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Every JSON output against its published schema in docs/schema, by a validator that is not ours (python3-jsonschema).
-
-Another output joins with its schema and a function that yields (name, text) pairs: see SUITES.
+"""Validates every JSON output against its published schema in docs/schema, with an independent validator
+(python3-jsonschema). To add an output, add its schema and a function that yields (name, text) pairs to SUITES.
 """
 
 import glob
@@ -16,7 +15,7 @@ import rig
 
 try:
     import jsonschema
-except ImportError:  # a Python that is not the distribution's has not its packages
+except ImportError:  # a Python that is not the distribution's lacks its packages
     DISTRIBUTION = "/usr/bin/python3"
     if os.path.realpath(sys.executable) != os.path.realpath(DISTRIBUTION) and os.path.exists(DISTRIBUTION):
         os.execv(DISTRIBUTION, [DISTRIBUTION, *sys.argv])
@@ -27,7 +26,7 @@ GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 
 
 def output_of(*arguments):
-    """Standard output, where there is some: a profile that is refused has none."""
+    """Returns standard output, or nothing for a rejected profile."""
     run = subprocess.run([rig.GPUPROF, *arguments], capture_output=True, text=True, check=False)
     return run.stdout
 
@@ -79,7 +78,7 @@ def budgets():
                 yield f"{profile} {option} {most}", output_of("check", option, ".", "--max", most, "--json", "-", profile)
 
 
-# Schema, what to hold against it, and how many outputs there are at least: none at all would prove nothing.
+# Schema, a function that yields the outputs, and their minimum number, so that the test cannot pass without any.
 def exports():
     for profile in sorted(glob.glob(os.path.join(GOLDEN, "**/*.txt"), recursive=True)):
         if os.path.basename(profile) != "CMakeLists.txt":
@@ -110,7 +109,7 @@ class Schemas(unittest.TestCase):
                         checked += 1
             self.assertGreaterEqual(checked, least, file)
 
-    def test_the_validator_can_fail(self):
+    def test_the_validator_rejects_wrong_documents(self):
         with open(os.path.join(rig.SOURCE, "docs/schema/report.json"), encoding="utf-8") as page:
             validator = jsonschema.Draft202012Validator(json.load(page))
         good = json.loads(output_of("report", "--json", os.path.join(GOLDEN, "train.txt")))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`record --top` on a pseudo-terminal, whose screen is kept here as a terminal keeps it, and without a terminal."""
+"""Tests `record --top` without a terminal, and on a pseudo-terminal whose screen this test emulates."""
 
 import fcntl
 import os
@@ -19,7 +19,7 @@ LIMIT_S = 60
 
 
 class Screen:
-    """As much of a terminal as gpuprof and the target use: a cursor, a scrolling region, erasing."""
+    """Emulates what gpuprof and the target use of a terminal: a cursor, a scrolling region, erasing."""
 
     def __init__(self, rows, columns):
         self.rows, self.columns = rows, columns
@@ -27,10 +27,10 @@ class Screen:
         self.history = []
         self.row = self.column = 0
         self.saved = (0, 0)
-        self.bottom = rows - 1  # of the region, which begins at the top
+        self.bottom = rows - 1  # last line of the scrolling region, which begins at the top
         self.pending = ""
         self.wraps = True
-        self.unknown = []  # what no terminal would show as meant
+        self.unknown = []  # sequences that this terminal does not know
 
     def feed(self, text):
         text = self.pending + text
@@ -108,7 +108,7 @@ def recording_of(command):
 
 
 class Terminal:
-    """A program on a terminal of so many rows and columns."""
+    """A program on a terminal of the given number of rows and columns."""
 
     def __init__(self, test, program, rows=30, columns=100, **environment):
         self.screen = Screen(rows, columns)
@@ -133,7 +133,7 @@ class Terminal:
         os.close(self.master)
 
     def read(self, wait_s=0.1):
-        """False: the terminal has been left by all."""
+        """Returns False once no process has the terminal open."""
         if select.select([self.master], [], [], wait_s)[0]:
             try:
                 data = os.read(self.master, 65536)
@@ -152,7 +152,7 @@ class Terminal:
                 raise AssertionError("never seen; the screen:\n" + "\n".join(self.screen.text()))
 
     def end(self):
-        """The status, when all has been read."""
+        """Reads all output and returns the exit status."""
         while self.read(1):
             pass
         return os.waitpid(self.pid, 0)[1]
@@ -164,7 +164,7 @@ def shows(word):
 
 class Top(rig.RuntimeTest):
     def command(self, then="exit 7"):
-        """Launches, with output of its own in between, until the file `enough` is there, or the test is killed."""
+        """Returns a command that launches and prints until the file `enough` exists or the test is killed."""
         return self.command_of(os.getpid(), then)
 
     def command_of(self, test, then):
@@ -181,7 +181,7 @@ class Top(rig.RuntimeTest):
         self.assertEqual(screen.bottom, screen.rows - 1, "the whole screen scrolls again")
         self.assertFalse(shows("call path")(screen.text()), "the lines are gone")
 
-    def test_a_terminal_shows_what_runs_and_is_given_back(self):
+    def test_the_terminal_shows_running_kernels_and_is_restored(self):
         recording = Terminal(self, recording_of(self.command()))
         kernels = self.kernels()
         recording.until(lambda lines: shows("call path")(lines) and any(shows(k)(lines) for k in kernels)
@@ -203,7 +203,6 @@ class Top(rig.RuntimeTest):
         status = recording.end()
         self.assertEqual(os.waitstatus_to_exitcode(status), 7)
         self.assert_restored(recording)
-        # Nothing that the target has printed is lost.
         seen = recording.screen.history + recording.screen.text()
         self.assertEqual(seen.count("printed by the target"), recording.raw.count("printed by the target"))
         self.assertIn("\x1b[1m", recording.raw)
@@ -212,15 +211,15 @@ class Top(rig.RuntimeTest):
         with open(f"{rig.SOURCE}/examples/opencl/three_sites.cpp", encoding="utf-8") as file:
             return re.findall(r"kernel void (\w+)", file.read())
 
-    def test_forty_columns_without_colours(self):
+    def test_the_screen_fits_forty_columns_without_colours(self):
         recording = Terminal(self, recording_of(self.command("exit 0")), rows=20, columns=40, NO_COLOR="1")
         recording.until(shows("call path"))
         self.enough()
         self.assertEqual(recording.end(), 0)
-        self.assert_restored(recording)  # no character was beyond the line
+        self.assert_restored(recording)  # no character was written beyond the end of a line
         self.assertNotRegex(recording.raw, "\x1b\\[[12]m")
 
-    def test_a_signal_and_a_crash_give_the_terminal_back(self):
+    def test_a_signal_or_a_crash_restores_the_terminal(self):
         recording = Terminal(self, recording_of(self.command()))
         recording.until(shows("call path"))
         recording.type("\x03")
@@ -232,7 +231,7 @@ class Top(rig.RuntimeTest):
         self.assertEqual(os.waitstatus_to_exitcode(recording.end()), -signal.SIGSEGV)
         self.assert_restored(recording)
 
-    def test_another_size(self):
+    def test_a_resized_terminal_is_redrawn(self):
         recording = Terminal(self, recording_of(self.command("exit 0")))
         recording.until(shows("call path"))
         recording.resize(40, 120)
@@ -242,7 +241,7 @@ class Top(rig.RuntimeTest):
         self.assert_restored(recording)
 
     def shell(self):
-        """An interactive shell with job control, in which gpuprof is started."""
+        """Starts an interactive shell with job control, for gpuprof to run in."""
         with open(f"{self.folder}/run", "w", encoding="utf-8") as file:
             file.write("exec " + shlex.join(recording_of(self.command())) + "\n")
         terminal = Terminal(self, ["/bin/bash", "--norc", "--noprofile", "--noediting", "-i"], PS1="ready> ", HISTFILE="")
@@ -262,7 +261,7 @@ class Top(rig.RuntimeTest):
         terminal.type("exit\n")
         self.assertEqual(terminal.end(), 0)
 
-    def test_ctrl_z_gives_the_terminal_to_the_shell_and_fg_draws_again(self):
+    def test_ctrl_z_returns_the_terminal_to_the_shell_and_fg_redraws(self):
         terminal = self.shell()
         modes = termios.tcgetattr(terminal.master)
         terminal.type("sh run\n")
@@ -271,7 +270,7 @@ class Top(rig.RuntimeTest):
         terminal.until(lambda lines: shows("Stopped")(lines) and "ready>" in lines[terminal.screen.row])
         self.assert_restored(terminal)
         self.assertEqual(termios.tcgetattr(terminal.master), modes)
-        # What the shell prints now has the whole screen, and nothing is drawn into it.
+        # Output of the shell now uses the full screen, and gpuprof draws nothing into it.
         seen = len(terminal.raw)
         terminal.type("seq 100 170\n")
         terminal.until(lambda lines: "170" in lines)
@@ -306,7 +305,7 @@ class Top(rig.RuntimeTest):
             test.kill()
         self.assertEqual(target.wait(LIMIT_S), 5)
 
-    def test_without_a_terminal_there_are_lines(self):
+    def test_without_a_terminal_top_prints_lines(self):
         with subprocess.Popen([rig.GPUPROF, "record", "--top", "-q", "-o", "top.txt", "--", *self.command("exit 3")],
                               cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:

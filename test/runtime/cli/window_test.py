@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""--from and --to: windows that follow each other hold each piece of work once, whichever command looks at them, and
-what is in no time slice is said to be of the whole recording."""
+"""Tests --from and --to: adjacent windows hold each work item exactly once, in every command. Output that has no time slice
+is marked as being of the complete recording."""
 
 import contextlib
 import csv
@@ -23,7 +23,7 @@ class WindowTest(rig.RuntimeTest):
         return json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", *options, profile))
 
     def counted_and_timed(self):
-        """A profile with counts at instructions, which are in no slice, and one kernel that was timed."""
+        """Returns a profile with instruction counts, which are in no slice, and one timed kernel."""
         with open(COUNTED, encoding="utf-8") as file:
             lines = [line for line in file if not line.startswith("END;")]
         path = os.path.join(self.folder, "counted.txt")
@@ -32,7 +32,7 @@ class WindowTest(rig.RuntimeTest):
                                      "GPU;0;900;1;5;5;5;25;0;0\n"])
         return path
 
-    def test_counts_alone_are_in_no_window(self):
+    def test_a_profile_with_only_counts_is_empty_in_every_window(self):
         self.assertEqual(self.gpuprof("-q", "report", "--to", "1s", COUNTED, expect=(4,)), "")
 
     def test_windows_add_up_to_the_recording(self):
@@ -54,7 +54,7 @@ class WindowTest(rig.RuntimeTest):
                 expected[line["name"]] = expected.get(line["name"], 0) + line["ns"]
             self.assertEqual(sums, expected, kind)
 
-    def test_what_is_in_no_slice_stays_whole(self):
+    def test_data_without_a_time_slice_is_kept_complete(self):
         whole, part = self.report(), self.report("--to", "1s")
         for name in WHOLE:
             self.assertEqual(part.get(name), whole.get(name), name)
@@ -63,14 +63,14 @@ class WindowTest(rig.RuntimeTest):
         for name in WHOLE:
             self.assertIn(name, said)
 
-    def test_the_report_says_what_it_shows(self):
+    def test_the_report_names_its_window(self):
         text = self.gpuprof("-q", "report", "--from", "0.2s", "--to", "0.5s", TRAIN)
         self.assertRegex(text, r"(?m)^window +work that ended from 0s to 1s, in time slices of 1s$")
         self.assertRegex(text, r"(?m)^whole +of the whole recording: losses, coverage$")
         self.assertRegex(self.gpuprof("-q", "report", "--to", "1s", self.counted_and_timed()), r"coverage, counts at")
         self.assertNotRegex(self.gpuprof("-q", "report", TRAIN), r"(?m)^window ")
 
-    def test_exports_add_up(self):
+    def test_exports_of_all_windows_add_up_to_the_recording(self):
         def rows(*options):
             return list(csv.DictReader(io.StringIO(self.gpuprof("-q", "export", "--format", "csv", *options, TRAIN))))
         sums = [sum(int(row["gpu_ns"]) for row in rows(*options))
@@ -93,7 +93,7 @@ class WindowTest(rig.RuntimeTest):
         for command in ("annotate", "report"):
             self.gpuprof("-q", command, "--from", "5000s", STALLS, expect=(4,))
 
-    def test_nothing_in_the_window_is_an_error(self):
+    def test_a_window_without_work_is_an_error(self):
         for command in (["report"], ["report", "--json"], ["annotate"], ["export", "--format", "csv"],
                         ["export", "--format", "sqlite", "-o", os.path.join(self.folder, "none.db")]):
             with self.subTest(command):
@@ -102,7 +102,7 @@ class WindowTest(rig.RuntimeTest):
                 self.gpuprof("-q", *command, "--from", "2s", "--to", "1s", profile, expect=(2,))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "none.db")))
 
-    def test_timelines_and_histograms_take_none(self):
+    def test_timelines_and_histograms_reject_a_window(self):
         for form in ("perfetto", "chrome"):
             self.gpuprof("-q", "export", "--format", form, "--from", "1s", TRAIN, expect=(2,))
         self.gpuprof("-q", "latency", "--from", "1s", TRAIN, expect=(2,))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gpuprof record -p` of a running program of the mock driver: durations, and nothing left behind."""
+"""Tests `gpuprof record -p` of a running program on the mock driver: durations, and a clean detach."""
 
 import json
 import os
@@ -24,8 +24,8 @@ class RecordAttach(rig.RuntimeTest):
         return process
 
     def record(self, pid, records, *options, end=signal.SIGINT):
-        """What the recorder said; the profile is at self.profile_path. When it had so many GPU records, the signal `end`
-        was sent to it, or `end` was called."""
+        """Records the process and returns stderr; the profile is at self.profile_path. After `records` GPU records, sends the
+        signal `end` to the recorder, or calls `end`."""
         if os.path.exists(self.profile_path):
             os.unlink(self.profile_path)  # of another recording
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path, *options],
@@ -49,20 +49,20 @@ class RecordAttach(rig.RuntimeTest):
         end = profile.end()
         self.assertIsNotNone(end, stderr)
         self.assertGreater(end["gpu_records"], 100, stderr)
-        # Two of three kernels take 4 us and one 16.
+        # Two of three kernels take 4 us, the third takes 16 us.
         self.assertTrue(6000 <= end["gpu_ns"] / end["gpu_records"] <= 10000, (end, stderr))
         self.assertGreater(end["with_stack"], end["gpu_records"] * 0.9, stderr)
         return profile
 
     @rig.requires("root")
-    def test_durations_twice_and_a_program_that_goes_on(self):
+    def test_a_process_can_be_recorded_twice_and_goes_on(self):
         process = self.start(*LONG)
         before = rig.threads(process.pid)
         for _ in range(2):
             stderr = self.record(process.pid, 10000)
             self.assertIn("target: still running", stderr)
             self.assertEqual(self.assert_durations(stderr).meta()["target.exit_status"], ["still running"])
-            # Until the library has left; the mock's own thread stays.
+            # Waits until the library has left; the mock's own thread stays.
             self.assertTrue(rig.wait_for(lambda: len(rig.threads(process.pid) - before) <= 1))
         self.assertIsNone(process.poll(), "Ctrl-C has reached the target")
         with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
@@ -71,7 +71,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertTrue(any("assemble" in ";".join(frames) for frames, _ in folded))
 
     @rig.requires("root")
-    def test_the_window_holds_all_that_is_recorded(self):
+    def test_all_recorded_work_is_inside_the_window(self):
         process = self.start(*LONG)
         stderr = self.record(process.pid, 5000, "--timeline")
         profile = rig.Profile(self.profile_path)
@@ -79,10 +79,10 @@ class RecordAttach(rig.RuntimeTest):
         starts = [int(row[-2]) for row in profile.of("CALL")]
         self.assertGreater(len(starts), 1000, stderr)
         outside = [start for start in starts if not begin <= start <= end]
-        self.assertLessEqual(len(outside), 1, outside)  # a launch of the one thread may be under way
+        self.assertLessEqual(len(outside), 1, outside)  # the launch of one thread may be in progress
 
     @rig.requires("root")
-    def test_until_the_program_ends(self):
+    def test_a_process_can_be_recorded_until_it_ends(self):
         end = os.path.join(self.folder, "end")
         process = self.start("--launches", "1000000000", "--gap-us", "300", "--kernels-only", "--until", end)
         profile = self.assert_durations(self.record(process.pid, 5000, end=lambda: open(end, "x", encoding="ascii").close()))
@@ -94,7 +94,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertGreaterEqual(did["launches"], profile.end()["launches"])
 
     @rig.requires("root")
-    def test_a_process_that_launches_nothing_meanwhile(self):
+    def test_a_process_without_launches_gives_a_message_and_an_empty_profile(self):
         process = self.start("--launches", "10", "--kernels-only", "--sleep-ms", "60000")
         self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
         stderr = self.record(process.pid, 0, "--duration", "0.5", end=None)
@@ -102,7 +102,7 @@ class RecordAttach(rig.RuntimeTest):
         self.gpuprof("flame", "-i", self.profile_path, expect=(rig.NOTHING,))
 
     @rig.requires("root")
-    def test_a_killed_recorder(self):
+    def test_a_process_can_be_recorded_after_its_recorder_was_killed(self):
         process = self.start(*LONG)
         before = rig.threads(process.pid)
         self.record(process.pid, 1, end=signal.SIGKILL)
@@ -111,7 +111,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assert_durations(self.record(process.pid, 10000))
 
     @rig.requires("root", "ebpf", "program:unshare")
-    def test_another_network_namespace_is_counted_and_said(self):
+    def test_another_network_namespace_is_counted_and_reported(self):
         process = self.start(*LONG, prefix=("unshare", "-n"))
         stderr = self.record(process.pid, 0)
         self.assertIn("another network namespace", stderr)

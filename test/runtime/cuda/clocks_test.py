@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SM clocks beside a recording: the stand-in for NVML says what they are, and what is in its way hurts nothing."""
+"""Tests SM clocks beside a recording: the NVML mock provides them, and its failures do not affect the recording."""
 
 import os
 import time
@@ -17,7 +17,7 @@ class Clocks(rig.RuntimeTest):
         self.assertNotIn("mock_nvml", stderr)
         return profile, {key: values for key, values in profile.meta().items() if "clock_mhz" in key}
 
-    def test_clocks_are_those_of_the_device_that_works(self):
+    def test_clocks_are_recorded_for_the_device_that_works(self):
         _, clocks = self.record_app("1500 1700")
         self.assertEqual(list(clocks), ["gpu.sm_clock_mhz.0"])
         (values,) = clocks.values()
@@ -26,7 +26,7 @@ class Clocks(rig.RuntimeTest):
         self.assertEqual((least, greatest), (1500, 1700))
         self.assertTrue(1500 <= mean <= 1700)
 
-    def test_a_library_that_refuses_or_hangs(self):
+    def test_an_nvml_that_refuses_or_hangs_does_not_stop_the_recording(self):
         for nvml in ("refuse", "hang"):
             with self.subTest(nvml=nvml):
                 begin = time.monotonic()

@@ -1,4 +1,4 @@
-// Brings an injection library into a process and prints how that went, as one line of JSON:
+// Injects a library into a process and prints the result as one line of JSON:
 //   inject_driver PID LIBRARY SOCKET TOKEN
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bringing the CUPTI library into running programs, and out of them again: nothing of theirs may change."""
+"""Injects the CUPTI library into running programs and removes it again: the program's own state must not change."""
 
 import json
 import os
@@ -24,7 +24,7 @@ MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 FACTS_OF_STATUS = ("SigBlk", "SigIgn", "SigCgt")
 
-# As mock_cuda_app with --sleep-ms, but it ends when it is told to.
+# Like mock_cuda_app with --sleep-ms, but ends on request.
 IDLE_APP = """
 import ctypes, sys
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -50,14 +50,14 @@ def in_status(pid, pattern):
 
 
 def signals_of(pid):
-    """Blocked, ignored and caught ones, but for the two that glibc takes for itself with the first pthread_create."""
+    """Returns the blocked, ignored and caught signals, without the two that glibc claims with the first pthread_create."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
         values = [line.split() for line in status if line.startswith(FACTS_OF_STATUS)]
     return [(name, int(mask, 16) & ~(3 << 31)) for name, mask in values]
 
 
 def waits(pid):
-    """Whether a program sleeps, in whatever way."""
+    """Returns whether a program sleeps in any way."""
     return in_status(pid, r"State:\tS")
 
 
@@ -77,7 +77,7 @@ class AttachTest(unittest.TestCase):
         return process
 
     def start_cuda(self, *arguments):
-        """A program that launches, with all of its threads, until end_cuda()."""
+        """Starts a program that launches on all its threads until end_cuda()."""
         process = self.start(CUDA_APP, *arguments, "--launches", "1000000000", "--until", self.end, "--kernels-only",
                              ready=False)
         count = int(arguments[arguments.index("--threads") + 1]) if "--threads" in arguments else 1
@@ -110,14 +110,14 @@ class AttachTest(unittest.TestCase):
         before = threads(pid)
         result = self.attach(pid, recorder)
         new = threads(pid) - before
-        self.ours = min(new) if new else 0  # CUPTI makes others, under the same name
+        self.ours = min(new) if new else 0  # CUPTI makes other threads with the same name
         self.assertTrue(result["path_holds_library"])
         self.assertTrue(wait_for(lambda: recorder.sources), "the library did not connect")
         self.assertEqual(recorder.sources[0].pid, pid)
         return result
 
     def end_cuda(self, process):
-        """What the program printed."""
+        """Ends the program and returns what it printed."""
         with open(self.end, "w", encoding="ascii"):
             pass
         return self.assert_ends_well(process)
@@ -137,10 +137,10 @@ class AttachTest(unittest.TestCase):
 
 
 class Waits(AttachTest):
-    """A thread that we make work for us goes on as if it had not."""
+    """A thread that was used for the injection continues its wait as if undisturbed."""
 
-    def test_waits_are_not_cut_short(self):
-        started = []  # each waits for seconds, so they do it beside each other
+    def test_attaching_does_not_cut_waits_short(self):
+        started = []  # each waits for seconds, so they run concurrently
         for how in ("sleep", "poll", "epoll", "futex", "spin", "signals"):
             with self.subTest(how=how):
                 process = self.start_waiting(how)
@@ -154,19 +154,19 @@ class Waits(AttachTest):
                 self.assert_ends_well(process)
                 recorder.close()
 
-    def test_read_gets_what_is_written(self):
+    def test_a_read_during_the_injection_gets_its_data(self):
         process = self.start_waiting("read")
         self.attach_and_connect(process.pid, self.recorder())
         self.assert_ends_well(process, "go\n")
 
-    def test_the_signal_mask_is_the_old_one(self):
+    def test_the_signal_mask_is_unchanged(self):
         process = self.start_waiting("sigsuspend")
         self.attach_and_connect(process.pid, self.recorder())
         process.send_signal(signal.SIGUSR1)
         self.assert_ends_well(process)
 
-    def test_again_and_again(self):
-        """Up to fifty times into a program that runs all the time, each at another place of its code."""
+    def test_a_program_survives_fifty_injections(self):
+        """Injects the library up to fifty times into a running program, each time at another code location."""
         process = self.start(WAITING_APP, "spin")
         other = subprocess.Popen([WAITING_APP, "signals"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         done = 0
@@ -182,7 +182,7 @@ class Waits(AttachTest):
 
 
 class Recording(AttachTest):
-    def test_a_busy_program_and_again(self):
+    def test_a_busy_program_can_be_recorded_again(self):
         process = self.start_cuda("--gap-us", "200")
         recorded = 0
         for was_there in (False, True):
@@ -194,7 +194,7 @@ class Recording(AttachTest):
             self.assertEqual(source.lost.get("invalid_timestamp", 0), 0)
             launches = {launch[0] for launch in source.launch_records}
             self.assertEqual(len(launches), source.launches)
-            # Work that was launched before our callbacks were there, or that our going has cut: none in between.
+            # Only work at the edges may lack a launch: from before the callbacks were set, or cut by the removal.
             first, last = self.bounds(source)
             strange = [op["start_ns"] for op in source.gpu_ops if op["correlation"] not in launches]
             self.assertEqual([start for start in strange if first <= start <= last], [])
@@ -206,11 +206,11 @@ class Recording(AttachTest):
         self.assertGreater(did["launches"], recorded)
 
     def bounds(self, source):
-        """Times of the first and the last launch that we were told of."""
+        """Returns the times of the first and the last reported launch."""
         times = [launch[3] for launch in source.launch_records]
         return min(times), max(times)
 
-    def test_an_idle_program(self):
+    def test_an_idle_program_can_be_recorded_twice(self):
         process = self.start_idle()
         for _ in range(2):
             recorder = self.recorder()
@@ -221,7 +221,7 @@ class Recording(AttachTest):
             self.assertNotIn("cupti.retracted", source.meta)
         self.assert_ends_well(process, "end\n")
 
-    def test_several_threads(self):
+    def test_launches_of_all_threads_are_recorded(self):
         process = self.start_cuda("--gap-us", "300", "--threads", "6")
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
@@ -229,7 +229,7 @@ class Recording(AttachTest):
         self.retract(recorder, process.pid)
         self.end_cuda(process)
 
-    def test_to_the_end_of_the_program(self):
+    def test_a_recording_until_the_program_ends_loses_nothing(self):
         process = self.start_cuda("--gap-us", "300")
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
@@ -238,7 +238,7 @@ class Recording(AttachTest):
         recorder.close()
         source, = recorder.sources
         self.assertEqual((source.state, source.lost), ("finished", {}))
-        # But for the first ones: callbacks and records begin one after the other.
+        # Except for the first launches: callbacks and records do not begin at the same time.
         launches, done = {launch[0] for launch in source.launch_records}, {op["correlation"] for op in source.gpu_ops}
         first, _ = self.bounds(source)
         self.assertEqual([op for op in source.gpu_ops
@@ -247,11 +247,11 @@ class Recording(AttachTest):
         self.assertEqual([row for row in source.launch_records if row[0] not in done and row[3] > both], [])
         self.assertGreater(len(launches & done), 1000)
 
-    def test_a_recorder_that_was_killed(self):
+    def test_the_library_leaves_after_its_recorder_was_killed(self):
         process = self.start_cuda("--gap-us", "300")
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
-        recorder.silent = True  # as if it had died a minute ago
+        recorder.silent = True  # as if the recorder had died a minute ago
         self.assertTrue(wait_for(lambda: self.ours not in threads(process.pid)))
         self.assertEqual(recorder.sources[0].state, "finished")
         again = self.recorder()
@@ -260,7 +260,7 @@ class Recording(AttachTest):
         self.retract(again, process.pid)
         process.kill()
 
-    def test_twice_at_a_time(self):
+    def test_a_second_recorder_at_the_same_time_is_refused(self):
         process = self.start_idle()
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
@@ -268,7 +268,7 @@ class Recording(AttachTest):
         self.assertIn("is being recorded already", result["error"])
         self.assert_ends_well(process, "end\n")
 
-    def test_another_profiler_is_there(self):
+    def test_another_cupti_subscriber_disables_the_source(self):
         recorder = self.recorder()
         os.environ["MOCK_CUPTI_FAULTS"] = "subscriber_conflict"
         try:
@@ -284,7 +284,7 @@ class Recording(AttachTest):
 
 
 class Refusals(AttachTest):
-    """Each with its reason, in one line, and without a trace in the program."""
+    """Each refusal prints one line with the reason, and leaves no trace in the program."""
 
     def refused(self, pid):
         recorder = self.recorder()
@@ -293,15 +293,15 @@ class Refusals(AttachTest):
         self.assertEqual(recorder.sources, [])
         return error
 
-    def test_no_such_process(self):
+    def test_a_process_that_does_not_exist_is_refused(self):
         self.assertEqual(self.refused(4194303), "no process 4194303")
 
-    def test_a_static_program(self):
+    def test_a_static_program_is_refused(self):
         process = self.start(STATIC_APP, "read")
         self.assertIn("statically linked", self.refused(process.pid))
         self.assert_ends_well(process, "go\n")
 
-    def test_a_stopped_program(self):
+    def test_a_stopped_program_is_refused(self):
         process = self.start(WAITING_APP, "read")
         process.send_signal(signal.SIGSTOP)
         self.assertTrue(wait_for(lambda: in_status(process.pid, r"T \(stopped\)")))
@@ -309,7 +309,7 @@ class Refusals(AttachTest):
         process.send_signal(signal.SIGCONT)
         self.assert_ends_well(process, "go\n")
 
-    def test_a_program_with_a_debugger(self):
+    def test_a_program_with_a_debugger_is_refused(self):
         strace = shutil.which("strace") or shutil.which("gdb")
         if strace is None:
             self.skipTest("no strace and no gdb")
@@ -322,13 +322,13 @@ class Refusals(AttachTest):
         tracer.wait()
         tracer.stdin.close()
 
-    def test_a_thread_id(self):
+    def test_a_thread_id_is_refused(self):
         process = self.start_cuda("--threads", "3", "--gap-us", "500")
         other = next(tid for tid in os.listdir(f"/proc/{process.pid}/task") if int(tid) != process.pid)
         self.assertIn(f"is a thread of process {process.pid}", self.refused(int(other)))
         self.end_cuda(process)
 
-    def test_another_network_namespace(self):
+    def test_another_network_namespace_is_refused(self):
         if os.geteuid() != 0 or subprocess.run(["unshare", "-n", "true"], check=False).returncode != 0:
             self.skipTest("no right to make a network namespace")
         process = self.start("unshare", "-n", WAITING_APP, "read")
@@ -336,7 +336,7 @@ class Refusals(AttachTest):
         self.assertFalse(mapped(process.pid))
         self.assert_ends_well(process, "go\n")
 
-    def test_another_pid_namespace_is_no_obstacle(self):
+    def test_a_process_in_another_pid_namespace_can_be_recorded(self):
         if os.geteuid() != 0 or subprocess.run(["unshare", "-p", "-f", "true"], check=False).returncode != 0:
             self.skipTest("no right to make a pid namespace")
         process = self.start("unshare", "-p", "-f", "--mount-proc", WAITING_APP, "read")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""NVTX ranges of a program of the mock driver, which counts its launches by the path of ranges around them."""
+"""Tests NVTX ranges of a mock driver program, which counts its launches by range path."""
 
 import collections
 import json
@@ -15,11 +15,11 @@ APP = os.environ["MOCK_NVTX_APP"]
 MOCKS = os.environ["MOCK_CUDA_DIR"]
 INJECTION = os.environ["CUPTI_INJECTION"]
 EXACT_PATHS = 16384
-DEEPER = 1  # launches in more nested ranges than are kept
+DEEPER = 1  # launches inside more nested ranges than the library keeps
 
 
 def path_of(source, range_id):
-    """As the program names it: "outer/domain:inner"."""
+    """Returns the path as the program names it: "outer/domain:inner"."""
     parts = []
     while range_id != 0:
         entry = source.ranges[range_id]
@@ -35,7 +35,7 @@ def launches_by_path(source):
 
 class Nvtx(unittest.TestCase):
     def run_app(self, *arguments, nvtx=INJECTION, **settings):
-        """(the one source, what the program says it did)"""
+        """Runs the program; returns (its only source, what the program printed)."""
         settings.setdefault("control", CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS)
         recorder = wire_recorder.Recorder(**settings)
         environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
@@ -49,7 +49,7 @@ class Nvtx(unittest.TestCase):
         self.assertEqual(len(recorder.sources), 1)
         return recorder.sources[0], json.loads(run.stdout)
 
-    def test_each_launch_is_in_its_path(self):
+    def test_each_launch_has_its_range_path(self):
         source, did = self.run_app()
         self.assertEqual(launches_by_path(source), did)
         self.assertEqual((source.state, source.lost), ("finished", {"range_limit": DEEPER}))
@@ -57,7 +57,7 @@ class Nvtx(unittest.TestCase):
         paths = [(entry["parent"], entry["domain_id"], entry["name_id"]) for entry in source.ranges.values()]
         self.assertEqual(len(set(paths)), len(paths), "a path was told twice")
 
-    def test_more_paths_than_are_kept_apart(self):
+    def test_paths_beyond_the_limit_are_folded_into_one(self):
         steps = 20000
         source, did = self.run_app("--many", str(steps))
         found = launches_by_path(source)
@@ -70,7 +70,7 @@ class Nvtx(unittest.TestCase):
         self.assertEqual({path: count for path, count in found.items() if not path.startswith("step ")},
                          {path: count for path, count in did.items() if path != "step N"})
 
-    def test_only_one_range_is_recorded(self):
+    def test_only_launches_in_the_selected_range_are_recorded(self):
         for wanted, inside in (("inner", lambda path: path == "early/inner"),
                                ("early", lambda path: path.startswith("early")),
                                ("op@lib", lambda path: path.startswith("lib:op")),
@@ -85,13 +85,13 @@ class Nvtx(unittest.TestCase):
                 self.assertEqual(len(source.gpu_ops), sum(expected.values()))
                 self.assertEqual(source.counts.get("outside", 0), sum(did.values()) - sum(expected.values()))
 
-    def test_spans(self):
+    def test_spans_have_the_times_of_their_ranges(self):
         source, _ = self.run_app(control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS | CONTROL_CALLS)
         spans = collections.defaultdict(list)
         for span in source.spans:
             self.assertLessEqual(span["start_ns"], span["end_ns"])
             spans[path_of(source, span["range"])].append(span)
-        self.assertEqual(len(spans["early"]), 1)  # begun before there was a connection
+        self.assertEqual(len(spans["early"]), 1)  # begun before the connection existed
         self.assertEqual(len(spans["early/twice"]), 2)
         self.assertEqual(len(spans["whole"]), 1)
         self.assertNotIn("whole/lib:part/on thread", spans)  # never ended
@@ -103,8 +103,8 @@ class Nvtx(unittest.TestCase):
         without, _ = self.run_app()
         self.assertEqual(without.spans, [])
 
-    def test_another_tool_for_nvtx_keeps_its_place(self):
-        # The recorder leaves a variable that is set alone (src/backend/cupti); the library says what that means.
+    def test_another_nvtx_tool_is_kept_and_reported(self):
+        # The recorder does not change a variable that is set (src/backend/cupti); the library reports what that means.
         recorder = wire_recorder.Recorder()
         environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
                        "CUDA_INJECTION64_PATH": INJECTION, "NVTX_INJECTION64_PATH": "/no/such/tool.so"}
@@ -112,7 +112,7 @@ class Nvtx(unittest.TestCase):
         recorder.close()
         self.assertEqual([source.meta.get("nvtx.taken_by") for source in recorder.sources], ["/no/such/tool.so"])
 
-    def test_without_a_recorder(self):
+    def test_a_program_without_a_recorder_runs_undisturbed(self):
         environment = {**os.environ, "LD_LIBRARY_PATH": MOCKS, "NVTX_INJECTION64_PATH": INJECTION}
         run = subprocess.run([APP], env=environment, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The CUPTI injection library in a program of the mock driver, which knows to the nanosecond what it did."""
+"""Tests the CUPTI injection library in a mock driver program, which knows to the nanosecond what it did."""
 
 import ctypes
 import json
@@ -38,7 +38,7 @@ class InjectionTest(unittest.TestCase):
 
     def start(self, *arguments, control=CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS, options=0, stack_share=ALL_STACKS,
               app=APP, sampling_period=0, **extra):
-        """A recorder and the started app; what is left of both is ended with the test."""
+        """Starts a recorder and the app; both end with the test."""
         recorder = wire_recorder.Recorder(control, options, stack_share, sampling_period=sampling_period)
         self.addCleanup(lambda: recorder.stopping.is_set() or recorder.close())
         process = subprocess.Popen([app, *arguments], env=self.environment(**recorder.environment(), **extra),
@@ -49,7 +49,7 @@ class InjectionTest(unittest.TestCase):
         return recorder, process
 
     def finish(self, recorder, process, expect=0):
-        """(the one source, what the app said it did) after the end of the app."""
+        """Waits for the app; returns (its only source, what the app printed)."""
         stdout, stderr = process.communicate(timeout=60)
         recorder.close()
         self.assertEqual((process.returncode, stderr), (expect, ""))
@@ -70,7 +70,7 @@ class InjectionTest(unittest.TestCase):
         self.assertEqual(source.lost, {"unfinished": did["unfinished"]} if did["unfinished"] else {})
 
     def assert_joined(self, source):
-        """Each launch was told once, and each piece of work belongs to a launch."""
+        """Checks that each launch was reported once, and that all work belongs to a launch."""
         launches = [launch[0] for launch in source.launch_records]
         self.assertEqual(len(set(launches)), len(launches))
         self.assertLessEqual({op["correlation"] for op in source.gpu_ops}, set(launches))
@@ -81,7 +81,7 @@ class InjectionTest(unittest.TestCase):
 
 
 class Exactness(InjectionTest):
-    def test_runtime_calls(self):
+    def test_runtime_calls_are_recorded_exactly(self):
         source, did = self.run_app("--launches", "100")
         self.assert_exact(source, did)
         self.assertEqual(source.meta["cupti.timestamps"], "callback")
@@ -90,33 +90,33 @@ class Exactness(InjectionTest):
         self.assertEqual([source.names[uuid] for uuid in source.uuids.values()],
                          ["GPU-00010203-0405-0607-0809-0a0b0c0d0ef0", "GPU-00010203-0405-0607-0809-0a0b0c0d0ef1"])
 
-    def test_five_devices(self):
+    def test_five_devices_are_recorded_exactly(self):
         source, did = self.run_app("--launches", "20", "--threads", "5", MOCK_CUDA_DEVICES="5")
         self.assert_exact(source, did)
         self.assertEqual({op["device"] for op in source.gpu_ops}, set(range(5)))
         self.assertEqual(len({source.names[uuid] for uuid in source.uuids.values()}), 5)
 
-    def test_driver_calls(self):
+    def test_driver_calls_are_recorded_exactly(self):
         self.assert_exact(*self.run_app("--launches", "100", "--driver-api"))
 
-    def test_threads_on_two_devices(self):
+    def test_threads_on_two_devices_are_recorded_exactly(self):
         source, did = self.run_app("--launches", "200", "--threads", "4")
         self.assert_exact(source, did)
         self.assertEqual({op["device"] for op in source.gpu_ops}, {0, 1})
         self.assertEqual(len({(op["context"], op["stream"]) for op in source.gpu_ops}), 4)
         self.assertEqual(len({launch[1] for launch in source.launch_records}), 4)
 
-    def test_more_records_than_buffers_hold(self):
+    def test_more_records_than_a_buffer_holds_are_recorded_exactly(self):
         self.assert_exact(*self.run_app("--launches", "6000", "--kernels-only"))
 
-    def test_graphs(self):
+    def test_graph_launches_are_recorded_exactly(self):
         source, did = self.run_app("--launches", "1", "--graph", "20")
         self.assert_exact(source, did)
         nodes = [op for op in source.gpu_ops if op["flags"] & GPU_OP_MORE]
         self.assertEqual(len(nodes), 40)
         self.assertEqual(len({op["correlation"] for op in nodes}), 20)
 
-    def test_one_domain(self):
+    def test_each_callback_domain_records_all_launches(self):
         self.assert_exact(*self.run_app("--launches", "50", GPUPROF_CUPTI_DOMAINS="driver"))
         self.assert_exact(*self.run_app("--launches", "50", GPUPROF_CUPTI_DOMAINS="both"))
         source, did = self.run_app("--launches", "50", "--kernels-only", GPUPROF_CUPTI_DOMAINS="runtime")
@@ -126,29 +126,29 @@ class Exactness(InjectionTest):
     def assert_joined_launches(self, source):
         self.assertLessEqual({op["correlation"] for op in source.gpu_ops}, {row[0] for row in source.launch_records})
 
-    def test_activity_only(self):
+    def test_activity_records_without_callbacks_have_no_launches(self):
         source, did = self.run_app("--launches", "50", GPUPROF_CUPTI_DOMAINS="none")
         self.assertEqual(source.totals(), did["ops"])
         self.assertEqual((source.launches, source.launch_records, source.stacks), (0, [], {}))
 
-    def test_streams(self):
+    def test_each_stream_is_recorded_exactly(self):
         source, did = self.run_app("--launches", "0", "--streams", "7", "--per-stream", "50")
         self.assert_exact(source, did)
         self.assertEqual(len({op["stream"] for op in source.gpu_ops}), 7)
 
-    def test_variants(self):
+    def test_all_launch_variants_are_recorded_exactly(self):
         for domains in ("driver", "both"):
             source, did = self.run_app("--launches", "0", "--variants", "20", GPUPROF_CUPTI_DOMAINS=domains)
             self.assert_exact(source, did)
             batches = [op for op in source.gpu_ops if op["flags"] & GPU_OP_MORE]
             self.assertEqual((len(batches), len({op["correlation"] for op in batches})), (60, 20))
 
-    def test_launches_that_fail(self):
+    def test_failed_launches_are_counted(self):
         source, did = self.run_app("--launches", "10", "--fail", "30")
         self.assert_exact(source, did)
         self.assertEqual(source.counts["failed"], 30)
 
-    def test_launches_know_their_time_and_thread(self):
+    def test_launches_have_their_time_and_thread(self):
         begin = time.monotonic_ns()
         source, did = self.run_app("--launches", "20", "--threads", "2")
         self.assert_exact(source, did)
@@ -158,7 +158,7 @@ class Exactness(InjectionTest):
             self.assertLess(times[op["correlation"]], op["start_ns"])
         self.assertEqual({launch[2] for launch in source.launch_records}, {"mock_cuda_app", "worker-1"})
 
-    def test_calls(self):
+    def test_calls_have_the_times_of_their_launches(self):
         control = CONTROL_ENABLED | CONTROL_LAUNCH_RECORDS | CONTROL_CALLS
         source, did = self.finish(*self.start("--launches", "20", "--driver-api", control=control))
         self.assert_exact(source, did)
@@ -172,7 +172,7 @@ class Exactness(InjectionTest):
         self.assertIn("cuLaunchKernel", functions)
         self.assertEqual(len(functions), 6)
 
-    def test_times_are_of_the_monotonic_clock(self):
+    def test_times_are_those_of_the_monotonic_clock(self):
         for faults, how in (("", "callback"), ("refuse_timestamp_callback", "offset")):
             begin = time.monotonic_ns()
             source, did = self.run_app("--launches", "20", faults=faults)
@@ -185,19 +185,19 @@ class Exactness(InjectionTest):
 
 
 class HostOps(InjectionTest):
-    """What is no GPU work: waits, memory."""
+    """Tests host operations: waits and memory."""
 
     def of(self, source, kind):
         return [op for op in source.host_ops if HOST_OPS[op["op"]] == kind]
 
-    def test_waits(self):
+    def test_waits_have_their_names_and_times(self):
         for domains in ("driver", "both"):
             source, did = self.run_app("--launches", "0", "--sync", "40", GPUPROF_CUPTI_DOMAINS=domains)
             self.assert_exact(source, did)
             syncs = self.of(source, "sync")
             self.assertEqual({source.names[op["name_id"]] for op in syncs},
                              {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"})
-            # The first of the three waits for the kernel of 16 us, where that has not ended before.
+            # The first of the three waits is for the kernel of 16 us, unless that has already ended.
             events = [op for op in syncs if source.names[op["name_id"]] == "cuEventSynchronize"]
             kernels = sorted(op["end_ns"] for op in source.gpu_ops)
             self.assertEqual((len(events), len(kernels)), (40, 40))
@@ -210,7 +210,7 @@ class HostOps(InjectionTest):
                 self.assertEqual((op["device"], op["tid"]), (NO_DEVICE, source.stacks[op["correlation"]][0]))
                 self.assertTrue(op["correlation"] & HOST)
 
-    def test_allocations(self):
+    def test_allocations_have_their_bytes_and_device(self):
         source, did = self.run_app("--launches", "2", "--alloc", "25", "--threads", "2")
         self.assert_exact(source, did)
         self.assertEqual({op["device"] for op in self.of(source, "alloc")}, {0, 1})
@@ -218,17 +218,17 @@ class HostOps(InjectionTest):
             self.assertEqual(op["start_ns"], op["end_ns"])
             self.assertNotEqual(op["correlation"], 0)
 
-    def test_a_program_that_launches_nothing(self):
+    def test_a_program_without_launches_has_its_allocations(self):
         source, did = self.run_app("--launches", "0", "--alloc", "3")
         self.assert_exact(source, did)
         self.assertEqual(source.launches, 0)
 
-    def test_without_records_of_memory(self):
+    def test_refused_memory_records_leave_waits_and_work_complete(self):
         source, did = self.run_app("--launches", "20", "--alloc", "5", faults="refuse_memory")
         self.assertEqual(source.totals(), did["ops"])
         self.assertEqual(set(source.host_totals()), {"sync"})
 
-    def test_unified_memory(self):
+    def test_page_faults_and_migrations_are_recorded(self):
         source, did = self.run_app("--launches", "0", "--managed", "30")
         self.assertEqual(source.meta["cupti.unified_memory"], "on")
         self.assert_exact(source, did)
@@ -237,7 +237,7 @@ class HostOps(InjectionTest):
         self.assertEqual({op["device"] for op in self.of(source, "fault_gpu")}, {0})
         self.assertEqual({op["device"] for op in self.of(source, "fault_cpu")}, {NO_DEVICE})
 
-    def test_unified_memory_that_is_refused(self):
+    def test_refused_unified_memory_leaves_the_work_complete(self):
         source, did = self.run_app("--launches", "100", "--gap-us", "5000", faults="refuse_unified_memory")
         self.assertNotEqual(source.meta["cupti.unified_memory"], "on")
         self.assert_exact(source, did)
@@ -250,16 +250,16 @@ class Latency(InjectionTest):
         source, did = self.finish(*self.start(*self.ARGUMENTS, **settings))
         self.assert_exact(source, did)
         nodes = [op for op in source.gpu_ops if op["graph_node"]]
-        # Theirs are of another launch.
+        # Those times belong to another launch.
         self.assertEqual({(op["queued_ns"], op["submitted_ns"]) for op in nodes}, {(0, 0)})
         return source, [op for op in source.gpu_ops if not op["graph_node"]]
 
-    def test_off(self):
+    def test_without_the_option_no_queue_times_are_recorded(self):
         source, kernels = self.kernels()
         self.assertEqual({(op["queued_ns"], op["submitted_ns"]) for op in kernels}, {(0, 0)})
         self.assertNotIn("cupti.latency", source.meta)
 
-    def test_on(self):
+    def test_with_the_option_queue_times_are_recorded(self):
         for faults in ("", "refuse_timestamp_callback"):
             source, kernels = self.kernels(options=OPTION_LATENCY, MOCK_CUPTI_FAULTS=faults)
             self.assertEqual(source.meta["cupti.latency"], "on")
@@ -269,12 +269,12 @@ class Latency(InjectionTest):
                 self.assertLessEqual(op["queued_ns"], op["submitted_ns"])
                 self.assertEqual(op["start_ns"] - op["submitted_ns"], 500)
 
-    def test_refused(self):
+    def test_refused_latency_records_no_queue_times(self):
         source, kernels = self.kernels(options=OPTION_LATENCY, MOCK_CUPTI_FAULTS="refuse_latency")
         self.assertEqual({(op["queued_ns"], op["submitted_ns"]) for op in kernels}, {(0, 0)})
         self.assertNotEqual(source.meta["cupti.latency"], "on")
 
-    def test_out_of_order(self):
+    def test_queue_times_in_the_wrong_order_are_unknown(self):
         _, kernels = self.kernels(options=OPTION_LATENCY, MOCK_CUPTI_FAULTS="reversed_latency=5")
         unknown = [op for op in kernels if (op["queued_ns"], op["submitted_ns"]) == (0, 0)]
         self.assertEqual(len(unknown), len(kernels) // 5)
@@ -282,7 +282,7 @@ class Latency(InjectionTest):
 
 class Graphs(InjectionTest):
     def captured(self, source):
-        """{node that ran: the node that was captured or added}"""
+        """Returns {node that ran: the node that was captured or added}."""
         origin = {node["node"]: node["original"] for node in source.graph_nodes if not node["flags"]}
         result = {}
         for op in source.gpu_ops:
@@ -293,30 +293,30 @@ class Graphs(InjectionTest):
         return result
 
     def assert_attributed(self, source, nodes):
-        """Each piece of work leads to one of `nodes` nodes with a stack of its own."""
+        """Checks that all work leads to one of `nodes` nodes, each with its own stack."""
         captured = self.captured(source)
         self.assertEqual(len(set(captured.values())), nodes)
         for node in captured.values():
             self.assertIn(NODE | node, source.stacks)
 
-    def test_nodes_by_replays(self):
+    def test_each_captured_node_is_recorded_once_per_replay(self):
         source, did = self.run_app("--launches", "0", "--graph-nodes", "10", "--graph-replays", "30")
         self.assert_exact(source, did)
         self.assertEqual((len(source.gpu_ops), source.counts["captured"]), (300, 10))
         self.assertEqual(source.meta["cupti.graphs"], "node")
         self.assert_attributed(source, 10)
-        # A launch that was captured names its node; it did not run.
+        # A captured launch names its node; it did not run.
         launches = {node["launch"]: node["node"] for node in source.graph_nodes if node["launch"]}
         self.assertEqual(len(launches), 10)
         self.assertFalse(set(launches) & {op["correlation"] for op in source.gpu_ops})
 
-    def test_by_hand(self):
+    def test_nodes_added_by_hand_have_the_stack_of_their_call(self):
         source, did = self.run_app("--launches", "0", "--graph", "20")
         self.assert_exact(source, did)
         self.assert_attributed(source, 2)
         self.assertEqual({node["launch"] for node in source.graph_nodes}, {0})
 
-    def test_many_instances_of_a_clone_captured_elsewhere(self):
+    def test_nodes_of_cloned_instances_keep_their_capture_stack(self):
         source, did = self.run_app("--launches", "3", "--graph-nodes", "6", "--graph-replays", "5", "--graph-instances",
                                    "4", "--capture-thread", "--clone-graph")
         self.assert_exact(source, did)
@@ -329,7 +329,7 @@ class Graphs(InjectionTest):
         threads = {row[0]: row[2] for row in source.launch_records}
         self.assertEqual({threads[op["correlation"]] for op in nodes}, {"mock_cuda_app"})
 
-    def test_update_tells_whose_work_nodes_run_from_then_on(self):
+    def test_an_updated_node_has_the_stack_of_its_new_original(self):
         source, did = self.run_app("--launches", "0", "--graph-nodes", "4", "--graph-replays", "10", "--update-graph")
         self.assert_exact(source, did)
         self.assert_attributed(source, 4)
@@ -340,29 +340,29 @@ class Graphs(InjectionTest):
             self.assertIn(NODE | updated[op["graph_node"]], source.stacks)
             self.assertEqual(names[updated[op["graph_node"]]], op["name_id"])
 
-    def test_nodes_that_go_away_are_told(self):
+    def test_destroyed_nodes_are_reported_once(self):
         source, _ = self.run_app("--launches", "0", "--graph-nodes", "5", "--graph-instances", "2")
         made = [node["node"] for node in source.graph_nodes if not node["flags"]]
         gone = [node["node"] for node in source.graph_nodes if node["flags"] & NODE_DESTROYED]
-        # Each once: not also as created where it is a copy, nor as gone while its graph is instantiated.
+        # Each is reported once: a copy is not also created, and none is destroyed while its graph is instantiated.
         self.assertEqual((len(made), sorted(made)), (15, sorted(gone)))
         self.assertEqual(len([key for key in source.stacks if key & NODE]), 5)
 
-    def test_whole_graphs(self):
+    def test_whole_graphs_have_one_record_per_launch(self):
         source, did = self.finish(*self.start("--launches", "0", "--graph-nodes", "8", "--graph-replays", "12",
                                               options=OPTION_WHOLE_GRAPHS))
         self.assertEqual(source.meta["cupti.graphs"], "whole")
         self.assertEqual({name: op["count"] for name, op in source.totals().items()}, {"graph": 12})
-        # From the first node's start to the last one's end; there may be gaps.
+        # Lasts from the first node's start to the last node's end, including gaps.
         self.assertGreaterEqual(source.totals()["graph"]["ns"], did["total_ns"])
         self.assertEqual(source.counts, {"captured": 8, "gpu_ops": 12})
         self.assert_joined(source)
 
 
 class Sampling(InjectionTest):
-    """A share of the launches gets a stack, by chance; the times of all are there."""
+    """A random share of the launches gets a stack; the times of all launches are recorded."""
 
-    def test_share(self):
+    def test_a_share_of_the_launches_gets_stacks(self):
         source, did = self.finish(*self.start("--launches", "6000", "--kernels-only", "--threads", "2",
                                               stack_share=ALL_STACKS // 4))
         self.assertEqual((source.totals(), source.launches, source.lost), (did["ops"], did["launches"], {}))
@@ -376,13 +376,13 @@ class Sampling(InjectionTest):
         for op in source.gpu_ops:
             self.assertEqual(op["correlation"] in told, not op["flags"] & GPU_OP_UNSAMPLED)
         self.assertGreater(source.overhead_samples, did["launches"] // 64 - 4)
-        # Not every n-th: each of the three sites has its share.
+        # The choice is not every n-th launch: each of the three sites has its share.
         order = sorted(op["correlation"] for op in source.gpu_ops)
         for site in range(3):
             chosen = sum(1 for correlation in order[site::3] if correlation in told)
             self.assertAlmostEqual(chosen / (len(order) / 3), 0.25, delta=0.03)
 
-    def test_none(self):
+    def test_a_share_of_zero_records_times_without_stacks(self):
         source, did = self.finish(*self.start("--launches", "50", "--graph", "5", stack_share=0))
         self.assertEqual((source.totals(), source.launch_records), (did["ops"], []))
         self.assertEqual(source.counts["unsampled"], did["launches"])
@@ -390,7 +390,7 @@ class Sampling(InjectionTest):
 
 
 class Guest(InjectionTest):
-    """What the library must not do to the program."""
+    """Tests what the library must not do to the program."""
 
     def test_output_and_status_are_the_programs_own(self):
         plain = subprocess.run([APP, "--ending", "_exit"], env=self.environment(CUDA_INJECTION64_PATH=""),
@@ -398,28 +398,28 @@ class Guest(InjectionTest):
         source, did = self.finish(*self.start("--ending", "_exit"), expect=7)
         self.assertEqual(plain.returncode, 7)
         self.assertEqual({**json.loads(plain.stdout), "pid": 0}, {**did, "pid": 0})
-        self.assertEqual(source.state, "active")  # _exit: nothing of ours runs
+        self.assertEqual(source.state, "active")  # _exit: no code of the library runs
 
-    def test_without_a_recorder(self):
+    def test_a_program_without_a_recorder_runs_undisturbed(self):
         for extra in ({}, {"GPUPROF_SOCKET": "gpuprof-test-nobody-listens", "GPUPROF_TOKEN": "0" * 32}):
             run = subprocess.run([APP], env=self.environment(**extra), capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stderr), (0, ""))
 
-    def test_fork(self):
+    def test_forked_children_neither_crash_nor_count(self):
         self.assert_exact(*self.run_app("--launches", "50", "--fork"))
 
-    def test_work_still_running_at_exit(self):
+    def test_work_that_runs_at_exit_is_recorded(self):
         begin = time.monotonic()
         self.assert_exact(*self.run_app("--launches", "20", "--unfinished"))
-        self.assertLess(time.monotonic() - begin, 20)  # two seconds, on a machine that has nothing else to do
+        self.assertLess(time.monotonic() - begin, 20)  # two seconds on an idle machine
 
-    def test_an_injection_library_that_was_there_is_called(self):
+    def test_the_users_own_injection_library_is_called(self):
         mark = os.path.join(self.folder, "mark")
         self.assert_exact(*self.run_app(GPUPROF_NEXT_CUDA_INJECTION=NEXT_INJECTION, MOCK_NEXT_MARK=mark))
         with open(mark, encoding="ascii") as file:
             self.assertEqual(file.read(), "called\n")
 
-    def test_an_injection_library_that_uses_cupti_keeps_it(self):
+    def test_an_injection_library_that_uses_cupti_keeps_its_subscription(self):
         mark = os.path.join(self.folder, "mark")
         source, _ = self.run_app(GPUPROF_NEXT_CUDA_INJECTION=NEXT_INJECTION, MOCK_NEXT_MARK=mark,
                                  MOCK_NEXT_SUBSCRIBES="1")
@@ -430,12 +430,12 @@ class Guest(InjectionTest):
 
 
 class InTime(InjectionTest):
-    """Records come while the program lives."""
+    """Records arrive while the program runs."""
 
     def wait_for(self, condition):
         self.assertTrue(rig.wait_for(condition, pause=0.01), "waited in vain")
 
-    def test_killed_after_a_second(self):
+    def test_work_of_a_second_before_a_kill_is_recorded(self):
         def seconds_until_all_is_there():
             recorder, process = self.start("--launches", "100", "--sleep-ms", "60000")
             did = json.loads(process.stdout.readline())
@@ -451,7 +451,7 @@ class InTime(InjectionTest):
 
         self.assertLess(rig.least(seconds_until_all_is_there, 1.5), 1.5)
 
-    def test_flush_when_the_recorder_asks(self):
+    def test_a_flush_request_delivers_all_finished_work(self):
         recorder, process = self.start("--launches", "100", "--sleep-ms", "60000", GPUPROF_CUPTI_FLUSH_MS="1000")
         did = json.loads(process.stdout.readline())
         source = recorder.sources[0]
@@ -462,7 +462,7 @@ class InTime(InjectionTest):
         recorder.close()
         self.assertEqual(source.totals(), did["ops"])
 
-    def test_a_recorder_that_is_gone_costs_nothing(self):
+    def test_the_library_stops_recording_after_the_recorder_has_gone(self):
         recorder, process = self.start("--launches", "100000", "--kernels-only", "--gap-us", "5000")
         self.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 30)
         source = recorder.sources[0]
@@ -476,7 +476,7 @@ class InTime(InjectionTest):
         self.wait_for(lambda: stands_still(1))
         self.assertTrue(stands_still(1.5))
         launches, ops = source.launches, len(source.gpu_ops)
-        recorder.silent = False  # it was only stopped
+        recorder.silent = False  # the recorder was only stopped
         self.wait_for(lambda: source.launches > launches + 30 and len(source.gpu_ops) > ops + 30)
         self.wait_for(lambda: "cupti.not_recorded_ms" in source.meta)
         self.assertGreater(int(source.meta["cupti.not_recorded_ms"]), 1000)
@@ -499,7 +499,6 @@ class Faults(InjectionTest):
         self.assertEqual(source.lost, {name: lost})
         self.assertEqual(len(source.gpu_ops), did["total_ops"] - lost)
         self.assertEqual(source.launches, did["launches"])
-        # The durations of those that are there are right.
         for op in source.gpu_ops:
             kernel = did["ops"][source.names[op["name_id"]]]
             self.assertEqual(op["end_ns"] - op["start_ns"], kernel["ns"] // kernel["count"])
@@ -527,14 +526,14 @@ class Faults(InjectionTest):
         self.assertLess(len(source.gpu_ops), did["total_ops"])
         self.assertEqual((source.launches, source.state), (did["launches"], "finished"))
 
-    def test_buffers_from_several_threads(self):
+    def test_buffers_from_several_threads_are_read_exactly(self):
         self.assert_exact(*self.run_app("--launches", "1000", "--threads", "4", faults="threads"))
 
-    def test_buffers_out_of_order(self):
+    def test_buffers_out_of_order_are_read_exactly(self):
         self.assert_exact(*self.run_app("--launches", "1000", "--threads", "4", faults="out_of_order"))
         self.assert_exact(*self.run_app("--launches", "1000", "--threads", "4", faults="out_of_order,threads"))
 
-    def test_correlation_ids_that_wrap(self):
+    def test_correlation_ids_may_wrap(self):
         source, did = self.run_app("--launches", "200", "--sync", "5", "--alloc", "2",
                                    faults=f"first_correlation={2**32 - 500}")
         self.assert_exact(source, did)
@@ -542,9 +541,9 @@ class Faults(InjectionTest):
         self.assertLess(min(ids), 2**16)
         self.assertGreater(max(ids), 2**32 - 2**16)
 
-    def test_correlation_ids_that_come_round_again(self):
-        """The note of an unsampled launch is not taken for one of a later launch with the same id."""
-        # An id comes back after two seconds, long after its record has been handed over.
+    def test_correlation_ids_may_be_reused(self):
+        """A reused correlation id does not inherit the state of an earlier unsampled launch."""
+        # An id is reused after two seconds, long after its record was delivered.
         recorder, process = self.start("--launches", "0", "--rate", "1000", "--seconds", "4", stack_share=0,
                                        MOCK_CUPTI_FAULTS="repeat_correlation=2000")
         self.assertTrue(rig.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 2000, pause=0.001))
@@ -555,21 +554,21 @@ class Faults(InjectionTest):
         self.assertEqual(unsampled, source.counts["unsampled"])
         self.assertEqual(len(source.launch_records) + unsampled, did["launches"])
 
-    def test_records_after_their_context_and_module_are_gone(self):
+    def test_records_may_arrive_after_their_context_and_module_are_destroyed(self):
         self.assert_exact(*self.run_app("--launches", "500", "--threads", "3", "--ending", "reset"))
 
-    def test_insufficient_privileges(self):
+    def test_insufficient_privileges_disable_the_source_with_a_reason(self):
         source, _ = self.run_app(faults="insufficient_privileges")
         self.assertEqual(source.state, "disabled")
         self.assertIn("NVreg_RestrictProfilingToAdminUsers", source.reason)
 
-    def test_another_subscriber(self):
+    def test_another_subscriber_disables_the_source_with_a_reason(self):
         source, _ = self.run_app(faults="subscriber_conflict")
         self.assertEqual(source.state, "disabled")
         self.assertIn("another profiler uses CUPTI", source.reason)
         self.assertEqual((source.launches, source.gpu_ops), (0, []))
 
-    def test_cupti_with_other_records(self):
+    def test_a_cupti_with_another_record_layout_is_refused(self):
         source, _ = self.run_app(faults="old_version=16")
         self.assertEqual(source.state, "disabled")
         self.assertIn("is CUPTI 16, whose record format is not supported", source.reason)
@@ -577,7 +576,7 @@ class Faults(InjectionTest):
         oldest, _ = self.run_app(faults="old_version=17")
         self.assertGreater(len(oldest.gpu_ops), 0)
 
-    def test_out_of_memory(self):
+    def test_a_cupti_without_memory_disables_the_source_with_a_reason(self):
         source, _ = self.run_app(faults="out_of_memory")
         self.assertEqual(source.state, "disabled")
         self.assertIn("error 8", source.reason)
@@ -585,35 +584,35 @@ class Faults(InjectionTest):
     def test_a_flush_that_hangs_does_not_hang_the_program(self):
         begin = time.monotonic()
         source, did = self.run_app("--launches", "100", faults="hang_flush")
-        self.assertLess(time.monotonic() - begin, 20)  # two seconds, on a machine that has nothing else to do
+        self.assertLess(time.monotonic() - begin, 20)  # two seconds on an idle machine
         self.assertEqual(source.launches, did["launches"])
         self.assertEqual(source.state, "finished")
         self.assertIn("timed out", source.meta["cupti.exit_flush"])
 
 
 class MockRules(InjectionTest):
-    """The mock is as strict as the real library, or the tests above prove little."""
+    """Proves that the mock is as strict as the real library."""
 
     def run_python(self, code):
         return subprocess.run([sys.executable, "-c", code], env=self.environment(CUDA_INJECTION64_PATH=""),
                               capture_output=True, text=True, check=False)
 
-    def test_leaving_outside_of_a_callback_aborts(self):
+    def test_detaching_outside_a_callback_aborts(self):
         run = self.run_python("import ctypes; ctypes.CDLL('libcupti.so.13').cuptiFinalize()")
         self.assertEqual(run.returncode, -signal.SIGABRT)
         self.assertIn("outside of an API-EXIT callback", run.stderr)
 
-    def test_a_fault_that_is_none_aborts(self):
+    def test_an_unknown_fault_name_aborts(self):
         run = subprocess.run([APP], env=self.environment(MOCK_CUPTI_FAULTS="no_such_fault"), capture_output=True,
                              text=True, check=False)
         self.assertEqual(run.returncode, -signal.SIGABRT)
 
 
 class Endings(InjectionTest):
-    """What has been flushed is there, however the program ends."""
+    """All flushed data arrives, however the program ends."""
 
     def end_when_recorded(self, *arguments):
-        """(recorder, process, the line that the app printed): the app goes on to its end, as its records are there."""
+        """Lets the app end once its records have arrived. Returns (recorder, process, the line that the app printed)."""
         end = os.path.join(self.folder, "end")
         recorder, process = self.start("--launches", "200", *arguments, "--until", end)
         line = process.stdout.readline()
@@ -631,19 +630,19 @@ class Endings(InjectionTest):
         source, = recorder.sources
         self.assert_exact(source, json.loads(line), state="active")
 
-    def test_exit_without_handlers(self):
+    def test_work_survives_an_exit_without_handlers(self):
         self.assert_ends("_exit", 7)
 
-    def test_abort(self):
+    def test_work_survives_an_abort(self):
         self.assert_ends("abort", -signal.SIGABRT)
 
-    def test_segmentation_fault(self):
+    def test_work_survives_a_segmentation_fault(self):
         self.assert_ends("segv", -signal.SIGSEGV)
 
-    def test_kill(self):
+    def test_work_survives_a_kill(self):
         self.assert_ends("kill", -signal.SIGKILL)
 
-    def test_exec_of_itself(self):
+    def test_a_program_that_executes_itself_has_two_sources(self):
         recorder, process, line = self.end_when_recorded("--ending", "exec")
         stdout, stderr = process.communicate(timeout=60)
         recorder.close()
@@ -653,10 +652,10 @@ class Endings(InjectionTest):
         self.assert_exact(recorder.sources[0], runs[0], state="active")
         self.assert_exact(recorder.sources[1], runs[1])
 
-    def test_descriptors_closed(self):
+    def test_closed_descriptors_do_not_disturb_the_recording(self):
         self.assert_exact(*self.run_app("--launches", "200", "--close-fds"))
 
-    def test_cuda_unloaded(self):
+    def test_cuda_can_be_unloaded(self):
         source, did = self.finish(*self.start(app=DLCLOSE_APP))
         self.assertEqual((source.state, source.lost), ("finished", {}))
         self.assertEqual(source.totals()["kernel"], {"count": did["launches"], "ns": did["total_ns"], "bytes": 0})
@@ -676,13 +675,13 @@ class FindingCupti(InjectionTest):
         super().setUp()
         os.symlink(os.path.join(MOCKS, "libcuda.so.1"), os.path.join(self.folder, "libcuda.so.1"))
 
-    def test_by_variable(self):
+    def test_the_variable_selects_the_cupti_library(self):
         for path in (MOCKS, os.path.join(MOCKS, "libcupti.so.13"), f"/nonexistent:{MOCKS}"):
             source, did = self.run_app(LD_LIBRARY_PATH=self.folder, GPUPROF_CUPTI_PATH=path)
             self.assert_exact(source, did)
             self.assertEqual(source.meta["cupti.path"], os.path.join(MOCKS, "libcupti.so.13"))
 
-    def test_in_a_toolkit(self):
+    def test_cupti_is_found_in_the_toolkit(self):
         if loader_finds_cupti():
             self.skipTest("the loader finds this machine's own libcupti.so.13 before any toolkit's")
         lib = os.path.join(self.folder, "toolkit/extras/CUPTI/lib64")
@@ -692,7 +691,7 @@ class FindingCupti(InjectionTest):
         self.assert_exact(source, did)
         self.assertEqual(source.meta["cupti.path"], os.path.join(lib, "libcupti.so.13"))
 
-    def test_next_to_the_libraries_of_a_python_package(self):
+    def test_cupti_is_found_beside_the_libraries_of_a_python_package(self):
         packages = os.path.join(self.folder, "lib/python3/site-packages")
         lib = os.path.join(packages, "nvidia/cu13/lib")
         os.makedirs(lib)
@@ -705,7 +704,7 @@ class FindingCupti(InjectionTest):
         self.assert_exact(source, did)
         self.assertEqual(source.meta["cupti.path"], os.path.join(lib, "libcupti.so.13"))
 
-    def test_a_library_that_is_not_cupti(self):
+    def test_a_library_that_is_not_cupti_is_refused(self):
         source, _ = self.run_app(LD_LIBRARY_PATH=self.folder, GPUPROF_CUPTI_PATH=NEXT_INJECTION)
         self.assertEqual(source.state, "disabled")
         self.assertIn("cuptiGetVersion", source.reason)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""PC sampling by the CUPTI injection library alone: all samples that the mock took are told, once, whatever goes wrong.
+"""Tests PC sampling in the CUPTI injection library alone: it reports each sample of the mock once, despite faults.
 
-What the mock takes of a kernel is in test/mocks/mock_cupti_sampling.h."""
+test/mocks/mock_cupti_sampling.h says which samples the mock takes."""
 
 import collections
 import os
@@ -25,7 +25,7 @@ def samples_of(ns, period):
 
 
 def expected_of(name, period):
-    """{(offset, reason): samples} of one launch."""
+    """Returns {(offset, reason): samples} of one launch."""
     samples = samples_of(DURATIONS[name], period)
     shares = {(0x10, "long_scoreboard"): samples // 2, (0x10, "barrier"): samples - samples // 2 - samples // 4,
               (0x90, "selected"): samples // 4}
@@ -33,14 +33,14 @@ def expected_of(name, period):
 
 
 class SamplingMixin:
-    """What is asked of a source's samples."""
+    """Checks the samples of a source."""
 
     def sums(self, source):
         return {field: sum(window[field] for window in source.windows.values())
                 for field in ("handed", "dropped", "foreign")}
 
     def told(self, source):
-        """{function: {(offset, reason): samples}}, each window being what its samples say."""
+        """Returns {function: {(offset, reason): samples}}, and checks that each window matches its samples."""
         told = collections.defaultdict(collections.Counter)
         self.assertLessEqual(set(source.samples), set(source.windows), "samples without a window")
         for number, window in source.windows.items():
@@ -61,13 +61,13 @@ class SamplingTest(SamplingMixin, InjectionTest):
         return self.start(*arguments, options=OPTION_SAMPLES, sampling_period=period, MOCK_CUPTI_FAULTS=faults, **extra)
 
     def taken(self, did, period=PERIOD):
-        """By the mock: (in the program's kernels, in others)."""
+        """Returns the numbers of samples that the mock took: (in the program's kernels, in others)."""
         ops = did["ops"]
         own = sum(ops[name]["count"] * samples_of(ns, period) for name, ns in DURATIONS.items() if name in ops)
         return own, ops.get("fill", {"count": 0})["count"] * samples_of(FILL_NS, period)
 
     def assert_sampled(self, source, did, period=PERIOD):
-        """Nothing dropped, all of it as the mock took it."""
+        """Checks that no sample was dropped and that the samples are those of the mock."""
         own, foreign = self.taken(did, period)
         self.assertEqual(self.sums(source), {"handed": own, "dropped": 0, "foreign": foreign})
         expected = {name: {place: count * did["ops"][name]["count"] for place, count in expected_of(name, period).items()}
@@ -80,7 +80,7 @@ class SamplingTest(SamplingMixin, InjectionTest):
         self.assert_exact(source, did)
 
     def assert_told(self, source, taken, period=PERIOD):
-        """Each sample that was taken is in one window, as one that was handed over, dropped or foreign."""
+        """Checks that each sample is in one window: reported, dropped or foreign."""
         self.told(source)
         self.assertEqual(sum(self.sums(source).values()), taken)
         self.assertEqual({window["period"] for window in source.windows.values()}, {period})
@@ -92,7 +92,7 @@ class SamplingTest(SamplingMixin, InjectionTest):
 
 
 class Sampling(SamplingTest):
-    def test_all_samples_are_told(self):
+    def test_all_samples_are_reported(self):
         source, did = self.sample("--launches", "200")
         self.assert_sampled(source, did)
         self.assertNotIn("sampling.off", source.meta)
@@ -104,24 +104,24 @@ class Sampling(SamplingTest):
         self.assert_sampled(source, did, DEFAULT_PERIOD)
         self.assertIn("sampling.period_refused", source.meta)
 
-    def test_nothing_is_sampled_that_was_not_asked_for(self):
+    def test_nothing_is_sampled_without_the_option(self):
         source, did = self.run_app("--launches", "50")
         self.assert_not_sampled(source, did)
         self.assertFalse([key for key in source.meta if key.startswith("sampling.")])
         self.assertEqual(source.modules_of_code, {})
 
-    def test_two_devices(self):
+    def test_two_devices_are_sampled_exactly(self):
         source, did = self.sample("--launches", "100", "--threads", "2")
         self.assert_sampled(source, did)
         places = {(window["device"], window["context"]) for window in source.windows.values()}
         self.assertEqual(places, {(op["device"], op["context"]) for op in source.gpu_ops})
         self.assertEqual(len(places), 2)
 
-    def test_graphs(self):
+    def test_graph_launches_are_sampled_exactly(self):
         source, did = self.sample("--launches", "1", "--graph", "20")
         self.assert_sampled(source, did)
 
-    def test_windows_hold_the_kernels_they_are_of(self):
+    def test_windows_hold_the_times_of_their_kernels(self):
         source, did = self.sample("--launches", "300", "--gap-us", "5000")
         self.assert_sampled(source, did)
         self.assertGreater(len(source.windows), 1)
@@ -135,11 +135,11 @@ class Sampling(SamplingTest):
                          window["start_ns"] <= op["start_ns"] and op["end_ns"] <= window["end_ns"])
             self.assertLessEqual(cheap // of_launch, inside)
 
-    def test_a_context_and_its_module_that_end(self):
+    def test_samples_of_a_destroyed_context_are_complete(self):
         source, did = self.sample("--launches", "50", "--threads", "2", "--ending", "reset")
         self.assert_sampled(source, did)
 
-    def test_samples_come_while_the_program_runs(self):
+    def test_samples_arrive_while_the_program_runs(self):
         recorder, process = self.start_sampling("--launches", "50", "--sleep-ms", "20000")
         self.assertTrue(wait_for(lambda: recorder.sources and recorder.sources[0].windows))
         self.assertIsNone(process.poll())
@@ -152,19 +152,19 @@ class Sampling(SamplingTest):
 
 
 class Code(SamplingTest):
-    def test_modules_are_handed_over(self):
+    def test_the_code_of_modules_is_sent(self):
         source, did = self.sample("--launches", "50")
         self.assert_sampled(source, did)
         module, = {sample["module"] for samples in source.samples.values() for sample in samples}
         self.assertNotEqual(module, 0)
         self.assertIn(b".nv.info." + CHEAP.encode(), source.modules_of_code[module])
 
-    def test_the_same_code_twice_is_handed_over_once(self):
+    def test_equal_code_is_sent_once(self):
         source, did = self.sample("--launches", "50", "--threads", "4")
         self.assert_sampled(source, did)
         self.assertEqual(len(source.modules_of_code), 1)
 
-    def test_code_of_a_file(self):
+    def test_a_large_module_is_sent_completely(self):
         path = os.path.join(self.folder, "code.cubin")
         with open(path, "wb") as file:
             file.write(b"\x7fELF" + bytes(1 << 20))
@@ -173,7 +173,7 @@ class Code(SamplingTest):
         code, = source.modules_of_code.values()
         self.assertEqual(len(code), 4 + (1 << 20))
 
-    def test_code_that_the_recorder_refuses(self):
+    def test_refused_code_is_counted_as_a_lost_detail(self):
         recorder, process = self.start_sampling("--launches", "50")
         recorder.refuses_code = True
         source, did = self.finish(recorder, process)
@@ -183,22 +183,22 @@ class Code(SamplingTest):
 
 
 class Faults(SamplingTest):
-    def test_partial_reads(self):
+    def test_partial_reads_lose_no_samples(self):
         source, did = self.sample("--launches", "100", "--threads", "2", faults="sampling_remaining=1")
         self.assert_sampled(source, did)
 
-    def test_dropped_samples(self):
+    def test_dropped_samples_are_counted(self):
         source, did = self.sample("--launches", "100", faults="sampling_dropped=5")
         self.assert_accounted(source, did)
         self.assertGreater(self.sums(source)["dropped"], 0)
 
-    def test_full_buffers(self):
+    def test_full_buffers_restart_sampling_and_count_the_loss(self):
         for fault in ("sampling_out_of_memory=2", "sampling_buffer_full=2"):
             with self.subTest(fault=fault):
                 taken = os.path.join(self.folder, fault)
                 source, did = self.sample("--launches", "200", "--gap-us", "10000", faults=fault,
                                           MOCK_SAMPLES_TAKEN=taken)
-                # Nothing is taken of kernels that run while sampling begins anew.
+                # Kernels that run while sampling is restarted have no samples.
                 with open(taken, encoding="utf-8") as file:
                     self.assert_told(source, sum(map(int, file)))
                 self.assert_exact(source, did)
@@ -206,11 +206,11 @@ class Faults(SamplingTest):
                 self.assertGreater(self.sums(source)["handed"], 0)
                 self.assertGreater(self.sums(source)["dropped"], 0)
 
-    def test_an_older_cupti(self):
+    def test_an_older_cupti_is_sampled_exactly(self):
         source, did = self.sample("--launches", "100", faults="old_version=19")
         self.assert_sampled(source, did)
 
-    def test_refusals(self):
+    def test_each_refusal_has_its_remedy(self):
         remedies = {35: "NVreg_RestrictProfilingToAdminUsers=0", 26: "another tool holds", 27: "MPS", 41: "confidential",
                     43: "MIG", 33: "vGPU", 999: "CUPTI error 999"}
         for error, remedy in remedies.items():
@@ -221,7 +221,7 @@ class Faults(SamplingTest):
                 self.assertNotIn("\n", source.meta["sampling.off"])
 
 
-    def test_a_cupti_without_pc_sampling(self):
+    def test_a_cupti_without_pc_sampling_is_reported(self):
         source, did = self.sample("--launches", "20", GPUPROF_CUPTI_PATH=os.path.join(MOCKS, "unsampled"))
         self.assertIn(os.path.join("unsampled", "libcupti.so.13"), source.meta["cupti.path"])
         self.assert_not_sampled(source, did)
@@ -229,7 +229,7 @@ class Faults(SamplingTest):
 
 
 class Pauses(SamplingTest):
-    def test_nothing_of_a_pause_is_told(self):
+    def test_no_samples_of_a_pause_are_reported(self):
         recorder, process = self.start_sampling("--launches", "1000", "--gap-us", "5000", "--kernels-only")
         self.assertTrue(wait_for(lambda: recorder.sources and recorder.sources[0].windows))
         source, = recorder.sources
@@ -244,18 +244,18 @@ class Pauses(SamplingTest):
         after = [window for number, window in source.windows.items() if number not in before]
         self.assertGreater(len(after), 0)
         self.assertGreater(min(window["start_ns"] for window in after), paused)
-        # By its own kernels, all of them and none of the pause's.
+        # The samples are those of the program's kernels, without those in the pause.
         recorded = {name: sum(source.names.get(op["name_id"]) == name for op in source.gpu_ops) for name in DURATIONS}
         self.assertAlmostEqual(self.sums(source)["handed"],
                                sum(recorded[name] * samples_of(ns, PERIOD) for name, ns in DURATIONS.items()),
                                delta=50 * samples_of(DURATIONS[DEAR], PERIOD))
 
     def stays(self, value, seconds=1.2):
-        """Whether it does, for a time that is longer than the library's pace."""
+        """Returns whether the value stays the same for longer than the library's interval."""
         begin = value()
         return not wait_for(lambda: value() != begin, seconds)
 
-    def test_a_recording_that_is_paused_from_the_start(self):
+    def test_a_recording_that_starts_paused_has_no_samples(self):
         recorder, process = self.start("--launches", "100", options=OPTION_SAMPLES, sampling_period=PERIOD,
                                        control=CONTROL_LAUNCH_RECORDS)
         source, _ = self.finish(recorder, process)
@@ -263,7 +263,7 @@ class Pauses(SamplingTest):
 
 
 class Attached(SamplingMixin, AttachTest):
-    def test_contexts_that_were_there_before(self):
+    def test_contexts_from_before_the_attach_are_sampled(self):
         process = self.start_cuda("--gap-us", "5000", "--threads", "2")
         for _ in range(2):  # the same contexts are new to the second recorder
             self.record_for_a_while(process)
@@ -274,7 +274,7 @@ class Attached(SamplingMixin, AttachTest):
         self.attach_and_connect(process.pid, recorder)
         source, = recorder.sources
         self.assertTrue(wait_for(lambda: len({window["context"] for window in source.windows.values()}) == 2))
-        source = self.retract(recorder, process.pid)  # the mock ends a program that CUPTI leaves while it samples
+        source = self.retract(recorder, process.pid)  # the mock aborts a program whose CUPTI is removed while sampling
         self.assertIsNone(process.poll())
         told = self.told(source)
         self.assertEqual(set(told), set(DURATIONS))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`gpuprof record --pc-sampling` on the mock driver: every sample that the mock took is in the profile, at its launches,
-its source line and its reason. What the mock takes of a kernel is in test/mocks/mock_cupti_sampling.h."""
+"""Tests `gpuprof record --pc-sampling` on the mock driver: the profile has each sample of the mock, with its launch, source
+line and reason. test/mocks/mock_cupti_sampling.h says which samples the mock takes."""
 
 import collections
 import json
@@ -15,7 +15,7 @@ DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
 DURATIONS = {"assemble": 4000, "solve": 16000}
 PERIOD = 64
 
-# Of both kernels, as nvdisasm prints them. The mock samples at 0x10 and 0x90.
+# Disassembly of both kernels as nvdisasm prints it. The mock samples at 0x10 and 0x90.
 DISASSEMBLY = """#!/bin/sh
 for name in _Z8assemblePfi _Z5solvePfi; do
   printf '\\t.section\\t.text.%s,"ax",@progbits\\n' $name
@@ -36,7 +36,7 @@ class PcSampling(rig.RuntimeTest):
                 "MOCK_CUBIN": os.path.join(DATA, "kernels.cubin"), **extra}
 
     def sample(self, *arguments, faults="", options=(), period=PERIOD, **extra):
-        """(profile, what the app says it did, stderr)"""
+        """Returns (profile, what the app printed, stderr)."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--pc-sampling", "--sampling-period",
                                 str(period), *options, "--", APP, *arguments], env=self.environment(faults, **extra))
         stderr = run.stderr.decode("utf-8", "replace")
@@ -59,14 +59,14 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(profile.end()["samples"], sum(self.taken(did).values()))
         self.assertNotIn("samples_dropped", profile.losses())
         self.assertNotIn("samples_without_launch", profile.coverage())
-        # The times are what they are without samples.
+        # The times are the same as without samples.
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"], stderr)
         self.assertEqual(profile.end()["launches"], did["launches"])
         self.assert_conserved(profile)
         self.assert_leaves_conserve(did)
 
     def assert_leaves_conserve(self, did):
-        """The leaves of each kernel sum to its nanoseconds."""
+        """Checks that the innermost frames of each kernel sum to its nanoseconds."""
         def by_kernel(leaf):
             sums = collections.Counter()
             for frames, ns in self.folded("--leaf", leaf):
@@ -78,13 +78,13 @@ class PcSampling(rig.RuntimeTest):
         for leaf in ("function", "line", "instruction", "stall"):
             self.assertEqual(by_kernel(leaf), whole, leaf)
 
-    def test_all_samples_are_at_their_kernels(self):
+    def test_all_samples_belong_to_their_kernels(self):
         for arguments in (("--kernels-only",), ("--driver-api", "--kernels-only"), ("--graph", "50"), ("--threads", "4"),
                           ("--fork",)):
             with self.subTest(arguments=arguments):
                 self.assert_all_there(*self.sample("--launches", "200", *arguments))
 
-    def test_each_line_and_reason(self):
+    def test_flame_shows_each_line_and_reason(self):
         profile, did, _ = self.sample("--launches", "100", "--kernels-only")
         files = collections.defaultdict(int)
         for frames, count in rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "samples", "--leaf",
@@ -105,7 +105,7 @@ class PcSampling(rig.RuntimeTest):
         listing = self.gpuprof("annotate", "-i", self.profile_path)
         self.assertIn("/source/kernels.cu", listing)
 
-    def test_several_paths_share_the_samples_of_a_kernel_by_its_time(self):
+    def test_samples_are_apportioned_among_call_paths_by_time(self):
         profile, did, stderr = self.sample("--launches", "600", "--kernels-only")
         times, samples = collections.Counter(), collections.Counter()
         for row in profile.of("GPU"):
@@ -120,7 +120,7 @@ class PcSampling(rig.RuntimeTest):
             self.assertAlmostEqual(samples[work], expected, delta=max(5, 0.01 * expected))
         del did
 
-    def test_instructions_where_there_is_an_nvdisasm(self):
+    def test_instructions_are_shown_if_nvdisasm_is_installed(self):
         tools = os.path.join(self.folder, "tools")
         os.mkdir(tools)
         with open(os.path.join(tools, "nvdisasm"), "w", encoding="utf-8") as file:
@@ -140,7 +140,7 @@ class PcSampling(rig.RuntimeTest):
         self.gpuprof("merge", self.profile_path, self.profile_path, "-o", merged)
         self.assertEqual(len(rig.Profile(merged).of("GPU_INSTRUCTION")), 4)
 
-    def test_dropped_samples_are_counted_and_nothing_is_claimed(self):
+    def test_too_many_dropped_samples_give_no_stall_reasons(self):
         profile, did, stderr = self.sample("--launches", "200", "--kernels-only", faults="sampling_dropped=10")
         dropped = profile.losses()["samples_dropped"]
         self.assertEqual(profile.end()["samples"] + dropped, sum(self.taken(did).values()), stderr)
@@ -148,7 +148,7 @@ class PcSampling(rig.RuntimeTest):
         report = self.gpuprof("report", "-i", self.profile_path)
         self.assertNotIn("long_scoreboard", report)
 
-    def test_foreign_samples_are_told_beside_the_others(self):
+    def test_foreign_samples_are_reported_separately(self):
         profile, did, _ = self.sample("--launches", "200")
         fills = did["ops"].get("fill", {"count": 0})["count"]
         self.assertGreater(fills, 0)
@@ -156,7 +156,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(profile.coverage()["samples_foreign"] % fills, 0)
 
     def exact(self, *arguments, options=(), **extra):
-        """As sample(), of single launches. A loop of launches takes longer than the names that the recorder chooses by."""
+        """Like sample(), for single launches. The launch loop runs long enough for the recorder to choose kernels by name."""
         return self.sample("--kernels-only", "--gap-us", "200", *arguments,
                            options=["--pc-sampling=exact", "--max-overhead", "100", *options], **extra)
 
@@ -168,10 +168,10 @@ class PcSampling(rig.RuntimeTest):
         profile, did, stderr = self.exact("--launches", "2000")
         told = self.told_of_exact(profile)
         self.assertEqual(told["exact_launches"] + told["exact_launches_missed"], did["launches"])
-        self.assertLess(told["exact_launches_missed"], 0.01 * did["launches"])  # read out once a second, for microseconds
-        # Whose samples they are is known, however many paths a kernel has, ...
+        self.assertLess(told["exact_launches_missed"], 0.01 * did["launches"])  # read once a second, for microseconds
+        # Each sample belongs to a known launch, however many call paths the kernel has, ...
         self.assertEqual({row[6] for row in profile.of("EUSTALL")}, {"0"})
-        # ... to the sample: each launch has as many.
+        # ... and each launch has equally many.
         counts, samples = collections.Counter(), collections.Counter()
         for row in profile.of("GPU"):
             counts[row[1]] += int(row[2])
@@ -192,17 +192,17 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(set(samples), {"solve"}, stderr)
         launches = self.told_of_exact(profile)["exact_launches"]
         self.assertEqual(samples["solve"], launches * samples_of("solve"))
-        # Also the first one, which waits until the recorder has seen the name.
+        # This includes the first launch, which waits until the recorder has seen the kernel name.
         missed = self.told_of_exact(profile)["exact_launches_missed"]
         self.assertEqual(launches + missed, sum(op["count"] for name, op in did["ops"].items() if "solve" in name))
 
-    def test_one_of_so_many_launches(self):
+    def test_sample_every_chooses_one_of_n_launches(self):
         profile, did, _ = self.exact("--launches", "1000", options=["--sample-every", "10"])
         ops = [op["count"] for op in did["ops"].values()]
         told = self.told_of_exact(profile)
         self.assertEqual(told["exact_launches"] + told["exact_launches_missed"], sum(-(-count // 10) for count in ops))
 
-    def test_no_more_than_the_time_that_may_go_to_it(self):
+    def test_exact_sampling_stays_within_its_overhead_limit(self):
         profile, did, _ = self.sample("--kernels-only", "--launches", "20000",
                                       options=["--pc-sampling=exact", "--max-overhead", "0.1"])
         told = self.told_of_exact(profile)
@@ -211,35 +211,36 @@ class PcSampling(rig.RuntimeTest):
         self.assertGreater(told["exact_launches_too_dear"], 0)
         self.assertGreater(told["exact_launches"], 0)
 
-    def test_never_while_a_graph_is_captured(self):
-        profile, did, stderr = self.exact("--graph-nodes", "50", "--launches", "200")  # the mock ends a program that does
+    def test_no_launch_is_sampled_while_a_graph_is_captured(self):
+        # the mock aborts a program that samples during capture
+        profile, did, stderr = self.exact("--graph-nodes", "50", "--launches", "200")
         self.assertGreater(did["captured"], 0)
         self.assertEqual(profile.end()["samples"], self.told_samples(profile), stderr)
 
     def told_samples(self, profile):
         return sum(int(row[5]) for row in profile.of("EUSTALL"))
 
-    def test_threads_sample_at_once(self):
+    def test_several_threads_can_sample_at_once(self):
         profile, did, stderr = self.exact("--threads", "4", "--launches", "500")
         self.assertEqual(profile.end()["samples"], self.told_samples(profile), stderr)
         self.assertGreater(profile.end()["samples"], 0)
         self.assertNotIn("samples_without_launch", profile.coverage())
         self.assertEqual(profile.end()["launches"], did["launches"])
 
-    def test_a_cupti_whose_samples_name_no_launch(self):
+    def test_a_cupti_without_correlation_ids_in_samples_is_refused(self):
         profile, did, stderr = self.sample("--launches", "50", faults="old_version=21", options=["--pc-sampling=exact"])
         self.assertIn("CUDA 12.4 or later", stderr)
         self.assertEqual(profile.of("EUSTALL"), [])
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"])
 
-    def test_where_cupti_refuses_recording_goes_on_and_says_why(self):
+    def test_recording_goes_on_with_a_reason_if_cupti_refuses_sampling(self):
         profile, did, stderr = self.sample("--launches", "50", faults="refuse_sampling=35")
         self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", stderr)
         self.assertIn("no samples were taken", stderr)
         self.assertEqual(profile.of("EUSTALL"), [])
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"])
 
-    def test_a_target_that_is_killed(self):
+    def test_a_killed_target_keeps_its_samples(self):
         with subprocess.Popen([rig.GPUPROF, "record", "-o", self.profile_path, "--pc-sampling", "--sampling-period",
                                str(PERIOD), "--", APP, "--launches", "1000000", "--gap-us", "1000", "--kernels-only"],
                               env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as recorder:
@@ -252,7 +253,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertGreater(profile.end()["samples"], 0)
         self.assertEqual(profile.end()["samples"], sum(int(row[5]) for row in profile.of("EUSTALL")))
 
-    def test_what_does_not_go_together_is_refused(self):
+    def test_contradictory_options_are_usage_errors(self):
         for options in (["--sampling-period", "64"], ["--pc-sampling", "--sampling-period", "65"],
                         ["--pc-sampling", "--sampling-period", "16"], ["--pc-sampling", "--nvtx-range", "x"],
                         ["--stalls", "--graphs", "whole"], ["--pc-sampling=some"], ["--kernel", "x"],

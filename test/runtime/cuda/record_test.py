@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gpuprof record` of a program of the mock driver: what comes out of the profile is what the program did."""
+"""Tests `gpuprof record` of a mock driver program: the profile holds exactly what the program did."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class RecordCupti(rig.RuntimeTest):
         return {**os.environ, "LD_LIBRARY_PATH": MOCKS, "MOCK_CUPTI_FAULTS": faults}
 
     def record_app(self, *arguments, faults="", options=()):
-        """(profile, what the app says it did, stderr)"""
+        """Returns (profile, what the app printed, stderr)."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", APP, *arguments],
                                env=self.environment(faults))
         stderr = run.stderr.decode("utf-8", "replace")
@@ -39,12 +39,12 @@ class RecordCupti(rig.RuntimeTest):
                 known[1] += ns
         for name, op in did["ops"].items():
             if name not in COPIES:
-                # Mangled in the profile or demangled: the function's own name is in it.
+                # A kernel name contains the function's own name, mangled or not.
                 function = "solve" if "solve" in name else "assemble"
                 found = [totals for kernel, totals in kernels.items() if function in kernel]
                 self.assertEqual(found, [[op["count"], op["ns"]]], kernels)
 
-    def test_totals(self):
+    def test_counts_and_times_are_exact(self):
         for arguments in ((), ("--driver-api",), ("--graph", "50"), ("--threads", "4"), ("--fork",)):
             with self.subTest(arguments=arguments):
                 self.assert_exact(*self.record_app("--launches", "200", *arguments))
@@ -63,7 +63,7 @@ class RecordCupti(rig.RuntimeTest):
         sites = {"assemble": 4000, "solve": 16000, "postprocess": 4000}
         found = dict.fromkeys(sites, 0)
         for frames, ns in self.folded("--from-start"):
-            # CPU frames only: two of the kernels are called like a site.
+            # Only CPU frames: two of the kernels have the name of a site.
             cpu = [frame for frame in frames if not frame.endswith(("_[G]", "_[g]"))]
             self.assertEqual(frames[1], "_start", frames)
             self.assertNotIn("[truncated]", frames)
@@ -78,13 +78,13 @@ class RecordCupti(rig.RuntimeTest):
         self.assertIn(did["total_ops"] // 10, profile.losses().values(), stderr)
         self.assert_conserved(profile)
 
-    def test_another_subscriber_is_told(self):
+    def test_another_subscriber_is_reported(self):
         profile, did, stderr = self.record_app(faults="subscriber_conflict")
         self.assertEqual(profile.gpu(), [])
         self.assertIn("another profiler uses CUPTI", stderr)
         self.assertEqual(did["launches"], 800)
 
-    def test_killed_target(self):
+    def test_a_killed_target_keeps_its_work(self):
         with subprocess.Popen(
                 [rig.GPUPROF, "record", "-o", self.profile_path, "--", APP, "--launches", "100", "--sleep-ms", "60000"],
                 env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`gpuprof record --sass-metrics` on the mock driver: what it counted is in the profile, at its instructions and source
-lines, once. What the mock counts of a launch is in test/mocks/mock_cupti_sass.h."""
+"""Tests `gpuprof record --sass-metrics` on the mock driver: the profile has each count once, at its instruction and source
+line. test/mocks/mock_cupti_sass.h says what the mock counts per launch."""
 
 import collections
 import json
@@ -22,7 +22,7 @@ class SassMetrics(rig.RuntimeTest):
                 "MOCK_CUBIN": os.path.join(DATA, "kernels.cubin"), **extra}
 
     def count(self, *arguments, metrics="memory,instructions", options=(), faults=""):
-        """(profile, what the app says it did, stderr)"""
+        """Returns (profile, what the app printed, stderr)."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--sass-metrics", metrics, *options, "--",
                                 APP, *arguments], env=self.environment(faults))
         stderr = run.stderr.decode("utf-8", "replace")
@@ -30,7 +30,7 @@ class SassMetrics(rig.RuntimeTest):
         return rig.Profile(self.profile_path), json.loads(run.stdout), stderr
 
     def counted(self, profile):
-        """{(kernel, metric): value}"""
+        """Returns {(kernel, metric): value}."""
         text = profile.strings()
         functions = {row[0]: text[row[2]] for row in profile.of("GPU_PLACE")}
         sums = collections.Counter()
@@ -49,27 +49,27 @@ class SassMetrics(rig.RuntimeTest):
             with self.subTest(arguments=arguments):
                 profile, did, stderr = self.count("--launches", "200", *arguments)
                 self.assertEqual(self.counted(profile), self.expected(did), stderr)
-                self.assertEqual(profile.of("GPU"), [])  # CUPTI counts nothing beside records of work
+                self.assertEqual(profile.of("GPU"), [])  # CUPTI counts nothing while it records work
                 self.assertNotIn("details_lost", profile.losses())
                 self.assertIn("counts of instructions", stderr)
 
-    def test_over_more_than_one_reading(self):
+    def test_counts_over_several_reads_are_exact(self):
         for arguments in (("--launches", "1500"), ("--launches", "1500", "--threads", "3")):
-            with self.subTest(arguments=arguments):  # what is launched while counts are read waits: it would be lost
+            with self.subTest(arguments=arguments):  # launches must wait while counts are read, or their counts would be lost
                 profile, did, stderr = self.count("--gap-us", "1000", "--kernels-only", *arguments)
                 self.assertEqual(self.counted(profile), self.expected(did), stderr)
 
-    def test_kernels_that_are_chosen(self):
+    def test_only_selected_kernels_are_counted(self):
         profile, did, stderr = self.count("--launches", "100", options=["--kernel", "^solve\\("])
         self.assertEqual(self.counted(profile), self.expected(did, kernels=("solve",)), stderr)
 
-    def test_metrics_by_their_names(self):
+    def test_unknown_metrics_are_reported_and_others_counted(self):
         metric = "smsp__sass_inst_executed"
         profile, did, stderr = self.count("--launches", "100", metrics=f"{metric},smsp__sass_of_another_gpu")
         self.assertEqual(self.counted(profile), self.expected(did, metrics=(metric,)), stderr)
         self.assertTrue(any("smsp__sass_of_another_gpu" in value for values in profile.meta().values() for value in values))
 
-    def test_report_names_the_lines(self):
+    def test_report_shows_source_lines_of_counts(self):
         _, did, _ = self.count("--launches", "100", "--kernels-only")
         report = json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))
         tables = {table["metric"]: table for table in report["counted"]}
@@ -90,7 +90,7 @@ class SassMetrics(rig.RuntimeTest):
                          collections.Counter({key: 2 * value for key, value in self.expected(did).items()}))
         self.assertIn("gpu_count", self.gpuprof("dump", "-i", self.profile_path))
 
-    def test_where_cupti_refuses(self):
+    def test_a_refused_configuration_gives_a_reason_and_no_counts(self):
         profile, _, stderr = self.count("--launches", "20", faults="refuse_counting=35")
         self.assertIn("no counts: ", stderr)
         self.assertIn("nothing was counted", stderr)
@@ -99,7 +99,7 @@ class SassMetrics(rig.RuntimeTest):
                              capture_output=True, check=False)
         self.assertEqual(run.returncode, 4)
 
-    def test_what_does_not_go_together_is_refused(self):
+    def test_contradictory_options_are_usage_errors(self):
         for options in (["--sass-metrics", "cycles"], ["--sass-metrics", ""], ["--sass-metrics", "memory", "--stalls"],
                         ["--sass-metrics", "memory", "--timeline"], ["--sass-metrics", "smsp__sass_x;y"],
                         ["--sass-metrics", "memory", "--kernel", "("]):

@@ -1,7 +1,5 @@
-/*
- * Puts jobs with known kernels on the fake i915: batches in objects that it has mapped in each way there is.
- * environment: FAKE_GPU, its device node
- */
+/* Submits jobs with known kernels to the fake i915. The batches are in objects mapped in every possible way.
+ * environment: FAKE_GPU, its device node */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +16,7 @@
 #define MAPPED 3
 #define BY_OFFSET 4
 #define NOT_MAPPED 6
-#define AT(object) (0x100000000ull + (object)*0x10000ull) /* as the GPU has it */
+#define AT(object) (0x100000000ull + (object)*0x10000ull) /* GPU address */
 
 static int gpu = -1;
 
@@ -50,7 +48,7 @@ static void list(unsigned object, void* memory) {
   call("object", FAKE_GPU_BIND, &wanted);
 }
 
-/* As i915_user_extension and what follows it. */
+/* Laid out like i915_user_extension and its data. */
 struct set_vm {
   uint64_t next;
   uint32_t unused[6];
@@ -86,27 +84,26 @@ int main(void) {
   submit(0, 1, 20, AT(USER));
   submit(1, 2, 20, AT(USER)); /* the same VM */
   submit(0, 1, 20, AT(USER));
-  submit(0, 3, 20, AT(USER)); /* another one */
+  submit(0, 3, 20, AT(USER)); /* another VM */
 
-  /* From the middle of one object into another. */
+  /* Jumps from the middle of one object into another. */
   put_jump((uint32_t*)(mapped + 0x1000), AT(USER) + 0x2000);
   put_kernel((uint32_t*)(user + 0x2000), 0x9000);
   submit(1, 1, 20, AT(MAPPED) + 0x1000);
 
-  /* Two kernels. */
   put_kernel((uint32_t*)(user + 0x3000), 0xb000);
   put_kernel((uint32_t*)by_offset, 0xa000);
-  put_jump((uint32_t*)by_offset + 61, AT(USER) + 0x3000); /* in place of the end */
+  put_jump((uint32_t*)by_offset + 61, AT(USER) + 0x3000); /* replaces the end command */
   submit(0, 1, 20, AT(BY_OFFSET));
 
-  /* Named in descriptors, in another object; the second batch relies on the base that the first one has set. */
+  /* Descriptors in another object name the kernels. The second batch uses the base address that the first one set. */
   *(uint32_t*)(mapped + 0x2000) = 0xc000;
   *(uint32_t*)(mapped + 0x2000 + DESCRIPTOR_BYTES) = 0xd000;
   put_older_kernel((uint32_t*)(user + 0x5000), AT(MAPPED) + 0x2000, 0);
   put_older_kernel((uint32_t*)(user + 0x6000), 0, 1);
   submit(0, 1, 20, AT(USER) + 0x5000);
   submit(0, 1, 20, AT(USER) + 0x6000);
-  /* Another context, where nobody has set one. */
+  /* Another context, in which no batch has set the base address. */
   submit(0, 3, 20, AT(USER) + 0x6000);
 
   submit(0, 1, 20, AT(NOT_MAPPED));

@@ -1,4 +1,4 @@
-/* Commands for an Intel GPU, of which batches are made. */
+/* Writes commands for batches of an Intel GPU. */
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
@@ -14,7 +14,7 @@ static inline uint32_t* put_jump(uint32_t* at, uint64_t to) {
   return at;
 }
 
-/* Sets the instruction base address, and starts a kernel, so many bytes from there. */
+/* Sets the instruction base address, and starts the kernel at `start` bytes from it. */
 static inline void put_kernel_from(uint32_t* at, uint64_t base, uint64_t start) {
   memset(at, 0, 22 * 4);
   at[0] = 0x61010014; /* STATE_BASE_ADDRESS, 22 dwords */
@@ -34,8 +34,8 @@ static inline void put_kernel(uint32_t* at, uint64_t start) {
 
 #define DESCRIPTOR_BYTES 32
 
-/* As put_kernel(), for GPUs up to Gen12: the kernel is named in an interface descriptor. `dynamic`: where these are;
- * 0: where the batch before has said. */
+/* Starts a kernel on GPUs up to Gen12, through an interface descriptor. `dynamic` is the address of the descriptors; 0
+ * keeps the address that the previous batch set. */
 static inline void put_older_kernel(uint32_t* at, uint64_t dynamic, unsigned descriptor) {
   memset(at, 0, 19 * 4);
   at[0] = 0x61010011; /* STATE_BASE_ADDRESS, 19 dwords */

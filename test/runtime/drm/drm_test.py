@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The backend for drivers of the kernel, on Debian's kernels in QEMU: this machine may have no DRM at all.
+"""Tests the backend for kernel drivers on Debian kernels in QEMU, as this machine may have no DRM at all.
 
-The machine has the real gpu_sched and the real xe and i915 without their hardware, and drivers of our own that
-run jobs for a known time: fake_gpu.c behind the real scheduler, the same as xe, and fake_i915.c. What they measure is
-what the profile is held against.
+The virtual machine has the real gpu_sched, and the real xe and i915 without hardware. Fake drivers run jobs for a known
+time: fake_gpu.c behind the real scheduler, also as xe, and fake_i915.c. The tests compare the profile with what the fake
+drivers measure.
 """
 
 import collections
@@ -21,28 +21,28 @@ import vm
 SUITE = "bookworm-backports"
 OTHER_SUITES = os.environ.get("GPUPROF_TEST_KERNELS", "").split()
 
-# The fake drivers: the section in which submitter.c is recorded on one, its module and device node, and what the profile
-# calls its rings and it.
+# The fake drivers. The key is the section in which submitter.c is recorded on the driver. The values are its module and
+# device node, and the names of its rings and device in the profile.
 Gpu = collections.namedtuple("Gpu", "module node rings device")
 GPUS = {
     "scheduler": Gpu("fake_gpu", "dri/fake_gpu", ("fakegpu-gfx", "fakegpu-copy0"), ("drm", "fakegpu fakegpu.0", "fakegpu.0")),
     "xe": Gpu("xe", "dri/fake_xe", ("xe-rcs", "xe-ccs"), ("drm", "xe xe.0", "xe.0")),
     "i915": Gpu("i915", "fake_i915", ("i915-rcs0", "i915-bcs0"), ("drm", "i915 i915.0", "i915.0")),
 }
-# By submitter.c, of both processes: path, ring, jobs, and how long one is meant to take.
+# The jobs of submitter.c in both processes: path, ring, number of jobs, and intended duration in ns.
 PATHS = [
     (("main", "train", "forward", "submit"), 0, 60, 6_000_000),
     (("main", "train", "backward", "submit"), 0, 40, 12_000_000),
     (("main", "train", "backward", "submit"), 1, 40, 10_000_000),
 ]
 JOBS = sum(path[2] for path in PATHS)
-OF_KERNEL = 4  # each process also has a thread of the kernel queue two jobs, for a client each
+OF_KERNEL = 4  # in each process, a kernel thread also queues two jobs, each for another client
 
 FUNCTIONS = r"""
 section doctor.fake
 /gpuprof doctor 2>&1
 record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
-# Of a program that warms up: what follows that is recorded with unwind tables.
+# Records a program that warms up first, so that its other jobs are recorded with unwind tables.
 record_warm() {
   export WARM_UP=/tmp/warm
   /bin/busybox rm -f $WARM_UP $1
@@ -53,7 +53,7 @@ record_warm() {
   unset WARM_UP
 }
 """
-# What is recorded on each of the fake drivers.
+# The recordings on each of the fake drivers.
 JOBS_AND_TIMES = r"""
 section {name}
 export FAKE_GPU=/dev/{gpu.node}
@@ -69,7 +69,7 @@ record_warm /tmp/{name} --backend drm -- {python} -S -E -B /submit.py
 section {name}.python.profile
 /bin/busybox cat /tmp/{name}
 """
-# The rest, on one of them.
+# The other recordings, on one of the drivers.
 MORE = r"""
 export FAKE_GPU=/dev/dri/fake_gpu
 section others
@@ -133,7 +133,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def python_files():
-    """{name in /: bytes} of this Python and what submit.py imports, with libraries."""
+    """Returns {name in /: bytes} of this Python, the modules that submit.py imports, and their libraries."""
     listing = subprocess.run([PYTHON, "-S", "-E", "-B", "-c", (
         "import sys, ctypes, fcntl, os, struct, time\n"
         "print(*[module.__file__ for module in sys.modules.values() if getattr(module, '__file__', None)], sep='\\n')\n"
@@ -141,32 +141,32 @@ def python_files():
         check=True, text=True, stdout=subprocess.PIPE).stdout
     paths = {path for path in listing.splitlines() if os.path.isfile(path)}
     for program in [PYTHON, *(path for path in paths if "/lib-dynload/" in path)]:
-        paths |= set(vm.libraries_of(program))  # by the names that the loader looks for
+        paths |= set(vm.libraries_of(program))  # under the names that the loader searches for
     files = {path.lstrip("/"): Path(path).read_bytes() for path in paths}
     return files | {"submit.py": (HERE / "submit.py").read_bytes()}
 
 
 def run_machine(suite, more):
-    """{section: lines} of a machine with the kernel of the suite, which also runs the script `more`."""
+    """Returns {section: lines} of a machine with the kernel of the suite. It also runs the script `more`."""
     programs = {"gpuprof": rig.GPUPROF, "submitter": os.environ["DRM_SUBMITTER"], "frameless": os.environ["DRM_FRAMELESS"],
                 "staller": os.environ["DRM_STALLER"], "batches": os.environ["DRM_BATCHES"]}
     return machine.run(suite, programs, lambda modules: script(modules, more), more_files=python_files())
 
 
 class Jobs:
-    """What holds on each kernel. `suite`: Debian's suite that has it; `more`: what else the machine does."""
+    """Tests for each kernel. `suite`: the Debian suite of the kernel; `more`: a script with further recordings."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # A machine that cannot be started, or panics, is one skip or one error: not one for each test.
+        # A machine that fails to start, or panics, is one skip or one error, not one per test.
         cls.sections = machine.sections_of(lambda: run_machine(cls.suite, cls.more))
 
     def said(self, *sections):
         return machine.said(self.sections, *sections)
 
     def profiles(self, what=""):
-        """(section, rings, Profile) of each fake driver that this kernel can have, one after the other."""
+        """Yields (section, rings, Profile) for each fake driver that this kernel supports."""
         there = [section for section in GPUS if section in self.sections]
         self.assertEqual(there, [section for section in GPUS if section != "xe" or self.has_xe()])
         for section in there:
@@ -179,11 +179,12 @@ class Jobs:
         return "KERNEL 6.1." not in self.said(*self.sections)
 
     def names_clients(self, section):
-        """Whether the kernel says for whom one of its threads queues a job: its scheduler does from 6.17 on."""
+        """Returns whether the kernel reports the client when one of its threads queues a job. The scheduler does so from
+        6.17."""
         return section != "i915" and "tracepoints drm_sched_job_queue" in self.said("doctor")
 
     def truth(self, section):
-        """{ring: [(jobs, busy ns) of the first process, and of the second]}: the driver tells what it has done by then."""
+        """Returns {ring: [(jobs, busy ns) of the first process, and of the second]}, as the driver reports them."""
         truth = collections.defaultdict(list)
         for ring, jobs, ns in re.findall(r"^TRUTH (\d+) (\d+) (\d+)$", self.said(section), re.M):
             before = [sum(numbers) for numbers in zip((0, 0), *truth[int(ring)])]
@@ -192,13 +193,13 @@ class Jobs:
 
     @staticmethod
     def with_thread(profile):
-        """What processes have queued themselves."""
+        """Returns the work that the processes have queued themselves."""
         return [(work, numbers) for work, numbers in profile.measured("GPU") if work.tid != 0]
 
     def drm_line(self, section):
         return next(line for line in self.sections[section] if re.match(r"\s+\w+\s+drm ", line))
 
-    def test_the_real_drivers_are_there_and_all_programs_attach(self):
+    def test_all_programs_attach_to_the_real_drivers(self):
         self.assertEqual([line for line in self.sections["insmod"] if "cannot load" in line], [])
         queues = "exec queues of xe; " if self.has_xe() else ""
         for section in ("doctor", "doctor.fake"):
@@ -208,11 +209,11 @@ class Jobs:
         self.assertEqual("; EU stalls of 2 GTs" in self.drm_line("doctor.fake"), self.has_xe())
         print("   ", self.drm_line("doctor").strip(), flush=True)
 
-    def test_without_a_driver_that_is_said(self):
+    def test_a_missing_driver_is_reported(self):
         self.assertNotRegex(self.drm_line("bare"), r"^\s+ok ")
         self.assertIn("no GPU driver of this machine can report its jobs", self.said("bare"))
 
-    def test_a_driver_stays_while_it_is_recorded_and_goes_afterwards(self):
+    def test_a_driver_cannot_be_unloaded_until_the_recording_ends(self):
         self.assertRegex(self.said("loaded"), "rmmod: .*i915.*(busy|temporarily unavailable)")
         self.assertEqual([line for line in self.sections["swap"] if "cannot" in line], [])
 
@@ -233,13 +234,13 @@ class Jobs:
                 ratios = [ns / busy for (_, ns), (_, busy) in zip(found, truth)]
                 print(f"    {name}: {sum(count for count, _ in found)} jobs, {' and '.join(f'{r:.4%}' for r in ratios)} of their time",
                       flush=True)
-                # An emulated processor may stand still where a job begins or ends.
+                # An emulated processor may pause when a job begins or ends.
                 self.assertLess(min(abs(ratio - 1) for ratio in ratios), 0.01, (name, found, truth))
                 self.assertLess(max(abs(ratio - 1) for ratio in ratios), 0.2, (name, found, truth))
             self.assert_conserved(profile)
 
     def of_clients(self, section, processes=2):
-        """Jobs that threads of the kernel have queued and that are in the profile."""
+        """Returns the number of jobs in the profile that kernel threads have queued."""
         return OF_KERNEL // 2 * processes if self.names_clients(section) else 0
 
     def test_every_job_is_paired(self):
@@ -251,7 +252,7 @@ class Jobs:
             self.assertEqual(coverage.get("without_stack", 0), self.of_clients(section))
             self.assertEqual(profile.losses(), {}, self.said(section))
 
-    def test_jobs_of_threads_of_the_kernel_are_their_clients_or_counted(self):
+    def test_jobs_queued_by_kernel_threads_belong_to_their_client_or_are_counted(self):
         for section, _, profile in self.profiles():
             unknown = [value for key, values in profile.meta().items() if key.endswith(".drm.jobs_of_unknown_submitter")
                        for value in values]
@@ -272,7 +273,7 @@ class Jobs:
             for work, numbers in self.with_thread(profile):
                 names = profile.frames(work.ustack)
                 self.assertIn("ioctl", names[-1])
-                # Before there are unwind tables the caller of the C library's ioctl() is left out.
+                # Without unwind tables, the stack lacks the caller of the C library's ioctl().
                 path = [name for name in names[names.index("main"):-1] if name != "gpu_ioctl"]
                 found[tuple(path), work.name] += numbers[0]
                 self.assertEqual(work.thread, "submitter")
@@ -280,7 +281,7 @@ class Jobs:
             self.assertEqual(found, {(path, rings[ring]): jobs for path, ring, jobs, _ in PATHS})
             self.assertEqual(len(processes), 2)  # the second submitter is a child of the first
 
-    def test_stacks_are_whole_where_there_are_no_frame_pointers(self):
+    def test_stacks_without_frame_pointers_are_complete(self):
         for _, rings, profile in self.profiles(".whole"):
             found = collections.Counter()
             for work, numbers in self.with_thread(profile):
@@ -291,8 +292,8 @@ class Jobs:
             self.assertEqual(found, {(path + ("gpu_ioctl", "ioctl"), rings[ring]): jobs // 2 for path, ring, jobs, _ in PATHS})
 
     def test_kernel_frames_lead_to_the_driver(self):
-        """From the system call to the function of the driver that queues the job, in what processes queue themselves."""
-        # What the compiler may have inlined is left out.
+        """The kernel frames lead from the system call to the driver function that queues the job, for jobs of the processes."""
+        # Functions that the compiler may have inlined are left out.
         drivers = {"scheduler": ["queue_job", "drm_sched_entity_push_job"],
                    "xe": ["xe_exec_ioctl", "queue_job", "drm_sched_entity_push_job"],
                    "i915": ["i915_gem_do_execbuffer", "add_request"]}
@@ -311,11 +312,11 @@ class Jobs:
             module = next(module for _, name, module in stack if name == "on_ioctl")
             self.assertEqual(module, f"[{GPUS[section].module}]")
 
-    def test_python_frames_are_where_they_belong(self):
-        """The last ones before the C library's ioctl(), with what calls it."""
+    def test_python_frames_are_at_their_native_callers(self):
+        """Checks the last Python frames before the C library's ioctl(), with their callers."""
         forward = ("<module>", "train", "Model.forward", "by_fcntl")
         backward = ("<module>", "train", "Model.backward", "Model.backward.<locals>.<lambda>", "by_ctypes")
-        if sys.version_info < (3, 11):  # no qualified names
+        if sys.version_info < (3, 11):  # before 3.11, names are not qualified
             forward, backward = ((*(name.rpartition(".")[2] for name in path),) for path in (forward, backward))
         for _, rings, profile in self.profiles(".python"):
             found = collections.Counter()
@@ -325,15 +326,15 @@ class Jobs:
                 if "train" in python:
                     self.assertEqual(kinds[0], ("_start", "native"))
                     self.assertEqual(kinds[-1], ("ioctl", "native"))
-                    # sorted() is native code of the interpreter between two runs of Python frames.
+                    # sorted() is native code of the interpreter between two groups of Python frames.
                     between = [kind for _, kind in kinds]
                     runs = len([i for i, kind in enumerate(between) if kind == "python" and between[i - 1] != "python"])
-                    if sys.version_info >= (3, 11):  # before, each Python frame has an evaluation loop of its own
+                    if sys.version_info >= (3, 11):  # before 3.11, each Python frame has an evaluation loop of its own
                         self.assertEqual(runs, 2 if "by_ctypes" in python else 1, kinds)
                     found[python, work.name] += numbers[0]
             self.assertEqual(found, {(forward, rings[0]): 20, (backward, rings[1]): 10})
 
-    def test_waiting_is_told_apart_from_work(self):
+    def test_queue_time_and_run_time_are_separate(self):
         for _, rings, profile in self.profiles():
             meant = {(path[2], rings[ring]): ns for path, ring, _, ns in PATHS}
             waited = collections.Counter()
@@ -345,14 +346,14 @@ class Jobs:
                 worked[path, work.name] += ns
                 waited[path, work.name] += queue_ns - ns
             for key, ns in worked.items():
-                # Several jobs of a ring are with the hardware at once: each counts from the end of the one before it. That
-                # may have been seen late, on a busy machine, but only of some jobs.
+                # The hardware holds several jobs of a ring at once: each job counts from the end of the previous one. A
+                # busy machine may see that end late, but not for all jobs.
                 self.assertGreater(ns / jobs[key], 0.9 * meant[key], key)
-            # All are queued within some milliseconds, and so wait for most of those before them.
+            # All jobs are queued within some milliseconds, so each waits for most of the earlier ones.
             self.assertGreater(waited["forward", rings[0]], 0)
             self.assertGreater(waited["backward", rings[0]], 0)
 
-    def test_the_device_is_the_card(self):
+    def test_the_device_has_the_name_of_the_card(self):
         for section, _, profile in self.profiles():
             text = profile.strings()
             self.assertEqual([(text[row[1]], text[row[3]], text[row[4]]) for row in profile.of("DEVICE")],
@@ -364,7 +365,7 @@ class Jobs:
             streams = {(work.name, work.stream) for work, _ in self.with_thread(profile)}
             said = [value for key, values in profile.meta().items() if ".drm.device" in key for value in values]
             if wanted[section] is None:
-                self.assertEqual(len(streams), 2)  # one a ring, of both processes
+                self.assertEqual(len(streams), 2)  # one stream per ring, shared by both processes
                 self.assertEqual(said, [])
                 continue
             self.assertEqual(streams, {(rings[0], 1), (rings[1], 2)})
@@ -376,7 +377,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
     suite = SUITE
     more = MORE
 
-    def test_a_card_that_loses_its_driver_is_recorded_on(self):
+    def test_recording_goes_on_if_a_card_loses_its_driver(self):
         said = self.said("gone")
         self.assertIn("unbound", said)
         self.assertIn("status 0", self.sections["gone"])
@@ -397,7 +398,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
         self.assertIn("status 0", self.sections["others"], self.said("others"))
         self.assertIn("used no GPU", self.said("others"))
 
-    def test_a_recorder_in_a_pid_namespace_sees_its_own(self):
+    def test_a_recorder_in_a_pid_namespace_records_its_own_processes(self):
         self.assertIn(self.one_submitter(), self.said("namespace"))
 
     def test_a_running_process_and_its_children_can_be_recorded(self):
@@ -410,18 +411,18 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
         done = int(re.search(r"30 launches, (\d+) GPU records", said).group(1))
         self.assertGreater(done, 0)
         self.assertLess(done, 30)
-        self.assertIn("lost nothing", said)  # the others never ran
+        self.assertIn("lost nothing", said)  # the other jobs never ran
         self.assertRegex(said, rf'coverage .*what="?failed"? count={30 - done}\b')
         self.assertRegex(said, "target: signal 9")
 
-    def test_without_rights_the_user_is_told_what_would_help(self):
+    def test_a_user_without_rights_gets_a_hint(self):
         said = self.said("user")
         self.assertIn("status 1", self.sections["user"], said)
         self.assertRegex(said, "--backend drm is impossible here: .*(not permitted|denied)")
         self.assertIn("hint: run gpuprof as root", said)
 
 
-# Such as "bookworm sid".
+# For example "bookworm sid".
 for other in OTHER_SUITES:
     globals()[f"On_{other}"] = type(f"On_{other}", (Jobs, rig.RuntimeTest), {"suite": other, "more": ""})
 

@@ -1,7 +1,5 @@
-/*
- * A GPU without hardware: two rings, each behind a real drm_gpu_scheduler, whose jobs a timer ends. A ring takes up to
- * four jobs and runs them one after the other. What it measures of its own work is what gpuprof is held against.
- */
+/* A GPU without hardware: two rings, each behind a real drm_gpu_scheduler. A ring takes up to four jobs and runs them
+ * in order; a timer ends each job. Tests compare gpuprof's times with the times that this driver measures. */
 #include "fake_gpu.h"
 
 #include <drm/drm_device.h>
@@ -22,7 +20,7 @@
 #define NODE "fake_xe"
 #define CLIENTS_BEFORE 1000 /* numbers are the kernel's, and not a driver's */
 #define RING_NAMES \
-  { "rcs3", "ccs12" } /* class of engine, and a number of the queue's */
+  { "rcs3", "ccs12" } /* engine class and queue number */
 #else
 #define DRIVER "fakegpu"
 #define NODE "fake_gpu"
@@ -36,8 +34,8 @@
 struct ring {
   struct drm_gpu_scheduler scheduler;
   struct hrtimer timer;
-  spinlock_t lock;       /* of what follows */
-  struct list_head jobs; /* that the hardware holds, the first one runs */
+  spinlock_t lock;       /* protects the members below */
+  struct list_head jobs; /* in the hardware; the first one runs */
   u64 started_ns;
   u64 done;
   u64 busy_ns;
@@ -48,14 +46,14 @@ struct ring {
 struct job {
   struct drm_sched_job base;
   struct list_head link;
-  struct dma_fence* fence; /* of the hardware */
+  struct dma_fence* fence; /* the hardware fence */
   struct ring* ring;
   u64 duration_ns;
   bool by_worker;
 };
 
 struct client {
-  struct drm_file file; /* as of real ones, what its open file leads to; of it only what gpuprof reads */
+  struct drm_file file; /* the open file points here, as in real drivers; filled only as far as gpuprof reads it */
   struct drm_sched_entity entities[FAKE_GPU_RINGS];
   u64 number;
   u32 queues;
@@ -89,7 +87,7 @@ static const struct dma_fence_ops fence_ops = {
     .get_timeline_name = fence_name,
 };
 
-/* With the ring's lock. One ends when the next begins. */
+/* The caller holds the ring's lock. A job begins when the previous one ends. */
 static void start_first(struct ring* ring, u64 now) {
   struct job* job = list_first_entry_or_null(&ring->jobs, struct job, link);
   if (job) {
@@ -116,7 +114,7 @@ static enum hrtimer_restart job_is_over(struct hrtimer* timer) {
   start_first(ring, now);
   spin_unlock_irqrestore(&ring->lock, flags);
 
-  dma_fence_signal(fence); /* the scheduler frees the job once it sees that */
+  dma_fence_signal(fence); /* the scheduler then frees the job */
   dma_fence_put(fence);
   return HRTIMER_NORESTART;
 }
@@ -338,7 +336,7 @@ static int on_release(struct inode* inode, struct file* file) {
   return 0;
 }
 
-/* As of all drivers. */
+/* All GPU drivers print these lines. */
 static void show_fdinfo(struct seq_file* out, struct file* file) {
   const struct client* client = file->private_data;
   seq_printf(out, "drm-driver:\t" DRIVER "\ndrm-client-id:\t%llu\n", client->number);
@@ -387,13 +385,13 @@ static int __init fake_gpu_init(void) {
   for (i = 0; i < FAKE_GPU_RINGS; ++i) {
     error = start_ring(&rings[i], ring_names[i]);
     if (error) {
-      return error; /* the machine is thrown away */
+      return error; /* no cleanup: the machine is discarded */
     }
   }
   error = start_stalls(&device->dev);
   return error ? error : misc_register(&node);
 }
 
-module_init(fake_gpu_init); /* there is no exit: the machine is thrown away */
+module_init(fake_gpu_init); /* without an exit: the machine is discarded */
 MODULE_DESCRIPTION("A GPU without hardware, for the tests of gpuprof");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -1,4 +1,4 @@
-/* The ioctls of the fake drivers, for the modules and for what submits to them. */
+/* The ioctls of the fake drivers, for the modules and for the programs that submit to them. */
 #ifndef FAKE_GPU_H
 #define FAKE_GPU_H
 
@@ -9,14 +9,14 @@
 
 struct fake_gpu_submit {
   __u32 ring;
-  __u32 by_worker; /* 1: a thread of the kernel queues the job */
+  __u32 by_worker; /* 1: a kernel thread queues the job */
   __u64 duration_ns;
-  __u32 queue; /* of xe the exec queue, of i915 the context */
-  __u32 own;   /* of xe: ms for which a job of the driver's own runs on the other ring, which is queued before */
-  __u64 batch; /* of xe: where the GPU has its commands, which it does not look at */
+  __u32 queue; /* xe: the exec queue; i915: the context */
+  __u32 own;   /* xe: ms; the driver first queues a job of its own of this length on the other ring */
+  __u64 batch; /* xe: GPU address of the commands, which the fake GPU does not read */
 };
 
-/* What the GPU has done since it was loaded, of jobs that no thread of the kernel has queued. */
+/* The GPU's work since the module was loaded, without jobs that kernel threads have queued. */
 struct fake_gpu_truth {
   __u32 ring;
   __u32 pad;
@@ -24,14 +24,14 @@ struct fake_gpu_truth {
   __u64 busy_ns;
 };
 
-/* Of xe: makes the exec queue that the driver numbers next. */
+/* xe: creates an exec queue with the driver's next number. */
 struct fake_gpu_create_queue {
   __u32 vm;
-  __u32 queue; /* its number, as an answer */
+  __u32 queue; /* result: its number */
 };
 
-/* Of i915: an object that is handed over with batches from now on. Of xe: binds memory of the process, or an object, or
- * where there is neither unbinds what is there; nothing reads it. An object without bytes is unbound wherever it is. */
+/* i915: adds an object to all later batches. xe: binds process memory or an object, or unbinds the address if neither
+ * is given. Nothing reads the bound memory. An object of 0 bytes is unbound at all addresses. */
 struct fake_gpu_bind {
   __u32 vm;
   __u32 object;
@@ -40,31 +40,31 @@ struct fake_gpu_bind {
   __u64 bytes;
 };
 
-/* By which offset its file maps an object. */
+/* Returns the file offset at which an object can be mapped. */
 struct fake_gpu_object {
   __u32 object; /* any number */
   __u32 pad;
-  __u64 offset; /* as an answer */
+  __u64 offset; /* result */
 };
 
-/* Of i915: a context that is given a VM, by such a list or by the number. */
+/* i915: gives a VM to a context, through a list of extensions or by its number. */
 struct fake_gpu_context {
   __u32 context;
   __u32 vm;
   __u64 extensions;
 };
-#define FAKE_GPU_OBJECTS 8 /* of a file of i915 */
+#define FAKE_GPU_OBJECTS 8 /* maximum per file of i915 */
 
-/* Of xe: a VM that is destroyed, an object that is closed. */
+/* xe: destroys a VM or closes an object. */
 struct fake_gpu_gone {
   __u32 vm;
   __u32 object;
 };
 
-/* Of xe: what its stream of EU stalls goes on with. */
+/* xe: the next event of its EU stall stream. */
 enum fake_gpu_stall_what {
   FAKE_GPU_RECORDS = 0, /* `times` records */
-  FAKE_GPU_DROP = 1,    /* the next read says that some were dropped */
+  FAKE_GPU_DROP = 1,    /* the next read reports dropped records */
   FAKE_GPU_RESET = 2    /* the stream ends */
 };
 struct fake_gpu_stalls {
@@ -77,7 +77,7 @@ struct fake_gpu_stalls {
 #define FAKE_GPU_GTS 2
 
 #define FAKE_GPU_SUBMIT _IOW('g', 1, struct fake_gpu_submit)
-#define FAKE_GPU_WAIT _IO('g', 2) /* until it has nothing to do */
+#define FAKE_GPU_WAIT _IO('g', 2) /* waits until the GPU is idle */
 #define FAKE_GPU_TRUTH _IOWR('g', 3, struct fake_gpu_truth)
 #define FAKE_GPU_CREATE_QUEUE _IOWR('g', 4, struct fake_gpu_create_queue)
 #define FAKE_GPU_BIND _IOW('g', 5, struct fake_gpu_bind)

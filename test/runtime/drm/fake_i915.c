@@ -1,8 +1,6 @@
-/*
- * What gpuprof sees of i915, without hardware: its tracepoint, its function that gives a request to the hardware, and
- * the structs behind them. Two engines, which hold up to two requests each and run them one after the other; a timer
- * ends them. What it measures of its own work is what gpuprof is held against.
- */
+/* The parts of i915 that gpuprof observes, without hardware: its tracepoint, the function that submits a request to the
+ * hardware, and their structs. Each of the two engines holds up to two requests and runs them in order; a timer ends
+ * them. Tests compare gpuprof's times with the times that this driver measures. */
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
 #include <linux/dma-fence.h>
@@ -25,11 +23,11 @@ struct drm_i915_private {
 };
 
 struct intel_engine_cs {
-  unsigned long reserved; /* so that nothing is where it would be by chance */
+  unsigned long reserved; /* moves the fields below, so that guessed offsets fail */
   char name[8];
   struct hrtimer timer;
-  spinlock_t lock;           /* of what follows */
-  struct list_head requests; /* that are not done; the first ones are with the hardware */
+  spinlock_t lock;           /* protects the members below */
+  struct list_head requests; /* unfinished; the first ones are in the hardware */
   unsigned int submitted;
   u64 started_ns;
   u64 done;
@@ -73,7 +71,7 @@ static const struct dma_fence_ops fence_ops = {
     .get_timeline_name = fence_name,
 };
 
-/* As in the real one, a function of its own that is called with the engine's lock. */
+/* Like in the real driver, this is a function of its own. The caller holds the engine's lock. */
 bool __i915_request_submit(struct i915_request* request);
 noinline bool __i915_request_submit(struct i915_request* request) {
   request->submitted = true;
@@ -82,7 +80,7 @@ noinline bool __i915_request_submit(struct i915_request* request) {
   return true;
 }
 
-/* With the engine's lock. */
+/* The caller holds the engine's lock. */
 static void submit_more(struct intel_engine_cs* engine) {
   struct i915_request* request;
 
@@ -96,7 +94,7 @@ static void submit_more(struct intel_engine_cs* engine) {
   }
 }
 
-/* With the engine's lock. One ends when the next begins. */
+/* The caller holds the engine's lock. A request begins when the previous one ends. */
 static void start_first(struct intel_engine_cs* engine, u64 now) {
   struct i915_request* request = list_first_entry_or_null(&engine->requests, struct i915_request, link);
   if (request) {
@@ -163,7 +161,7 @@ static void submit_late(struct work_struct* work) {
   late->result = add_request(&late->submit);
 }
 
-/* The real one's name and arguments. What only the fake driver reads is where the buffers would be. */
+/* Has the name and arguments of the real function. The fake driver's own data is at the address of the buffers. */
 int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file, struct drm_i915_gem_execbuffer2* args,
                            struct drm_i915_gem_exec_object2* exec);
 noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file,
@@ -187,14 +185,14 @@ noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* fil
   return late.result;
 }
 
-/* The objects that a file's batches are in, each at its address. */
+/* The objects of a file that hold batches, each at its address. */
 struct client {
-  struct drm_file file; /* of it only what gpuprof reads */
+  struct drm_file file; /* filled only as far as gpuprof reads it */
   struct drm_i915_gem_exec_object2 objects[FAKE_GPU_OBJECTS];
   u32 count;
 };
 
-/* What is handed over is what the batch's address says: its object comes last, or first where there are others. */
+/* Submits the batch at the given address. Its object comes first in the list for ring 0, else last. */
 static int submit_request(struct file* file, const void __user* from) {
   struct client* client = file->private_data;
   struct fake_gpu_submit submit;
@@ -217,7 +215,7 @@ static int submit_request(struct file* file, const void __user* from) {
   return i915_gem_do_execbuffer(&card.drm, &client->file, &args, objects);
 }
 
-/* The real ones' names and arguments. */
+/* These have the names and arguments of the real functions. */
 #define REAL __attribute__((noipa))
 int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
 REAL int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
@@ -248,7 +246,7 @@ REAL void i915_driver_postclose(struct drm_device* dev, struct drm_file* file) {
 
 int i915_gem_mmap(struct file* file, struct vm_area_struct* area);
 REAL int i915_gem_mmap(struct file* file, struct vm_area_struct* area) {
-  void* memory = vmalloc_user(area->vm_end - area->vm_start); /* the machine is thrown away */
+  void* memory = vmalloc_user(area->vm_end - area->vm_start); /* never freed: the machine is discarded */
   area->vm_pgoff = 0;
   return memory ? remap_vmalloc_range(area, memory, 0) : -ENOMEM;
 }
@@ -257,7 +255,7 @@ static int on_mmap(struct file* file, struct vm_area_struct* area) {
   return i915_gem_mmap(file, area);
 }
 
-/* An object at an address: of the process's memory, mapped by the driver where that is odd, or without any. */
+/* Adds an object at an address: process memory (mapped by the driver if the object is odd), or no memory. */
 static int bind_memory(struct client* client, const void __user* from) {
   struct fake_gpu_bind wanted;
   struct drm_i915_gem_exec_object2* object;
@@ -297,7 +295,7 @@ static int find_object(struct client* client, void __user* from) {
   return error ? error : copy_to_user(from, &wanted, sizeof(wanted)) ? -EFAULT : 0;
 }
 
-/* A context that is given a VM, by who makes it or later. */
+/* Gives a VM to a context, when the context is created or later. */
 static int set_vm(struct client* client, const void __user* from) {
   struct fake_gpu_context wanted;
 
@@ -404,6 +402,6 @@ static int __init fake_i915_init(void) {
   return misc_register(&node);
 }
 
-module_init(fake_i915_init); /* there is no exit: the machine is thrown away */
+module_init(fake_i915_init); /* without an exit: the machine is discarded */
 MODULE_DESCRIPTION("i915 without hardware, for the tests of gpuprof");
 MODULE_LICENSE("Dual MIT/GPL");

@@ -1,4 +1,4 @@
-/* The tracepoint of the real i915 that gpuprof uses, with its name and argument. */
+/* The tracepoint of i915 that gpuprof uses, with its real name and argument. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM i915
 

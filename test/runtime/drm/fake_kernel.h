@@ -1,4 +1,4 @@
-/* What the fake drivers use of the kernel that differs between Linux 6.1 and today's. */
+/* Covers the differences between Linux 6.1 and current kernels that affect the fake drivers. */
 #ifndef FAKE_KERNEL_H
 #define FAKE_KERNEL_H
 
@@ -26,7 +26,7 @@ static inline void make_timer(struct hrtimer* timer, timer_function function) {
 #define NOTHING_HAS_HUNG DRM_GPU_SCHED_STAT_NOMINAL
 #endif
 
-/* Of one ring, which holds so many jobs. They never time out. */
+/* Makes a scheduler of one ring that holds `jobs` jobs, without a timeout. */
 static inline int make_scheduler(struct drm_gpu_scheduler* scheduler, const struct drm_sched_backend_ops* ops, u32 jobs,
                                  const char* name, struct device* device) {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)

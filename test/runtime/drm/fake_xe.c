@@ -1,6 +1,4 @@
-/*
- * What gpuprof sees of xe, without hardware: the fake GPU behind the real scheduler, with the functions of the real xe
- * that say which exec queue a job is for.
- */
+/* The parts of xe that gpuprof observes, without hardware: the fake GPU behind the real scheduler, and the functions of
+ * xe that give the exec queue of a job. */
 #define FAKE_XE
 #include "fake_gpu.c"

@@ -1,11 +1,9 @@
-/*
- * The functions of the real xe that gpuprof looks at: exec queues, VMs, binds, objects. Nothing is done there but what
- * the fake GPU needs. Included by fake_gpu.c.
- */
-/* What the caller has filled in is there, though not all of it is read here. */
+/* The functions of xe that gpuprof probes: exec queues, VMs, binds, objects. They do only what the fake GPU needs.
+ * Included by fake_gpu.c. */
+/* Keeps arguments that this code does not read: the compiler must not remove what the caller filled in. */
 #define TAKES_ALL __attribute__((noipa))
 
-/* The real ones' names and arguments. What only the fake driver reads is where syncs would be. */
+/* These have the names and arguments of the real functions. The syncs address holds the fake driver's own data. */
 int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
 TAKES_ALL int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
   const struct drm_xe_exec* exec = data;
@@ -66,7 +64,7 @@ static int bind_memory(struct client* client, const void __user* from) {
   return xe_vm_bind_ioctl(NULL, &bind, &client->file);
 }
 
-/* The kernel's own function is asked, as by real drivers: it does not know the object. */
+/* Calls the kernel's own function, as real drivers do. It does not know the object. */
 static int end_object(struct client* client, const void __user* from) {
   struct fake_gpu_gone gone;
   struct drm_xe_vm_destroy vm = {};

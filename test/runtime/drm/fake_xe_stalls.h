@@ -1,7 +1,5 @@
-/*
- * EU stall sampling of xe without hardware: a render node that answers the queries for it, and streams of what a
- * program has put into them. The interface is that of Linux 6.15, which the headers of older kernels do not have.
- */
+/* EU stall sampling of xe without hardware: a render node that answers its queries, and streams of the samples that a
+ * program has pushed. The interface is that of Linux 6.15, which headers of older kernels lack. */
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
@@ -43,7 +41,7 @@ struct stall_stream {
 static struct stall_stream stall_streams[FAKE_GPU_GTS];
 static struct drm_device* render;
 static bool paranoid;
-module_param(paranoid, bool, 0644); /* nobody may sample */
+module_param(paranoid, bool, 0644); /* sampling is denied */
 
 static ssize_t read_stalls(struct file* file, char __user* to, size_t size, loff_t* offset) {
   struct stall_stream* stream = file->private_data;
@@ -60,7 +58,7 @@ static ssize_t read_stalls(struct file* file, char __user* to, size_t size, loff
   }
   spin_lock(&stream->lock);
   bytes = min(rounddown(size, RECORD_BYTES), stream->bytes);
-  if (stream->dropped) { /* before what comes next */
+  if (stream->dropped) { /* reported before the next records */
     stream->dropped = false;
     result = -EIO;
   } else if (bytes) {
@@ -104,7 +102,7 @@ static const struct file_operations stall_ops = {
     .release = close_stalls,
 };
 
-/* The properties are a list in the memory of who asks. */
+/* The properties are a list in the caller's memory. */
 static int open_stalls(u64 properties) {
   u64 gt = FAKE_GPU_GTS;
   u64 rate = 0;
@@ -152,7 +150,7 @@ static int answer(struct drm_xe_device_query* query, const void* from, size_t by
   return query->size != bytes ? -EINVAL : copy_to_user(u64_to_user_ptr(query->data), from, bytes) ? -EFAULT : 0;
 }
 
-/* Two GTs of Xe2, and one for media. */
+/* Reports two GTs of Xe2, and one for media. */
 static int on_query(struct drm_device* dev, void* data, struct drm_file* file) {
   struct drm_xe_device_query* query = data;
   struct eu_stall_answer stalls = {
@@ -193,7 +191,7 @@ static int push_stalls(const void __user* from) {
   stream = &stall_streams[pushed.gt];
   spin_lock(&stream->lock);
   if (!stream->enabled) {
-    error = -ENOLINK; /* nobody listens */
+    error = -ENOLINK; /* no stream is open */
   } else if (pushed.what == FAKE_GPU_DROP) {
     stream->dropped = true;
   } else if (pushed.what == FAKE_GPU_RESET) {
@@ -228,7 +226,7 @@ static const struct drm_driver render_driver = {
     .major = 1,
 };
 
-/* The kernel's own function is asked first, as by real drivers: it does not know the object. */
+/* Calls the kernel's own function first, as real drivers do. It does not know the object. */
 static int on_mmap(struct file* file, struct vm_area_struct* area) {
   size_t bytes = area->vm_end - area->vm_start;
   void* memory;
@@ -237,7 +235,7 @@ static int on_mmap(struct file* file, struct vm_area_struct* area) {
     return -EINVAL;
   }
   area->vm_pgoff = 0;
-  memory = vmalloc_user(bytes); /* the machine is thrown away */
+  memory = vmalloc_user(bytes); /* never freed: the machine is discarded */
   return memory ? remap_vmalloc_range(area, memory, 0) : -ENOMEM;
 }
 

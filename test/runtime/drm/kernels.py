@@ -1,4 +1,4 @@
-"""What holds of the kernels in batches, and of the samples of stalls in them, by staller.c on xe and batches.c on i915."""
+"""Tests of kernels in batches and of their stall samples: staller.c on xe, batches.c on i915."""
 
 import collections
 import re
@@ -7,10 +7,10 @@ import rig
 
 
 class Kernels:
-    """Of a test that has the machine's sections."""
+    """Mixin for a test that has the machine's sections."""
 
     def stalls(self):
-        """{(function of staller.c, kernel, offset, reason, estimated): samples}, and the profile they are of"""
+        """Returns {(function of staller.c, kernel, offset, reason, estimated): samples}, and the profile."""
         self.assertIn("status 0", self.sections["stalls"], self.said("stalls"))
         with open(self.profile_path, "w", encoding="utf-8") as file:
             file.write("\n".join(self.sections["stalls.profile"]))
@@ -24,8 +24,8 @@ class Kernels:
             found[(path[-1], *places.get(place, ("", 0)), text[reason], int(flags))] += int(count)
         return found, profile
 
-    def test_stalls_are_in_the_kernels_and_below_the_paths_that_they_are_of(self):
-        """As staller.c says: 510 are one path's, 200 two paths' halves, 75 nobody's. Each GT has told of some."""
+    def test_stalls_belong_to_their_kernels_and_launch_paths(self):
+        """As pushed by staller.c: 510 belong to one path, 200 to two paths equally, 75 to no job. Both GTs report samples."""
         found, profile = self.stalls()
         shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
         self.assertEqual(found, {
@@ -35,20 +35,20 @@ class Kernels:
             ("late", "kernel at 0x20000", 0x10, "sync", 0): 70,
             ("in_object", "kernel at 0x60000", 0x8, "pipestall", 0): 25,
             ("reused", "kernel at 0x8000 (2)", 0x40, "sbid", 0): 15,
-            # What was bound last counts, whether it is the larger or the smaller one.
+            # The latest binding wins, whether it is the larger or the smaller one.
             ("rebound", "kernel at 0x80000", 0, "send", 0): 35,
             ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
             ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
             ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
-            # No kernel, a job of the driver's own, and batches in what was unbound, of a VM and of a file that are gone.
+            # No kernel; a job of the driver's own; batches in unbound memory, a destroyed VM and a closed file.
             ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
         })
-        # They ran at the same time, for as long: of which is the odd one, if there is one, chance decides.
+        # Both ran at the same time for equally long: an odd sample goes to either.
         self.assertEqual(sum(shared.values()), 200)
         self.assertLessEqual(abs(shared["forward"] - 100), 1)
         self.assertEqual(profile.end()["samples"], 785)
 
-    def test_batches_that_make_no_sense_are_jobs_as_others(self):
+    def test_jobs_with_invalid_batches_are_recorded(self):
         _, profile = self.stalls()
         counts = collections.Counter()
         for work, (count, *_) in profile.measured("GPU"):
@@ -65,14 +65,14 @@ class Kernels:
         self.assertEqual(streams["xe-rcs"], 1)
         self.assertGreaterEqual(streams["xe-ccs"], 1_000_000)
 
-    def test_of_many_batches_that_are_written_late_all_are_looked_at_again(self):
+    def test_all_batches_that_are_written_late_are_read_again(self):
         _, profile = self.stalls()
         told = {value.split(",")[0] for key, values in profile.meta().items() if re.search(r"\.drm\.kernel\d+$", key)
                 for value in values}
         self.assertEqual({name for name in told if name.startswith("kernel at 0x100")},
                          {f"kernel at {0x1000000 + i * 0x1000:#x}" for i in range(10)})
 
-    def test_dropped_stalls_and_resets_are_told(self):
+    def test_dropped_stalls_and_resets_are_reported(self):
         _, profile = self.stalls()
         self.assertEqual(profile.losses(), {"samples_dropped": 1})
         meta = {key.split(".drm.stalls.")[1]: values for key, values in profile.meta().items() if ".drm.stalls." in key}
@@ -80,8 +80,8 @@ class Kernels:
         text = profile.strings()
         self.assertEqual([(row[1], text[row[2]]) for row in profile.of("SAMPLING")], [("1004", "cycles")])
 
-    def test_kernels_of_i915_are_told_with_their_streams_and_times(self):
-        """As batches.c says. No stalls can be sampled there."""
+    def test_kernels_of_i915_have_their_streams_and_times(self):
+        """As submitted by batches.c. i915 cannot sample stalls."""
         self.assertIn("status 0", self.sections["batches"], self.said("batches"))
         self.assertIn("no stalls are sampled", self.said("batches"))
         with open(self.profile_path, "w", encoding="utf-8") as file:
@@ -106,13 +106,13 @@ class Kernels:
                 self.assertGreater(int(part.group(5)), int(part.group(4)) * 19_000_000)
         self.assertEqual(profile.coverage()["matched"], 12)
         given_up = [values for key, values in profile.meta().items() if re.search(r"\d\.drm\.batches\.given_up$", key)]
-        self.assertEqual(given_up, [["3"]])  # in an object that is not mapped, on the way to it, and in none
+        self.assertEqual(given_up, [["3"]])  # in an unmapped object, after a jump to it, and in no object
         self.assertEqual(sorted(text for key, values in profile.meta().items() if ".drm.device" in key
                                 for text in (re.sub(", client.*", "", value) for value in values)),
                          ["context 1, VM 7", "context 2, VM 7", "context 3"])
 
-    def test_batches_that_are_not_complete_are_counted(self):
-        """Four of gone(), and of hostile() noise and those at addresses where nothing is."""
+    def test_incomplete_batches_are_counted(self):
+        """Four batches of gone(), and from hostile() the noise and the batches at unbound addresses."""
         _, profile = self.stalls()
         meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items()
                 if ".drm." in key and ".note." not in key}
@@ -126,7 +126,7 @@ class Kernels:
         late = [line for line in folded if ";late;" in line]
         self.assertEqual([line.split(";xe-rcs_[G];")[1] for line in late], ["kernel at 0x20000_[G];sync_[g] 70"])
 
-    def test_who_cannot_sample_stalls_is_told_why(self):
+    def test_a_refusal_to_sample_stalls_has_a_reason(self):
         busy, paranoid = self.said("stalls.busy"), self.said("stalls.paranoid")
         self.assertIn("no stalls are sampled: cannot sample stalls of GT 0 of xe.0: Device or resource busy", busy)
         self.assertIn("another program samples this GPU", busy)

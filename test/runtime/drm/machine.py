@@ -1,4 +1,4 @@
-"""A virtual machine with a kernel of a Debian suite, its real GPU drivers, and ours in their places."""
+"""A virtual machine with a kernel of a Debian suite, its real GPU drivers, and fake drivers in their places."""
 
 import lzma
 import re
@@ -13,8 +13,8 @@ from pathlib import Path
 import vm
 
 HERE = Path(__file__).resolve().parent
-BOOT_SECONDS = 1200  # of this machine's time, without KVM; three minutes where nothing else runs
-# What the programs of a newer suite's packages need, where this machine's C library is too old for them.
+BOOT_SECONDS = 1200  # of this machine, without KVM; three minutes on an idle machine
+# Libraries for programs of newer packages, if this machine's C library is too old for them.
 LIBRARIES = ["libc6", "libelf1t64", "zlib1g", "libzstd1"]
 COMPILER = "gcc-12"
 
@@ -40,7 +40,7 @@ for module in i915 xe; do
 done
 for module in /fake/*.ko; do /bin/busybox insmod $module || echo "cannot load $module"; done
 """
-# Only what the drivers of our own need, and these.
+# Only these modules, and those that the fake drivers need.
 LOAD_FAKES = r"""
 section swap
 for module in $(/bin/busybox cat /modules/order); do
@@ -56,7 +56,7 @@ def timed(what, begin):
 
 
 def kernel_and_headers(archive):
-    """(release, folder of the kernel's package, folder of its headers')"""
+    """Returns (release, folder of the kernel's package, folder of the headers' package)."""
     try:
         archive.update()
         release, image = vm.newest_kernel(archive)
@@ -71,7 +71,7 @@ def kernel_and_headers(archive):
 
 
 def make_runnable(archive, headers):
-    """Programs of the headers' packages that need a newer C library than this machine's get that of their suite."""
+    """Gives programs of the headers' packages the C library of their suite, if this machine's is too old."""
     for program in headers.glob("usr/lib/linux-kbuild-*/**/*"):
         if program.is_symlink() or not program.is_file() or program.suffix == ".elf":
             continue
@@ -91,11 +91,11 @@ def make_runnable(archive, headers):
 
 
 def kernel_with_types(tree, image, folder):
-    """A file with the BTF of the kernel: newer packages of headers have one."""
+    """Returns a file with the kernel's BTF, which newer header packages contain."""
     if (tree / "vmlinux").exists():
         return tree / "vmlinux"
     packed = next(image.rglob("vmlinuz*")).read_bytes()
-    # As the boot protocol has it: sectors before the kernel, then where in it the compressed ELF file is.
+    # The boot protocol: setup sectors precede the kernel, and its header gives the offset of the compressed ELF file.
     sectors, (offset, length) = packed[0x1F1], struct.unpack_from("<II", packed, 0x248)
     start = (sectors + 1) * 512 + offset
     whole = folder / "vmlinux"
@@ -104,20 +104,20 @@ def kernel_with_types(tree, image, folder):
 
 
 def build_modules(headers, image, release, folder):
-    """{file: content} of the fake drivers, by the headers where they were unpacked to."""
+    """Returns {file: content} of the fake drivers, built with the unpacked headers."""
     tree = headers / f"usr/src/linux-headers-{release}"
     makefile = folder / "headers.mk"
     makefile.write_text((tree / "Makefile").read_text().replace("/usr/src", str(headers / "usr/src")))
     for source in HERE.glob("fake_*.[ch]"):
         (folder / source.name).write_text(source.read_text())
-    # What is in the place of i915 and xe has their names: the backend looks at the types of the modules called so.
+    # The fake i915 and xe need the real module names: the backend reads the types of the modules with these names.
     modules = ["fake_gpu", "i915"]
     kbuild = "obj-m := fake_gpu.o i915.o\ni915-y := fake_i915.o\nccflags-y := -I$(src)\n"
     if list(headers.glob("usr/src/*/include/uapi/drm/xe_drm.h")):
         modules.append("xe")
         kbuild += "obj-m += xe.o\nxe-y := fake_xe.o\n"
     (folder / "Kbuild").write_text(kbuild)
-    # The kernel may have been built by a newer compiler; its way to BTF may need a newer pahole.
+    # A newer compiler may have built the kernel, and its BTF may need a newer pahole.
     vm.run(["make", "-C", str(tree), "-f", str(makefile), f"M={folder}", f"CC={COMPILER}", "CROSS_COMPILE=",
             "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])
     types = kernel_with_types(tree, image, folder)
@@ -127,8 +127,8 @@ def build_modules(headers, image, release, folder):
 
 
 def sections_of(run_machine):
-    """What run_machine() returns, for a setUpClass(): skips the class if there can be no machine, fails if it did not
-    come to its end."""
+    """Returns what run_machine() returns, for a setUpClass(). Skips the class if no machine can run. Fails if the machine did
+    not finish."""
     try:
         sections = run_machine()
     except vm.Skipped as reason:
@@ -143,8 +143,8 @@ def said(sections, *names):
 
 
 def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None, load=LOAD_MODULES):
-    """{section: lines} of one run. `script`: of the names of the fake drivers, what is done once they are loaded.
-    `more_files`: {name in /: bytes}. `load`: how that is done."""
+    """Runs a machine and returns {section: lines}. `script` runs once the fake drivers are loaded, whose names it gets.
+    `more_files`: {name in /: bytes}. `load`: the script that loads the drivers."""
     reason = vm.missing_tools(["make", COMPILER, "strip", "pahole"])
     if reason:
         raise vm.Skipped(reason)
@@ -160,7 +160,7 @@ def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None,
         fakes = build_modules(headers, image, release, folder / "module")
         begin = timed("fake drivers", begin)
         modules = vm.Modules(image)
-        # vgem is a card without a scheduler.
+        # vgem provides a card without a scheduler.
         modules = modules.with_needed([module for module in ("gpu_sched", "vgem", "xe", "i915") if module in modules.files])
         files = dict(more_files or {})
         files |= {f"modules/{module}.ko": content for module, content in modules.items()}

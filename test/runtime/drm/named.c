@@ -1,10 +1,8 @@
-/*
- * Loads kernels by Level Zero, on a driver without a device, and runs what lies at their addresses on the fake xe, with
- * known samples of stalls in it.
+/* Loads kernels through Level Zero on a driver without a device. Runs code at their addresses on the fake xe, with
+ * known stall samples.
  * arguments: two zebins
- * environment: FAKE_GPU, its device node; OTHER_PROCESS: only the second zebin is used; WAIT_FOR: a file that is waited
- * for after Level Zero has been initialized
- */
+ * environment: FAKE_GPU, its device node; OTHER_PROCESS: use only the second zebin; WAIT_FOR: a file to wait for after
+ * Level Zero has been initialized */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +47,7 @@ static uint8_t* memory;
 static ze_driver_handle_t driver;
 static ze_device_handle_t device;
 static ze_context_handle_t context;
-static base_address_t base_address; /* null: the driver does not say where kernels are */
+static base_address_t base_address; /* null: the driver does not report kernel addresses */
 static uint64_t last_scale_at;
 static int is_other;
 
@@ -138,7 +136,7 @@ static void unload(const struct program* program) {
   check(zeModuleDestroy(program->module), "zeModuleDestroy");
 }
 
-/* As Xe2 lays them out: the address from bit 0, counts of 8 bits from bit 29. */
+/* The record layout of Xe2: the address from bit 0, 8-bit counts from bit 29. */
 static void push(unsigned times, uint64_t address, enum stall stall) {
   struct fake_gpu_stalls pushed = {0, FAKE_GPU_RECORDS, times, 0, {0}};
   uint32_t low = (uint32_t)((address % SPACE) >> 3);
@@ -152,10 +150,10 @@ __attribute__((noinline)) void submit(uint64_t address, unsigned ms) {
   put_kernel_from((uint32_t*)memory, address - address % SPACE, address % SPACE);
   struct fake_gpu_submit job = {is_other ? OTHERS_RING : 0, 0, ms * 1000000ull, queue, 0, MEMORY_AT};
   call("submit", FAKE_GPU_SUBMIT, &job);
-  sleep_ms(300); /* it runs by now */
+  sleep_ms(300); /* until the job runs */
 }
 
-/* What was sampled is read by then. */
+/* Waits until all samples have been read. */
 static void wait_idle(void) {
   sleep_ms(200);
   call("wait", FAKE_GPU_WAIT, NULL);
@@ -200,7 +198,7 @@ __attribute__((noinline)) void reloaded(const struct program* program) {
   wait_idle();
 }
 
-/* In both processes at the same time: whose samples are these? The first one tells them. */
+/* Both processes run at the same time, so their samples are ambiguous. The first process pushes the samples. */
 __attribute__((noinline)) void together(const struct program* program) {
   submit(program->scale_at, is_other ? 4000 : 1500);
   if (is_other) {
@@ -211,7 +209,7 @@ __attribute__((noinline)) void together(const struct program* program) {
   wait_idle();
 }
 
-/* Nothing is loaded any more: what ran there has no name. */
+/* All kernels are unloaded: the sampled address has no name. */
 __attribute__((noinline)) void unloaded(void) {
   submit(last_scale_at, 900);
   push(10, last_scale_at + 0x10, SBID);

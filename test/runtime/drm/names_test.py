@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Samples that the driver xe tells, in kernels that the library for Level Zero names: both in one process, in QEMU.
+"""Tests xe stall samples in kernels that the Level Zero library names, with both in one process, in QEMU.
 
-The process uses a Level Zero driver without a device (test/mocks/level_zero), and hands what lies at its addresses to the
-fake xe, which tells samples of it. Only this: `ctest -R runtime_drm_names -V`.
+The process uses a Level Zero driver without a device (test/mocks/level_zero). It submits its kernel addresses to the fake
+xe, which reports samples there. To run only this: `ctest -R runtime_drm_names -V`.
 """
 
 import collections
@@ -19,7 +19,7 @@ import vm
 SUITE = "bookworm-backports"
 TRACING_LAYER = "libze_tracing_layer.so.1"
 ASSEMBLERS = ("libiga64.so.2", "libiga64.so.1")
-# What Intel's assembler library needs beside vm.CPU.
+# CPU features that Intel's assembler library needs beyond vm.CPU.
 CPU = ("-cpu", f"{vm.CPU},+ssse3,+sse4.1,+sse4.2,+popcnt")
 
 SCRIPT = r"""
@@ -44,7 +44,7 @@ section attached.profile
 
 
 def zebin_of(path):
-    """Makes an object file of this processor what Intel's compiler makes: its machine, and its relocations' types."""
+    """Turns an object file of this processor into a zebin: changes its machine and its relocation types."""
     data = bytearray(Path(path).read_bytes())
     struct.pack_into("<H", data, 18, 205)
     headers, = struct.unpack_from("<Q", data, 40)
@@ -60,13 +60,13 @@ def zebin_of(path):
 
 
 def library(name):
-    """Where this machine's loader finds a library; None: it does not."""
+    """Returns the path of a library according to this machine's loader, or None."""
     found = subprocess.run(["ldconfig", "-p"], text=True, stdout=subprocess.PIPE, check=False).stdout
     return next((line.split("=> ")[1] for line in found.splitlines() if line.split()[:1] == [name]), None)
 
 
 def files():
-    """{name in /: bytes} of what the programs load."""
+    """Returns {name in /: bytes} of the libraries that the programs load."""
     layer = library(TRACING_LAYER)
     if layer is None:
         raise vm.Skipped(f"no {TRACING_LAYER} (package libze1)")
@@ -82,7 +82,7 @@ def files():
 
 
 class Sample(collections.namedtuple("Sample", "process path kernel offset line text reason flags")):
-    """process: 0 for the first one; path: the function of named.c; line: of the source, 0 for none"""
+    """process: 0 for the first one; path: the function of named.c; line: source line, 0 if unknown"""
 
 
 class Names(rig.RuntimeTest):
@@ -103,7 +103,7 @@ class Names(rig.RuntimeTest):
         return machine.said(self.sections, *sections)
 
     def samples(self, section):
-        """{Sample: count}, and the profile that they are of"""
+        """Returns {Sample: count}, and the profile."""
         self.assertIn("status 0", self.sections[section], self.said(section))
         with open(self.profile_path, "w", encoding="utf-8") as file:
             file.write("\n".join(self.sections[f"{section}.profile"]))
@@ -127,7 +127,7 @@ class Names(rig.RuntimeTest):
         text = self.TEXTS[opcode] if self.has_assembler else ""
         return Sample(process, path, kernel, offset, line, text, reason, flags)
 
-    TEXTS = {  # of operands that are all 0
+    TEXTS = {  # instruction texts; all operands are 0
         "sync": "sync.nop null",
         "add": "add (1|M0) null<0>:ub null<0;1,0>:ub null<0;1,0>:ub",
         "mul": "mul (1|M0) null<0>:ub null<0;1,0>:ub null<0;1,0>:ub",
@@ -135,8 +135,8 @@ class Names(rig.RuntimeTest):
     }
 
     def test_samples_are_in_the_kernels_that_the_process_had_loaded(self):
-        """As named.c pushes them; lines and instructions are those of zebin_first.c and zebin_second.c. The second zebin has
-        a kernel of the same name at the same address: in another process, and later in the same one."""
+        """The samples are those of named.c; lines and instructions are those of zebin_first.c and zebin_second.c. The second
+        zebin has a kernel of the same name at the same address, in another process and later in the same process."""
         found, profile = self.samples("named")
         shared = {process: found.pop(self.sample("together", line, opcode, 0x10, "sbid", process, flags=1), 0)
                   for process, line, opcode in ((0, 6, "mul"), (1, 10, "add"))}
@@ -151,12 +151,12 @@ class Names(rig.RuntimeTest):
             self.sample("reloaded", 10, "add", 0x10, "sbid"): 35,
             self.sample("reloaded", 9, "sync", 0, "sync"): 15,
         }, self.said("named"))
-        # Nobody can say whose they are: halves, as both ran all the time, but each in the code of its own process.
+        # These samples are ambiguous: both processes ran all the time. Each gets half, attributed to its own code.
         self.assertEqual(sum(shared.values()), 60, shared)
         self.assertLessEqual(abs(shared[0] - 30), 1, shared)
         self.assertEqual((profile.end()["samples"], profile.losses()), (235, {}))
 
-    def test_the_library_tells_of_code_only(self):
+    def test_the_library_reports_only_code(self):
         _, profile = self.samples("named")
         self.assertEqual({work.name for work, _ in profile.measured("GPU")}, {"xe-rcs", "xe-ccs"})
         self.assertEqual(profile.coverage()["matched"], 7)
@@ -165,7 +165,7 @@ class Names(rig.RuntimeTest):
                           for value in values], ["known", "known"])
         self.assertEqual(len(profile.of("GPU_MODULE")), 2, "one of each zebin, whoever loads it")
 
-    def test_in_a_running_process_addresses_stay_and_that_is_said(self):
+    def test_in_a_running_process_kernels_stay_addresses_and_a_hint_says_so(self):
         found, profile = self.samples("attached")
         self.assertIn("have addresses instead of names and source lines", self.said("attached"))
         self.assertEqual({re.sub("0x[0-9a-f]+", "X", sample.kernel) for sample in found}, {"kernel at X"})
@@ -173,12 +173,12 @@ class Names(rig.RuntimeTest):
         self.assertEqual(profile.coverage()["matched"], 7)
         self.assertEqual(profile.end()["launches"], 7, "those of Level Zero are not counted, too")
 
-    def test_they_are_folded_and_reported(self):
+    def test_flame_and_report_show_the_named_kernels(self):
         folded = self.sections["named.folded"]
         text = f"{self.TEXTS['mul']}_[g];" if self.has_assembler else "0x10_[g];"
         first, = [line for line in folded if ";first;" in line and line.endswith("sbid_[g] 40")]
         self.assertRegex(first, r";xe-rcs_\[G\];scale_\[G\];[^;]*/zebin_first\.c:6_\[G\];")
-        self.assertIn(text.replace("0;1", "0:1"), first)  # ";" is between frames
+        self.assertIn(text.replace("0;1", "0:1"), first)  # ";" separates frames
         other, = [line for line in folded if ";other_process;" in line]
         self.assertRegex(other, r"/zebin_second\.c:10_\[G\];")
         self.assertRegex(self.said("named.report"), r"zebin_first\.c:6 ")

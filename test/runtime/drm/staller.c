@@ -1,7 +1,5 @@
-/*
- * Puts jobs with known kernels on the fake xe, from known places, and known samples of stalls into its streams.
- * environment: FAKE_GPU, its device node
- */
+/* Submits jobs with known kernels to the fake xe, from known functions, and pushes known stall samples.
+ * environment: FAKE_GPU, its device node */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +39,7 @@
 enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
 
 static int gpu = -1;
-static unsigned own_ms; /* of a job that the driver queues with the next ones */
+static unsigned own_ms; /* duration of the driver's own job with the next submissions */
 static unsigned queues[FAKE_GPU_RINGS];
 static uint8_t* memory;
 
@@ -80,7 +78,7 @@ static void bind(uint64_t address, unsigned object, void* to, uint64_t bytes) {
   call("bind", FAKE_GPU_BIND, &wanted);
 }
 
-/* As Xe2 lays them out: the address from bit 0, counts of 8 bits from bit 29. */
+/* The record layout of Xe2: the address from bit 0, 8-bit counts from bit 29. */
 static void push(unsigned gt, unsigned times, uint64_t address, enum stall stall, unsigned count) {
   struct fake_gpu_stalls pushed = {gt, FAKE_GPU_RECORDS, times, 0, {0}};
   unsigned at = 29 + 8 * stall;
@@ -91,7 +89,7 @@ static void push(unsigned gt, unsigned times, uint64_t address, enum stall stall
       pushed.record[(at + bit) / 8] |= 1u << ((at + bit) % 8);
     }
   }
-  /* After a reset the stream is not there for a moment. */
+  /* After a reset the stream is unavailable for a moment. */
   for (int i = 0; gpu_ioctl(gpu, FAKE_GPU_STALLS, &pushed) != 0; ++i) {
     if (errno != ENOLINK || i == 600) {
       perror("stalls");
@@ -110,7 +108,7 @@ static uint32_t* words(unsigned offset) {
   return (uint32_t*)(memory + offset);
 }
 
-/* A batch whose kernel is three buffers away. */
+/* Writes a batch whose kernel is three buffers away. */
 static void write_chain(unsigned offset, uint64_t start) {
   put_jump(words(offset), MEMORY_AT + offset + 0x1000);
   put_jump(words(offset + 0x1000), MEMORY_AT + offset + 0x2000);
@@ -134,7 +132,7 @@ __attribute__((noinline)) void chained(void) {
   wait_idle();
 }
 
-/* Its commands are written after the samples of its kernel have been taken. */
+/* Writes the batch's commands after its kernel has been sampled. */
 __attribute__((noinline)) void late(void) {
   submit(0, 1500, MEMORY_AT + 0x10000);
   sleep_ms(300);
@@ -152,7 +150,7 @@ __attribute__((noinline)) void backward(void) {
   submit(1, 1500, MEMORY_AT + 0x20000);
 }
 
-/* Both run at the same time, for as long. */
+/* Runs two jobs at the same time, for equally long. */
 __attribute__((noinline)) void twice(void) {
   put_kernel(words(0x20000), TWICE);
   forward();
@@ -163,7 +161,7 @@ __attribute__((noinline)) void twice(void) {
   wait_idle();
 }
 
-/* Its batch is in an object of the driver's, which is bound before it is mapped. */
+/* The batch is in an object that is bound before it is mapped. */
 __attribute__((noinline)) void in_object(void) {
   struct fake_gpu_object object = {OBJECT, 0, 0};
   bind(OBJECT_AT, OBJECT, NULL, OBJECT_BYTES);
@@ -180,7 +178,7 @@ __attribute__((noinline)) void in_object(void) {
   wait_idle();
 }
 
-/* Another kernel where the first one was. */
+/* Puts another kernel at the address of an earlier one. */
 __attribute__((noinline)) void reused(void) {
   void* code = mmap(NULL, 0x10000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   bind(CODE_AT, 0, NULL, 0x10000);
@@ -191,7 +189,7 @@ __attribute__((noinline)) void reused(void) {
   wait_idle();
 }
 
-/* Batches that are written after the last one was handed over. */
+/* Writes all batches after the last one was submitted. */
 __attribute__((noinline)) void many_late(void) {
   for (unsigned i = 0; i < MANY; ++i) {
     submit(0, 20, MEMORY_AT + 0x35000 + i * 0x1000);
@@ -211,8 +209,7 @@ static void* more_memory(void) {
   return mapped;
 }
 
-/* A page of what is bound is bound anew, and then all of it: the batch is in what came last. The second time only the
- * page is. */
+/* Rebinds a page, then the complete range: the batch is in the last binding. The second time, rebinds only the page. */
 __attribute__((noinline)) void rebound(void) {
   uint8_t* whole = more_memory();
   uint8_t* page = more_memory();
@@ -234,7 +231,7 @@ __attribute__((noinline)) void rebound(void) {
   wait_idle();
 }
 
-/* The number of an object is used again, while the first one is still bound. */
+/* Reuses the number of an object that is still bound. */
 __attribute__((noinline)) void mapped_again(void) {
   struct fake_gpu_gone closed = {0, OBJECT};
   struct fake_gpu_object object = {OBJECT, 0, 0};
@@ -248,7 +245,7 @@ __attribute__((noinline)) void mapped_again(void) {
   wait_idle();
 }
 
-/* The job that the driver has queued before it runs on, and is not in the kernel. */
+/* The driver queues a job of its own first. That job runs longer, but does not run the kernel. */
 __attribute__((noinline)) void drivers_own(void) {
   put_kernel(words(0x34000), DRIVERS_OWN);
   own_ms = 1500;
@@ -257,7 +254,7 @@ __attribute__((noinline)) void drivers_own(void) {
   sleep_ms(200);
   push(0, 65, DRIVERS_OWN, SYNC, 1);
   sleep_ms(700);
-  push(0, 5, DRIVERS_OWN, CONTROL, 1); /* nobody's */
+  push(0, 5, DRIVERS_OWN, CONTROL, 1); /* belongs to no job */
   wait_idle();
 }
 
@@ -268,7 +265,7 @@ __attribute__((noinline)) void nothing_is_there(unsigned ring, uint64_t batch) {
   wait_idle();
 }
 
-/* What was unbound, of a VM that is gone, and of a file that was closed: the batch is read nowhere. */
+/* Uses unbound memory, a destroyed VM, and a closed file: their batches cannot be read. */
 __attribute__((noinline)) void gone(void) {
   struct fake_gpu_gone vm = {OTHER_VM, 0};
   struct fake_gpu_create_queue create = {OTHER_VM, 0};
@@ -277,11 +274,11 @@ __attribute__((noinline)) void gone(void) {
   put_kernel((uint32_t*)there, GONE);
 
   bind(REBOUND_AT, 0, there, REBOUND_BYTES);
-  bind(REBOUND_AT, 0, NULL, 0x1000); /* of a larger one */
+  bind(REBOUND_AT, 0, NULL, 0x1000); /* unbinds part of a larger binding */
   nothing_is_there(0, REBOUND_AT);
 
   bind(OBJECT_AT, OBJECT, NULL, OBJECT_BYTES);
-  bind(0, OBJECT, NULL, 0); /* wherever it is */
+  bind(0, OBJECT, NULL, 0); /* unbinds it everywhere */
   nothing_is_there(0, OBJECT_AT + 0x2000);
 
   call("queue", FAKE_GPU_CREATE_QUEUE, &create);
@@ -292,7 +289,7 @@ __attribute__((noinline)) void gone(void) {
   nothing_is_there(0, REBOUND_AT);
 
   int first = gpu;
-  for (int i = 0; i < 8; ++i) { /* the kernel may give one the memory of one before */
+  for (int i = 0; i < 8; ++i) { /* a new one may get the memory of a former one */
     gpu = open(getenv("FAKE_GPU"), O_RDWR | O_CLOEXEC);
     create.vm = OTHER_VM;
     call("queue", FAKE_GPU_CREATE_QUEUE, &create);
@@ -308,8 +305,8 @@ __attribute__((noinline)) void gone(void) {
   queues[0] = queue;
 }
 
-/* What makes no sense: a batch that leads to itself, one that calls itself, noise, addresses where nothing is bound,
- * and binds of all addresses. The jobs are seen all the same. */
+/* Submits invalid batches: one that jumps to itself, one that calls itself, noise, unbound addresses, and bindings of
+ * all addresses. The jobs must be recorded all the same. */
 __attribute__((noinline)) void hostile(void) {
   put_jump(words(0x30000), MEMORY_AT + 0x30000);
   put_jump(words(0x31000), MEMORY_AT + 0x31000);
@@ -349,7 +346,7 @@ int main(void) {
   late();
   twice();
   in_object();
-  sleep_ms(3000); /* what is of the first kernel has been settled by now */
+  sleep_ms(3000); /* until the samples of the first kernel are attributed */
   reused();
   rebound();
   mapped_again();

@@ -1,6 +1,6 @@
-"""Puts jobs on a fake GPU from known Python functions, by fcntl.ioctl() and by a C function that ctypes calls.
+"""Submits jobs to a fake GPU from known Python functions, through fcntl.ioctl() and a C function called by ctypes.
 
-environment: FAKE_GPU, its device node; WARM_UP: a file, until which is there it puts jobs on it from warm_up()
+environment: FAKE_GPU, its device node; WARM_UP: a file; warm_up() submits jobs until the file exists
 """
 
 import ctypes

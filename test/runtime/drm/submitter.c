@@ -1,9 +1,7 @@
-/*
- * Puts a known number of jobs of known durations on the fake GPU, from known places, and prints what the GPU says that
- * it has done. usage: submitter [COMMAND...]     which is run first, as a child
- * environment: FAKE_GPU, its device node; DIE: be killed in the middle; HANG: put a job on it that takes an hour, and
- * wait for it; COST=N: print how long each of N submissions took, as the median; WARM_UP: a file, until which is there
- * it puts jobs on it from warm_up()
+/* Submits a known number of jobs of known durations to the fake GPU, from known functions, and prints the GPU's own
+ * counts. usage: submitter [COMMAND...]     COMMAND is run first, as a child
+ * environment: FAKE_GPU, its device node; DIE: die of SIGKILL in the middle; HANG: submit a job that takes an hour and
+ * wait for it; COST=N: print the median time of N submissions; WARM_UP: a file; warm_up() submits jobs until it exists
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -20,10 +18,9 @@
 #define VM 5
 
 static int gpu = -1;
-static unsigned queues[FAKE_GPU_RINGS] = {1, 2}; /* what the work for each ring is handed to */
+static unsigned queues[FAKE_GPU_RINGS] = {1, 2}; /* the exec queue of each ring */
 
-/* The C library's ioctl() has no frame pointer, so its caller is not on the stack: as in programs, that is a wrapper.
- */
+/* A wrapper, as in real programs: the C library's ioctl() has no frame pointer, so such a walk misses its caller. */
 __attribute__((noinline)) int gpu_ioctl(int gpu, unsigned long command, void* argument) {
   int result = ioctl(gpu, command, argument);
   __asm__ volatile("" ::: "memory");
@@ -76,7 +73,7 @@ __attribute__((noinline)) void train(void) {
   __asm__ volatile("" ::: "memory");
 }
 
-/* Drivers that have none say so, and ignore the number. */
+/* Drivers without exec queues return an error, and ignore the number. */
 static void create_queues(void) {
   for (unsigned ring = 0; ring < FAKE_GPU_RINGS; ++ring) {
     struct fake_gpu_create_queue create = {VM, 0};
@@ -86,13 +83,13 @@ static void create_queues(void) {
   }
 }
 
-/* What records this is ready for whole stacks when it has seen where this is called from. */
+/* The recorder has unwind tables once the profile contains this function. */
 __attribute__((noinline)) void warm_up(const char* until) {
   for (int i = 0; access(until, F_OK) != 0; ++i) {
     submit(0, 100);
     usleep(50000);
     if (i == 2400) {
-      fprintf(stderr, "%s does not come\n", until);
+      fprintf(stderr, "%s did not appear\n", until);
       exit(1);
     }
   }
@@ -154,7 +151,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 30; ++i) {
       submit(0, 100000);
     }
-    raise(SIGKILL); /* the kernel waits a second for the jobs, and drops the rest */
+    raise(SIGKILL); /* the kernel waits one second for the jobs, then drops the others */
   }
   if (getenv("HANG")) {
     submit(0, 3600000000);
@@ -168,7 +165,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   train();
-  int other = open_gpu(); /* nobody but threads of the kernel queues for this client */
+  int other = open_gpu(); /* only kernel threads queue jobs for this client */
   submit_by_worker(gpu);
   submit_by_worker(other);
   gpu_ioctl(gpu, FAKE_GPU_WAIT, NULL);

@@ -1,4 +1,4 @@
-/* Instructions of Ponte Vecchio, in functions of C: the compiler gives them sections, symbols and source lines. */
+/* Instructions of Ponte Vecchio inside C functions: the compiler adds sections, symbols and source lines. */
 #ifndef ZEBIN_H
 #define ZEBIN_H
 
@@ -8,13 +8,13 @@
 #define NOP "0x60"
 #define MOV "0x61"
 
-/* The opcode, and operands that are all 0. */
+/* An opcode whose operands are all 0. */
 #define INSTRUCTION(opcode) __asm__ volatile(".byte " opcode "; .zero 15")
 #define KERNEL(name) \
   void name(void);   \
   __attribute__((naked, aligned(64))) void name(void)
 
-/* What it was compiled for: architecture 12, release 60, revision 7. */
+/* The target of the code: architecture 12, release 60, revision 7. */
 __asm__(
     ".pushsection .note.intelgt.compat, \"a\", @note\n"
     ".balign 4\n"

@@ -1,4 +1,4 @@
-/* Code for an Intel GPU with source lines: what names_test.py makes a zebin of. */
+/* Code for an Intel GPU with source lines; names_test.py makes a zebin from it. */
 #include "zebin.h"
 
 KERNEL(scale) {

@@ -1,4 +1,4 @@
-/* Other code, of which a kernel has the same name. */
+/* Other code, with one kernel of the same name. */
 #include "zebin.h"
 
 KERNEL(add) {

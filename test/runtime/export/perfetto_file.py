@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Reads a Perfetto trace by the words of its .proto files (protos/perfetto/trace), and without anything of gpuprof's.
+"""Reads a Perfetto trace according to its .proto files (protos/perfetto/trace), independently of gpuprof.
 
-    perfetto_file.py < FILE    prints it as text, for golden files
+    perfetto_file.py < FILE    prints the trace as text, for golden files
 """
 
 import collections
@@ -10,7 +10,7 @@ import struct
 import sys
 import zlib
 
-# message: {number of the field: (its name, what it is)}; "repeated" ones are lists. A field that is not here is an error.
+# message: {field number: (name, type)}; "repeated" fields are lists. An unknown field is an error.
 SCHEMA = {
     "Trace": {1: ("packet", "repeated TracePacket")},
     "TracePacket": {6: ("clock_snapshot", "ClockSnapshot"), 8: ("timestamp", "uint64"),
@@ -64,14 +64,14 @@ def wire_type(kind):
     return 0 if kind in ("uint64", "int64", "uint32", "int32", "enum") else 1 if kind in ("fixed64", "double") else 2
 
 
-# {message: {tag, which is number and wire type: (name, whether it is repeated, what it is)}}
+# {message: {tag (field number and wire type): (name, whether it is repeated, type)}}
 FIELDS = {message: {number << 3 | wire_type(kind.split()[-1]): (name, kind.startswith("repeated "), kind.split()[-1])
                     for number, (name, kind) in fields.items()} for message, fields in SCHEMA.items()}
-SHORT = 48  # bytes of messages that come again and again
+SHORT = 48  # longest message, in bytes, that decode() caches
 
 
 def decode(message, data):
-    """The fields as a dictionary, which nobody may change: equal short messages share one."""
+    """Returns the fields as a dictionary. Callers must not change it: equal short messages share one."""
     fields = FIELDS[message]
     result = {}
     at = 0
@@ -106,7 +106,7 @@ Frame = collections.namedtuple("Frame", "name file line module build_id address"
 
 
 class Trace:
-    """Slices as a viewer makes them: packets in the order of their times, those of one time in that of the file."""
+    """Builds slices as a viewer does: packets in time order, and in file order if the times are equal."""
 
     def __init__(self, data):
         self.tables = collections.defaultdict(dict)
@@ -150,7 +150,7 @@ class Trace:
             self.events.append((packet["timestamp"], self.resolved(event)))
 
     def resolved(self, event):
-        """The event with what its numbers stand for: all of that must have come before."""
+        """Returns the event with its ids replaced by their values, which must have been defined earlier."""
         event = dict(event)
         if "name_iid" in event:
             event["name"] = self.tables["event_names"][event["name_iid"]]["name"]
@@ -200,7 +200,7 @@ class Trace:
         assert not any(open_slices.values()), "a slice has no end"
 
     def name_of(self, uuid):
-        """The path of a track: "python3, rank 3/main", "device 0/stream 7"."""
+        """Returns the path of a track: "python3, rank 3/main", "device 0/stream 7"."""
         track = self.tracks[uuid]
         own = track.get("name") or track.get("process", {}).get("process_name") or \
             track.get("thread", {}).get("thread_name") or f"thread {track.get('thread', {}).get('tid')}"

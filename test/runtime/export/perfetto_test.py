@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`export --format perfetto`, read back by a decoder that is not ours: every event of the profile is there, with its
-times, stack, arrow and facts, in little room and memory."""
+"""Tests `export --format perfetto` with an independent decoder: the trace has every event of the profile, with its times,
+stack, arrow and facts, within limits of file size and memory."""
 
 import collections
 import gc
@@ -13,14 +13,14 @@ from perfetto_file import MONOTONIC, REALTIME, Trace
 sys.path.insert(0, os.path.join(rig.SOURCE, "test/golden/options"))
 import check_chrome  # pylint: disable=wrong-import-position
 
-gc.disable()  # traces are millions of objects, and none of them in a cycle
+gc.disable()  # traces have millions of objects, without cycles
 
 GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 
 
 class PerfettoTest(rig.RuntimeTest):
     def export(self, profile, *options):
-        """The trace, and its size in bytes."""
+        """Returns the trace and its size in bytes."""
         path = os.path.join(self.folder, "out.pftrace")
         self.gpuprof("-q", "export", "--format", "perfetto", "-o", path, *options, profile)
         with open(path, "rb") as file:
@@ -33,7 +33,7 @@ class PerfettoTest(rig.RuntimeTest):
         return path
 
     def compare(self, trace, path):
-        """Every EVENT, CALL and SPAN is one slice; slices of a stream are side by side, all others nest."""
+        """Checks that every EVENT, CALL and SPAN is one slice. Slices of a stream are side by side; all others nest."""
         profile = rig.Profile(path)
         works, strings = profile.works, profile.strings()
         shown = collections.Counter((one.start, one.end, one.category, one.facts.get("correlation", 0))
@@ -52,7 +52,7 @@ class PerfettoTest(rig.RuntimeTest):
         return profile
 
     def check_weights(self, trace):
-        """Stacks of GPU work weigh its time in ns; what else has a stack has no weight, as that would be added to it."""
+        """Checks that only stacks of GPU work have a weight (its time in ns): weights of other stacks would be added to it."""
         for one in trace.slices:
             weighs = one.category == "gpu" and one.stack
             self.assertEqual(one.weight, one.end - one.start if weighs else None, one)
@@ -71,7 +71,7 @@ class PerfettoTest(rig.RuntimeTest):
                 if -negative_end > start:
                     open_ends.append(-negative_end)
 
-    def test_a_timeline_with_everything(self):
+    def test_a_timeline_with_all_features_is_complete(self):
         path = os.path.join(GOLDEN, "options/train.txt")
         trace, _ = self.export(path)
         profile = self.compare(trace, path)
@@ -80,7 +80,7 @@ class PerfettoTest(rig.RuntimeTest):
         names = {trace.name_of(uuid) for uuid in trace.tracks}
         self.assertLessEqual({"python3, rank 3", "python3, rank 3/main", "python3, rank 0",
                               "device 0 NVIDIA H200 GPU-aaaa/stream 7", "python3, rank 3/NVTX of thread 4242"}, names)
-        # The names of a call's stack, as the profile has them.
+        # The trace has the same frame names as the call's stack in the profile.
         call = next(one for one in trace.slices if one.category == "call" and one.facts["correlation"] == 1)
         row = next(row for row in profile.of("CALL") if row[4] == "1")
         self.assertEqual([frame.name for frame in call.stack], profile.frames(row[2]))
@@ -113,15 +113,15 @@ class PerfettoTest(rig.RuntimeTest):
         frame = trace.slices[0].stack[0]
         self.assertEqual((frame.module, frame.build_id, frame.address), ("/opt/liba.so", "00ff12", 0x1234))
 
-    def test_random_timelines(self):
+    def test_random_timelines_are_complete(self):
         for seed in range(5):
             text, _, _ = check_chrome.random_profile(seed)
             path = self.write(text)
             trace, _ = self.export(path)
             self.compare(trace, path)
 
-    def test_slices_that_touch_in_any_order(self):
-        """The same starts and ends, the later one first: no slice ends another's."""
+    def test_adjacent_slices_are_complete_in_any_order(self):
+        """Slices have equal starts and ends, in any file order: no slice ends another one."""
         works = "".join(f"WORK;{i};1;{7 if op != 'kernel' else 0};0;0;0;0;0;1;{i % 2};{op};0;0\n"
                         for i, op in ((1, "kernel"), (2, "kernel"), (3, "sync"), (4, "alloc")))
         lines = [f"EVENT;{work};0;{start};{start + length};0;0;0"
@@ -135,12 +135,12 @@ class PerfettoTest(rig.RuntimeTest):
                                         "gpu" if line.split(";")[1] in "12" else "host") for line in lines)
         self.assertEqual(shown, expected)
 
-    def test_room_and_memory(self):
+    def test_file_size_and_memory_are_bounded(self):
         events = 400_000
         text, _ = check_chrome.long_names(events)
         path = self.write(text)
         out = os.path.join(self.folder, "out.pftrace")
-        # By a small process: what we need ourselves would count for our children, too.
+        # Runs in a small process: the peak memory of children includes this process's own.
         code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
         run = self.run_command(["bash", "-c", 'exec "$0" "$@"', sys.executable, "-c", code, rig.GPUPROF, "-q", "export",
@@ -157,7 +157,7 @@ class PerfettoTest(rig.RuntimeTest):
         self.assertGreater(trace.lots, 10)
         self.assertEqual({len(one.stack) for one in trace.slices}, {40})
 
-    def test_failures_are_told(self):
+    def test_failures_are_reported(self):
         run = self.run_command([rig.GPUPROF, "export", "--format", "perfetto", "-o", "out",
                                 os.path.join(GOLDEN, "train.txt")])
         self.assertEqual(run.returncode, rig.NOTHING)
@@ -168,7 +168,7 @@ class PerfettoTest(rig.RuntimeTest):
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"No space left", run.stderr)
 
-    def test_what_is_missing_is_told(self):
+    def test_losses_are_reported(self):
         profile = os.path.join(GOLDEN, "all_records.txt")
         with open(profile, encoding="utf-8") as file:
             path = self.write(file.read().replace("\nEND;", "\nNEWKIND;1\nMETA;filter;--kernel sweep\nEND;"))

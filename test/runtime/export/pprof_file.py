@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Reads a file of pprof's by the words of its profile.proto, and without anything of gpuprof's.
+"""Reads a pprof file according to its profile.proto, independently of gpuprof.
 
-    pprof_file.py < FILE    prints it as text, for golden files
+    pprof_file.py < FILE    prints the profile as text, for golden files
 """
 
 import gzip
 import sys
 
-# message: {number of the field: (its name, what it is)}; "repeated" ones are lists. A type in capitals is a message.
+# message: {field number: (name, type)}; "repeated" fields are lists. A capitalized type is a message.
 SCHEMA = {
     "Profile": {1: ("sample_type", "repeated ValueType"), 2: ("sample", "repeated Sample"),
                 3: ("mapping", "repeated Mapping"), 4: ("location", "repeated Location"),
@@ -42,7 +42,7 @@ def varint(data, at):
 
 
 def decode(message, data):
-    """{name: value}; a field that the schema does not have is an error."""
+    """Returns {name: value}. A field that is not in the schema is an error."""
     schema = SCHEMA[message]
     result = {name: [] if kind.startswith("repeated") else 0 for name, kind in schema.values()}
     at = 0
@@ -62,7 +62,7 @@ def decode(message, data):
             assert len(part) == size, f"{name} is cut"
             at += size
             if kind == "string":
-                values = [part.decode("utf-8")]  # strict
+                values = [part.decode("utf-8")]  # strict: invalid UTF-8 is an error
             elif kind in SCHEMA:
                 values = [decode(kind, part)]
             else:
@@ -96,7 +96,7 @@ class Pprof:
         return rows
 
     def samples(self):
-        """[(frames, values, labels)]: frames root first as (name, file, line), labels as {key: text}"""
+        """Yields (frames, values, labels): frames outermost first as (name, file, line), labels as {key: text}."""
         for sample in self.raw["sample"]:
             assert len(sample["value"]) == len(self.types)
             frames = []
@@ -109,14 +109,14 @@ class Pprof:
             yield frames, sample["value"], labels
 
     def totals(self):
-        """{type: sum}"""
+        """Returns {type: sum}."""
         sums = [0] * len(self.types)
         for _, values, _ in self.samples():
             sums = [a + b for a, b in zip(sums, values)]
         return {name: total for (name, _), total in zip(self.types, sums)}
 
     def modules(self):
-        """[(location's address, file, build id)] of locations that have a mapping"""
+        """Yields (address, file, build id) of each location that has a mapping."""
         for location in self.locations.values():
             if location["mapping_id"]:
                 mapping = self.mappings[location["mapping_id"]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`export --format pprof`: through an independent reader, and through the real pprof (of Debian's golang-go)."""
+"""Tests `export --format pprof` with an independent reader and with the real pprof (Debian's golang-go)."""
 
 import gc
 import os
@@ -9,7 +9,7 @@ import subprocess
 import rig
 from pprof_file import Pprof
 
-gc.disable()  # profiles are millions of objects, and none of them in a cycle
+gc.disable()  # profiles have millions of objects, without cycles
 
 GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 PPROF = os.environ.get("GPUPROF_TEST_GO", "go")
@@ -23,7 +23,7 @@ def has_pprof():
 
 
 def many_stacks(count, path):
-    """A profile with that many distinct stacks, 40 frames deep, over 3000 functions; its sums."""
+    """Writes a profile with `count` distinct stacks of 40 frames over 3000 functions; returns its sums."""
     lines = ["GPUPROF;3.0", "STRING;1;app", "STRING;2;libapp.so", "STRING;3;00112233445566778899aabbccddeeff",
              "STRING;4;kernel"]
     functions = 3000
@@ -37,7 +37,7 @@ def many_stacks(count, path):
         frames = []
         for depth in range(40):
             state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
-            # As stacks do, they have their outer frames in common.
+            # Like real stacks, these share their outer frames.
             frames.append(depth * 70 + ((i >> max(0, 12 - depth)) if depth < 16 else (state >> 40)) % 70 + 1)
         lines.append(f"USTACK;{i};" + ";".join(map(str, frames)))
         lines.append(f"WORK;{i};1;7;0;{i};0;0;0;0;0;kernel;4;0")
@@ -51,14 +51,14 @@ def many_stacks(count, path):
 
 class PprofTest(rig.RuntimeTest):
     def export(self, profile, *options):
-        """The path of the file, and the profile that an independent reader finds in it."""
+        """Returns the path of the file, and the profile that an independent reader finds in it."""
         path = os.path.join(self.folder, "out.pb.gz")
         self.gpuprof("-q", "export", "--format", "pprof", "--lenient", "-o", path, *options, profile)
         with open(path, "rb") as file:
             return path, Pprof(file.read())
 
     def sums_of_flame(self, profile):
-        """{sample type: sum} by the folded stacks of `flame`; queue_ns by the profile's own lines."""
+        """Returns {sample type: sum} from the folded stacks of `flame`; queue_ns comes from the profile's own lines."""
         sums = {}
         for name, weight in (("gpu_ns", "time"), ("launches", "count"), ("bytes", "bytes"), ("samples", "samples")):
             text = self.gpuprof("-q", "flame", "--weight", weight, "--lenient", "--unit", "ns", profile, expect=(0, 4))
@@ -73,7 +73,7 @@ class PprofTest(rig.RuntimeTest):
         return run.stdout.decode()
 
     def totals_of_pprof(self, path):
-        """{sample type: sum} as the real pprof reads them."""
+        """Returns {sample type: sum} as the real pprof reads them."""
         lines = self.pprof("-raw", path).splitlines()
         head = next(i for i, line in enumerate(lines) if line == "Samples:")
         types = [word.split("/")[0] for word in lines[head + 1].split()]
@@ -88,17 +88,17 @@ class PprofTest(rig.RuntimeTest):
         names = ("train", "stalls", "samples_and_times", "python", "published", "launches", "hostile", "options/train")
         return [os.path.join(GOLDEN, name + ".txt") for name in names]
 
-    def test_totals_are_those_of_flame(self):
+    def test_sums_equal_those_of_flame(self):
         for profile in self.profiles():
             with self.subTest(profile):
                 _, exported = self.export(profile)
                 totals = exported.totals()
                 for name, total in self.sums_of_flame(profile).items():
                     if name == "launches" and exported.default_type == "samples":
-                        continue  # flame counts samples there
+                        continue  # flame counts samples of this profile
                     self.assertEqual(totals.get(name, 0), total, name)
 
-    def test_real_pprof_agrees(self):
+    def test_the_real_pprof_reads_the_same_sums(self):
         if not has_pprof():
             self.skipTest("no pprof (package golang-go)")
         for profile in self.profiles():
@@ -112,8 +112,8 @@ class PprofTest(rig.RuntimeTest):
                     shown = re.search(r"of (\d+)ns total", self.pprof("-top", "-unit=ns", path))
                     self.assertEqual(int(shown.group(1)), totals["gpu_ns"])
 
-    def test_real_pprof_does_not_ask_for_symbols(self):
-        """Names are known: pprof neither looks for the binaries nor gives frames other names."""
+    def test_the_real_pprof_needs_no_symbols(self):
+        """All names are in the file: pprof neither searches for binaries nor renames frames."""
         if not has_pprof():
             self.skipTest("no pprof (package golang-go)")
         path, exported = self.export(os.path.join(GOLDEN, "train.txt"))
@@ -121,7 +121,7 @@ class PprofTest(rig.RuntimeTest):
         for name in {frames[-1][0] for frames, _, _ in exported.samples()}:
             self.assertIn(name, top)
 
-    def test_samples_have_no_time(self):
+    def test_stall_samples_have_no_time(self):
         _, exported = self.export(os.path.join(GOLDEN, "stalls.txt"))
         names = [name for name, _ in exported.types]
         self.assertEqual(names, ["gpu_ns", "launches", "queue_ns", "bytes", "samples"])
@@ -136,7 +136,7 @@ class PprofTest(rig.RuntimeTest):
         _, exported = self.export(profile)
         self.assertEqual(set(exported.modules()), {(0x4a1b20, "libtorch_cuda.so", "0123456789abcdef")})
 
-    def test_a_hundred_thousand_stacks(self):
+    def test_a_hundred_thousand_stacks_are_exported_exactly(self):
         profile = os.path.join(self.folder, "many.txt")
         sums = many_stacks(100_000, profile)
         path, exported = self.export(profile)
@@ -148,14 +148,14 @@ class PprofTest(rig.RuntimeTest):
         if has_pprof():
             self.assertEqual(self.totals_of_pprof(path), sums)
 
-    def test_nothing_to_export(self):
+    def test_a_profile_without_work_writes_no_file(self):
         for name in ("empty", "no_work"):
             run = self.run_command([rig.GPUPROF, "export", "--format", "pprof", "-o", "out.pb.gz",
                                     os.path.join(GOLDEN, name + ".txt")])
             self.assertIn(run.returncode, (1, 4), run.stderr)
             self.assertFalse(os.path.exists(os.path.join(self.folder, "out.pb.gz")))
 
-    def test_a_full_disk_and_a_closed_pipe(self):
+    def test_a_full_disk_is_an_error_and_a_closed_pipe_is_not(self):
         profile = os.path.join(GOLDEN, "train.txt")
         run = subprocess.run(f"{rig.GPUPROF} export --format pprof {profile} > /dev/full", shell=True,
                              capture_output=True, check=False)
@@ -165,7 +165,7 @@ class PprofTest(rig.RuntimeTest):
                              capture_output=True, check=False)
         self.assertNotIn(b"error", run.stderr)
 
-    def test_sums_that_do_not_fit(self):
+    def test_sums_that_do_not_fit_are_an_error(self):
         profile = os.path.join(self.folder, "large.txt")
         with open(profile, "w", encoding="ascii") as file:
             file.write("GPUPROF;3.0\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\n"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`export --format json|csv|folded|speedscope`: what they hold is what `flame` shows, to the integer."""
+"""Tests `export --format json|csv|folded|speedscope`: the rows hold exactly the numbers that `flame` shows."""
 
 import collections
 import csv
@@ -15,12 +15,12 @@ PROFILES = [os.path.join(GOLDEN, name + ".txt") for name in
             ("train", "stalls", "samples_and_times", "python", "published", "launches", "hostile", "options/train")]
 WEIGHTS = {"gpu_ns": "time", "launches": "count", "bytes": "bytes", "samples": "samples"}
 SUFFIXES = {"kernel": "_[k]", "gpu": "_[G]", "gpu_detail": "_[g]"}
-# What speedscope's file-format-schema.json says of a file with sampled profiles.
+# Values that speedscope's file-format-schema.json allows for sampled profiles.
 UNITS = ("bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds")
 
 
 def with_suffix(frame):
-    """A frame of the JSON as it stands in a folded stack."""
+    """Returns a frame of the JSON as a folded stack writes it."""
     label, suffix = frame["label"].replace(";", ":").replace("\\x0a", " "), SUFFIXES.get(frame["kind"], "")
     return label if label.endswith(suffix) else label + suffix
 
@@ -35,10 +35,10 @@ class RowsTest(rig.RuntimeTest):
         return rig.parse_folded(text)
 
     def sums(self, profile, of_samples):
-        """{weight: sum}, by flame; queue_ns by the profile's lines"""
+        """Returns {weight: sum} from flame; queue_ns comes from the profile's lines."""
         sums = {name: sum(value for _, value in self.flame(profile, weight)) for name, weight in WEIGHTS.items()}
         if of_samples:
-            sums["launches"] = 0  # flame counts samples there
+            sums["launches"] = 0  # flame counts samples of this profile
         return {**sums, "queue_ns": sum(int(row[7]) for row in rig.Profile(profile).of("GPU"))}
 
     def test_json_has_the_sums_and_stacks_of_flame(self):
@@ -55,11 +55,11 @@ class RowsTest(rig.RuntimeTest):
                 self.assertEqual(dict(sums), whole["totals"])
                 only_samples = sums["samples"] > 0 and sums["launches"] == 0
                 self.assertEqual(dict(sums), self.sums(profile, only_samples))
-                if "hostile" not in profile and not only_samples:  # there names have bytes that JSON writes otherwise
+                if "hostile" not in profile and not only_samples:  # JSON escapes bytes in the names of the hostile profile
                     flame = self.flame(profile, "time", "--leaf", "kernel")
                     self.assertEqual(dict(stacks), {";".join(frames): ns for frames, ns in flame})
 
-    def test_csv_is_read_as_it_was_written(self):
+    def test_csv_readers_get_the_written_values(self):
         for profile in PROFILES:
             with self.subTest(profile):
                 whole = json.loads(self.export("json", profile))
@@ -77,7 +77,7 @@ class RowsTest(rig.RuntimeTest):
                     self.assertNotIn(None, row)
                     self.assertTrue(row["stack"])
 
-    def test_folded_is_what_flame_writes(self):
+    def test_folded_output_equals_that_of_flame(self):
         for profile in PROFILES:
             with self.subTest(profile):
                 only_samples = "published" in profile
@@ -109,20 +109,20 @@ class RowsTest(rig.RuntimeTest):
                     ends.append(one["endValue"])
                 self.assertEqual(sorted(ends), sorted(total for total in totals.values() if total))
 
-    def test_options_of_stacks_hold_for_all(self):
+    def test_stack_options_work_in_all_formats(self):
         profile = os.path.join(GOLDEN, "python.txt")
         for form in ("json", "csv", "folded", "speedscope"):
             self.assertIn("Trainer.fit", self.export(form, profile))
             self.assertNotIn("Trainer.fit", self.export(form, profile, "--hide", "^Trainer"))
 
-    def test_what_is_not_found_in_any_stack_is_told_by_all(self):
+    def test_a_function_that_is_in_no_stack_is_reported_in_all_formats(self):
         for form in ("pprof", "json", "csv", "folded", "speedscope"):
             run = self.run_command([rig.GPUPROF, "export", "--format", form, "--root", "nosuch", "-o", "out",
                                     os.path.join(GOLDEN, "python.txt")])
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertIn(b"no stack has a function 'nosuch'", run.stderr, form)
 
-    def test_what_iaprof_would_fold_keeps_control_bytes_from_the_terminal(self):
+    def test_folded_import_escapes_control_bytes(self):
         with open(os.path.join(GOLDEN, "import/semicolons.txt"), "rb") as file:
             text = file.read().replace(b";matmul\n", b";p\xc2\x9b31mX\xe2\x80\xae\xff\n")
         path = os.path.join(self.folder, "names.txt")
@@ -131,7 +131,7 @@ class RowsTest(rig.RuntimeTest):
         out = self.run_command([rig.GPUPROF, "import", "--folded", path]).stdout
         self.assertIn(rb"p\xc2\x9b31mX\xe2\x80\xae\xff;4242;", out)
 
-    def test_ten_thousand_rows_with_every_byte_in_their_names(self):
+    def test_names_may_contain_every_byte(self):
         profile = os.path.join(self.folder, "bytes.txt")
         with open(profile, "w", encoding="ascii") as file:
             file.write("GPUPROF;3.0\nSTRING;1;app\nPROCESS;1;7;1;5;1;0;0;0\n")
@@ -150,7 +150,7 @@ class RowsTest(rig.RuntimeTest):
         self.assertEqual(sum(ns for _, ns in rig.parse_folded(self.export("folded", profile))), total)
         self.assertFalse(re.search(rb"[\x00-\x09\x0b\x0c\x0e-\x1f]", text))
 
-    def test_failures_are_told(self):
+    def test_failures_are_reported(self):
         profile = os.path.join(GOLDEN, "train.txt")
         for form in ("pprof", "json", "csv", "folded", "speedscope"):
             run = self.run_command(["bash", "-c", f"{rig.GPUPROF} export --format {form} {profile} > /dev/full"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`export --format speedscope`, opened in the real speedscope (its npm package) in headless Chromium.
+"""Opens `export --format speedscope` in the real speedscope (its npm package) in headless Chromium.
 
-GPUPROF_SPEEDSCOPE may name the folder of the unpacked package; else npm is asked for it.
+GPUPROF_SPEEDSCOPE names the folder of the unpacked package; without it, npm fetches the package.
 """
 
 import functools
@@ -24,7 +24,7 @@ GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 
 
 def package(folder):
-    """The folder with speedscope's index.html, or None."""
+    """Returns the folder with speedscope's index.html, or None."""
     given = os.environ.get("GPUPROF_SPEEDSCOPE")
     if not given and shutil.which("npm"):
         try:
@@ -47,7 +47,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 class SpeedscopeTest(rig.RuntimeTest):
-    def test_the_real_speedscope_shows_it(self):
+    def test_the_real_speedscope_opens_the_export(self):
         with tempfile.TemporaryDirectory() as folder:
             site = package(folder)
             if site is None:
@@ -79,7 +79,7 @@ class SpeedscopeTest(rig.RuntimeTest):
             shown = self.page(browser, f"{site}/index.html#profileURL={site}/{name}.json", texts[0])
             for text in texts:
                 self.assertIn(text, shown)
-        # What it says of a file that it cannot read, so that the above can fail.
+        # The error for an unreadable file, which proves that the checks above can fail.
         with self.assertRaisesRegex(webdriver.WebDriverError, "Unrecognized format"):  # an alert
             self.page(browser, f"{site}/index.html#profileURL={site}/bad.json", "GPU time", 10)
 

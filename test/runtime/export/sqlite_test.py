@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`export --format sqlite`: SQLite itself finds it sound, its sums are those of `flame`, and the queries of
-docs/sqlite.md answer what `report` says."""
+"""Tests `export --format sqlite`: SQLite finds no fault in the file, its sums are those of `flame`, and the queries of
+docs/sqlite.md give the answers of `report`."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ PROFILES = [os.path.join(GOLDEN, name + ".txt") for name in
 
 
 def queries():
-    """{number: SQL} of the page"""
+    """Returns {number: SQL} of the page."""
     with open(os.path.join(rig.SOURCE, "docs/sqlite.md"), encoding="utf-8") as page:
         found = re.findall(r"^(\d+)\. .*?```sql\n(.*?)```", page.read(), re.M | re.S)
     return {int(number): text for number, text in found}
@@ -35,7 +35,7 @@ class SqliteTest(rig.RuntimeTest):
         text = self.gpuprof("-q", "flame", "--weight", weight, "--lenient", "--unit", "ns", profile, expect=(0, 4))
         return sum(value for _, value in rig.parse_folded(text))
 
-    def test_it_is_sound_and_has_the_sums_of_flame(self):
+    def test_the_database_is_valid_and_has_the_sums_of_flame(self):
         for profile in PROFILES:
             with self.subTest(profile), self.database(profile) as database:
                 one = lambda sql: database.execute(sql).fetchone()[0]
@@ -45,7 +45,7 @@ class SqliteTest(rig.RuntimeTest):
                 self.assertEqual(one("SELECT coalesce(SUM(gpu_ns), 0) FROM measured"), self.flame(profile, "time"))
                 self.assertEqual(one("SELECT coalesce(SUM(bytes), 0) FROM measured"), self.flame(profile, "bytes"))
                 self.assertEqual(one("SELECT coalesce(SUM(samples), 0) FROM samples"), self.flame(profile, "samples"))
-                if "published" not in profile:  # there flame counts samples
+                if "published" not in profile:  # flame counts samples of this profile
                     self.assertEqual(one("SELECT SUM(launches) FROM measured"), self.flame(profile, "count"))
                 self.assertEqual(one("SELECT COUNT(*) FROM measured m LEFT JOIN stacks s ON s.id = m.stack "
                                      "WHERE m.stack IS NOT NULL AND s.id IS NULL"), 0)
@@ -58,7 +58,7 @@ class SqliteTest(rig.RuntimeTest):
                     with self.subTest(profile=profile, query=number):
                         database.execute(query).fetchall()
 
-    def test_they_answer_what_report_says(self):
+    def test_the_queries_give_the_answers_of_report(self):
         profile = os.path.join(GOLDEN, "options/train.txt")
         report = json.loads(self.gpuprof("-q", "report", "--json", "--top", "0", profile))
         ask = queries()
@@ -76,14 +76,14 @@ class SqliteTest(rig.RuntimeTest):
         self.assertIn(("epoch 1/torch:forward", 1_000_007), answers[7])
         self.assertEqual(answers[8], [("gemm", 9000 // 160)])
 
-    def test_samples_are_answered_too(self):
+    def test_the_queries_cover_samples(self):
         with self.database(os.path.join(GOLDEN, "stalls.txt")) as database:
             answers = {number: database.execute(query).fetchall() for number, query in queries().items()}
         self.assertEqual(answers[9][0], ("attention(float const*, float*, int)", "long_scoreboard", 2336))
         self.assertEqual(answers[10][0][:3], ("attention(float const*, float*, int)", "stalls.cu", 9))
         self.assertEqual(sum(row[3] for row in answers[10]), 3952)
 
-    def test_the_program_sqlite3_reads_it(self):
+    def test_the_sqlite3_program_reads_the_database(self):
         reason = rig.why_not("program:sqlite3")
         if reason:
             self.skipTest(reason)
@@ -92,14 +92,14 @@ class SqliteTest(rig.RuntimeTest):
         run = self.run_command(["sqlite3", "profile.db", "SELECT SUM(gpu_ns) FROM measured"])
         self.assertEqual((run.returncode, run.stdout), (0, b"17572328\n"))
 
-    def test_modules_and_stack_options(self):
+    def test_modules_are_stored_and_stack_options_work(self):
         with self.database(os.path.join(GOLDEN, "train.txt")) as database:
             rows = database.execute("SELECT module, build_id, address FROM frames WHERE kind = 'inlined'").fetchall()
         self.assertEqual(rows, [("libtorch_cuda.so", "0123456789abcdef", 0x4a1b20)])
         with self.database(os.path.join(GOLDEN, "python.txt"), "--hide", "^Trainer") as database:
             self.assertEqual(database.execute("SELECT COUNT(*) FROM frames WHERE name LIKE 'Trainer%'").fetchone(), (0,))
 
-    def test_numbers_that_are_too_large(self):
+    def test_numbers_that_are_too_large_are_stored_as_text(self):
         with open(PROFILES[0], encoding="utf-8") as file:
             text = file.read()
         large = text.replace(";0x4a1b20\n", ";0xffffffffff600001\n")
@@ -116,7 +116,7 @@ class SqliteTest(rig.RuntimeTest):
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"larger than SQLite's numbers", run.stderr)
 
-    def test_failures_are_told(self):
+    def test_failures_are_reported(self):
         run = self.run_command([rig.GPUPROF, "export", "--format", "sqlite", "-o", "out.db",
                                 os.path.join(GOLDEN, "no_work.txt")])
         self.assertEqual(run.returncode, rig.NOTHING)

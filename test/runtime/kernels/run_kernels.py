@@ -3,13 +3,12 @@
 
     run_kernels.py --program build/test/unit/unit_record [--cache DIR] [--suite SUITE ...]
 
-Takes Debian's newest cloud kernel of each suite (bookworm: 6.1, bookworm-backports: 6.12, sid: the newest there is),
-fetched with apt-get into a folder of its own: nothing is installed, the machine's own package lists stay as they are.
-Boots each with an initial RAM disk that holds the program, its libraries and busybox, and prints a table.
-Where the engine by tables cannot be had the tests have nothing to run: that is a failure, too, but for suites that are
-named with --without.
+Uses Debian's newest cloud kernel of each suite (bookworm: 6.1, bookworm-backports: 6.12, sid: the newest). apt-get fetches
+the kernels into a separate folder: nothing is installed, and the machine's package lists stay as they are. Each kernel
+boots with an initial RAM disk that holds the program, its libraries and busybox. Prints a table. If the table-based engine
+is unavailable, no tests run: that is a failure, except for suites named with --without.
 
-Exit status: 0 all passed, 1 a test failed, none was run, or a kernel did not boot, 77 skipped (the reason is printed).
+Exit status: 0 all passed, 1 a test failed, no test ran, or a kernel did not boot, 77 skipped (the reason is printed).
 """
 import argparse
 import re
@@ -23,7 +22,7 @@ import vm  # noqa: E402  (test/runtime)
 
 SUITES = ["bookworm", "bookworm-backports", "sid"]
 META_PACKAGE = "linux-image-cloud-amd64"
-BOOT_SECONDS = 300  # without KVM, tests included
+BOOT_SECONDS = 300  # limit without KVM, including the tests
 
 INIT = """/program '[bpf]'
 echo "STATUS $?"
@@ -35,14 +34,14 @@ def say(text):
 
 
 def kernel_of(archive):
-    """Path of the suite's newest kernel image, unpacked."""
+    """Returns the path of the suite's newest kernel image, unpacked."""
     archive.update()
     package = archive.depended(META_PACKAGE, r"linux-image-\S+-cloud-amd64")
     if package is None:
         raise vm.Skipped(f"no {META_PACKAGE} in this suite")
     found = image_in(archive, package)
     if not found:
-        # In newer suites the image package is only a name for the package that holds it.
+        # In newer suites the image package only depends on the package that holds the image.
         binary = re.search(r"(linux-binary-\S+-cloud-amd64)", archive.shown(package))
         found = image_in(archive, binary.group(1)) if binary else []
     if not found:
@@ -51,7 +50,7 @@ def kernel_of(archive):
 
 
 def image_in(archive, package):
-    # Nothing here needs a module.
+    # These tests need no modules.
     folder = archive.unpacked(package, but=["lib/modules/*/kernel", "usr/lib/modules/*/kernel"])
     return sorted(folder.rglob("vmlinuz*"))
 
@@ -62,7 +61,7 @@ def found(pattern, text, otherwise):
 
 
 def check(suite, kernel, initrd, without):
-    """Prints a row of the table; True when all tests passed. `without`: this kernel is to have no engine by tables."""
+    """Prints a row of the table. Returns whether all tests passed. `without`: this kernel cannot run the table-based engine."""
     begin = time.monotonic()
     output = vm.boot(kernel, initrd, BOOT_SECONDS)
     seconds = time.monotonic() - begin
@@ -94,7 +93,7 @@ def main():
     parser.add_argument("--suite", action="append", help=f"default: {' '.join(SUITES)}")
     parser.add_argument("--kernel", type=Path, action="append", default=[], help="a kernel image of your own")
     parser.add_argument("--without", action="append", default=[], metavar="SUITE",
-                        help="suite whose kernel has no engine by tables; 'given' for those of --kernel")
+                        help="suite whose kernel cannot run the table-based engine; 'given' means the kernels of --kernel")
     options = parser.parse_args()
     if reason := vm.missing_tools():
         raise vm.Skipped(reason)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""record -p of a Level Zero process, where its loader can switch the tracing layer on in a program that runs already: what
-was made before we came is known as what is made later, and the process goes on as before once it is left."""
+"""Tests record -p of a Level Zero process whose loader can enable the tracing layer at run time. Objects made before the
+attach are known like later ones, and the process continues as before after the detach."""
 
 import ctypes
 import os
@@ -62,7 +62,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
         self.target.stdin.flush()
 
     @rig.requires("root")
-    def test_times_of_a_running_process(self):
+    def test_a_running_process_is_recorded_with_times(self):
         for by_handle in ("0", "1"):
             with self.subTest(by_handle=by_handle):
                 self.start("attached", "20", ZE_ENABLE_LOADER_DRIVER_DDI_PATH=by_handle, MOCK_ZE_FAULTS="lenient")
@@ -82,12 +82,12 @@ class AttachByLayer(ze_rig.LevelZeroTest):
                 totals = {row[:3]: list(row[3:]) for row in expected}
                 self.assertEqual(self.sums(profile, expected), totals, stderr)
                 self.assert_conserved(profile)
-                # The list that was filled before is executed 20 times; what is in it nobody knows.
+                # The list that was filled before the attach is executed 20 times; its content is unknown.
                 self.assertEqual(profile.losses(), {"no_timing": 20}, stderr)
                 self.assertEqual(profile.coverage()["launches"], 80, stderr)
 
     @rig.requires("root")
-    def test_a_process_that_is_recorded_twice(self):
+    def test_a_process_can_be_recorded_twice(self):
         self.start("attached", "5", MOCK_ZE_FAULTS="lenient")
         recorder = self.attach()
         recorder.send_signal(signal.SIGINT)
@@ -98,15 +98,15 @@ class AttachByLayer(ze_rig.LevelZeroTest):
         self.assertTrue(any(line == "done\n" for line in iter(self.target.stdout.readline, "")))
         self.go_on()
         self.target.communicate(timeout=60)
-        _, stderr = recorder.communicate(timeout=60)  # ends with the process
+        _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
         self.assertEqual((self.target.returncode, recorder.returncode), (0, 0), stderr)
         profile = rig.Profile(self.profile_path)
-        # Three, and an execution of the older list, then two, each five times.
+        # Five times: three launches and an execution of the older list, then two launches.
         self.assertEqual(sum(row[3] for row in profile.gpu()), 5 * 5, stderr)
         self.assertEqual(profile.losses(), {"no_timing": 5}, stderr)
 
     @rig.requires("root")
-    def test_a_process_that_has_not_initialized_level_zero(self):
+    def test_a_process_can_be_recorded_before_it_initializes_level_zero(self):
         script = ("import ctypes, sys; loader = ctypes.CDLL('libze_loader.so.1'); print('ready', flush=True); "
                   "sys.stdin.readline(); sys.exit(loader.zeInit(0))")
         self.target = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

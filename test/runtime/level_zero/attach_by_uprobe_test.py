@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""record -p of a Level Zero process: its launches are counted per stack, and it is said why there are no times."""
+"""Tests record -p of a Level Zero process without the layer: launches are counted per stack, without times."""
 
 import ctypes
 import os
@@ -23,14 +23,14 @@ class Attach(rig.RuntimeTest):
         self.assertEqual(target.stdout.readline(), "ready\n")
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(target.pid), "-o", self.profile_path],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        # The profile takes its name when the probes are in place.
+        # The profile gets its final name once the probes are set.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path) or recorder.poll() is not None))
         target.stdin.write("go\n")
         target.stdin.flush()
-        # Names of functions are read while the process is there.
+        # The recorder reads function names while the process exists.
         self.assertTrue(rig.wait_for(lambda: rig.has_line(self.profile_path, "USTACK")))
         target.communicate(timeout=60)
-        _, stderr = recorder.communicate(timeout=60)  # ends with the process
+        _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
         self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
         folded = rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path))
         for site in ("assemble", "solve"):

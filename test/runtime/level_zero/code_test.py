@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The library for Level Zero hands over the code of modules, and says where their kernels lie; asked for no more than
-that, it tells of nothing else."""
+"""Tests that the Level Zero library sends the code of modules and the addresses of their kernels. If asked for nothing else,
+it sends nothing else."""
 
 import os
 import subprocess
@@ -49,7 +49,7 @@ class Code(ze_rig.LevelZeroTest):
         for kernel in gone:
             self.assertGreaterEqual(kernel["time_ns"], max(one["time_ns"] for one in told if one["load"] == kernel["load"]))
 
-    def test_code_and_addresses_and_nothing_else(self):
+    def test_code_only_sends_code_and_addresses_and_nothing_else(self):
         source, said = self.run_app("code", CODE_ONLY)
         self.assertEqual(len(said), 6)
         self.assert_code(source, said)
@@ -57,23 +57,23 @@ class Code(ze_rig.LevelZeroTest):
         self.assertEqual((source.gpu_ops, source.launch_records, source.host_ops), ([], [], []))
         self.assertEqual(source.meta["level_zero.kernel_addresses"], "known")
 
-    def test_beside_the_work(self):
+    def test_code_is_sent_beside_the_work(self):
         source, said = self.run_app("code", wire.OPTION_SAMPLES)
         self.assert_code(source, said)
         self.assertEqual(len(source.gpu_ops), 12)
 
-    def test_nobody_asked(self):
+    def test_no_code_is_sent_without_the_option(self):
         source, _ = self.run_app("code", 0)
         self.assertEqual((source.modules_of_code, source.gpu_kernels), ({}, []))
         self.assertEqual(len(source.gpu_ops), 12)
 
-    def test_a_driver_without_the_extension(self):
+    def test_a_driver_without_the_extension_sends_code_without_addresses(self):
         source, _ = self.run_app("code_unsaid", CODE_ONLY, faults="no_extension")
         self.assertEqual(len(source.modules_of_code), 1)
         self.assertEqual([kernel for kernel in source.gpu_kernels if not kernel["flags"]], [])
         self.assertNotEqual(source.meta["level_zero.kernel_addresses"], "known")
 
-    def test_modules_without_a_binary(self):
+    def test_modules_without_a_binary_send_addresses_without_code(self):
         source, said = self.run_app("code", CODE_ONLY, faults="no_binary")
         self.assertEqual(source.modules_of_code, {})
         told = [kernel for kernel in source.gpu_kernels if not kernel["flags"]]
@@ -81,7 +81,7 @@ class Code(ze_rig.LevelZeroTest):
         self.assertEqual({kernel["module"] for kernel in told}, {0})
 
     def test_each_driver_is_asked_for_its_own_kernels(self):
-        # A driver ends the process where it is given a handle that is not its own.
+        # The driver ends the process if it gets a handle of another driver.
         source, _ = self.run_app("code_of_two", CODE_ONLY, drivers=(DRIVER, SECOND_DRIVER))
         told = [(source.names[kernel["name_id"]], kernel["address"]) for kernel in source.gpu_kernels if not kernel["flags"]]
         self.assertEqual([name for name, _ in told], ["scale", "add"] * 2)
@@ -89,12 +89,12 @@ class Code(ze_rig.LevelZeroTest):
         self.assertEqual(source.meta["level_zero.kernel_addresses"], "known")
         self.assertEqual(len(source.modules_of_code), 1)
 
-    def test_none_of_two_drivers_has_the_extension(self):
+    def test_two_drivers_without_the_extension_send_no_addresses(self):
         source, _ = self.run_app("code_of_two", CODE_ONLY, drivers=(DRIVER, SECOND_DRIVER), faults="no_extension")
         self.assertEqual([kernel for kernel in source.gpu_kernels if not kernel["flags"]], [])
         self.assertEqual(source.meta["level_zero.kernel_addresses"], "not available from the driver")
 
-    def test_a_recorder_that_wants_no_code(self):
+    def test_refused_code_is_counted_as_a_lost_detail(self):
         recorder = wire_recorder.Recorder(options=CODE_ONLY, code_kind=wire.CODE_ZEBIN)
         recorder.refuses_code = True
         source, said = self.run_app("code", CODE_ONLY, recorder=recorder)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gpuprof record` of programs that use Level Zero: what is in the profile is what they did, to the nanosecond."""
+"""Tests `gpuprof record` of Level Zero programs: the profile holds what they did, to the nanosecond."""
 
 import os
 import re
@@ -18,8 +18,8 @@ class LevelZero(ze_rig.LevelZeroTest):
             with self.subTest(case=case):
                 self.assert_exact(*self.record_app(case, "50"))
 
-    def test_two_drivers_by_both_ways_of_the_loader(self):
-        # With two drivers a loader wraps every handle; from 1.24 on it finds the driver by the handle, unless told not to.
+    def test_two_drivers_are_recorded_with_both_loader_modes(self):
+        # With two drivers a loader wraps every handle. From 1.24 on it finds the driver by the handle, unless disabled.
         for by_handle in ("0", "1"):
             for case in ("immediate", "regular_with_events", "copies", "devices"):
                 for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):
@@ -27,7 +27,7 @@ class LevelZero(ze_rig.LevelZeroTest):
                         self.assert_exact(*self.record_app(case, drivers=drivers,
                                                            ZE_ENABLE_LOADER_DRIVER_DDI_PATH=by_handle))
 
-    def test_calls_of_later_versions(self):
+    def test_calls_of_later_versions_are_recorded(self):
         profile, expected, stderr = self.record_app("newer")
         if not expected:
             self.skipTest("this loader does not have them")
@@ -35,7 +35,7 @@ class LevelZero(ze_rig.LevelZeroTest):
         waits = {work.name: numbers for work, numbers in profile.measured("HOST") if work.op == "sync"}
         self.assertGreater(waits["zeCommandListHostSynchronize"][1], 15_000_000, stderr)
 
-    def test_more_launches_than_are_kept_unread(self):
+    def test_many_unread_launches_are_recorded_exactly(self):
         self.assert_exact(*self.record_app("immediate", "3000"))
 
     def test_each_call_site_has_its_own_stack(self):
@@ -50,14 +50,14 @@ class LevelZero(ze_rig.LevelZeroTest):
                         self.assertEqual(frames[1], "_start", frames)
                         self.assertNotIn("[truncated]", frames)
 
-    def test_no_frame_is_there_because_of_us(self):
-        # The loader of Debian 12 jumps to the tracing layer, so its own function is no frame.
+    def test_stacks_contain_no_profiler_frames(self):
+        # The loader of Debian 12 jumps to the tracing layer, so its own function has no frame.
         self.record_app("immediate")
         for frames, _ in self.folded():
             cpu = [frame for frame in frames if not frame.endswith("_[G]")]
             self.assertRegex(cpu[-1], r"^(gpuprof::mock::launch\(.*|zeCommandListAppendLaunchKernel)$", frames)
 
-    def test_an_execution_has_its_stack_and_those_of_its_commands(self):
+    def test_work_has_the_stacks_of_its_execution_and_of_its_append(self):
         profile, _, stderr = self.record_app("regular", "7")
         for work, (count, _, *_) in profile.measured("GPU"):
             self.assertTrue(function_in(profile.frames(work.ustack), "submit"), stderr)
@@ -65,7 +65,7 @@ class LevelZero(ze_rig.LevelZeroTest):
             self.assertEqual(count, {"light": 7, "heavy": 7}[work.name])
         self.assertEqual(profile.coverage()["launches"], 7, "one a submission")
 
-    def test_a_program_of_several_processes(self):
+    def test_each_process_of_a_program_is_recorded(self):
         profile, expected, stderr = self.record_app("forked")
         self.assert_exact(profile, expected, stderr)
         self.assertEqual(len({row[0] for row in profile.gpu()}), 2)
@@ -74,18 +74,18 @@ class LevelZero(ze_rig.LevelZeroTest):
         self.assert_exact(*self.record_app("copy_queue", "3"))
         self.assert_exact(*self.record_app("regular", "1", faults="no_query"))
 
-    def test_executions_that_were_overtaken_are_counted(self):
+    def test_executions_overtaken_by_the_next_are_counted(self):
         profile, expected, stderr = self.record_app("regular", "20", faults="no_query")
         read = sum(row[3] for row in profile.gpu())
         self.assertEqual(read + profile.losses()["no_timing"], sum(row[3] for row in expected), stderr)
         self.assertGreaterEqual(read, 3, "the last one was not overtaken")
 
-    def test_a_counter_that_begins_anew(self):
+    def test_a_device_counter_may_wrap(self):
         profile, expected, stderr = self.record_app("immediate", "400", faults="wrap")
         self.assert_exact(profile, expected, stderr)
 
-    def test_a_timer_in_nanoseconds(self):
-        # An old driver says 52 ns for 52.08: all that is known of its clock.
+    def test_a_timer_resolution_in_nanoseconds_is_supported(self):
+        # An old driver reports its clock period rounded: 52 ns instead of 52.08 ns.
         profile, expected, stderr = self.record_app("immediate", faults="old_driver")
         for _, _, name, count, ns in profile.gpu():
             self.assertEqual(ns, count * {"light": 192, "heavy": 768}[name] * 52, stderr)
@@ -105,7 +105,7 @@ class LevelZero(ze_rig.LevelZeroTest):
             self.assertGreaterEqual(waits[name][0], 1, stderr)
             self.assertGreater(waits[name][1], 15_000_000, "it waited for a kernel of 20 ms")
 
-    def test_memory_is_told_with_its_bytes(self):
+    def test_allocations_have_their_bytes(self):
         profile, _, stderr = self.record_app("copies")
         told = {}
         for work, numbers in profile.measured("HOST"):
@@ -116,7 +116,7 @@ class LevelZero(ze_rig.LevelZeroTest):
         self.assertEqual(told, {("alloc", "zeMemAllocDevice"): [3, 3000], ("alloc", "zeMemAllocHost"): [1, 1000],
                                 ("free", "zeMemFree"): [4, 4000]}, stderr)
 
-    def test_errors_of_the_driver_are_counted_and_leave_the_program_alone(self):
+    def test_driver_errors_are_counted_and_do_not_disturb_the_program(self):
         for faults, reason in (("query_error", "no_timing"), ("no_events", "no_timing"),
                                ("zero_times", "invalid_timestamp"), ("reversed_times", "invalid_timestamp")):
             for case in ("immediate", "regular"):
@@ -125,54 +125,54 @@ class LevelZero(ze_rig.LevelZeroTest):
                     self.assertEqual(profile.gpu(), [], stderr)
                     self.assertEqual(profile.losses()[reason], sum(row[3] for row in expected), profile.losses())
 
-    def test_refused_launches(self):
+    def test_refused_launches_are_counted_as_failed(self):
         profile, _, stderr = self.record_app("refused", faults="append_error")
         self.assertEqual(profile.coverage()["failed"], 10, stderr)
         self.assertEqual(profile.end()["lost"], 0)
 
-    def test_a_list_that_is_destroyed_while_it_runs(self):
+    def test_a_list_may_be_destroyed_while_it_runs(self):
         profile, expected, stderr = self.record_app("destroy_running")
         self.assert_exact(profile, expected, stderr)
 
-    def test_an_event_that_is_used_again_too_early(self):
+    def test_an_event_that_is_reused_too_early_is_counted_without_a_time(self):
         profile, expected, stderr = self.record_app("reuse_event")
-        # The last one at least; more where the program was kept from the CPU between two launches.
+        # At least the last launch; more if the program did not run between two launches.
         told, ns = self.sums(profile, expected)[("careless", "kernel", "slow")]
         self.assertEqual(ns, told * 20_000_000, stderr)
         self.assertEqual(told + profile.losses()["no_timing"], 10)
         self.assertEqual(set(profile.losses()), {"no_timing"})
 
-    def test_work_that_runs_at_the_end(self):
+    def test_work_that_runs_at_exit_is_recorded_or_counted(self):
         self.assert_exact(*self.record_app("leave_running"))
         profile, _, stderr = self.record_app("leave_running", faults="never_finish")
         self.assertEqual(profile.losses(), {"unfinished": 1}, stderr)
 
-    def test_a_child_that_forked_late_is_named(self):
+    def test_a_child_that_forked_late_is_reported(self):
         profile, expected, stderr = self.record_app("fork_late")
         self.assertEqual(self.sums(profile, expected), {("careless", "kernel", "light"): [1, 10_000]}, stderr)
         self.assertIn("a child of fork()", stderr)
 
-    def test_a_program_that_does_not_use_level_zero(self):
+    def test_a_program_without_level_zero_runs_undisturbed(self):
         profile, _, stderr = self.record_app(command=("sh", "-c", "grep -c gpuprof_level_zero /proc/self/maps; "
                                                       "ls /proc/self/task | wc -l"), expect=0)
         self.assertEqual(profile.of("SOURCE") if profile.of("SOURCE") else [], [])
         self.assertNotIn("level_zero", stderr)
 
-    def test_a_loader_without_its_tracing_layer(self):
+    def test_a_disabled_tracing_layer_is_reported_or_enabled(self):
         profile, expected, stderr = self.record_app("immediate", command=("env", "-u", "ZE_ENABLE_TRACING_LAYER", APP))
         self.assertEqual(len(expected), 2, "the program is not harmed")
-        if profile.gpu():  # newer loaders switch it on when they are asked to
+        if profile.gpu():  # newer loaders enable the layer on request
             self.assert_exact(profile, expected, stderr)
         else:
             self.assertEqual(len(re.findall("no tracing layer", stderr)), 1, stderr)
 
-    def test_a_preloaded_library_of_the_users_stays(self):
+    def test_a_library_preloaded_by_the_user_is_kept(self):
         self.assert_exact(*self.record_app("immediate", LD_PRELOAD="libm.so.6"))
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--", "env"],
                                env={**os.environ, "ZE_ENABLE_ALT_DRIVERS": DRIVER, "LD_PRELOAD": "libm.so.6"})
         self.assertRegex(run.stdout, rb"(?m)^LD_PRELOAD=libm.so.6:/.*/libgpuprof_level_zero.so$")
 
-    def test_without_a_device_nothing_is_preloaded(self):
+    def test_nothing_is_preloaded_without_a_device(self):
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--", "env"],
                                env={**os.environ, "ZE_ENABLE_ALT_DRIVERS": ""})
         if b"ZE_ENABLE_TRACING_LAYER=1" in run.stdout:

@@ -1,4 +1,4 @@
-"""What the tests of Level Zero share: programs on the driver without a device, and what they say of themselves."""
+"""Shared code of the Level Zero tests: programs on the driver without a device, and their output."""
 
 import os
 import re
@@ -15,7 +15,7 @@ def function_in(frames, name):
 
 
 def launched_from(profile, work):
-    """All frames that lead to it: of the launch, and of the command's place in its list."""
+    """Returns all frames that lead to the work: those of the launch, and those of the append to its list."""
     return profile.frames(work.ustack) + profile.frames(work.capture)
 
 
@@ -28,14 +28,14 @@ class LevelZeroTest(rig.RuntimeTest):
         return run
 
     def record_app(self, *arguments, **how):
-        """(profile, [(site, kind, name, count, ns)] as the program says, stderr)"""
+        """Returns (profile, [(site, kind, name, count, ns)] as the program printed them, stderr)."""
         run = self.record_command(*arguments, **how)
         words = [line.split()[1:] for line in run.stdout.decode().splitlines() if line.startswith("expected ")]
         expected = [(site, kind, name.strip("-"), int(count), int(ns)) for site, kind, name, count, ns in words]
         return rig.Profile(self.profile_path), expected, run.stderr.decode("utf-8", "replace")
 
     def sums(self, profile, expected):
-        """{(site, kind, name): [count, ns]} of the sites that are expected; of others, with None for the site"""
+        """Returns {(site, kind, name): [count, ns]}. Sites that are not expected are under None."""
         found = {}
         for work, (count, ns, *_) in profile.measured("GPU"):
             frames = launched_from(profile, work)

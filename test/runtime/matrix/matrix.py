@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What gpuprof must get right, row by row, on the mock driver or on a machine with NVIDIA GPUs.
+"""Checks what gpuprof must get right, row by row, on the mock driver or on a machine with NVIDIA GPUs.
 
     matrix.py --on mock                                              (ctest sets where things are)
     matrix.py --on gpu --gpuprof PATH --examples FOLDER [--only ROW ...] [--list]
 
-One line a row: PASS, FAIL with what did not hold, or SKIP with the reason. Exit status 1 if a row fails, 77 if all are
-skipped. A row's number is that of its topic: 1 kinds of work, 2 graphs, 3 dimensions and weights, 4 processes, 5 long
+Prints one line per row: PASS, FAIL with what did not hold, or SKIP with the reason. Exit status 1 if a row fails, 77 if
+all are skipped. The number of a row is its topic: 1 kinds of work, 2 graphs, 3 dimensions and weights, 4 processes, 5 long
 runs, 6 timeline, 7 latency, 8 NVTX and windows, 9 idle time, 10 attaching, 11 coexistence, 12 trust.
 """
 
@@ -38,7 +38,7 @@ def parse_arguments():
 
 
 class Matrix:
-    """What a row needs: the platform's programs, a folder, and recordings."""
+    """Provides a row with the platform's programs, a folder, and recordings."""
 
     def __init__(self, platform, folder):
         self.platform, self.folder = platform, folder
@@ -53,7 +53,6 @@ class Matrix:
         return measure.environment(**{**self.platform.env, **(program.env if program else {}), **changes})
 
     def record(self, program, *options, expect=0, timeout=150, env=None):
-        """Records a program to its end."""
         path = self.path()
         run = subprocess.run([rig.GPUPROF, "record", "-o", path, *options, "--", *program.command],
                              stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False,
@@ -64,11 +63,10 @@ class Matrix:
         return measure.Recording(path, program, stdout, stderr, run.returncode)
 
     def start(self, program):
-        """Starts a program without recording it."""
         return measure.Running(program.command, self.folder, self.environment(program))
 
     def start_endless(self):
-        """Starts the platform's endless program; it has begun to launch."""
+        """Starts the platform's endless program and waits until it launches."""
         target = self.start(self.platform.endless())
         rig.wait_for(lambda: target.stdout() or rig.napping(target.pid), 10)
         return target
@@ -79,7 +77,7 @@ class Matrix:
                                        self.folder, self.environment(program), path, program)
 
     def attach(self, pid, *options):
-        """A recorder of a running process, once it records."""
+        """Starts a recorder of a running process; returns once it records."""
         path = self.path()
         recorder = measure.RunningRecorder([rig.GPUPROF, "record", "-p", str(pid), "-o", path, *options], self.folder,
                                            self.environment(None), path)
@@ -87,7 +85,7 @@ class Matrix:
         return recorder
 
     def attach_until_end(self, program, target, go):
-        """Records a running program, which `start` started, until it ends; tells it to go on by that file."""
+        """Records a program that start() started until it ends. Creating the file `go` lets the program go on."""
         recorder = self.attach(target.pid)
         with open(go, "w", encoding="ascii"):
             pass
@@ -109,7 +107,7 @@ def out_of_time(_signal, _frame):
 
 
 def tried(row, matrix):
-    """What the row returns; a failure is printed when it is tried again."""
+    """Runs the row and returns its result. Prints a failure if the row is tried again."""
     for left in reversed(range(row.tries)):
         signal.alarm(240)
         try:
@@ -121,7 +119,7 @@ def tried(row, matrix):
 
 
 def run_row(row, matrix):
-    """("PASS" | "FAIL" | "SKIP", text)"""
+    """Returns ("PASS" | "FAIL" | "SKIP", text)."""
     signal.signal(signal.SIGALRM, out_of_time)
     try:
         return "PASS", tried(row, matrix) or ""
@@ -178,7 +176,7 @@ def main(options):
 if __name__ == "__main__":
     OPTIONS = parse_arguments()
     os.environ["GPUPROF"] = os.path.abspath(OPTIONS.gpuprof)
-    # After the environment: rig reads it when it is imported.
+    # These imports follow the environment changes: rig reads the environment on import.
     import measure  # noqa: E402
     import platforms  # noqa: E402
     import registry  # noqa: E402

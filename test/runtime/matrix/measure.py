@@ -1,4 +1,4 @@
-"""A recording of the matrix, and what must hold for it, computed from the profile's own lines (rig.Profile)."""
+"""A recording of the matrix and its checks, computed from the profile's own lines (rig.Profile)."""
 
 import collections
 import glob
@@ -16,11 +16,11 @@ NS = 1000000000
 
 
 class Failed(Exception):
-    """A row does not hold."""
+    """A check of a row failed."""
 
 
 class Skip(Exception):
-    """A row can not be tried here; the text says why."""
+    """A row cannot run here; the text gives the reason."""
 
 
 def require(condition, text):
@@ -37,17 +37,17 @@ def require_between(low, value, high, what):
 
 
 def is_function(frame, name):
-    """Whether a frame is that function, with or without its namespaces and parameters."""
+    """Returns whether a frame is that function, with or without namespaces and parameters."""
     return re.search(rf"(^|::){re.escape(name)}(\(|<|$)", frame) is not None
 
 
 def is_kernel(found, name):
-    """The same for a kernel, whose name may be mangled."""
+    """Returns whether the found kernel name, which may be mangled, is that kernel."""
     return is_function(found, name) or f"_Z{len(name)}{name}" in found
 
 
 class Recording:
-    """One profile, what the program printed, and what gpuprof said."""
+    """Holds one profile, what the program printed, and what gpuprof printed."""
 
     def __init__(self, path, program, stdout, stderr, status):
         self.path, self.program, self.stderr, self.status = path, program, stderr, status
@@ -62,7 +62,7 @@ class Recording:
         return run.stdout.decode("utf-8", "replace")
 
     def flame(self, *options):
-        """[(frames, value)]; none where there is nothing of what the options choose"""
+        """Returns [(frames, value)], empty if the options select nothing."""
         return rig.parse_folded(self.gpuprof("flame", "-i", self.path, *options, expect=(0, rig.NOTHING)))
 
     def folded_total(self, *options):
@@ -71,7 +71,7 @@ class Recording:
     # ---- counts ----
 
     def count(self, kind, matches):
-        """How often, in lines of a kind (GPU, HOST, LAUNCH) whose Work matches."""
+        """Returns the count in lines of a kind (GPU, HOST, LAUNCH) whose Work matches."""
         return sum(numbers[0] for work, numbers in self.profile.measured(kind) if matches(work))
 
     def kernels(self, name):
@@ -101,7 +101,7 @@ class Recording:
         return self.count("GPU", lambda work: work.op == "kernel" and ranges.get(work.range) == path)
 
     def check_expectations(self, stacks=True):
-        """What the program printed, key by key. Keys that are a row's own business are left to it."""
+        """Checks the profile against each key that the program printed. Rows check their special keys themselves."""
         checks = {
             "records": lambda _: self.profile.end()["gpu_records"],
             "launches": lambda _: self.profile.end()["launches"],
@@ -137,7 +137,7 @@ class Recording:
     # ---- sums ----
 
     def check_conserved(self, vendor=True):
-        """Folded ns, GPU lines, END and (vendor) CUPTI's valid records, counted in the target, are one number."""
+        """Checks that folded ns, GPU lines and END agree, and (vendor) CUPTI's valid records as counted in the target."""
         end = self.profile.end()
         require(end is not None, f"the profile has no END: {self.stderr[-300:]}")
         rows = self.profile.measured("GPU")
@@ -179,7 +179,7 @@ class Recording:
         return sum(end - start for start, end in self.windows())
 
     def shares(self):
-        """{device: [busy, exclusive, idle]}"""
+        """Returns {device: [busy, exclusive, idle]} in ns."""
         result = collections.defaultdict(lambda: [0, 0, 0])
         for work, (busy, exclusive) in self.profile.measured("SHARE"):
             result[work.device][0] += busy
@@ -204,7 +204,7 @@ class Recording:
     # ---- timeline ----
 
     def events(self):
-        """[(Work, correlation, start, end, queued, submitted, bytes)]"""
+        """Returns [(Work, correlation, start, end, queued, submitted, bytes)]."""
         works = self.profile.works
         return [(works[row[0]], *map(int, row[1:])) for row in self.profile.of("EVENT")]
 
@@ -220,7 +220,7 @@ class Recording:
 
 
 def union_ns(intervals, windows):
-    """Nanoseconds that at least one interval covers inside of the windows."""
+    """Returns the nanoseconds inside the windows that at least one interval covers."""
     clipped = sorted((max(start, low), min(end, high)) for start, end in intervals for low, high in windows)
     total, reached = 0, 0
     for start, end in clipped:
@@ -232,7 +232,7 @@ def union_ns(intervals, windows):
 
 
 class Running:
-    """A process that was started. What it prints goes into files: a child that lives on may hold pipes open."""
+    """A started process. Its output goes into files: a surviving child may hold pipes open."""
 
     def __init__(self, command, folder, env):
         with tempfile.NamedTemporaryFile("wb", dir=folder, prefix="stdout-", delete=False) as out, \
@@ -257,7 +257,7 @@ class Running:
             time.sleep(0.02)
 
     def wait(self, seconds=60):
-        """The exit status; it is killed when it does not end."""
+        """Returns the exit status. Kills the process if it does not end in time."""
         try:
             return self.process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -275,18 +275,18 @@ class Running:
 
 
 class RunningRecorder(Running):
-    """gpuprof record, and its profile."""
+    """Runs gpuprof record and holds its profile."""
 
     def __init__(self, command, folder, env, path, program=None):
         super().__init__(command, folder, env)
         self.path, self.program = path, program
 
     def begun(self):
-        """Whether the profile knows a process already: it is being recorded."""
+        """Returns whether the profile has a process, so that recording has begun."""
         return rig.has_line(self.path, "PROCESS")
 
     def wait_for_records(self, count, seconds=60):
-        """Until the file has so many GPU records."""
+        """Waits until the file has this many GPU records."""
         self.wait_for(lambda: (rig.gpu_records(self.path) or 0) >= count, f"{count} GPU records", seconds)
 
     def wait_for(self, condition, what, seconds=60):
@@ -294,7 +294,6 @@ class RunningRecorder(Running):
                 f"no {what}; the recorder's status: {self.process.poll()}, {self.stderr()[-300:]}")
 
     def recording(self):
-        """What it has recorded, after its end."""
         return Recording(self.path, self.program, self.stdout(), self.stderr(), self.process.returncode)
 
 
@@ -307,14 +306,14 @@ def alive(pid):
 
 
 def has_thread(pid, name):
-    """Whether one of the process's threads has that name."""
+    """Returns whether the process has a thread of that name."""
     for path in glob.glob(f"/proc/{pid}/task/*/comm"):
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 if file.read() == name + "\n":
                     return True
         except OSError:
-            pass  # it has ended
+            pass  # the thread has ended
     return False
 
 

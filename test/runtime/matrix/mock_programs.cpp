@@ -1,6 +1,6 @@
-// The known-answer programs of examples/cuda for the mock driver: the same functions, the same lines "expect
+// The known-answer programs of examples/cuda for the mock driver: the same functions and the same lines "expect
 // KEY=VALUE".
-//   mock_programs graphs NODES ADDED REPLAYS [FILE]      (replays them once the file is there)
+//   mock_programs graphs NODES ADDED REPLAYS [FILE]      (replays them once the file exists)
 //   mock_programs streams STREAMS KERNELS DEVICES
 //   mock_programs variants LAUNCHES
 //   mock_programs modules ROUNDS
@@ -86,7 +86,7 @@ CUgraph captured_graph(CUstream stream, CUfunction function, long nodes) {
 
 __attribute__((noinline)) CUgraph capture_nodes(const Device& device, long nodes) {
   CUgraph graph = captured_graph(device.streams[0], device.function("_Z8capturedPf"), nodes);
-  asm volatile("");  // this function's frame is to be on the stack
+  asm volatile("");  // keeps this function's frame on the stack
   return graph;
 }
 

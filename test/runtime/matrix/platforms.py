@@ -1,5 +1,5 @@
-"""The known-answer programs of the matrix: the CUDA examples on a GPU, mock_cuda_app and its driver in CI. Both print
-what a profile of them must say; here it becomes one vocabulary, {key: number}: see examples/cuda/expect.h."""
+"""The known-answer programs of the matrix: the CUDA examples on a GPU, mock_cuda_app and its driver in CI. Both print what
+the profile must say. This module converts their output to common keys, {key: number}: see examples/cuda/expect.h."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def process_tree(way, fills=100, pause_ms=0):
 
 
 class Gpu:
-    """A machine with an NVIDIA GPU; `examples` holds the built CUDA examples."""
+    """A machine with an NVIDIA GPU; `examples` is the folder of the built CUDA examples."""
 
     name = "gpu"
     env = {}
@@ -51,11 +51,11 @@ class Gpu:
         return listed.count("GPU ")
 
     def torch(self):
-        """A Python with a PyTorch that sees the GPU, or None."""
+        """Returns a Python whose PyTorch sees the GPU, or None."""
         probe = ["python3", "-c", "import torch, sys; sys.exit(not torch.cuda.is_available())"]
         return "python3" if subprocess.run(probe, capture_output=True, check=False).returncode == 0 else None
 
-    # Each site launches as often as the other two; solve's kernel is four times as long.
+    # All sites launch equally often; solve's kernel takes four times as long.
     def sites(self, launches=300, steps=2000):
         def expectations(stdout):
             result = {}
@@ -76,7 +76,7 @@ class Gpu:
         return Program([self.program("example_cuda_streams"), "--streams", str(streams), "--kernels", str(kernels),
                         "--devices", str(devices)])
 
-    # With `go`, there is time to attach before the replays: some seconds, or on the mock driver until that file is there.
+    # With `go`, there is time to attach before the replays: some seconds, or on the mock driver until that file exists.
     def graphs(self, nodes=10, added=3, replays=100, child=True, go=None):
         return Program([self.program("example_cuda_graphs"), "--nodes", str(nodes), "--added", str(added), "--replays",
                         str(replays), "--child", str(int(child)), "--wait-ms", "6000" if go else "0"])
@@ -90,7 +90,7 @@ class Gpu:
     def device_launches(self, launches=10):
         return Program([self.program("example_cuda_device_launches"), "--launches", str(launches)])
 
-    # The site `launch_tiny` launches as fast as it can.
+    # The site `launch_tiny` launches at full speed.
     def loop(self, launches):
         return Program([self.program("bench_cuda_launch_loop"), "--launches", str(launches), "--batches", "1",
                         "--warmup", "1"],
@@ -101,18 +101,18 @@ class Gpu:
     def many(self):
         return self.sites(40000, steps=100)
 
-    # Launches for a time that no test reaches; prints as it goes on.
+    # Launches for longer than any test, and prints as it goes on.
     def endless(self):
         return Program([self.program("bench_cuda_launch_loop"), "--launches", "20000", "--batches", "1000000",
                         "--each"], lambda _: {})
 
     loop_site = "launch_tiny"
-    even_sites = ("assemble", "postprocess")  # launch the same kernel equally often
+    even_sites = ("assemble", "postprocess")  # they launch the same kernel equally often
     even_kernel = "light"
 
 
 class Mock:
-    """The mock driver and CUPTI of test/mocks, in the folder `mocks`, and mock_cuda_app."""
+    """The mock driver and CUPTI of test/mocks in the folder `mocks`, and mock_cuda_app."""
 
     name = "mock"
 
@@ -132,7 +132,7 @@ class Mock:
 
     @staticmethod
     def expectations(stdout):
-        """mock_cuda_app prints one line of JSON a process."""
+        """Parses the output of mock_cuda_app: one line of JSON per process."""
         result = {"records": 0, "launches": 0, "captured_launches": 0, "failed_launches": 0}
         for line in stdout.splitlines():
             if not line.startswith("{"):
@@ -181,7 +181,7 @@ class Mock:
     def loop(self, launches):
         return self.run("--launches", launches // 3, "--kernels-only")
 
-    # Long enough for some decisions of the budget, which is looked at each second.
+    # Long enough for several decisions of --max-overhead, which is checked once a second.
     def many(self):
         return self.sites(40000, gap_us=50)
 

@@ -1,4 +1,4 @@
-"""The rows of the matrix: functions that raise measure.Failed or measure.Skip. What they return is printed."""
+"""The rows of the matrix: functions that raise measure.Failed or measure.Skip. Their return value is printed."""
 
 import collections
 import importlib
@@ -9,8 +9,8 @@ MODULES = ("rows_work", "rows_time", "rows_processes", "rows_windows", "rows_tru
 
 
 def row(number, name, only=None, tries=1):
-    """Decorator. only: "mock" or "gpu" for a row that makes no sense on the other. tries: the best of so many, for
-    bounds on time that other work on the machine may break."""
+    """Decorator for a row. only: "mock" or "gpu" for a row that makes no sense on the other. tries: attempts for a row with
+    time limits that a busy machine may miss."""
 
     assert 1 <= number <= 12, "CMakeLists.txt and matrix.py name the topics"
 

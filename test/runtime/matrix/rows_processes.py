@@ -1,4 +1,4 @@
-"""Rows 4 and 5: trees of processes, all ways to end, long runs."""
+"""Rows 4 and 5: process trees, all ways to end, long runs."""
 
 import glob
 import os
@@ -17,7 +17,7 @@ def with_work(profile):
 
 
 def check_tree(matrix, way):
-    """One profile of all processes: each made its fills, and nothing else is in it."""
+    """Checks that one profile holds the fills of all processes, and nothing else."""
     recording = matrix.record(platforms.process_tree(way), "--stacks=none")
     recording.check_conserved()
     recording.check_expectations(stacks=False)
@@ -25,8 +25,8 @@ def check_tree(matrix, way):
 
 
 def check_ending(matrix, way, status):
-    """Ends some time after its work: all of it is there. Ends at once: what is not there is counted."""
-    for pause_ms in (1000, 2500):  # records are written twice a second; later on a busy machine
+    """A process that ends some time after its work loses nothing. If it ends at once, missing work is counted."""
+    for pause_ms in (1000, 2500):  # records are written twice a second, or later on a busy machine
         recording = matrix.record(platforms.process_tree(way, pause_ms=pause_ms), "--stacks=none", expect=status)
         if recording.profile.end()["gpu_records"] == recording.expect["records"]:
             break
@@ -54,7 +54,7 @@ define_trees()
 
 @row(4, "tree-stacks")
 def tree_with_stacks(matrix):
-    """The same with stacks: a child of fork and exec has its own."""
+    """With stacks: a child of fork and exec has stacks of its own."""
     matrix.need_stacks()
     recording = matrix.record(platforms.process_tree("subprocess"))
     recording.check_conserved()
@@ -66,7 +66,7 @@ def tree_with_stacks(matrix):
 
 @row(4, "tree-two-devices", only="gpu")
 def tree_two_devices(matrix):
-    """Two processes that each call their GPU number 0: two devices in the profile, by uuid."""
+    """Two processes that each call their GPU number 0 have two devices in the profile, by UUID."""
     matrix.need_devices(2)
     command = platforms.process_tree("work").command
     script = 'for device in 0 1; do CUDA_VISIBLE_DEVICES=$device "$@" & done; wait'
@@ -79,7 +79,7 @@ def tree_two_devices(matrix):
 
 @row(4, "merge")
 def merge(matrix):
-    """merge of two profiles: the sums are the sums."""
+    """`merge` of two profiles adds their sums."""
     parts = [matrix.record(matrix.platform.sites()), matrix.record(platforms.process_tree("spawn"))]
     merged = matrix.path("merged")
     parts[0].gpuprof("merge", "-o", merged, parts[0].path, parts[1].path)
@@ -96,9 +96,9 @@ def merge(matrix):
 
 @row(5, "killed-target", tries=3)
 def killed_target(matrix):
-    """SIGKILL of a target: the profile is whole, and what was launched a second before is in it."""
+    """After SIGKILL of the target the profile is complete, including launches of a second before."""
     recorder = matrix.start_recording(matrix.platform.endless())
-    recorder.wait_for_records(5000)  # of a second and more: it is well under way
+    recorder.wait_for_records(5000)  # more than a second of work
     killed = time.monotonic_ns()
     os.kill(child_of(recorder.pid), signal.SIGKILL)
     require_equal(recorder.wait(30), -signal.SIGKILL, "exit status of record")
@@ -110,7 +110,7 @@ def killed_target(matrix):
 
 
 def child_of(pid):
-    """The first child of any of its threads."""
+    """Returns the first child of any of its threads."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         for path in glob.glob(f"/proc/{pid}/task/*/children"):
@@ -119,11 +119,11 @@ def child_of(pid):
             if children:
                 return int(children[0])
         time.sleep(0.05)
-    raise Skip("/proc does not tell the recorder's children")
+    raise Skip("/proc does not list the recorder's children")
 
 
 def last_slice_end(profile):
-    """Upper end, CLOCK_MONOTONIC ns, of the last slice that has GPU work."""
+    """Returns the upper end of the last slice that has GPU work, in CLOCK_MONOTONIC ns."""
     meta = profile.meta()
     last = max(int(line[0]) for line in profile.of("GPU"))
     return int(meta["start_ns"][0]) + (last + 1) * int(meta["interval_ns"][0])
@@ -131,7 +131,7 @@ def last_slice_end(profile):
 
 @row(5, "killed-recorder")
 def killed_recorder(matrix):
-    """SIGKILL of the recorder: the target goes on unharmed, the profile is readable."""
+    """After SIGKILL of the recorder the target goes on unharmed, and the profile is readable."""
     recorder = matrix.start_recording(matrix.platform.endless())
     recorder.wait_for_records(1)
     target = child_of(recorder.pid)
@@ -151,7 +151,7 @@ def killed_recorder(matrix):
 
 @row(5, "overhead-budget")
 def overhead_budget(matrix):
-    """--max-overhead: fewer stacks, all times; what has no stack is spread without favour."""
+    """--max-overhead records fewer stacks but all times; time without a stack is extrapolated without bias."""
     matrix.need_stacks()
     recording = matrix.record(matrix.platform.many(), "--max-overhead", "0.1")
     recording.check_conserved()
@@ -166,12 +166,12 @@ def overhead_budget(matrix):
         require_equal(recording.folded_total("--unit", "ns", f"--unsampled={choice}"), end["gpu_ns"],
                       f"flame --unsampled={choice}")
     known = 100 * end["with_stack"] / end["gpu_records"]
-    for limit, status in ((known * 0.9, 0), (known * 1.1, 3)):  # what is spread is not known
+    for limit, status in ((known * 0.9, 0), (known * 1.1, 3)):  # extrapolated work does not count as covered
         recording.gpuprof("flame", "-i", recording.path, "--min-coverage", f"{limit:.6f}", expect=(status,))
     require(f"coverage {int(known * 100) / 100:.2f}%" in recording.stderr, f"{known}%: {recording.stderr[-300:]}")
     sampled = [recording.site(site) for site in matrix.platform.even_sites]
     require(all(sampled), f"launches with a stack: {sampled}")
-    tolerance = 2.5 / sum(sampled) ** 0.5  # five standard deviations of a fair choice
+    tolerance = 2.5 / sum(sampled) ** 0.5  # five standard deviations of an unbiased choice
     require_between(0.5 - tolerance, sampled[0] / sum(sampled), 0.5 + tolerance, f"share of the first of {sampled}")
     spread = recording.flame("--unit", "ns", "--unsampled=spread")
     times = [sum(ns for frames, ns in spread if any(is_function(frame, site) for frame in frames[:-1]))
@@ -185,13 +185,13 @@ def overhead_budget(matrix):
 
 @row(5, "burst-counted", only="mock")
 def burst_counted(matrix):
-    """Faster than records can be handed over: what does not fit is counted, to the last one."""
+    """If records come faster than they can be sent, each lost record is counted."""
     program = matrix.platform.sites(250000)
     recorder = matrix.start_recording(program)
     target = child_of(recorder.pid)
     require(rig.wait_for(lambda: has_thread(target, "gpuprof-flush"), pause=0.001), "the library did not connect")
     recorder.process.send_signal(signal.SIGSTOP)
-    rig.wait_for(lambda: not alive(target), 7)  # the library takes one that is silent for ten seconds for gone
+    rig.wait_for(lambda: not alive(target), 7)  # the library takes a recorder that is silent for ten seconds for dead
     recorder.process.send_signal(signal.SIGCONT)
     require_equal(recorder.wait(), 0, "the recorder's exit status")
     recording = recorder.recording()
@@ -202,7 +202,7 @@ def burst_counted(matrix):
     lost = recording.profile.lost_work()
     require(stacks > 0 and lost > 0, "there was room for all records")
     without = recording.profile.coverage().get("without_stack", 0)
-    synchronizations = 1  # a call that has a stack, but no GPU record
+    synchronizations = 1  # a synchronization has a stack, but no GPU record
     require_between(without, stacks, without + lost + synchronizations, "stacks lost")
     require_equal(end["launches"], recording.expect["launches"], "launches seen")
     require_equal(end["gpu_records"] + lost, recording.expect["records"], "records there and records lost")
@@ -211,7 +211,7 @@ def burst_counted(matrix):
 
 @row(5, "bounded-profile")
 def bounded_profile(matrix):
-    """A profile grows with its distinct stacks and with time, two writes a second; not with launches."""
+    """A profile grows with distinct stacks and with time, by two writes a second, not with launches."""
     recording = matrix.record(matrix.platform.sites(20000), "--interval", "3600")
     recording.check_conserved()
     writes = 2 * recording.wall_ns() / 1e9 + 3
@@ -229,7 +229,7 @@ def launcher(name, *arguments):
 
 
 def check_ranks(matrix, command, program):
-    """Two ranks under a launcher: one profile, both ranks, all of their work."""
+    """Two ranks under a launcher: one profile has both ranks and all of their work."""
     recording = matrix.record(platforms.Program([*command, *program.command], lambda _: {}), timeout=120)
     recording.check_conserved(vendor=False)
     require_equal(recording.profile.end()["gpu_records"], 2 * program.records, "records of two ranks")
@@ -255,7 +255,7 @@ def torchrun(matrix):
 
 @row(5, "flush-each-second")
 def flush_each_second(matrix):
-    """While the target runs, its work is in the file within two seconds, written to the end of a line or not at all."""
+    """While the target runs, its work is in the file within two seconds, in complete lines."""
     recorder = matrix.start_recording(matrix.platform.endless())
     try:
         recorder.wait_for_records(1)
@@ -264,7 +264,7 @@ def flush_each_second(matrix):
             begin = time.monotonic()
             recorder.wait_for_records(rig.gpu_records(recorder.path) + 1)
             seconds.append(time.monotonic() - begin)
-        # The second best: the first may have been near, and other work on the machine holds some up.
+        # The second-best time counts: the first may be luck, and other work on the machine delays some.
         require(sorted(seconds)[1] < 1.2, f"seconds between records in the file: {seconds}")
     finally:
         os.kill(child_of(recorder.pid), signal.SIGKILL)
@@ -274,7 +274,7 @@ def flush_each_second(matrix):
 
 @row(5, "torch-step", only="gpu")
 def torch_step(matrix):
-    """A PyTorch training step, and the same as a CUDA graph."""
+    """Records a PyTorch training step, and the same step as a CUDA graph."""
     python = matrix.platform.torch()
     if python is None:
         raise Skip("python3 has no PyTorch that sees a GPU")

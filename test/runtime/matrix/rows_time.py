@@ -9,7 +9,7 @@ from registry import row
 
 @row(3, "streams-weights")
 def streams_weights(matrix):
-    """S streams x K kernels that run at the same time: counts, and busy + idle = wall x devices to the nanosecond."""
+    """S streams run K kernels concurrently: counts are right, and busy + idle = wall time x devices to the nanosecond."""
     recording = matrix.record(matrix.platform.streams(), "--timeline")
     recording.check_conserved()
     recording.check_expectations(matrix.stacks)
@@ -19,7 +19,7 @@ def streams_weights(matrix):
     for event in recording.gpu_events():
         by_device[event[0].device].append((event[2], event[3]))
     for device, intervals in by_device.items():
-        # What came too late for the sweep is said; the rest is exact.
+        # Work that came too late for the sweep is reported; everything else is exact.
         require_between(union_ns(intervals, recording.windows()) - late, shares[device][0],
                         union_ns(intervals, recording.windows()),
                         f"busy ns of device {device} against the union of its events")
@@ -42,7 +42,7 @@ def two_devices(matrix):
 
 @row(3, "dimensions")
 def dimensions(matrix):
-    """flame --by: the chosen dimensions are the root, and nothing is lost by the choice."""
+    """flame --by: the chosen dimensions are the outermost frames, and the sums stay the same."""
     recording = matrix.record(matrix.platform.streams(streams=4, kernels=5), env={
         "OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4"})
     whole = recording.folded_total("--unit", "ns")
@@ -66,7 +66,7 @@ def dimensions(matrix):
 
 @row(3, "rank-variables")
 def rank_variables(matrix):
-    """The rank from each launcher's variable."""
+    """Each launcher's variable gives the rank."""
     for variable in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"):
         extra = {"WORLD_SIZE": "8"} if variable == "RANK" else {}
         extra = {"SLURM_NTASKS": "8"} if variable == "SLURM_PROCID" else extra
@@ -78,7 +78,7 @@ def rank_variables(matrix):
 
 @row(6, "timeline-events")
 def timeline_events(matrix):
-    """One EVENT for each piece of work, with the aggregate's sums; one CALL for each launch that had some."""
+    """There is one EVENT per work item, with the aggregate's sums, and one CALL per launch that had work."""
     recording = matrix.record(matrix.platform.streams(), "--timeline")
     recording.check_conserved()
     end, events = recording.profile.end(), recording.gpu_events()
@@ -95,7 +95,7 @@ def timeline_events(matrix):
 
 @row(6, "timeline-chrome")
 def timeline_chrome(matrix):
-    """export --format chrome: JSON of the trace event format, each flow arrow from a launch to its work."""
+    """export --format chrome writes trace event JSON, with a flow arrow from each launch to its work."""
     recording = matrix.record(matrix.platform.streams(kernels=10), "--timeline")
     trace = recording.chrome()
     events = trace["traceEvents"] if isinstance(trace, dict) else trace
@@ -133,7 +133,7 @@ def check_chrome_event(event):
 
 
 def check_nesting(events):
-    """Complete events of one track must nest: viewers drop or move those that overlap in part."""
+    """Checks that complete events of one track nest: viewers drop or move events that overlap partly."""
     tracks = collections.defaultdict(list)
     for event in events:
         if event["ph"] == "X":
@@ -154,12 +154,12 @@ PHASES = ("call_to_queued", "queued_to_submitted", "submitted_to_start", "call_t
 
 
 def bucket_low(bucket):
-    """The least value of a bucket, as FORMAT.md defines them."""
+    """Returns the lower bound of a bucket, as FORMAT.md defines it."""
     return bucket if bucket < 8 else (8 + bucket % 8) << (bucket // 8 - 1)
 
 
 def latencies(profile):
-    """{phase: [count, sum, min, max, {bucket: count}]} over all work"""
+    """Returns {phase: [count, sum, min, max, {bucket: count}]} over all work."""
     result = {}
     for _, phase, count, total, low, high, *pairs in profile.of("LATENCY"):
         entry = result.setdefault(phase, [0, 0, 1 << 64, 0, collections.Counter()])
@@ -174,7 +174,7 @@ def latencies(profile):
 
 @row(7, "latency")
 def latency(matrix):
-    """Histograms that hold each launch once, inside of their bounds, and percentiles that rise."""
+    """Histograms hold each launch once, within their bounds, and percentiles do not decrease."""
     recording = matrix.record(matrix.platform.sites(), "--latency")
     recording.check_conserved()
     found = latencies(recording.profile)
@@ -192,7 +192,7 @@ def latency(matrix):
 
 
 def check_latency_output(recording):
-    """The command's JSON: percentiles rise, whatever it groups by."""
+    """Checks that percentiles in the command's JSON do not decrease, with every grouping."""
     report = json.loads(recording.gpuprof("latency", "--json", "-i", recording.path))
     checked = 0
 
@@ -218,7 +218,7 @@ def check_latency_output(recording):
 
 @row(7, "latency-graph-nodes")
 def latency_of_graph_nodes(matrix):
-    """Queued and submitted times of graph nodes are stale: no histogram may hold them."""
+    """Queued and submitted times of graph nodes are stale, so no histogram may hold them."""
     recording = matrix.record(matrix.platform.graphs(), "--latency")
     recording.check_conserved()
     works = recording.profile.works
@@ -229,7 +229,7 @@ def latency_of_graph_nodes(matrix):
 
 @row(9, "idle-time")
 def idle_time(matrix):
-    """Each nanosecond without work is charged once, most of it to the call that waited or launched next."""
+    """Each nanosecond without work is charged once, mostly to the call that waited or launched next."""
     matrix.need_stacks()
     recording = matrix.record(matrix.platform.sites())
     shares = recording.check_shares()

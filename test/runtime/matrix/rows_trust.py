@@ -1,4 +1,4 @@
-"""Rows 11 and 12: other tools, faults of CUPTI, and what a profile says of itself."""
+"""Rows 11 and 12: other tools, CUPTI faults, and what a profile says about itself."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def with_faults(matrix, program, faults, *options, expect=0):
 
 @row(11, "another-subscriber", only="mock")
 def another_subscriber(matrix):
-    """Another CUPTI user: the program runs on, the profile says why it is empty."""
+    """With another CUPTI user, the program runs on and the profile says why it is empty."""
     recording = with_faults(matrix, matrix.platform.sites(100), "subscriber_conflict")
     require_equal(recording.profile.measured("GPU"), [], "GPU lines")
     require("another profiler uses CUPTI" in recording.stderr, recording.stderr)
@@ -26,7 +26,7 @@ def another_subscriber(matrix):
 
 @row(11, "torch-profiler", only="gpu")
 def torch_profiler(matrix):
-    """torch.profiler inside of the target: it gets no CUDA rows while we record, and the program is told."""
+    """torch.profiler inside the target gets no CUDA rows while gpuprof records, and the program is informed."""
     python = matrix.platform.torch()
     if python is None:
         raise Skip("python3 has no PyTorch that sees a GPU")
@@ -49,7 +49,7 @@ def timestamps_refused(matrix):
 
 @row(11, "next-injection", only="mock")
 def next_injection(matrix):
-    """A CUDA_INJECTION64_PATH of the user's is called after ours."""
+    """A library in the user's own CUDA_INJECTION64_PATH is called after gpuprof's."""
     library = os.environ.get("MOCK_NEXT_INJECTION", os.path.join(matrix.platform.mocks, "libmock_next_injection.so"))
     if not os.path.exists(library):
         raise Skip(f"no {library}")
@@ -63,7 +63,7 @@ def next_injection(matrix):
 
 @row(11, "doctor")
 def doctor(matrix):
-    """doctor names what this machine can do, as text and as JSON."""
+    """doctor prints what this machine can do, as text and as JSON."""
     run = subprocess.run([rig.GPUPROF, "doctor", "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                          timeout=60, check=False, env=matrix.environment(None))
     require_equal(run.returncode, 0, f"exit status: {run.stderr}")
@@ -76,7 +76,7 @@ def doctor(matrix):
 
 
 FAULTS = {
-    # fault: (reason of the LOSS, how many records of a hundred are missing)
+    # fault: (reason of the LOSS, missing records out of a hundred)
     "zero_timestamps=10": ("invalid_timestamp", 10),
     "reversed_timestamps=20": ("invalid_timestamp", 5),
     "drop_records=10": ("vendor_dropped", 10),
@@ -85,7 +85,7 @@ FAULTS = {
 
 @row(11, "faults-counted", only="mock")
 def faults_counted(matrix):
-    """Records that CUPTI spoils or drops are counted, to the last one."""
+    """Each record that CUPTI spoils or drops is counted."""
     for fault, (reason, percent) in FAULTS.items():
         recording = with_faults(matrix, matrix.platform.sites(500), fault)
         recording.check_conserved()
@@ -96,12 +96,12 @@ def faults_counted(matrix):
 
 
 def define_harmless():
-    """What CUPTI may do and nothing may come of."""
+    """Defines rows for CUPTI behaviour that must have no effect."""
     faults = ("threads", "out_of_order", "refuse_latency", "refuse_unified_memory", "first_correlation=4294967200",
               "repeat_correlation=1000")
     for fault in faults:
         def harmless(matrix, fault=fault):
-            # Slow enough that an id has its record when it comes back.
+            # Slow enough that the record of an id arrives before the id is reused.
             gap = ("--gap-us", 6000) if fault.startswith("repeat") else ()
             recording = with_faults(matrix, matrix.platform.run("--launches", 500, "--kernels-only", *gap), fault)
             recording.check_conserved()
@@ -116,7 +116,7 @@ define_harmless()
 
 @row(11, "insufficient-privileges", only="mock")
 def insufficient_privileges(matrix):
-    """The driver keeps CUPTI from this user: the program runs on, and the message says what to do."""
+    """If the driver denies CUPTI to this user, the program runs on, and the message says what to do."""
     recording = with_faults(matrix, matrix.platform.sites(100), "insufficient_privileges")
     require_equal(recording.profile.measured("GPU"), [], "GPU lines")
     require_equal(recording.expect["records"], 300, "what the program did")
@@ -125,7 +125,7 @@ def insufficient_privileges(matrix):
 
 @row(11, "memory-records-refused", only="mock")
 def memory_refused(matrix):
-    """Without allocation records everything else is there, and the profile says what is not."""
+    """Without allocation records everything else is recorded, and the profile says what is missing."""
     recording = with_faults(matrix, matrix.platform.sites(100), "refuse_memory")
     recording.check_conserved()
     recording.check_clean(matrix.stacks)
@@ -135,7 +135,7 @@ def memory_refused(matrix):
 
 @row(11, "flush-hangs", only="mock")
 def flush_hangs(matrix):
-    """A flush that never returns holds up neither the program nor the recorder."""
+    """A flush that never returns delays neither the program nor the recorder."""
     begin = time.monotonic()
     recording = with_faults(matrix, matrix.platform.sites(100), "hang_flush")
     require(time.monotonic() - begin < 40, f"took {time.monotonic() - begin:.1f} s")
@@ -151,7 +151,7 @@ def out_of_memory(matrix):
 
 
 def all_there(recorder):
-    """Whether a profile that is being written has all the work that the program, mock_cuda_app, has said that it did."""
+    """Returns whether the unfinished profile has all the work that mock_cuda_app has printed."""
     said = recorder.stdout()
     if not said.endswith("\n") or not os.path.exists(recorder.path):
         return False
@@ -162,7 +162,7 @@ def all_there(recorder):
 
 
 def define_endings():
-    """Endings of mock_cuda_app, once all that it did is in the profile."""
+    """Defines rows for the endings of mock_cuda_app, once all of its work is in the profile."""
     for ending, status in (("return", 0), ("_exit", 7), ("abort", -6), ("segv", -11), ("kill", -9), ("exec", 0),
                            ("reset", 0)):
         def check(matrix, ending=ending, status=status):
@@ -186,7 +186,7 @@ define_endings()
 
 @row(11, "descriptors-closed", only="mock")
 def descriptors_closed(matrix):
-    """A program that closes every descriptor after cuInit."""
+    """Records a program that closes all descriptors after cuInit."""
     recording = matrix.record(matrix.platform.run("--launches", 100, "--close-fds"))
     recording.check_conserved()
     recording.check_expectations(matrix.stacks)
@@ -194,7 +194,7 @@ def descriptors_closed(matrix):
 
 @row(11, "library-unloaded", only="mock")
 def library_unloaded(matrix):
-    """A program that loads CUDA, uses it and unloads it."""
+    """Records a program that loads CUDA, uses it and unloads it."""
     app = os.path.join(matrix.platform.mocks, "mock_dlclose_app")
     if not os.path.exists(app):
         raise Skip(f"no {app}")
@@ -206,7 +206,7 @@ def library_unloaded(matrix):
 
 @row(11, "fork-after-cuda", only="mock")
 def fork_after_cuda(matrix):
-    """Children of a process that uses CUDA, by fork and by a bare system call: neither hangs nor is counted."""
+    """Children of a CUDA process, made by fork or by the bare system call, neither hang nor are counted."""
     recording = matrix.record(matrix.platform.run("--launches", 100, "--fork"))
     recording.check_conserved()
     recording.check_expectations(matrix.stacks)
@@ -214,7 +214,7 @@ def fork_after_cuda(matrix):
 
 @row(12, "clean-footer")
 def clean_footer(matrix):
-    """A clean recording has a footer that adds up, and report and flame keep quiet about it."""
+    """A recording without losses has a footer that adds up, and report and flame print no warning."""
     recording = matrix.record(matrix.platform.sites(100))
     recording.check_conserved()
     recording.check_clean(matrix.stacks)
@@ -228,7 +228,7 @@ def clean_footer(matrix):
 
 @row(12, "unclean-footer", only="mock")
 def unclean_footer(matrix):
-    """What is missing is printed by record, report and flame, and --min-coverage fails below its limit."""
+    """record, report and flame print what is missing, and --min-coverage fails below its limit."""
     recording = with_faults(matrix, matrix.platform.sites(200), "drop_records=4")
     for command in (["report"], ["flame"]):
         run = subprocess.run([rig.GPUPROF, *command, "-i", recording.path], stdin=subprocess.DEVNULL,
@@ -253,7 +253,7 @@ def min_coverage(recording, limit):
 
 @row(12, "every-prefix")
 def every_prefix(matrix):
-    """A profile cut anywhere is readable, and its folded sum never more than the whole's."""
+    """A profile that is cut anywhere is readable, and its folded sum never exceeds the complete profile's."""
     recording = matrix.record(matrix.platform.sites(100), "--timeline", "--latency")
     with open(recording.path, "rb") as file:
         data = file.read()
@@ -263,7 +263,7 @@ def every_prefix(matrix):
     for size in range(header, len(data), max(1, len(data) // 25)):
         with open(cut, "wb") as file:
             file.write(data[:size])
-        has_work = b"\nGPU;" in data[:data.rindex(b"\n", 0, size)]  # in lines that are whole
+        has_work = b"\nGPU;" in data[:data.rindex(b"\n", 0, size)]  # in complete lines
         folded = rig.parse_folded(recording.gpuprof("flame", "-i", cut, "--unit", "ns",
                                                     expect=(0,) if has_work else (0, rig.NOTHING)))
         found = sum(value for _, value in folded)

@@ -1,4 +1,4 @@
-"""Rows 8 and 10: NVTX ranges, windows of time, attaching to a running process."""
+"""Rows 8 and 10: NVTX ranges, time windows, attaching to a running process."""
 
 import collections
 import json
@@ -17,7 +17,7 @@ from registry import row
 
 @row(8, "nvtx-frames")
 def nvtx_frames(matrix):
-    """Push/pop, start/end, a domain, a registered string: kernels in each, and the three ways to show them."""
+    """Kernels in push/pop and start/end ranges, a domain and a registered string, shown in all three ways."""
     recording = matrix.record(matrix.platform.streams(streams=1, kernels=1))
     recording.check_conserved()
     recording.check_expectations(matrix.stacks)
@@ -33,7 +33,7 @@ def nvtx_frames(matrix):
 
 @row(8, "nvtx-filter")
 def nvtx_filter(matrix):
-    """flame --nvtx=filter: only what ran inside of ranges."""
+    """flame --nvtx=filter shows only work inside ranges."""
     recording = matrix.record(matrix.platform.streams(streams=1, kernels=1))
     inside = sum(numbers[1] for work, numbers in recording.profile.measured("GPU") if work.range != "0")
     require_equal(recording.folded_total("--nvtx=filter", "--unit", "ns"), inside, "ns inside of ranges")
@@ -42,7 +42,7 @@ def nvtx_filter(matrix):
 
 @row(8, "record-nvtx-range")
 def record_nvtx_range(matrix):
-    """record --nvtx-range: only launches inside; the others are counted as outside."""
+    """record --nvtx-range records only launches inside the range, and counts the others as outside."""
     whole = matrix.record(matrix.platform.streams(streams=1, kernels=1))
     for name, path in (("step", "step"), ("assemble@solver", "solver:assemble")):
         recording = matrix.record(matrix.platform.streams(streams=1, kernels=1), "--nvtx-range", name)
@@ -61,7 +61,7 @@ def record_nvtx_range(matrix):
 
 @row(8, "nvtx-endless-names", only="mock")
 def nvtx_endless_names(matrix):
-    """Tens of thousands of ranges of other numbers: each launch has its ranges, and the memory for them is bounded."""
+    """Tens of thousands of ranges with different numbers: each launch has its ranges, and their memory is bounded."""
     app = os.path.join(matrix.platform.mocks, "mock_nvtx_app")
     if not os.path.exists(app):
         raise Skip(f"no {app}")
@@ -90,7 +90,7 @@ def ended_windows(recorder):
 
 @row(8, "window-delay-duration", tries=3)
 def window_delay_duration(matrix):
-    """--delay and --duration: one window of that length; the target runs on to its own end."""
+    """--delay and --duration give one window of that length; the target runs to its own end."""
     recorder = matrix.start_recording(matrix.platform.endless(), "--delay", "1", "--duration", "1.5")
     recorder.wait_for(lambda: ended_windows(recorder) > 0, "window")
     recorder.stop(signal.SIGTERM)
@@ -107,7 +107,7 @@ def window_delay_duration(matrix):
 
 @row(8, "window-signals", tries=3)
 def window_signals(matrix):
-    """--start-paused, SIGUSR1 on, SIGUSR2 off, twice: two windows, and no work outside of them."""
+    """--start-paused with SIGUSR1 (on) and SIGUSR2 (off), twice: two windows, and no work outside them."""
     recorder = matrix.start_recording(matrix.platform.endless(), "--start-paused", "--timeline")
     recorder.wait_for(recorder.begun, "recording of the process")
     sent = []
@@ -124,7 +124,7 @@ def window_signals(matrix):
     recording.check_conserved(vendor=False)
     windows = recording.windows()
     require_equal(len(windows), 2, f"windows {windows}")
-    slack = 100000000  # a switch takes effect within a tenth of a second
+    slack = 100000000  # a switch takes effect within 0.1 s
     for signalled, switched in zip(sent, [at for window in windows for at in window]):
         require_between(0, switched - signalled, slack, f"ns from a signal to its effect, of {windows}")
     outside = [event for event in recording.gpu_events()
@@ -135,7 +135,7 @@ def window_signals(matrix):
 
 @row(10, "attach-durations")
 def attach_durations(matrix):
-    """record -p: durations and stacks from a process that was not started by us, and it goes on when we leave."""
+    """record -p gets durations and stacks of a running process, and the process goes on after the detach."""
     target = matrix.start_endless()
     try:
         before = rig.threads(target.pid)
@@ -159,7 +159,7 @@ def attach_durations(matrix):
 
 
 def thread_of_library(target, before):
-    """The first thread that came with it; later ones are CUPTI's."""
+    """Returns the first thread that the library started; later threads belong to CUPTI."""
     return min(rig.threads(target.pid) - before)
 
 
@@ -179,7 +179,7 @@ def attach_again(matrix, target):
 
 @row(10, "attach-exact")
 def attach_exact(matrix):
-    """What the target does between attaching and its end is counted, to the last record."""
+    """After the attach, each record of the target is counted until its end."""
     go = matrix.path("go")
     program = matrix.platform.graphs(go=go, child=False)
     target = matrix.start(program)
@@ -190,7 +190,7 @@ def attach_exact(matrix):
 
 @row(10, "attach-recorder-killed")
 def attach_recorder_killed(matrix):
-    """SIGKILL of an attached recorder: the library leaves by itself, the target goes on and can be attached again."""
+    """After SIGKILL of an attached recorder, the library leaves, and the target goes on and can be attached to again."""
     target = matrix.start_endless()
     try:
         before = rig.threads(target.pid)
@@ -199,7 +199,7 @@ def attach_recorder_killed(matrix):
         ours = thread_of_library(target, before)
         recorder.kill()
         require(recorder.recording().folded_total("--unit", "ns") > 0, "nothing was recorded before the kill")
-        wait_until_left(target, ours)  # ten seconds of silence, and the time it takes
+        wait_until_left(target, ours)  # after ten seconds of silence, and the time that leaving takes
         require(alive(target.pid), "the target died with the attached recorder")
         attach_again(matrix, target)
         require(alive(target.pid), "the target died after the second time")
@@ -209,18 +209,18 @@ def attach_recorder_killed(matrix):
 
 @row(10, "attach-cost-goes-away")
 def attach_cost(matrix):
-    """Native, attached, detached: what a launch costs goes back to where it was."""
+    """After the detach, a launch costs as much as before the attach."""
     if matrix.platform.name != "gpu":
         raise Skip("a mock's launch costs say nothing")
     batches = attach_costs(matrix)
-    # Native costs differ by a fifth from one second to the next on shared machines.
+    # Native costs vary by a fifth from one second to the next on shared machines.
     require(batches["detached"] - batches["native"] < 0.3 * (batches["attached"] - batches["native"]),
             f"ns per launch: {batches}")
     return f"ns per launch {batches}"
 
 
 def attach_costs(matrix):
-    """{"native" | "attached" | "detached": median ns per launch}"""
+    """Returns {"native" | "attached" | "detached": median ns per launch}."""
     target = matrix.start(matrix.platform.endless())
     try:
         time.sleep(3)
@@ -248,7 +248,7 @@ def attach_costs(matrix):
 
 @row(10, "attach-impossible")
 def attach_impossible(matrix):
-    """A process without CUDA: a message with a hint, and the process is left alone."""
+    """For a process without CUDA, record -p prints a message with a hint and does not touch the process."""
     sleeper = subprocess.Popen(["sleep", "60"])
     try:
         run = subprocess.run([rig.GPUPROF, "record", "-p", str(sleeper.pid), "-o", "/dev/null"],

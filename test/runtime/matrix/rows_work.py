@@ -8,7 +8,7 @@ from registry import row
 
 
 def recorded(matrix, program, *options):
-    """A whole, conserved recording without losses, in which everything is as the program printed."""
+    """Records a program without losses, and checks it against everything that the program printed."""
     recording = matrix.record(program, *options)
     recording.check_conserved()
     recording.check_clean(matrix.stacks)
@@ -18,7 +18,7 @@ def recorded(matrix, program, *options):
 
 @row(1, "launch-variants")
 def launch_variants(matrix):
-    """Each way to launch a kernel, at its own site; a refused launch is counted as failed and gives no work."""
+    """Each kind of kernel launch is at its own site. A refused launch counts as failed and has no work."""
     recording = recorded(matrix, matrix.platform.variants())
     return f"{len(recording.expect)} known answers"
 
@@ -32,14 +32,14 @@ def call_sites(matrix):
 
 @row(1, "module-churn")
 def module_churn(matrix):
-    """Modules and libraries that come and go: each record has the name of the kernel that was launched."""
+    """Modules and libraries are loaded and unloaded: each record has the name of its kernel."""
     recording = recorded(matrix, matrix.platform.modules())
     return f"{recording.profile.end()['gpu_records']} records of {len(recording.expect) - 5} names"
 
 
 @row(1, "module-churn-old-cupti", only="mock")
 def module_churn_old_cupti(matrix):
-    """Where CUPTI does not tell which nodes were changed, a name that may be another one is not given, and counted."""
+    """If CUPTI does not report changed nodes, uncertain names are left out and counted."""
     program = matrix.platform.modules()
     recording = matrix.record(program, env={"MOCK_CUPTI_FAULTS": "no_node_updates"})
     recording.check_conserved()
@@ -54,7 +54,7 @@ def module_churn_old_cupti(matrix):
 
 @row(1, "device-launches")
 def device_launches(matrix):
-    """Kernels that are launched by kernels have no records, and the profile says so."""
+    """Kernels launched by kernels have no records, and the profile says so."""
     recording = recorded(matrix, matrix.platform.device_launches())
     told = [key for key in recording.profile.meta() if key.endswith("note.device_launches")]
     require(told, "no META says that kernels launch kernels")
@@ -66,7 +66,7 @@ def device_launches(matrix):
 
 @row(1, "copies-fills")
 def copies(matrix):
-    """Copies of each direction and fills, with their bytes."""
+    """Copies in each direction and fills have their bytes."""
     recording = recorded(matrix, matrix.platform.streams(kernels=5))
     moved = {}
     for work, numbers in recording.profile.measured("GPU"):
@@ -81,7 +81,7 @@ def copies(matrix):
 
 @row(1, "allocations")
 def allocations(matrix):
-    """cudaMalloc and cudaFree at their site, with their bytes; a free gives back what was allocated."""
+    """cudaMalloc and cudaFree are at their sites, with their bytes; a free has the bytes of its allocation."""
     matrix.need_stacks()
     recording = recorded(matrix, matrix.platform.streams(kernels=5))
     site = "allocate_and_free"
@@ -90,7 +90,7 @@ def allocations(matrix):
 
 @row(1, "waits")
 def waits(matrix):
-    """Blocking calls with their stack and their time."""
+    """Blocking calls have their stack and their time."""
     matrix.need_stacks()
     recording = recorded(matrix, matrix.platform.streams())
     waited = sum(numbers[1] for work, numbers in recording.profile.measured("HOST") if work.op == "sync")
@@ -115,7 +115,7 @@ def managed_memory(matrix):
 
 @row(1, "everything", only="mock")
 def everything(matrix):
-    """All that the mock driver can do in one run, to the last count, byte and nanosecond."""
+    """One run uses all features of the mock driver; every count, byte and nanosecond is right."""
     recorded(matrix, matrix.platform.run(
         "--launches", 50, "--threads", 3, "--graph", 10, "--graph-nodes", 6, "--graph-replays", 5, "--graph-instances",
         2, "--capture-thread", "--clone-graph", "--update-graph", "--streams", 3, "--per-stream", 10, "--sync", 4,
@@ -142,7 +142,7 @@ for _ in range(20):
 
 @row(1, "torch-libraries", only="gpu")
 def torch_libraries(matrix):
-    """Launches out of cuBLAS and cuDNN, which bring their own CUDA runtime."""
+    """Records launches from cuBLAS and cuDNN, which bring their own CUDA runtime."""
     recording = matrix.record(python_with_torch(matrix, TORCH_LIBRARIES))
     recording.check_conserved()
     recording.check_clean(matrix.stacks)
@@ -169,7 +169,7 @@ assert float(data.sum()) == 409600
 
 @row(1, "triton", only="gpu")
 def triton_kernels(matrix):
-    """Kernels that are compiled while the program runs, and launched through the driver API."""
+    """Records kernels that are compiled at run time and launched through the driver API."""
     path = matrix.path("triton") + ".py"  # triton reads the source of its kernels
     with open(path, "w", encoding="utf-8") as file:
         file.write(TRITON_KERNEL)
@@ -186,10 +186,10 @@ def triton_kernels(matrix):
 
 
 def check_graph_stacks(matrix, recording):
-    """Each node's launch stack and capture stack; the captured kernels keep their stacks through clone and update."""
+    """Checks the launch and capture stack of each node: captured kernels keep their stacks through clone and update."""
     captured = [(work, numbers[0]) for work, numbers in recording.profile.measured("GPU") if work.flags & 1]
     require(captured, "no WORK is marked as a graph's node")
-    # CUPTI runs the nodes of a child graph under ids that it never tells of: theirs is not known, and said to be so.
+    # CUPTI runs the nodes of a child graph under ids that it never reports: their stacks are marked as unknown.
     places = {"captured": "capture_nodes", "updated": "capture_again", "added": "add_nodes", "inner": None}
     seen = dict.fromkeys(places, 0)
     for work, count in captured:
@@ -207,7 +207,8 @@ def check_graph_stacks(matrix, recording):
 
 @row(2, "graph-nodes")
 def graph_nodes(matrix):
-    """Nodes captured on one thread and added by hand, cloned, instantiated twice, updated; replayed on another."""
+    """Nodes are captured on one thread and added by hand, cloned, instantiated twice, updated, and replayed on another
+    thread."""
     matrix.need_stacks()
     recording = recorded(matrix, matrix.platform.graphs())
     check_graph_stacks(matrix, recording)
@@ -222,7 +223,7 @@ def graph_nodes(matrix):
 
 @row(2, "conditional-nodes")
 def conditional_nodes(matrix):
-    """Bodies of WHILE, IF and SWITCH nodes: each kernel belongs to the launch that ran it."""
+    """In bodies of WHILE, IF and SWITCH nodes, each kernel belongs to the launch that ran it."""
     matrix.need_stacks()
     recording = recorded(matrix, matrix.platform.conditional())
     return f"{recording.expect['kernel.looped']} kernels in loops"
@@ -230,7 +231,7 @@ def conditional_nodes(matrix):
 
 @row(2, "conditional-left-out")
 def conditional_left_out(matrix):
-    """Bodies of launches without a stack by choice, and of launches outside of the range that is recorded."""
+    """Bodies of launches that were not chosen for a stack, and bodies of launches outside the recorded range."""
     recording = matrix.record(matrix.platform.conditional(rounds=300), "--max-overhead", "0.01")
     recording.check_conserved()
     recording.check_expectations(stacks=False)
@@ -244,7 +245,7 @@ def conditional_left_out(matrix):
 
 @row(2, "graph-exact-times")
 def graph_exact_times(matrix):
-    """Many nodes and replays, without stacks: counts and sums."""
+    """Many nodes and replays, without stacks, have exact counts and sums."""
     recording = matrix.record(matrix.platform.graphs(nodes=50, replays=200), "--stacks=none")
     recording.check_conserved()
     recording.check_expectations(stacks=False)
@@ -253,7 +254,7 @@ def graph_exact_times(matrix):
 
 @row(2, "graph-whole")
 def graph_whole(matrix):
-    """--graphs=whole: one record a graph launch, said in the profile."""
+    """--graphs=whole makes one record per graph launch, and the profile says so."""
     recording = matrix.record(matrix.platform.graphs(), "--graphs=whole")
     recording.check_conserved()
     require_equal(recording.ops("graph"), recording.expect["graph_launches"], "graph launches")
@@ -264,7 +265,7 @@ def graph_whole(matrix):
 
 @row(2, "graph-without-capture")
 def graph_attached_late(matrix):
-    """A recording that begins after the capture: nodes are marked, have no capture stack, and counts are exact."""
+    """A recording that begins after the capture marks the nodes, has no capture stacks, and counts exactly."""
     matrix.need_stacks()
     go = matrix.path("go")
     program = matrix.platform.graphs(go=go, child=False)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""record -p: launches of a running process are counted per stack, by uprobes and without a library of ours in it."""
+"""Tests record -p with uprobes: launches of a running process are counted per stack, without an injected library."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import tempfile
 
 import rig
 
-# Waits for a line on stdin between loading OpenCL and launching, so that the recorder can attach in between.
+# Waits for a line on stdin between loading OpenCL and launching, so that the recorder can attach meanwhile.
 WAITING = """
 import runpy, sys
 import pyopencl
@@ -24,7 +24,7 @@ class Attach(rig.RuntimeTest):
     def attach(self, pid, profile):
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", profile],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        # The profile takes its name when the probes are in place.
+        # The profile gets its final name once the probes are set.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(profile) or recorder.poll() is not None))
         return recorder
 
@@ -37,7 +37,7 @@ class Attach(rig.RuntimeTest):
             self.assertEqual(target.stdout.readline(), "ready\n")
             recorder = self.attach(target.pid, path)
             printed, _ = target.communicate("go\n", timeout=120)
-            _, stderr = recorder.communicate(timeout=60)  # ends with the process
+            _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
             self.assertEqual((target.returncode, recorder.returncode), (0, 0), stderr)
             expected = sum(int(line.split()[-1]) for line in printed.splitlines() if line.startswith("expected"))
             folded = subprocess.run([rig.GPUPROF, "flame", "-i", path], capture_output=True, text=True,
@@ -49,7 +49,7 @@ class Attach(rig.RuntimeTest):
         self.assertIn("launches are counted only: it uses opencl", stderr)
 
     @rig.requires("ebpf")
-    def test_a_process_that_launches_nothing(self):
+    def test_a_process_without_opencl_is_refused(self):
         sleeper = subprocess.Popen(["sleep", "60"])
         try:
             done = subprocess.run([rig.GPUPROF, "record", "-p", str(sleeper.pid), "-o", "/dev/null"],
@@ -62,7 +62,7 @@ class Attach(rig.RuntimeTest):
         self.assertIn("hint:", done.stderr)
 
     @rig.requires("ebpf")
-    def test_a_process_that_does_not_exist(self):
+    def test_a_process_that_does_not_exist_is_an_error(self):
         done = subprocess.run([rig.GPUPROF, "record", "-p", "4194303", "-o", "/dev/null"],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual(done.returncode, 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""OpenCL beside its GPU work: calls with their flows, waits and allocations of a program that prints what it does."""
+"""Tests OpenCL host operations: calls with their flows, waits and allocations of a program that prints what it does."""
 
 import collections
 import json
@@ -13,14 +13,14 @@ HOST_OPS = ("sync", "alloc", "free")
 
 
 def site_of(frames, sites):
-    """The one of these functions that is innermost among the frames, or None."""
+    """Returns the innermost of these functions among the frames, or None."""
     names = (next((site for site in sites if re.match(rf"(.*::)?{site}\b", frame)), None) for frame in reversed(frames))
     return next(filter(None, names), None)
 
 
 class OpenClCalls(rig.RuntimeTest):
     def record_calls(self, *options):
-        """Profile, and {key: number} of what it must say."""
+        """Returns the profile, and the {key: number} that it must hold."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", PROGRAM])
         stderr = run.stderr.decode("utf-8", "replace")
         self.assertEqual(run.returncode, 0, stderr)
@@ -31,7 +31,7 @@ class OpenClCalls(rig.RuntimeTest):
         return profile, {key: int(number) for key, number in lines}
 
     def by_site(self, weight, expected, prefix):
-        """{site: sum} of `flame --weight` against the expected keys that begin with `prefix`."""
+        """Compares {site: sum} of `flame --weight` with the expected keys that begin with `prefix`."""
         sites = [key[len(prefix):] for key in expected if key.startswith(prefix)]
         sums = collections.Counter()
         for frames, value in self.folded("--weight", weight):
@@ -39,7 +39,7 @@ class OpenClCalls(rig.RuntimeTest):
         return sites, sums
 
     @rig.requires("opencl", f"program:{PROGRAM}")
-    def test_waits_and_memory_from_each_engine(self):
+    def test_waits_and_memory_have_stacks_with_each_engine(self):
         for engine in rig.stack_engines():
             with self.subTest(engine=engine):
                 profile, expected = self.record_calls("--stacks", engine)
@@ -63,7 +63,7 @@ class OpenClCalls(rig.RuntimeTest):
         self.assertEqual(folded, ns)
         report = json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))
         self.assertIn("[sync clWaitForEvents]", json.dumps(report))
-        # A blocking copy is GPU work as well, and its time is in no sum of waits and work both.
+        # A blocking copy is both GPU work and a wait; its time is only in one of the two sums.
         copies = sum(numbers[0] for work, numbers in profile.measured("GPU") if work.op == "copy_dtoh")
         self.assertEqual(copies, expected["call.clEnqueueReadBuffer"] + expected["call.clEnqueueMapBuffer"])
 
@@ -80,7 +80,7 @@ class OpenClCalls(rig.RuntimeTest):
         self.assertEqual(dict(sums), {site: expected[f"alloc.{site}"] for site in sites})
 
     @rig.requires("opencl", f"program:{PROGRAM}")
-    def test_counts(self):
+    def test_launches_and_failed_calls_are_counted(self):
         profile, expected = self.record_calls()
         self.assertEqual(sum(value for _, value in self.folded("--weight", "count")), expected["calls"])
         coverage = profile.coverage()
@@ -92,7 +92,7 @@ class OpenClCalls(rig.RuntimeTest):
         profile, expected = self.record_calls("--timeline")
         text, calls = profile.strings(), profile.of("CALL")
         names = collections.Counter(text[row[3]] for row in calls)
-        names["clEnqueueReadBuffer"] -= expected["failed"]  # the one that is refused is a read
+        names["clEnqueueReadBuffer"] -= expected["failed"]  # the refused call is a read
         self.assertEqual({f"call.{name}": number for name, number in names.items()},
                          {key: number for key, number in expected.items() if key.startswith("call.")})
         out = os.path.join(self.folder, "trace.json")
@@ -103,7 +103,7 @@ class OpenClCalls(rig.RuntimeTest):
         begins, ends = ([event for event in events if event["ph"] == phase] for phase in "sf")
         self.assertEqual(len(work), expected["calls"])
         self.assertEqual((len(begins), len(ends)), (len(work), len(work)))
-        # Each from the call with the work's correlation id.
+        # Each flow begins at the call that has the work's correlation id.
         started = {event["args"]["correlation"]: event for event in events if event.get("cat") == "call"}
         places = {(begin["pid"], begin["tid"], begin["ts"], end["pid"], end["tid"], end["ts"])
                   for begin, end in zip(sorted(begins, key=lambda event: event["id"]),
@@ -117,7 +117,7 @@ class OpenClCalls(rig.RuntimeTest):
         self.assertEqual(len(waits), expected["waits"])
 
     @rig.requires("opencl", f"program:{PROGRAM}")
-    def test_paused(self):
+    def test_a_paused_recording_has_no_work(self):
         profile, _ = self.record_calls("--start-paused")
         self.assertEqual(profile.of("HOST") + profile.of("GPU"), [])
 

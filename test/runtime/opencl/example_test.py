@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The OpenCL example under record: the call sites, the counts and the times."""
+"""Tests call sites, counts and times of the recorded OpenCL example."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ def has(frames, function):
 
 
 def by_site(stacks):
-    """{site: sum} of the kernel stacks; a stack with no site, or more than one, is under None."""
+    """Returns {site: sum} of the kernel stacks. Stacks with no site or several sites are under None."""
     sums = dict.fromkeys([*SITES, None], 0)
     for frames, value in stacks:
         if any(KERNEL_FRAME.match(frame) for frame in frames):
@@ -67,9 +67,9 @@ class OpenClExample(rig.RuntimeTest):
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
 
     @rig.requires("opencl")
-    def test_time_ratio_of_the_call_sites(self):
-        # Long kernels, so that the fixed cost of a launch is small beside them; each site's least time of up to twelve
-        # runs, as other work on this machine only ever adds to it.
+    def test_each_call_site_has_its_share_of_the_time(self):
+        # Long kernels make the fixed cost of a launch negligible. The minimum of up to twelve runs counts for each
+        # site, as other work on the machine only adds time.
         least, shares = {}, []
         for _ in range(12):
             self.record([rig.EXAMPLE, "--launches", "20", "--steps", "60000"])
@@ -96,7 +96,7 @@ class OpenClExample(rig.RuntimeTest):
         self.assertEqual(stacks, sorted(set(stacks), key=str.encode))
 
     @rig.requires("opencl")
-    def test_flame_from_stdin_and_report(self):
+    def test_flame_reads_standard_input_and_report_names_the_kernels(self):
         self.record(self.TARGET)
         with open(self.profile_path, "rb") as profile:
             run = subprocess.run([rig.GPUPROF, "flame"], stdin=profile, capture_output=True, check=True)
@@ -115,7 +115,7 @@ class OpenClExample(rig.RuntimeTest):
         self.assertEqual(coverage["matched"], coverage["launches"], coverage)
 
     @rig.requires("opencl")
-    def test_busy_and_idle_time_make_up_the_recording(self):
+    def test_busy_and_idle_time_add_up_to_the_recording(self):
         profile, _ = self.record(self.TARGET)
         shares = profile.measured("SHARE")
         busy = sum(numbers[0] for _, numbers in shares)
@@ -144,11 +144,11 @@ class OpenClExample(rig.RuntimeTest):
             self.assertEqual(sum(map(int, row[7::2])), int(row[2]), "the buckets hold all values")
 
     @rig.requires("opencl")
-    def test_min_coverage(self):
+    def test_min_coverage_fails_below_its_limit(self):
         self.record(self.TARGET, options=["--min-coverage", "100"])
         _, stderr = self.record(self.TARGET, options=["--min-coverage", "50", "--stacks", "none"], expect=3)
         self.assertIn("explains 0.00%", stderr)
-        # The command's own failure says more.
+        # The command's own exit status takes precedence.
         self.record(["sh", "-c", '"$@"; exit 9', "-", *self.TARGET],
                     options=["--min-coverage", "50", "--stacks", "none"], expect=9)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that are not ours under record, and what other tools make of our output."""
+"""Records third-party programs, and passes gpuprof's output to third-party tools."""
 
 import glob
 import os
@@ -7,13 +7,13 @@ import re
 
 import rig
 
-RENDERERS = ("/usr/share/perl5/Devel/NYTProf/flamegraph.pl",)  # Brendan Gregg's, in the package libdevel-nytprof-perl
+RENDERERS = ("/usr/share/perl5/Devel/NYTProf/flamegraph.pl",)  # Brendan Gregg's script from the package libdevel-nytprof-perl
 
 
 class Programs(rig.RuntimeTest):
     @rig.requires("opencl", "program:clpeak")
-    def test_clpeak(self):
-        # What it computes grows with both numbers; most of it would be the same kernels again.
+    def test_clpeak_is_recorded(self):
+        # Limits the run time of clpeak, which grows with both numbers.
         small = {"POCL_MAX_WORK_GROUP_SIZE": "64", "POCL_MAX_PTHREAD_COUNT": "1"}
         profile, stderr = self.record(["clpeak", "--compute-sp", "--kernel-latency"], timeout=300,
                                       env={**os.environ, **small})
@@ -22,13 +22,13 @@ class Programs(rig.RuntimeTest):
         self.assertTrue(any(row[2].startswith("compute_sp") for row in profile.gpu()), stderr)
 
     @rig.requires("opencl", "pyopencl")
-    def test_pyopencl(self):
+    def test_pyopencl_is_recorded(self):
         profile, stderr = self.record([rig.pyopencl_python(), rig.PYTHON_EXAMPLE])
         self.assertGreater(profile.end()["gpu_ns"], 0, stderr)
         self.assert_conserved(profile)
 
     @rig.requires("opencl")
-    def test_a_recorded_program_prints_what_it_prints_without(self):
+    def test_recording_does_not_change_a_programs_output(self):
         plain = self.run_command([rig.EXAMPLE])
         run = self.run_command([rig.GPUPROF, "record", "-q", "-o", self.profile_path, "--", rig.EXAMPLE])
         self.assertEqual((run.returncode, run.stdout), (plain.returncode, plain.stdout))
@@ -36,7 +36,7 @@ class Programs(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_a_loader_without_layers_is_named(self):
-        # As of a vendor's toolkit that comes first on a machine which has another one: work happens, and is not seen.
+        # Stands for an OpenCL loader without layers, such as a vendor toolkit's: its work is not recorded.
         loader = re.search(r"libOpenCL\.so\.1 => (\S+)", self.run_command(["ldd", rig.EXAMPLE]).stdout.decode()).group(1)
         with open(loader, "rb") as file:
             content = file.read()
@@ -52,7 +52,7 @@ class Programs(rig.RuntimeTest):
 
 class OtherRenderer(rig.RuntimeTest):
     @rig.requires("opencl", "program:perl")
-    def test_flamegraph_pl_draws_our_folded_output(self):
+    def test_flamegraph_pl_draws_the_folded_output(self):
         renderers = [path for path in RENDERERS + tuple(glob.glob("/opt/*/flamegraph.pl")) if os.path.exists(path)]
         if not renderers:
             self.skipTest("no flamegraph.pl (package libdevel-nytprof-perl)")
@@ -65,7 +65,7 @@ class OtherRenderer(rig.RuntimeTest):
         with open(folded_path, encoding="utf-8") as file:
             stacks = rig.parse_folded(file.read())
         total = sum(value for _, value in stacks)
-        # Its "all" rectangle carries the sum of what it understood: every line, or this number differs.
+        # The "all" rectangle holds the sum of all lines that the renderer understood.
         match = re.search(r"<title>all \(([\d,]+) samples, 100%\)", svg)
         self.assertIsNotNone(match, svg[:2000])
         self.assertEqual(int(match.group(1).replace(",", "")), total)
@@ -94,7 +94,7 @@ class Unprivileged(rig.RuntimeTest):
             self.assertIn("main", frames)
 
     @rig.requires("opencl", "root", "program:setpriv")
-    def test_a_stack_engine_that_rights_are_missing_for_is_an_error_with_a_hint(self):
+    def test_a_stack_engine_without_rights_is_an_error_with_a_hint(self):
         os.chmod(self.folder, 0o777)
         for engine in ("bpf", "fp"):
             run = self.run_command([*self.NOBODY, rig.GPUPROF, "record", "--stacks", engine, "-o", "p.txt", "--",
@@ -107,7 +107,7 @@ class Unprivileged(rig.RuntimeTest):
     @rig.requires("opencl", "root")
     def test_user_option_runs_the_target_as_that_user(self):
         os.chmod(self.folder, 0o777)
-        # PoCL's cache must be that user's: an own folder for it.
+        # PoCL's cache must belong to the user, so it gets a folder of its own.
         profile, _ = self.record(["sh", "-c", 'id -u >uid; exec "$0"', rig.EXAMPLE], options=["--user", "nobody"],
                                  env=self.environment())
         with open(os.path.join(self.folder, "uid"), encoding="ascii") as file:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A job of 4 ranks that meet after each step: `ranks` names the slow one, and nobody where all are alike."""
+"""Tests a job of 4 ranks that synchronize after each step: `ranks` names the slow rank, or none if all are equal."""
 
 import glob
 import json
@@ -20,13 +20,13 @@ import ranks_found  # noqa: E402
 JOB = os.path.abspath(os.environ.get("GPUPROF_RANKS_EXAMPLE", "build/examples/opencl/example_opencl_ranks"))
 NCCL_JOB = os.path.abspath(os.environ.get("GPUPROF_CUDA_RANKS_EXAMPLE", "build/examples/cuda/example_cuda_ranks"))
 STEPS = 200
-# A busy machine makes any rank late. Then nobody is named, and the run is tried again; a wrong name is never right.
+# A busy machine can delay any rank. If no rank is named, the run is repeated; a wrong name is a failure.
 ATTEMPTS = 4
 
 
 class Ranks(rig.RuntimeTest):
     def job(self, *options):
-        """(what ranks --json says, stdout of the job, the ranks among those named that were slow by the job's own clock)"""
+        """Returns (output of ranks --json, stdout of the job, the named ranks that were slow by the job's own clock)."""
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "100ms", "--", JOB, "--steps",
                                 str(STEPS), "--work", "500000", *options])
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -38,7 +38,7 @@ class Ranks(rig.RuntimeTest):
         return int(rig.Profile(self.profile_path).meta()["start_ns"][0])
 
     @rig.requires("opencl")
-    def test_the_slow_rank_its_kernel_its_path_and_since_when(self):
+    def test_ranks_names_the_slow_rank_its_kernel_path_and_start(self):
         for rank in ("1", "3"):
             for _ in range(ATTEMPTS):
                 answer, said, slow = self.job("--slow-rank", rank, "--slow-from", "70", "--factor", "1000")
@@ -47,7 +47,7 @@ class Ranks(rig.RuntimeTest):
                 if named == [rank]:
                     break
             else:
-                self.skipTest("the machine is too busy to tell a rank with ten times the work")
+                self.skipTest("the machine is too busy to find a rank with ten times the work")
             lag = answer["laggards"][0]
             self.assertEqual((lag["cause"], lag["waited_for"], lag["to_the_end"]), ("gpu", True, True))
             self.assertEqual(lag["kernels"][0]["name"], "relax")
@@ -61,11 +61,11 @@ class Ranks(rig.RuntimeTest):
             self.assertEqual(picture.count('class="gp-lag"'), 1)
 
     @rig.requires("opencl")
-    def test_an_even_job_names_nobody(self):
+    def test_ranks_names_no_rank_of_an_even_job(self):
         texts = []
         for _ in range(ATTEMPTS):
             answer, _, slow = self.job()
-            # The machine may hold a rank up, but its GPU work is never to blame, unless the job's own clock says so.
+            # The machine may delay a rank, but `ranks` must not blame its GPU work, unless the job's own clock agrees.
             blamed = {one["rank"] for one in answer["laggards"] if one["cause"] == "gpu"}
             self.assertLessEqual(blamed, slow, answer["text"])
             if not answer["laggards"]:
@@ -75,7 +75,7 @@ class Ranks(rig.RuntimeTest):
 
 
 class NcclRanks(rig.RuntimeTest):
-    """The same on two GPUs, with NCCL, by the benchmark's script."""
+    """The same test on two GPUs with NCCL, through the benchmark's script."""
 
     def test_the_slow_rank_is_named_and_no_other(self):
         gpus = len(glob.glob("/dev/nvidia[0-9]*"))
@@ -105,7 +105,7 @@ class Inputs(rig.RuntimeTest):
         run = self.run_command([rig.GPUPROF, *arguments])
         return run.returncode, run.stderr.decode()
 
-    def test_a_folder_and_a_pattern_are_its_profiles(self):
+    def test_a_folder_or_a_pattern_selects_its_profiles(self):
         for rank in range(3):
             self.write(f"run/r{rank}.txt", rank, 50 + 40 * (rank == 2))
         with open(os.path.join(self.folder, "run/notes.md"), "w", encoding="utf-8") as file:
@@ -124,14 +124,14 @@ class Inputs(rig.RuntimeTest):
         self.gpuprof("merge", "run", "-o", "all.txt")
         self.assertEqual(rig.Profile(os.path.join(self.folder, "all.txt")).end()["gpu_ns"], 12 * 190)
 
-    def test_more_files_than_are_open_at_a_time(self):
+    def test_more_profiles_than_open_files_can_be_read(self):
         for rank in range(70):
             self.write(f"run/r{rank:03}.txt", rank, 50)
         self.gpuprof("merge", "run", "-o", "all.txt")
         self.assertEqual(rig.Profile(os.path.join(self.folder, "all.txt")).end()["gpu_ns"], 70 * 12 * 50)
         self.gpuprof("ranks", "run")
 
-    def test_what_is_missing_is_said(self):
+    def test_missing_ranks_and_slices_are_reported(self):
         os.mkdir(os.path.join(self.folder, "empty"))
         self.write("one.txt", 1, 50)
         with open(os.path.join(self.folder, "one.txt"), encoding="utf-8") as file:

@@ -1,8 +1,8 @@
-"""Calls of many kinds that end in a launch, under any CPython from 3.9 on, with what the interpreter itself says of the
-stack there.
+"""Makes calls of many kinds that end in a launch, under any CPython from 3.9 on. Also stores the interpreter's own view of
+each stack.
 
     cases.py RESULT HELPER          kernels of the mock CUDA driver (found through LD_LIBRARY_PATH)
-    cases.py RESULT HELPER PROBE    the in-process engine's walk at the same places, without a recorder
+    cases.py RESULT HELPER PROBE    the in-process engine's walk at the same call sites, without a recorder
 
 RESULT gets JSON: {"version": ..., "cases": {name: {"frames": [[name, file, line], ...], ...}}}, innermost first.
 """
@@ -44,7 +44,7 @@ def leaf(*_ignored, **_named):
     return 0 * result + 1
 
 
-# Ways to call `f`, most of them through C.
+# Ways to call `f`, mostly through C.
 
 
 def by_sorted(f):
@@ -262,7 +262,7 @@ def chained(ways):
 
 @case
 def chain():
-    """All of them on one stack."""
+    """Nests all kinds of calls on one stack."""
     return chained(WAYS)
 
 
@@ -304,7 +304,7 @@ def pool():
 
 @case
 def threads_at_once():
-    """Others run Python, or wait for the GIL, meanwhile."""
+    """Other threads run Python or wait for the GIL meanwhile."""
     end = threading.Event()
 
     def busy(depth):
@@ -446,7 +446,7 @@ def module_import():
 
 
 def page_out():
-    """Asks for everything that is not in use to leave memory."""
+    """Asks the kernel to page out all memory that is not in use."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     pageout = 21
@@ -475,7 +475,7 @@ def run_all():
     for function in CASES:
         for variant in SINK.variants:
             if function is thread_of_c and variant == "held":
-                continue  # the thread that waits would hold it
+                continue  # the waiting thread would hold the GIL
             SINK.variant = variant
             SINK.case = function.__name__
             function()

@@ -1,4 +1,4 @@
-"""Code objects that are unusual themselves: their names, where they lie, the length of their line tables."""
+"""Code objects that are unusual: their names, their addresses, the length of their line tables."""
 
 import functools
 import sys
@@ -176,7 +176,7 @@ def far_apart(leaf):
 
 
 def add(case, leaf, sink):
-    """Defines them, each with `case`; `leaf` makes the launch, sink() is where its name is set."""
+    """Defines the cases with the decorator `case`. `leaf` makes the launch, on which sink() sets its name."""
 
     @case
     def odd_names():
@@ -190,7 +190,7 @@ def add(case, leaf, sink):
 
     @case
     def reused_addresses():
-        """Code objects that come and go: the next one often lies where the last one was."""
+        """Makes short-lived code objects: the next one often has the address of the last one."""
         first = sink().case
         for index in range(30):
             sink().case = "{}_{}".format(first, index)

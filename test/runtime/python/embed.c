@@ -1,9 +1,6 @@
-/*
- * A program that runs Python as a library that it keeps to itself, begins it twice, and walks before, within, between
- * and after:
+/* Loads Python as a private library, starts it twice, and walks before, during, between and after:
  *   embed LIBPYTHON PROBE
- * Prints "== <name>" and the walk's text (probe.cpp) for each.
- */
+ * Prints "== <name>" and the walk's text (probe.cpp) for each. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +8,7 @@
 typedef struct Object Object;
 typedef Object* (*Function)(Object*, Object*);
 
-/* PyMethodDef, which has been this since Python 2. */
+/* The layout of PyMethodDef, unchanged since Python 2. */
 struct Method {
   const char* name;
   Function function;

@@ -1,4 +1,4 @@
-/* C between Python and the launch, for the cases that need a C function of a known name or a thread of C's own. */
+/* C functions between Python and the launch, for cases that need a known C function or a C thread. */
 #include <pthread.h>
 #include <stddef.h>
 
@@ -27,7 +27,7 @@ static int run_in_thread(void* (*run)(void*), void* argument) {
   return pthread_create(&thread, NULL, run, argument) == 0 && pthread_join(thread, NULL) == 0 ? 0 : -1;
 }
 
-/* In a thread that never runs Python. */
+/* Launches from a thread that never runs Python. */
 int helper_launch_elsewhere(Launch launch, int (*set_context)(void*), void* context, void* function) {
   struct LaunchJob job = {launch, set_context, context, function, -1};
   return run_in_thread(launch_in_thread, &job) == 0 ? job.result : -1;
@@ -50,7 +50,7 @@ int helper_walk_elsewhere(int (*walk)(const char*, int), const char* name, int c
   return run_in_thread(walk_in_thread, &job);
 }
 
-/* A frame of this name stands between the Python frames on both sides of it. */
+/* Puts a C frame of this name between the Python frames on both sides. */
 int helper_call_back(int (*callback)(int), int value) {
   return callback(value + 1) + 1;
 }
@@ -61,7 +61,7 @@ static void* call_back_in_thread(void* argument) {
   return NULL;
 }
 
-/* A thread of C's own, in which Python runs for the time of the callback. */
+/* Runs the Python callback in a thread that C created. */
 int helper_call_back_elsewhere(int (*callback)(int)) {
   return run_in_thread(call_back_in_thread, &callback) == 0;
 }

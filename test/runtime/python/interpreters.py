@@ -1,4 +1,4 @@
-"""The CPython interpreters of this machine."""
+"""Finds the CPython interpreters of this machine."""
 
 import collections
 import functools
@@ -18,18 +18,18 @@ QUESTION = ("import sys, sysconfig; import ctypes, asyncio, platform; "
 
 
 def candidates():
-    """Paths; a wrapper that starts an interpreter will do. GPUPROF_TEST_PYTHONS adds some, with ':' in between."""
+    """Returns paths, which may be wrappers that start an interpreter. GPUPROF_TEST_PYTHONS adds paths, separated by ':'."""
     paths = [path for path in os.environ.get("GPUPROF_TEST_PYTHONS", "").split(":") if path]
     for minor in range(FIRST[1] - 1, LAST[1] + 2):
         paths.append(shutil.which(f"python3.{minor}"))
         paths.append(shutil.which(f"python3.{minor}t"))
     paths += sorted(glob.glob("/usr/bin/python3.*[0-9]")) + sorted(glob.glob("/usr/local/bin/python3.*[0-9]"))
     paths += sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")))
-    return [path for path in paths if path and "/shims/" not in path]  # pyenv's, which work for its choice only
+    return [path for path in paths if path and "/shims/" not in path]  # shims of pyenv run only its selected version
 
 
 def ask(path):
-    """An Interpreter, or the reason why this is none."""
+    """Returns an Interpreter, or the reason why the path is not one."""
     try:
         run = subprocess.run([path, "-c", QUESTION], capture_output=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -42,7 +42,7 @@ def ask(path):
 
 @functools.lru_cache(maxsize=None)
 def found():
-    """[Interpreter], oldest first. What is passed over is printed with its reason."""
+    """Returns [Interpreter], oldest first. Prints the reason for each path that is left out."""
     known, files = {}, set()
     for path in candidates():
         file = os.path.realpath(path)
@@ -61,7 +61,7 @@ def found():
 
 
 def followed():
-    """Those that the engines promise to follow."""
+    """Returns the interpreters that the stack engines support."""
     return [
         one for one in found()
         if FIRST <= one.version[:2] <= LAST and not one.free_threaded and one.implementation == "CPython"
@@ -73,6 +73,6 @@ def refused():
 
 
 def some():
-    """The oldest and the newest; all with GPUPROF_TEST_ALL_PYTHONS=1."""
+    """Returns the oldest and the newest, or all with GPUPROF_TEST_ALL_PYTHONS=1."""
     every = followed()
     return every if os.environ.get("GPUPROF_TEST_ALL_PYTHONS") == "1" or len(every) < 3 else [every[0], every[-1]]

@@ -1,5 +1,5 @@
-// For ctypes: what the in-process engine sees of Python at a call from it, as text. Holds what walk_python() delivers
-// against what the interpreter itself says, without a recorder.
+// Returns the in-process engine's Python walk at a call through ctypes, as text. Tests compare the result of
+// walk_python() with the interpreter's own view, without a recorder.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -103,8 +103,8 @@ std::mutex one_at_a_time;
 
 }  // namespace
 
-// Remembers the walk of this thread under a name: a line each frame, innermost first: name and file in hex, line,
-// boundary. After them "thread <0 or 1> truncated <0 or 1> stack <an address in it>".
+// Stores the walk of this thread under a name. Each frame is a line, innermost first: name and file in hex, line,
+// boundary. The last line is "thread <0 or 1> truncated <0 or 1> stack <an address in it>".
 extern "C" int probe_walk(const char* name, int careful) {
   const std::lock_guard lock(one_at_a_time);
   static PythonFrame frames[kMaxFrames];
@@ -123,13 +123,13 @@ extern "C" int probe_walk(const char* name, int careful) {
   return 0;
 }
 
-// The last walk under that name, or null.
+// Returns the last walk under that name, or null.
 extern "C" const char* probe_text(const char* name) {
   const auto found = probe().walks.find(name);
   return found == probe().walks.end() ? nullptr : found->second.c_str();
 }
 
-// For measuring what a walk costs, and python_thread() alone.
+// For measuring the cost of a walk, and of python_thread() alone.
 extern "C" void probe_repeat(int rounds) {
   static PythonFrame frames[kMaxFrames];
   for (int i = 0; i < rounds; ++i) {
@@ -145,12 +145,12 @@ extern "C" void probe_threads(int rounds) {
   }
 }
 
-// CODE records so far.
+// Returns the number of CODE records so far.
 extern "C" uint64_t probe_records() {
   return probe().records;
 }
 
-// The recorder has gone, and another one has come.
+// Simulates a new recorder after the first one has gone.
 extern "C" void probe_reset() {
   gpuprof::injection::reset_python();
   probe().codes.clear();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Python frames of whole stacks, for each CPython of this machine: what gpuprof tells of a launch is what the
-interpreter itself says at the same place, name by name and line by line.
+"""Tests Python frames of complete stacks, for each CPython of this machine. Names and lines in gpuprof's stacks must be those
+that the interpreter itself reports at the launch.
 
     GPUPROF_TEST_ALL_PYTHONS=1      records with every interpreter, not only the oldest and the newest
     GPUPROF_TEST_PYTHONS=PATH:...   more interpreters, or wrappers that start one
@@ -32,13 +32,13 @@ def environment(**more):
 
 
 def as_text(frame):
-    """A frame as a profile can hold it: bytes that are no UTF-8 are lost in it."""
+    """Returns a frame as a profile stores it: bytes that are not UTF-8 are lost."""
     name, file, line = frame
     return (*(part.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for part in (name, file)), line)
 
 
 def stacks_of_kernels(profile):
-    """{kernel: [stack, ...]}, each stack its frames, innermost first."""
+    """Returns {kernel: [stack, ...]}; a stack is a list of frames, innermost first."""
     of_kernel = {}
     for work in profile.works.values():
         if work.op == "kernel":
@@ -57,7 +57,7 @@ class PythonStacks(rig.RuntimeTest):
             return json.load(file)
 
     def record_cases(self, python, *options, **more):
-        """(profile, {kernel: frames that the interpreter tells}, stderr)"""
+        """Returns (profile, {kernel: frames according to the interpreter}, stderr)."""
         result = os.path.join(self.folder, "result.json")
         profile, stderr = self.record([python, os.path.join(HERE, "cases.py"), result, HELPER], options,
                                       env=environment(**more))
@@ -83,17 +83,17 @@ class PythonStacks(rig.RuntimeTest):
         if version < 0x030A0000:
             self.assertEqual(set(case["boundaries"]), {1})
             return
-        # Each in a C frame further out than that of the walk.
+        # Each boundary is in a C frame outside the frame of the walk.
         stack = int(case["end"].split()[-1])
         self.assertEqual(boundaries, sorted(set(boundaries)))
         self.assertGreater(boundaries[0], stack)
 
-    def test_walks(self):
+    def test_walks_equal_the_interpreters_own_stacks(self):
         for python in interpreters.followed():
             with self.subTest(python=python.path):
                 self.assert_walks(self.run_walks(python.path))
 
-    def test_sub_interpreters(self):
+    def test_sub_interpreters_are_walked(self):
         for python in interpreters.some():
             with self.subTest(python=python.path):
                 run = self.run_command([python.path, os.path.join(HERE, "subinterpreter.py"), PROBE], env=environment())
@@ -104,7 +104,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual([truncated for _, truncated in walks.values()], [False] * 5)
                 names = {case: [name.split(".")[-1] for name in walk] for case, (walk, _) in walks.items()}
                 within, main = ["innermost", "within", "<module>"], ["calling", "main", "<module>"]
-                # Before 3.12 a thread that has let go of the GIL is only known by the state that it began with.
+                # Before 3.12, a thread without the GIL is only known by its initial thread state.
                 self.assertEqual(names, {
                     "before": ["outside", "main", "<module>"],
                     "within_released": within if python.version >= (3, 12) else main,
@@ -113,7 +113,7 @@ class PythonStacks(rig.RuntimeTest):
                     "after": ["outside", "main", "<module>"],
                 })
 
-    def test_code_that_comes_and_goes_until_the_interpreter_ends(self):
+    def test_walks_stay_right_while_code_objects_are_freed(self):
         for python in interpreters.some():
             with self.subTest(python=python.path):
                 run = self.run_command([python.path, os.path.join(HERE, "stress.py"), PROBE, "0.5"], env=environment())
@@ -122,7 +122,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual(int(wrong), 0, run.stdout)
                 self.assertGreater(int(records), 50)
 
-    def test_an_interpreter_that_a_program_keeps_to_itself(self):
+    def test_a_privately_loaded_interpreter_is_walked(self):
         libraries = glob.glob(os.path.expanduser("~/.pyenv/versions/*/lib/libpython3.*.so.1.0"))
         libraries += glob.glob("/usr/lib/*/libpython3.*.so.1.0")
         libraries = [path for path in libraries if re.search(r"python3\.(9|1[0-4])\.so", path)]
@@ -151,7 +151,7 @@ class PythonStacks(rig.RuntimeTest):
 
     @staticmethod
     def told(profile, key):
-        """The values of a META key that each process has for itself."""
+        """Returns the values of a META key that each process has."""
         return [value for name, values in profile.meta().items() if name.endswith("." + key) for value in values]
 
     def assert_recorded(self, profile, cases, stderr):
@@ -171,7 +171,7 @@ class PythonStacks(rig.RuntimeTest):
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
 
     def assert_interleaved(self, stack):
-        """Each run of Python frames is inside of an evaluation loop; C functions stand where they were called."""
+        """Checks that each run of Python frames is inside an evaluation loop, with C functions where they were called."""
         kinds = ["python" if frame.kind == "python" else "eval" if frame.interpreter else "other" for frame in stack]
         for index in range(1, len(kinds)):
             if kinds[index] != "python" and kinds[index - 1] == "python":
@@ -183,7 +183,7 @@ class PythonStacks(rig.RuntimeTest):
                 after = next(one for one in plain[index:] if one.kind == "python")
                 self.assertEqual((before.name.split(".")[-1], after.name), ("<lambda>", "by_helper"))
 
-    def test_recorded_in_the_process(self):
+    def test_the_in_process_engine_records_python_stacks(self):
         for python in interpreters.some():
             with self.subTest(python=python.path):
                 profile, cases, stderr = self.record_cases(python.path, "--stacks=inproc")
@@ -192,18 +192,18 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual(self.told(profile, "python.version"), [version], stderr)
 
     @rig.requires("ebpf")
-    def test_recorded_by_bpf(self):
+    def test_the_bpf_engine_records_python_stacks(self):
         for python in interpreters.some():
             with self.subTest(python=python.path):
                 profile, cases, stderr = self.record_cases(python.path, "--stacks=bpf")
                 for case in ("long_code.released", "long_code.held"):
-                    # A table that is too long for an event, from 3.11 on: the function is known, and its first line.
+                    # From 3.11, this line table is too long for an event: only the function's first line is known.
                     long_function = cases[case].index(("run", "<long>", 3002))
                     cases[case][long_function] = ("run", "<long>", 1 if python.version >= (3, 11) else 3002)
                 self.assert_recorded(profile, cases, stderr)
 
     @rig.requires("program:strip")
-    def test_stripped(self):
+    def test_a_stripped_libpython_is_walked(self):
         for python in interpreters.followed():
             library = self.stripped_library(python.path)
             if library is None:
@@ -215,7 +215,7 @@ class PythonStacks(rig.RuntimeTest):
         self.skipTest("no interpreter in a library of its own")
 
     def stripped_library(self, python):
-        """A copy of the libpython that an interpreter uses, without symbols; None for one without libpython."""
+        """Returns a stripped copy of the interpreter's libpython, or None if it has no libpython."""
         run = self.run_command([python, "-c", "print(open('/proc/self/maps').read())"])
         found = re.search(r"(/\S*/libpython3\.\d+\.so\.1\.0)", run.stdout.decode())
         if found is None:
@@ -225,7 +225,7 @@ class PythonStacks(rig.RuntimeTest):
         subprocess.run(["strip", "--strip-all", copy], check=True)
         return copy
 
-    def test_others_are_refused_and_said_so(self):
+    def test_unsupported_interpreters_are_refused_with_a_message(self):
         others = interpreters.refused()
         if not others:
             self.skipTest("no other interpreter here")

@@ -1,4 +1,4 @@
-"""Where the cases end: a launch, or a walk of the in-process engine, at a place whose stack the interpreter tells."""
+"""The ends of the cases: a launch, or a walk of the in-process engine, where the interpreter reports its own stack."""
 
 import ctypes
 import sys
@@ -6,7 +6,7 @@ import traceback
 
 
 def stack_of(frame):
-    """[(name, file, line)] from `frame` outwards, by traceback; names are qualified where the interpreter has that."""
+    """Returns [(name, file, line)] from `frame` outwards, by traceback. Names are qualified if the interpreter supports that."""
     frames = []
     for entry in reversed(traceback.extract_stack(frame)):
         code = frame.f_code
@@ -18,7 +18,7 @@ def stack_of(frame):
 
 
 class Sink:
-    """`call` is a C function; `call(*note())` in one line ends a case."""
+    """`call` is a C function; `call(*note())` on one line ends a case."""
 
     def __init__(self):
         self.cases = {}
@@ -26,7 +26,7 @@ class Sink:
         self.variant = self.variants[0]
 
     def note(self):
-        """Remembers the stack of our caller, at the line that it is in; returns the arguments for the call there."""
+        """Stores the caller's stack at its current line; returns the arguments for the call on that line."""
         name = self.case + "." + self.variant
         frames = stack_of(sys._getframe(1))
         known = self.cases.setdefault(name, {"frames": frames, "count": 0})
@@ -36,14 +36,14 @@ class Sink:
         return self.arguments(name)
 
     def without_frames(self):
-        """The same for a call from a thread that runs no Python."""
+        """Like note(), for a call from a thread that runs no Python."""
         name = self.case + "." + self.variant
         self.cases[name] = {"frames": [], "count": 1}
         return self.arguments(name)
 
 
 class Launches(Sink):
-    """Kernels of the mock CUDA driver, each case with a name of its own. The GIL is released in the call, or held."""
+    """Launches kernels of the mock CUDA driver, each case under its own name. The call releases or holds the GIL."""
 
     variants = ("released", "held")
 
@@ -66,10 +66,10 @@ class Launches(Sink):
         function = self.functions.get(name)
         if function is None:
             function = self.functions[name] = ctypes.c_void_p()
-            module, image = ctypes.c_void_p(), "{} 1000\n".format(name)  # as the mock has it: a kernel and its ns
+            module, image = ctypes.c_void_p(), "{} 1000\n".format(name)  # image format of the mock: kernel name and ns
             self.check(self.driver.cuModuleLoadData(ctypes.byref(module), image.encode()))
             self.check(self.driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
-        self.check(self.driver.cuCtxSetCurrent(self.context))  # of this thread
+        self.check(self.driver.cuCtxSetCurrent(self.context))  # for this thread
         return (function, 1, 1, 1, 32, 1, 1, 0, None, None, None)
 
     @property
@@ -81,7 +81,7 @@ class Launches(Sink):
 
 
 class Walks(Sink):
-    """What the in-process engine sees, without a recorder."""
+    """Walks with the in-process engine, without a recorder."""
 
     variants = ("released", "held", "careful")
 

@@ -1,4 +1,4 @@
-"""Threads that walk while code comes and goes around them, and that still walk while the interpreter ends.
+"""Threads walk while code objects are created and freed around them, and while the interpreter ends.
 
     stress.py PROBE SECONDS
 

@@ -24,7 +24,7 @@ within("held")
 
 
 def interpreters():
-    """(create, run, destroy) of whatever this version has."""
+    """Returns (create, run, destroy) for this version of Python."""
     try:
         import _interpreters
         return lambda: _interpreters.create("legacy"), _interpreters.exec, _interpreters.destroy

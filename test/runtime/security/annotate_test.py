@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""root runs `annotate` on a profile of another user, which names source files: they are opened with that user's rights."""
+"""root runs `annotate` on another user's profile that names source files: they are opened with that user's rights."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ OPEN_TO_ALL = "a line that all may read"
 
 
 def profile_of(paths):
-    """One launch a file, from its first line."""
+    """Returns a profile with one launch per file, from its first line."""
     parts = ["GPUPROF;3.0\nMETA;start_unix_ns;4102444800000000000\nSTRING;1;launcher\n"]
     for number, path in enumerate(paths, 2):
         parts.append(f"STRING;{number};{path}\nFRAME;{number};native;1;{number};1;0;0;0x0\nUSTACK;{number};{number}\n"
@@ -58,20 +58,20 @@ class AnnotateTest(rig.RuntimeTest):
     def test_the_profile_of_another_user_shows_what_that_user_may_read(self):
         os.chown(self.profile, self.stranger.uid, self.stranger.gid)
         self.assert_only_what_all_may_read(self.annotate())
-        # The user's own source, which nobody else may read, is shown.
+        # A source that only the user may read is shown.
         os.chown(self.secret, self.stranger.uid, self.stranger.gid)
         self.assertEqual(self.annotate().count(SECRET), 1)
 
-    def test_a_group_of_the_file_is_not_one_of_its_owner(self):
+    def test_the_group_of_the_profile_gives_no_rights(self):
         os.chmod(self.secret, 0o640)
         os.chown(self.profile, self.stranger.uid, 0)
         self.assert_only_what_all_may_read(self.annotate())
 
-    def test_a_profile_that_all_may_write_is_nobodys(self):
+    def test_a_profile_that_all_may_write_gives_no_rights(self):
         os.chmod(self.profile, 0o666)
         self.assert_only_what_all_may_read(self.annotate())
 
-    def test_standard_input_has_an_owner_too(self):
+    def test_standard_input_is_read_with_the_rights_of_its_owner(self):
         os.chown(self.profile, self.stranger.uid, self.stranger.gid)
         with open(self.profile, encoding="utf-8") as file:
             self.assert_only_what_all_may_read(self.annotate(stdin=file))

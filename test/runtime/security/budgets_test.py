@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One limit on the recorder's memory, whatever targets send; an honest process beside them keeps its numbers."""
+"""Tests the memory limit of the recorder, whatever targets send; an honest process beside them keeps its numbers."""
 
 import gc
 import json
@@ -14,13 +14,13 @@ import rig
 import strangers
 import wire_layout
 
-gc.disable()  # profiles are millions of objects, and none of them in a cycle
+gc.disable()  # profiles have millions of objects, without cycles
 
-MOST_MIB = 512  # as docs/cli.md says
+MOST_MIB = 512  # the limit in docs/cli.md
 
 
 def peak_mib(pid):
-    """The most memory that a process has had so far, or 0 where it has ended."""
+    """Returns the peak memory of a process, or 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
             rows = dict(line.split(":", 1) for line in file)
@@ -38,7 +38,7 @@ def kill_group(pid):
 
 class Budgets(rig.RuntimeTest):
     def flood(self, kind, amount):
-        """(profile, stderr, what the honest process did) of a recording with a flood in it."""
+        """Records a flood. Returns (profile, stderr, what the honest process did)."""
         scratch = strangers.Scratch()
         self.addCleanup(scratch.cleanup)
         program = shutil.copy(floods.__file__, scratch.name)
@@ -66,7 +66,7 @@ class Budgets(rig.RuntimeTest):
         return rig.Profile(self.profile_path), stderr, json.loads(stdout)
 
     def assert_sound(self, profile, honest):
-        """The profile is whole, and has all of the honest process's work."""
+        """Checks that the profile is complete, and has all work of the honest process."""
         end = profile.end()
         self.assertIsNotNone(end)
         self.assertEqual(end["lost"], sum(profile.losses().values()))
@@ -86,26 +86,26 @@ class Budgets(rig.RuntimeTest):
         self.assertIn("memory limit", stderr)
 
     @strangers.needed
-    def test_deep_stacks_that_are_all_different(self):
+    def test_distinct_deep_stacks_stay_within_the_memory_limit(self):
         profile, stderr, honest = self.flood("stacks", 320)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 
     @strangers.needed
-    def test_long_names_that_are_all_different(self):
+    def test_distinct_long_names_stay_within_the_memory_limit(self):
         profile, stderr, honest = self.flood("names", 250)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 
     @strangers.needed
-    def test_everything_at_once(self):
+    def test_floods_of_all_kinds_stay_within_the_memory_limit(self):
         profile, stderr, honest = self.flood("everything", 300)
         self.assert_sound(profile, honest)
         self.assert_told(profile, stderr)
 
     @strangers.needed
-    def test_many_processes_with_full_rings(self):
-        # 24 times 32 MiB, which are the processes' own.
+    def test_many_processes_with_full_rings_are_all_recorded(self):
+        # Each of the 24 processes owns 32 MiB of rings.
         profile, _, honest = self.flood("processes", 24)
         self.assert_sound(profile, honest)
         self.assertGreaterEqual(len(profile.processes()), 25)

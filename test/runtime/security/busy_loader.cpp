@@ -1,7 +1,7 @@
 // A program that keeps its loader busy:
 //   busy_loader DRIVER LIBRARY [FILE PROGRAM]
-// opens DRIVER, then LIBRARY again and again, each time for 20 seconds, prints "ready", and ends with
-// "well" at a line on stdin. Once FILE exists, another thread executes PROGRAM.
+// opens DRIVER, then LIBRARY again and again, for 20 seconds each time, and prints "ready". A line on stdin ends it
+// with "well". Once FILE exists, another thread executes PROGRAM.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may connect: strangers at the recorder's socket, strangers in its place, and peers that become somebody else."""
+"""Tests who may connect: strangers at the recorder's socket, strangers in its place, and peers that change their user."""
 
 import contextlib
 import glob
@@ -20,10 +20,10 @@ import wire_recorder
 APP = os.environ.get("MOCK_CUDA_APP", "")
 MOCKS = os.environ.get("MOCK_CUDA_DIR", "")
 
-# Waits for a file, so that the test can prepare the attack; then becomes the program that is recorded.
+# Waits for a file, so that the test can prepare the attack, then executes the recorded program.
 WHEN_TOLD = 'while ! test -e "$0"; do sleep 0.05; done; exec "$@"'
 
-# Connects as fast as it can, and stays for a while, until it is ended; then says how often.
+# Connects at full speed and keeps connections open until it is ended. Then prints how often it has connected.
 FLOOD = """
 import collections, signal, socket, sys
 ended, kept = [], collections.deque(maxlen=300)
@@ -41,7 +41,7 @@ while not ended:
 print(count)
 """
 
-# Makes /proc/PID/environ a gigabyte and a half of zeros that take no memory, connects, and says nothing.
+# Makes /proc/PID/environ 1.5 GB of zeros that take no memory, connects, and sends nothing.
 GIANT = """
 import ctypes, mmap, os, socket, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -67,7 +67,7 @@ print("connected", flush=True)
 time.sleep(60)
 """
 
-# Says a hello that it was given, and prints how much comes back.
+# Sends a given hello, and prints the number of bytes that come back.
 CALLER = """
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -80,7 +80,7 @@ except ConnectionError:
     print(0)
 """
 
-# Listens in the place of a recorder that is gone, and prints what each caller says until it is killed.
+# Listens at the address of a dead recorder, and prints what each caller sends, until it is killed.
 IMPOSTOR = """
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -96,7 +96,7 @@ while True:
         print("said", flush=True)
 """
 
-# The same, and gives memory that is not sealed, which it cuts short as soon as it is in use.
+# Does the same, and sends memory that is not sealed, which it truncates once the memory is in use.
 CUTTER = wire_recorder.WIRE_LAYOUT + """
 import mmap, os, socket, struct, sys, time
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -120,8 +120,8 @@ os.ftruncate(fd, 0)
 print("cut", flush=True)
 """
 
-# A target: connects with the token it was given, and is somebody else afterwards. What it has mapped stays with its
-# child, which goes on writing in its name: an address that the test puts into a file.
+# A target that connects with its token and then becomes another user. Its child keeps the mapping and goes on writing
+# through it: the test puts the address into a file.
 CHANGES = wire_recorder.WIRE_LAYOUT + """
 import mmap, os, socket, struct, sys, time
 folder, program, early = sys.argv[1], sys.argv[2], sys.argv[3] == "early"
@@ -159,7 +159,7 @@ os.execv(program, [program, "60"])
 
 
 def socket_name(pid):
-    """Of the socket that a recorder listens at; everybody can read the names of all of them."""
+    """Returns the name of a recorder's socket. All users can read all socket names."""
     with open("/proc/net/unix", encoding="ascii", errors="replace") as file:
         names = dict(re.findall(r" (\d+) @(gpuprof-[0-9a-f]{24})$", file.read(), re.MULTILINE))
     for path in glob.glob(f"/proc/{pid}/fd/*"):
@@ -176,7 +176,7 @@ def cpu_seconds(pid):
 
 
 def peak_memory(pid):
-    """Bytes; 0 for a process that has ended."""
+    """Returns bytes, or 0 if the process has ended."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
             match = re.search(r"VmHWM:\s+(\d+) kB", file.read())
@@ -192,19 +192,19 @@ class Connect(rig.RuntimeTest):
             self.skipTest(strangers.why_not())
         scratch = strangers.Scratch()
         self.addCleanup(scratch.cleanup)
-        self.scratch = scratch.name  # everybody may read here
+        self.scratch = scratch.name  # every user may read here
         self.go = os.path.join(self.scratch, "go")
         self.victim, self.stranger = strangers.victim(), strangers.stranger()
 
     def open_folder(self, name):
-        """One in which everybody may write."""
+        """Makes a folder in which every user may write."""
         path = os.path.join(self.scratch, name)
         os.mkdir(path)
         os.chmod(path, 0o777)
         return path
 
     def application(self, *arguments):
-        """The command of a CUDA program that the victim may run."""
+        """Returns the command of a CUDA program that the victim may run."""
         if not APP:
             self.skipTest("no mock driver in this build")
         folder = os.path.join(self.scratch, "app")
@@ -214,13 +214,13 @@ class Connect(rig.RuntimeTest):
         return ["env", "LD_LIBRARY_PATH=" + folder, os.path.join(folder, os.path.basename(APP)), *arguments]
 
     def start(self, command, options=()):
-        """A recorder, as root, of a program of the victim; it and the name of its socket."""
+        """As root, records a program of the victim. Returns the recorder and the name of its socket."""
         environment = {**os.environ, "TMPDIR": self.scratch}
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", *command],
                                     cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, text=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self.end, recorder)
-        # The profile takes its name once the target has been started.
+        # The profile gets its final name once the target has been started.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path) or recorder.poll() is not None))
         name = socket_name(recorder.pid)
         self.assertIsNotNone(name)
@@ -237,7 +237,7 @@ class Connect(rig.RuntimeTest):
                 stream.close()
 
     def attack(self, user, code, *arguments, word="ready"):
-        """A program of `user`, once it has printed the word."""
+        """Starts a program of `user`; returns once it has printed `word`."""
         process = user.start([strangers.sys_python(), "-c", code, *arguments], stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, text=True)
         self.addCleanup(self.end, process)
@@ -247,7 +247,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(line, word + "\n")
         return process
 
-    def test_a_flood_of_strangers_costs_little_and_keeps_nobody_out(self):
+    def test_a_flood_of_strangers_costs_little_and_blocks_no_target(self):
         recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go,
                                      *self.application("--rate", "500", "--seconds", "1")],
                                     ["--user", self.victim.name])
@@ -271,7 +271,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(profile.end()["lost"], 0, stderr)
         self.assertGreater(sum(counts), 500)
         self.assertLess(share, 0.15, f"{counts} connections")
-        # On a busy machine a recorder that is kept busy gets as much of it as one of those who do that.
+        # On a busy machine, a recorder under attack gets as much CPU time as one attacker.
         self.assertLess(cost, 0.6 * sum(costs) / len(costs))
 
     def check_giant(self, user):
@@ -294,18 +294,18 @@ class Connect(rig.RuntimeTest):
         self.check_giant(self.victim)
 
     def hello(self, pid):
-        """What a process of a recording says, made from its environment."""
+        """Returns the hello of a process of a recording, made from its environment."""
         with open(f"/proc/{pid}/environ", "rb") as file:
             token = re.search(rb"GPUPROF_TOKEN=([0-9a-f]{32})", file.read()).group(1)
         return wire_recorder.hello(token, b"mock").hex()
 
-    def test_another_user_with_the_token_is_not_listened_to(self):
+    def test_another_user_with_the_token_is_rejected(self):
         recorder, name = self.start(["sh", "-c", WHEN_TOLD, self.go, "true"], ["--user", self.victim.name])
         self.assertTrue(rig.wait_for(lambda: children(recorder.pid)))
         hello = self.hello(children(recorder.pid)[0])
         answers = [user.python(CALLER, name, hello, capture_output=True, text=True).stdout.strip()
                    for user in (self.victim, self.stranger)]
-        self.assertEqual(answers, [str(wire_layout.WELCOME.size), "0"])  # the target's user is
+        self.assertEqual(answers, [str(wire_layout.WELCOME.size), "0"])  # the target's user is answered
         open(self.go, "w", encoding="ascii").close()
         recorder.communicate(timeout=60)
 
@@ -319,8 +319,8 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(rig.Profile(self.profile_path).end()["gpu_records"], json.loads(stdout)["total_ops"], stderr)
 
     def run_after_the_recorder(self, user, code, *arguments):
-        """The recorder is killed before the target has called; `user` takes its place. (what it heard, the target's
-        status)"""
+        """Kills the recorder before the target connects; then `user` takes its place. Returns (what that user received, the
+        target's status)."""
         status = os.path.join(self.open_folder("out"), "status")
         script = WHEN_TOLD.replace('exec "$@"', f'"$@" >/dev/null; echo $? >{status}.new; mv {status}.new {status}')
         recorder, name = self.start(["sh", "-c", script, self.go,
@@ -339,13 +339,13 @@ class Connect(rig.RuntimeTest):
         with open(status, encoding="ascii") as file:
             return said, int(file.read())
 
-    def test_who_takes_a_dead_recorders_place_hears_nothing(self):
+    def test_an_impostor_of_a_dead_recorder_receives_nothing(self):
         said, status = self.run_after_the_recorder(self.stranger, IMPOSTOR)
         self.assertEqual(status, 0)
         self.assertGreaterEqual(len(said), 1, "nobody has called")
         self.assertEqual([words for words in said if words], [])
 
-    def test_memory_that_can_be_cut_short_is_not_used(self):
+    def test_memory_that_can_be_truncated_is_not_used(self):
         size = wire_layout.SEGMENT_BYTES
         head = wire_layout.SEGMENT.make(magic=wire_layout.WIRE_MAGIC, version=wire_layout.WIRE_VERSION, source_id=1,
                                         control=wire_layout.CONTROL_ENABLED)
@@ -356,7 +356,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(status, 0)
 
     def record_changing(self, early):
-        """(recorder, the process that becomes a set-user-id program, their folder)"""
+        """Returns (recorder, the process that becomes a set-user-id program, their folder)."""
         folder = self.open_folder("change")
         program = os.path.join(self.scratch, "set_user_id")
         shutil.copy("/bin/sleep", program)
@@ -369,7 +369,7 @@ class Connect(rig.RuntimeTest):
         return recorder, children(recorder.pid)[0], folder
 
     def wait_until_refused(self):
-        """The recorder looks once a second, and writes what it has lost twice a second."""
+        """The recorder checks once a second, and writes its losses twice a second."""
         self.assertTrue(rig.wait_for(lambda: rig.Profile(self.profile_path).losses()["process_refused"] > 0))
 
     def finish_changing(self, recorder, pid):
@@ -377,20 +377,20 @@ class Connect(rig.RuntimeTest):
         _, stderr = recorder.communicate(timeout=60)
         return rig.Profile(self.profile_path), stderr
 
-    def test_a_peer_that_becomes_set_user_id_is_not_believed_any_more(self):
+    def test_a_peer_that_becomes_set_user_id_is_refused(self):
         recorder, pid, folder = self.record_changing(early=False)
         open(folder + "/go", "w", encoding="ascii").close()
         self.assertTrue(rig.wait_for(lambda: effective_user(pid) == 0), "it has not changed")
         with open(f"/proc/{pid}/maps", encoding="ascii") as file:
             line = next(line for line in file if " r-xp " in line and "set_user_id" in line)
-        # A turn of the recorder in which nothing happens, and then what should make it look at the process again.
+        # Leaves the recorder an idle poll iteration, then makes it check the process again.
         time.sleep(0.3)
         with open(folder + "/address.new", "w", encoding="ascii") as file:
             file.write(str(int(line.split("-")[0], 16) + 64))
         os.rename(folder + "/address.new", folder + "/address")
         self.assertTrue(rig.wait_for(lambda: os.path.exists(folder + "/written")))
         self.wait_until_refused()
-        for entry in glob.glob("/proc/[0-9]*"):  # the writer
+        for entry in glob.glob("/proc/[0-9]*"):  # the writing process
             kill_if(int(entry[6:]), self.victim.uid)
         profile, stderr = self.finish_changing(recorder, pid)
         self.assertEqual([frame for stack in profile.stacks.values() for frame in stack
@@ -398,7 +398,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(profile.losses()["process_refused"], 1, stderr)
         self.assertIn("its rights have changed", stderr)
 
-    def test_a_peer_that_was_set_user_id_by_the_time_is_refused(self):
+    def test_a_peer_that_is_already_set_user_id_is_refused(self):
         recorder, pid, folder = self.record_changing(early=True)
         os.kill(recorder.pid, signal.SIGSTOP)
         open(folder + "/go", "w", encoding="ascii").close()
@@ -431,7 +431,7 @@ def kill_tree(pid):
 
 
 def kill_if(pid, uid):
-    """A process of one of the users that exist for this test only."""
+    """Kills a process of one of the users that exist only for this test."""
     with contextlib.suppress(OSError):
         if os.stat(f"/proc/{pid}").st_uid == uid:
             os.kill(pid, signal.SIGKILL)

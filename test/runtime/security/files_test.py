@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""root records a program that names files to it: they are read with the program's rights, and within limits."""
+"""root records a program that names files to it: the recorder reads them with the program's rights and within limits."""
 
 import json
 import os
@@ -13,9 +13,9 @@ import wire_recorder
 
 MEBI = 1 << 20
 
-# A target that says what it likes: connects as an injection library does, and sends GPU work whose stacks lie in files
-# that it names. Its only argument: {modules: [path], perf_map: bytes, anonymous: whether to have code
-# in anonymous memory}. Module number i has its only frame at i's address 0x1010.
+# A target that sends what it is given. It connects like an injection library, and sends GPU work whose stacks are in
+# the named files. Its only argument: {modules: [path], perf_map: bytes, anonymous: whether to have code in anonymous
+# memory}. Module number i has its only frame at i's address 0x1010.
 CLIENT = wire_recorder.WIRE_LAYOUT + r"""
 import array, ctypes, json, mmap, os, socket, struct, sys, time
 plan = json.loads(sys.argv[1])
@@ -63,7 +63,7 @@ launches = len(plan["modules"]) + (1 if plan["anonymous"] else 0)
 RING.put(memory, "launches", launches, ring(0))
 SEGMENT.put(memory, "state", STATE_ACTIVE)
 RING.put(memory, "head", written, ring(0))
-# Until all of it has been read, as the frames in memory of ours must be looked up while we live.
+# Waits until all records have been read: anonymous frames can be looked up only while this process lives.
 deadline = time.monotonic() + 60
 while RING.get(memory, "tail", ring(0)) < written and time.monotonic() < deadline:
     time.sleep(0.01)
@@ -73,7 +73,7 @@ SEGMENT.put(memory, "state", STATE_FINISHED)
 
 
 def elf(function, debug_link=None):
-    """An ELF file whose function is at 0x1000, and that may name a debug file: (name, checksum)."""
+    """Returns an ELF file with a function at 0x1000. `debug_link`: (name, checksum) of its debug file."""
     names = b"\0.symtab\0.strtab\0.gnu_debuglink\0.text\0"
     strings = b"\0" + function.encode() + b"\0"
     symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 5, 0x1000, 0x100)
@@ -121,7 +121,7 @@ class Files(rig.RuntimeTest):
         return path
 
     def record_client(self, modules, perf_map=None, options=("--stacks=inproc",), **run_options):
-        """(Profile, stderr, what the recorder used) of the target above as another user."""
+        """Records the target above as another user. Returns (Profile, stderr, resources that the recorder used)."""
         plan = {"modules": modules, "anonymous": perf_map is not None, "perf_map": perf_map or 0}
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--user", strangers.victim().name, *options, "--",
                    strangers.sys_python(), "-c", CLIENT, json.dumps(plan)]
@@ -143,11 +143,11 @@ class Files(rig.RuntimeTest):
         return profile, stderr, used
 
     def frames_of(self, profile):
-        """{kernel: frames}"""
+        """Returns {kernel: frames}."""
         return {work.name: profile.stacks[work.ustack] for work, _ in profile.measured("GPU")}
 
     @strangers.needed
-    def test_a_file_that_the_target_may_not_read_gives_no_names(self):
+    def test_a_file_that_the_target_cannot_read_gives_no_names(self):
         plain = self.put("plain.so", elf("plain_function"))
         secret = self.put("secret.so", elf("secret_function"), 0o600)
         hidden = self.put("hidden/plain.so", elf("hidden_function"))
@@ -170,7 +170,7 @@ class Files(rig.RuntimeTest):
             self.assertNotIn(name, text)
 
     @strangers.needed
-    def test_what_is_no_regular_file_does_not_hold_up_the_recorder(self):
+    def test_special_files_do_not_block_the_recorder(self):
         plain = self.put("plain.so", elf("plain_function"))
         fifo = os.path.join(self.scratch, "fifo.so")
         os.mkfifo(fifo, 0o666)
@@ -179,7 +179,7 @@ class Files(rig.RuntimeTest):
         self.assertEqual(self.frames_of(profile)["kernel_6"][0].name, "plain_function", stderr)
 
     @strangers.needed
-    def test_a_huge_perf_map_is_read_in_part(self):
+    def test_a_huge_perf_map_is_read_up_to_a_limit(self):
         _, _, usual = self.record_client([], perf_map=0)
         profile, stderr, used = self.record_client([], perf_map=300 * MEBI)
         self.assertEqual(self.frames_of(profile)["kernel_1"][0].name, "compiled_function", stderr)
@@ -188,7 +188,7 @@ class Files(rig.RuntimeTest):
         self.assertIn("1 perf maps cut short", stderr)
 
     @strangers.needed
-    def test_debug_links_to_giant_files_end_in_seconds(self):
+    def test_debug_links_to_giant_files_cost_only_seconds(self):
         giant = elf("debug_function")
         modules = []
         for number in range(6):

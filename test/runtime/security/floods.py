@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""A target that speaks src/wire/wire.h itself, and floods the recorder with one kind of thing: floods.py KIND MIB,
-or `floods.py processes COUNT`.
+"""A target that speaks src/wire/wire.h itself, and floods the recorder with records of one kind: floods.py KIND MIB, or
+`floods.py processes COUNT`. An honest process of the same recording runs meanwhile.
 
-An honest process of the same recording runs meanwhile. Prints what that one did, as JSON. The users that run it may read
-nothing of the tests but this file and wire_layout.py beside it.
+Prints what the honest process did, as JSON. The users that run this may only read this file and wire_layout.py.
 """
 
 import ctypes
@@ -23,9 +22,9 @@ UNSAMPLED = wire.GPU_OP_UNSAMPLED
 HOST = wire.CORRELATION_HOST
 MAX_WORDS = wire.STACK_MAX_WORDS
 LONG = 60000  # bytes of a long text
-LONGEST_SECONDS = 40  # of a flood
+LONGEST_SECONDS = 40  # duration of a flood
 CROWD_SECONDS = 3
-WORK_NS = 1000  # of each honest kernel
+WORK_NS = 1000  # duration of each honest kernel
 KERNELS = ["honest_copy", "honest_scale", "honest_sum"]
 
 
@@ -57,14 +56,14 @@ def meta(text):
 
 
 class Code:
-    """Mapped memory that may be executed, so that addresses in it are believed; one for each process."""
+    """Maps executable memory, so that addresses in it pass the recorder's checks. One mapping per process."""
 
     BYTES = 16 << 20
     memory, begin = None, 0
 
     @classmethod
     def random_words(cls, count):
-        """Addresses of it, hardly ever the same."""
+        """Returns random addresses in the mapping, which rarely repeat."""
         if cls.memory is None:
             cls.memory = mmap.mmap(-1, 2 * cls.BYTES, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
             cls.begin = -(-ctypes.addressof(ctypes.c_char.from_buffer(cls.memory)) // cls.BYTES) * cls.BYTES
@@ -75,7 +74,7 @@ class Code:
 
 
 class Target:
-    """One connection: what an injection library does, but for what it sends."""
+    """One connection that behaves like an injection library, except for its records."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -91,7 +90,7 @@ class Target:
             SEGMENT.put(self.memory, "state", wire.STATE_ACTIVE)
 
     def put(self, records, until=None):
-        """False: there was no place until then."""
+        """Writes records into a ring. Returns False if the ring had no space before `until`."""
         ring = self.next_ring
         self.next_ring = (ring + 1) % RINGS
         at = self.head[ring] % RING_BYTES
@@ -199,7 +198,7 @@ def hostile(kind, mib):
 
 
 def crowd(count):
-    """Many processes at once, each of which fills its rings."""
+    """Starts many processes at once; each fills its rings."""
     remark = meta(b"v")
     children = []
     for _ in range(count):
@@ -218,7 +217,7 @@ def crowd(count):
 
 
 def honest(begun, ended):
-    """Three kernels, in turn, until the others have ended; then a little longer."""
+    """Launches three kernels in turn until the flooding processes have ended, and a little longer."""
     target = Target()
     words = [struct.pack("<3Q", 0x1000 + 16 * i, 0x2000, 0x3000) for i in range(3)]
     target.put(b"".join(name(i + 1, KERNELS[i].encode()) + stack(i + 1, words[i]) for i in range(3)) +
@@ -252,7 +251,7 @@ def main():
         honest(say_begun, ended)
         os._exit(0)
     os.read(begun, 1)
-    time.sleep(1)  # what it has sent is kept by now
+    time.sleep(1)  # the recorder has read the first records by then
     attacker = os.fork()
     if attacker == 0:
         if kind == "processes":

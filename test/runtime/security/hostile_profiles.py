@@ -1,8 +1,8 @@
-"""Profiles as an attacker would write them: a few megabytes that ask their reader for far more."""
+"""Profiles that an attacker might write: a few megabytes that make their reader need far more."""
 
 HEADER = "GPUPROF;3.0\n"
 END = "END;1;0;0;0;0;0;0\n"
-DEEP = 65536  # frames, the most that a stack may have
+DEEP = 65536  # the maximum number of frames of a stack
 MEGABYTE = 1 << 20
 
 
@@ -32,7 +32,7 @@ def stacks_times_parents(parents=10000):
 
 
 def long_names(stacks=10, megabytes=1):
-    """Deep stacks of names that are megabytes long: one line of folded text has hundreds of gigabytes."""
+    """Deep stacks of names of megabytes: one line of folded text has hundreds of gigabytes."""
     parts = [HEADER]
     for i in range(1, 3):
         parts.append(f"STRING;{i};{long_name('ab'[i - 1], megabytes)}\nFRAME;{i};native;{i};0;0;0;0;0x0\n")
@@ -43,7 +43,7 @@ def long_names(stacks=10, megabytes=1):
 
 
 def python_lines(frames=20000, megabytes=0.5):
-    """Python frames of one long name that differ in their line: each label has all of the name."""
+    """Python frames with one long name and different lines: each label contains the name."""
     parts = [HEADER, f"STRING;1;{long_name('n', megabytes)}\nSTRING;2;a.py\n"]
     for i in range(1, frames + 1):
         parts.append(f"FRAME;{i};python;1;2;{i};0;0;0x0\n")
@@ -52,7 +52,7 @@ def python_lines(frames=20000, megabytes=0.5):
 
 
 def same_name_frames(frames=20000, megabytes=1):
-    """Frames that differ in their address only, of a long name; and works of one long name."""
+    """Frames with one long name that differ only in their address, and WORKs with one long name."""
     parts = [HEADER, f"STRING;1;{long_name('n', megabytes)}\n"]
     for i in range(1, frames + 1):
         parts.append(f"FRAME;{i};native;1;0;0;0;0;{i}\n")
@@ -62,7 +62,7 @@ def same_name_frames(frames=20000, megabytes=1):
 
 
 def range_chains(works=10000):
-    """1024 ranges around each other, and work of many processes in the innermost."""
+    """1024 nested ranges, with work of many processes in the innermost."""
     parts = [HEADER, "STRING;1;r\n", "RANGE;1;0;0;1\n"]
     parts += [f"RANGE;{i};{i - 1};0;1\n" for i in range(2, 1025)]
     for i in range(1, works + 1):
@@ -72,7 +72,7 @@ def range_chains(works=10000):
 
 
 def range_bush(leaves=20000):
-    """Many ranges inside of the same 1000, each with work of its own."""
+    """Many ranges inside the same 1000 ranges, each with its own work."""
     parts = [HEADER, "STRING;1;r\n", "RANGE;1;0;0;1\n"]
     parts += [f"RANGE;{i};{i - 1};0;1\n" for i in range(2, 1001)]
     for i in range(1, leaves + 1):
@@ -81,7 +81,7 @@ def range_bush(leaves=20000):
 
 
 def captures(launches=80, nodes=80):
-    """Each of many launch stacks with each of many capture stacks: the product of the two."""
+    """Each of many launch stacks with each of many capture stacks: the product of both."""
     parts = [HEADER, "STRING;1;f\nSTRING;2;g\nFRAME;1;native;1;0;0;0;0;0x0\nFRAME;2;native;2;0;0;0;0;0x0\n"]
     for i in range(1, launches + nodes + 1):
         parts.append(f"USTACK;{i};" + "".join(f"{1 + (i >> bit & 1)};" for bit in range(12)) + "1;2;" * 8000 + "1\n")
@@ -94,7 +94,7 @@ def captures(launches=80, nodes=80):
 
 
 def spread(unsampled=2000, donors=1000):
-    """Work without stacks, each of which is spread over a thousand stacks."""
+    """Work without stacks, each extrapolated to a thousand stacks."""
     parts = [HEADER, "STRING;1;k\nSTRING;2;f\n"]
     for i in range(1, donors + 1):
         parts.append(f"STRING;{i + 2};f{i}\nFRAME;{i};native;{i + 2};0;0;0;0;0x0\nUSTACK;{i};{i}\n")
@@ -108,7 +108,7 @@ def spread(unsampled=2000, donors=1000):
 
 
 def remarks(lines=300000):
-    """META lines, which are kept one by one."""
+    """META lines, which are stored one by one."""
     return HEADER + "".join(f"META;k{i};v\n" for i in range(lines)) + work(1) + gpu(1)
 
 
@@ -117,7 +117,7 @@ def too_many_remarks():
 
 
 def texts(count=300_000):
-    """Stacks of distinct texts in the published form: five bytes each."""
+    """Stacks of distinct texts in the published form, of five bytes each."""
     parts, number = [], 0
     for first in range(0, count, 60000):
         number += 1
@@ -127,7 +127,7 @@ def texts(count=300_000):
 
 
 def places(works=20000, megabytes=1):
-    """One place of 1024 inlined frames below each of many kernels, and many places of one long instruction."""
+    """One code location with 1024 inlined frames below each of many kernels, and many locations of one long instruction."""
     parts = [HEADER, f"STRING;1;{long_name('n', megabytes)}\nSTRING;2;a.cu\n"]
     parts += [f"FRAME;{i};gpu;1;2;{i};0;0;0x0\n" for i in range(1, 1025)]
     parts.append("GPU_PLACE;1;0;1;0x0;1;" + ";".join(map(str, range(1, 1025))) + "\n")
@@ -138,7 +138,7 @@ def places(works=20000, megabytes=1):
 
 
 def histograms(works=20000):
-    """Histograms of all their buckets."""
+    """Histograms with all their buckets."""
     buckets = ";".join(f"{bucket};1" for bucket in range(496))
     values = (1 << 64) - 1
     parts = [HEADER]
@@ -149,7 +149,7 @@ def histograms(works=20000):
 
 
 def huge_numbers():
-    """Sums at the end of 64 bits: one that fits, and all that are derived from it."""
+    """Sums at the end of 64 bits: one fits, but sums derived from it do not."""
     most = (1 << 64) - 1
     half = most // 2
     parts = [HEADER, "DEVICE;1;0;0;0;0\n"]
@@ -171,14 +171,14 @@ def timeline(stacks=15000):
 
 
 def devices(count=2000):
-    """A counter track for each device."""
+    """A counter track for each of many devices."""
     parts = [HEADER]
     for i in range(1, count + 1):
         parts.append(f"DEVICE;{i};0;{i};0;0\n" + work(i, device=i) + gpu(i) + f"EVENT;{i};0;1;2;0;0;0\n")
     return "".join(parts)
 
 
-# Each command gets these; too_many_remarks() is refused by all of them alike.
+# Each command gets these profiles. All commands reject too_many_remarks() alike.
 ALL = {maker.__name__: maker for maker in (
     stacks_times_parents, long_names, python_lines, same_name_frames, range_chains, range_bush, captures, spread, remarks,
     texts, histograms, huge_numbers, timeline, devices)}

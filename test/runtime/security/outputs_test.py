@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Outputs that root, or a user, writes where others can write too: what they put there neither chooses where the bytes
-go, nor keeps gpuprof waiting, nor loses the profile."""
+"""Tests outputs in folders where other users can write. Other users must not choose where the bytes go, delay gpuprof, or
+make the profile disappear."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ import strangers  # noqa: E402
 
 PRECIOUS = "what must not be written to\n"
 QUICK = "exit 0"
-RELEASE = "while ! test -e go; do sleep 0.05; done"  # the target's, until the test has done its part
+RELEASE = "while ! test -e go; do sleep 0.05; done"  # keeps the target running until the test has done its part
 
 
 def read(path):
@@ -36,7 +36,7 @@ def is_regular(path):
 
 
 class OutputsTest(rig.RuntimeTest):
-    """`self.sticky` is a folder as /tmp is, `self.folder` one of root's."""
+    """`self.sticky` is a folder like /tmp; `self.folder` belongs to root."""
 
     def setUp(self):
         super().setUp()
@@ -65,7 +65,7 @@ class OutputsTest(rig.RuntimeTest):
         return name
 
     def writers(self, name):
-        """A command for each way to write a file."""
+        """Returns a command for each way to write a file."""
         return {
             "record": [rig.GPUPROF, "record", "-q", "-o", name, "--", "sh", "-c", QUICK],
             "flame -o": [rig.GPUPROF, "flame", "-i", self.profile, "-o", name],
@@ -80,7 +80,7 @@ class OutputsTest(rig.RuntimeTest):
         return stderr
 
     def start(self, command, **options):
-        """A process that does not outlive the test, with its stderr in the file `messages`."""
+        """Starts a process that ends with the test; its stderr goes into the file `messages`."""
         with open(self.messages, "wb") as file:
             process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stderr=file, **options)
         self.addCleanup(process.wait)
@@ -89,7 +89,7 @@ class OutputsTest(rig.RuntimeTest):
 
     # Links
 
-    def test_a_strangers_link_at_the_name_is_replaced(self):
+    def test_a_strangers_link_at_the_output_name_is_replaced(self):
         for what, command in self.writers("").items():
             with self.subTest(what):
                 name = self.link_of_stranger(self.precious, self.in_sticky("out"))
@@ -111,10 +111,10 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertTrue(is_regular(name))
                 os.unlink(name)
 
-    def test_a_strangers_link_on_the_way_is_not_followed(self):
+    def test_a_strangers_link_in_the_path_is_not_followed(self):
         inside = os.path.join(self.folder, "inside")
         os.mkdir(inside)
-        # In a sticky folder, and in one that is the stranger's own, where the kernel follows it for everybody.
+        # In a sticky folder, and in a folder of the stranger's own, where the kernel follows links for all users.
         self.as_stranger("os.mkdir(sys.argv[1])", self.in_sticky("home"))
         for way in (self.in_sticky("way"), self.in_sticky("home/way")):
             self.link_of_stranger(inside, way)
@@ -125,7 +125,7 @@ class OutputsTest(rig.RuntimeTest):
                     self.assert_says(run, "symbolic link of another user", "hint:")
                     self.assertEqual(os.listdir(inside), [])
 
-    def test_links_of_root_and_of_the_user_are_followed_on_the_way(self):
+    def test_links_of_root_and_of_the_user_in_the_path_are_followed(self):
         inside = self.in_sticky("inside")
         os.mkdir(inside)
         os.chown(inside, self.victim.uid, self.victim.gid)
@@ -168,7 +168,7 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertEqual(run.returncode, 1)
                 self.assert_says(run, "pipe of another user", "hint:")
 
-    def test_a_pipe_that_nobody_reads_can_be_left(self):
+    def test_waiting_for_a_pipes_reader_can_be_interrupted(self):
         pipe = self.in_sticky("own-pipe")
         os.mkfifo(pipe)
         for what, command in self.writers(pipe).items():
@@ -178,7 +178,7 @@ class OutputsTest(rig.RuntimeTest):
                 waiting.send_signal(signal.SIGTERM)
                 self.assertIn(waiting.wait(timeout=30), (-signal.SIGTERM, 128 + signal.SIGTERM))
 
-    def test_a_pipe_of_ones_own_works(self):
+    def test_a_users_own_pipe_works(self):
         pipe = self.in_sticky("own-pipe")
         os.mkfifo(pipe)
         for what, command in self.writers(pipe).items():
@@ -189,20 +189,20 @@ class OutputsTest(rig.RuntimeTest):
                 run = self.run_command(command, timeout=60)
                 self.assertIn(run.returncode, (0, rig.NOTHING), run.stderr)
                 reader.join(30)
-                # Of a profile without GPU work the folded stacks are empty.
+                # The folded stacks of a profile without GPU work are empty.
                 self.assertEqual([what == "flame -o" or len(text) > 100 for text in taken], [True])
         self.assertTrue(stat.S_ISFIFO(os.lstat(pipe).st_mode))
 
-    def test_a_reader_that_takes_nothing_does_not_make_record_unkillable(self):
+    def test_a_stalled_pipe_reader_does_not_make_record_unkillable(self):
         pipe = self.in_sticky("own-pipe")
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
-        long_name = "x" * 100_000  # the profile holds the command, which is more than the pipe takes
+        long_name = "x" * 100_000  # the profile holds the command, which is larger than a pipe's capacity
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))
-        # The command's end is not seen from here, and a signal before it goes to the command: more than one, then.
+        # The test cannot see when the command ends, and an earlier signal goes to the command. So it sends several.
         def ended():
             if recording.poll() is None:
                 recording.send_signal(signal.SIGTERM)
@@ -211,8 +211,8 @@ class OutputsTest(rig.RuntimeTest):
         self.assertNotEqual(recording.returncode, 0)
         self.assertIn("its reader reads nothing", read(self.messages))
 
-    def test_descriptors_by_name(self):
-        # As a user who could not replace the link in /dev: a gpuprof that fails here would do so as root.
+    def test_output_names_of_open_descriptors_work(self):
+        # Runs as a user who cannot replace the link in /dev: a faulty gpuprof would replace it as root.
         out = os.path.join(self.folder, "stdout")
         for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/../dev//stdout"):
             with self.subTest(name), open(out, "w", encoding="utf-8") as file:
@@ -223,8 +223,8 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue(read(out).startswith("before\nGPUPROF;"))
 
-    def test_descriptors_by_name_in_a_dev_without_links(self):
-        # As in small containers and virtual machines, where nobody has made /dev/stdout.
+    def test_output_names_of_open_descriptors_work_without_links_in_dev(self):
+        # As in small containers and virtual machines that have no /dev/stdout.
         bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=755 none /dev && exec "$@"', "sh"]
         probe = self.run_command([*bare, "setpriv", "--version"])
         if probe.returncode != 0:
@@ -236,9 +236,9 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue(run.stdout.startswith(b"GPUPROF;"))
 
-    # The last step
+    # The renaming of the finished profile
 
-    def test_a_directory_in_the_way_of_the_old_profile_is_told_before_the_start(self):
+    def test_a_directory_at_the_name_of_the_old_profile_prevents_the_start(self):
         name = write(os.path.join(self.folder, "p.txt"))
         os.mkdir(name + ".old")
         run = self.run_command([rig.GPUPROF, "record", "-o", name, "--", "sh", "-c", ": >started"])
@@ -248,7 +248,7 @@ class OutputsTest(rig.RuntimeTest):
         self.assertEqual(read(name), PRECIOUS)
         self.assertEqual([entry for entry in os.listdir(self.folder) if ".new." in entry], [])
 
-    def test_a_name_that_a_stranger_holds_in_a_sticky_folder_is_told_before_the_start(self):
+    def test_a_strangers_file_in_a_sticky_folder_prevents_the_start(self):
         name = self.in_sticky("p.txt")
         self.as_stranger("open(sys.argv[1], 'w').write('here')", name)
         run = self.victim.run([rig.GPUPROF, "record", "-o", name, "--", "touch", self.in_sticky("started")],
@@ -257,7 +257,7 @@ class OutputsTest(rig.RuntimeTest):
         self.assert_says(run, "belongs to another user", "hint:")
         self.assertEqual(os.listdir(self.sticky), ["p.txt"])
 
-    def test_a_folder_that_is_swapped_does_not_take_the_profile_with_it(self):
+    def test_swapping_the_output_folder_does_not_move_the_profile(self):
         self.as_stranger("os.mkdir(sys.argv[1])", self.in_sticky("out"))
         recording = self.start([rig.GPUPROF, "record", "-o", self.in_sticky("out/p.txt"), "--", "sh", "-c", RELEASE])
         self.assertTrue(rig.wait_for(lambda: os.path.exists(self.in_sticky("out/p.txt"))))
@@ -281,7 +281,7 @@ class OutputsTest(rig.RuntimeTest):
         self.assertEqual(recording.wait(timeout=60), 1)
         self.assertIn("p.txt is lost", read(self.messages))
 
-    def test_a_full_disk_leaves_what_was_there(self):
+    def test_a_full_disk_keeps_the_existing_file(self):
         small = os.path.join(self.folder, "small")
         os.mkdir(small)
         mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", small], capture_output=True, check=False)
@@ -315,7 +315,7 @@ def first_bytes(path):
 
 @contextlib.contextmanager
 def loop_device(folder):
-    """A block device that can be written: a loop device over a file."""
+    """Returns a writable block device: a loop device over a file."""
     image = os.path.join(folder, "image")
     with open(image, "wb") as file:
         file.truncate(1 << 20)

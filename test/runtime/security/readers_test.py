@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Profiles that came by mail: each command on each hostile file, in bounded memory and time. docs/security.md says what
-is promised."""
+"""Runs each command on each hostile profile, within limits of memory and time. docs/security.md states the promises."""
 
 import os
 import signal
@@ -14,7 +13,7 @@ import hostile_profiles
 import rig
 
 GIBIBYTE = 1 << 30
-SECONDS = 60  # for one command on one file; on an idle machine each takes a few
+SECONDS = 60  # limit for one command on one file; on an idle machine each takes a few seconds
 COMMANDS = {
     "flame": ["flame"],
     "flame by": ["flame", "--by", "command,device,stream", "--lines"],
@@ -36,14 +35,14 @@ COMMANDS = {
     "import": ["import"],
     "dump": ["dump"],
 }
-# What comes out may be terabytes: only how it begins is read, and then the pipe is closed.
+# The output may be terabytes: the test reads its beginning and then closes the pipe.
 ENDLESS = 4 << 20
-CLOSED = {141, -signal.SIGPIPE}  # the pipe was closed: as a shell shows it, or by the signal itself
-ALLOWED = {0, 1, 4} | CLOSED  # success, a bad input that is named, nothing of what was asked for
+CLOSED = {141, -signal.SIGPIPE}  # exit statuses after a closed pipe: a shell's, and the signal itself
+ALLOWED = {0, 1, 4} | CLOSED  # success, a named bad input, nothing that matches
 
 
 class Outcome:
-    """How a command ended: exit status, bytes of output that were read, peak memory in bytes, stderr."""
+    """Holds how a command ended: exit status, bytes of output read, peak memory in bytes, stderr."""
 
     def __init__(self, command):
         read_end, write_end = os.pipe()
@@ -59,7 +58,7 @@ class Outcome:
                 if not piece:
                     break
                 self.read += len(piece)
-            os.close(read_end)  # what comes after is not wanted: the command ends
+            os.close(read_end)  # the command must end now that its output is closed
             _, status, usage = os.wait4(child.pid, 0)
             timer.cancel()
             child.returncode = os.waitstatus_to_exitcode(status)
@@ -99,7 +98,7 @@ class Readers(unittest.TestCase):
                                     check=True).stdout
             self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()), (1 << 64) - 2)
 
-    def test_paths_that_share_a_deep_stack_are_all_there(self):
+    def test_all_paths_that_share_a_deep_stack_are_shown(self):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
             file.write(hostile_profiles.stacks_times_parents(20))
             file.flush()
@@ -108,7 +107,7 @@ class Readers(unittest.TestCase):
             stack = ";".join(["f"] * hostile_profiles.DEEP)
             self.assertEqual(folded, sorted(f"p{i};{stack};[unknown]_[G] 1000" for i in range(1, 21)))
 
-    def test_more_remarks_than_are_kept_are_an_error(self):
+    def test_too_many_meta_lines_are_an_error(self):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
             file.write(hostile_profiles.too_many_remarks())
             file.flush()

@@ -1,5 +1,4 @@
-// A library that takes SLOW_LIBRARY_MS milliseconds to open. Under the name libcuda.so.1 it stands for a driver that is
-// there and never used.
+// A library that takes SLOW_LIBRARY_MS milliseconds to open. Named libcuda.so.1, it stands for an unused driver.
 #include <chrono>
 #include <cstdlib>
 #include <thread>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who starts a target, and who attaches to one: what a stranger nearby, or the target itself, can make of it."""
+"""Tests how targets are started and attached to: a stranger, or the target itself, must not gain anything by it."""
 
 import os
 import shutil
@@ -14,10 +14,10 @@ import strangers
 BUSY_LOADER = os.environ.get("BUSY_LOADER", "")
 SLOW_LIBRARY = os.environ.get("SLOW_LIBRARY", "")
 
-# Shows where its libraries are, and goes on until there is a line on stdin.
+# Prints the folder of the injection libraries, and goes on until there is a line on stdin.
 SHOW = 'echo "libraries ${CUDA_INJECTION64_PATH%/*}"; read line'
 
-# As a stranger: can any folder above the libraries, or one of them, be put out of its place?
+# As a stranger, tries to move each folder above the libraries, and the libraries themselves.
 SWAP = """
 import os, sys
 path = sys.argv[1]
@@ -40,7 +40,7 @@ while path != "/":
     path = os.path.dirname(path)
 """
 
-# Joins a new session keyring, puts a key into it and executes the command of its arguments.
+# Joins a new session keyring, puts a key into it and executes the command in its arguments.
 WITH_KEY = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -51,7 +51,7 @@ if libc.syscall(248, b"user", b"gpuprof-test", b"secret", 6, -3) < 0:
 os.execv(sys.argv[1], sys.argv[1:])
 """
 
-# Looks for that key.
+# Searches for that key.
 FIND_KEY = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -77,7 +77,7 @@ class Test(rig.RuntimeTest):
         return process
 
     def recording(self, prefix=(), **environment):
-        """A recording that waits for a line, and the folder of its libraries."""
+        """Starts a recording that waits for a line. Returns the recording and the folder of its libraries."""
         process = self.popen([*prefix, rig.GPUPROF, "record", "-o", "live.txt", "--", "sh", "-c", SHOW],
                              env={**os.environ, **environment})
         line = process.stdout.readline()
@@ -97,7 +97,7 @@ class Libraries(Test):
         self.assertEqual(attack.stdout, b"")
 
     @strangers.needed
-    def test_the_folder_in_TMPDIR_is_used_where_it_is_safe(self):
+    def test_the_folder_in_TMPDIR_is_used_if_it_is_safe(self):
         scratch = self.scratch()
         process, folder = self.recording(TMPDIR=scratch)
         self.assertEqual(os.path.dirname(folder), os.path.realpath(scratch))
@@ -106,7 +106,7 @@ class Libraries(Test):
         self.assertEqual(os.listdir(scratch), [])
 
     @strangers.needed
-    def test_never_below_what_a_stranger_can_swap(self):
+    def test_libraries_are_never_below_a_folder_that_a_stranger_can_swap(self):
         scratch = self.scratch(sticky=True)
         stranger = strangers.stranger()
         theirs, linked, open_to_all, below = (f"{scratch}/{name}" for name in ("theirs", "linked", "open", "theirs/below"))
@@ -125,8 +125,8 @@ class Libraries(Test):
                 self.assertIn("cannot unpack the injection libraries into " + tmpdir, self.finish(process))
 
     @strangers.needed
-    def test_a_folder_that_other_users_cannot_pass_is_not_for_roots_targets(self):
-        with tempfile.TemporaryDirectory() as private:  # 0700
+    def test_root_avoids_folders_that_other_users_cannot_enter(self):
+        with tempfile.TemporaryDirectory() as private:  # mode 0700
             process, folder = self.recording(TMPDIR=private)
             self.assertFalse(folder.startswith(private), folder)
             library = [os.path.join(folder, name) for name in os.listdir(folder)][0]
@@ -134,7 +134,7 @@ class Libraries(Test):
             self.finish(process)
 
     @strangers.needed
-    def test_links_of_strangers_are_not_cleaned_up(self):
+    def test_cleanup_does_not_follow_links_of_strangers(self):
         scratch = self.scratch(sticky=True)
         kept = os.path.join(self.folder, "kept")
         os.mkdir(kept)
@@ -146,7 +146,7 @@ class Libraries(Test):
         self.assertEqual(os.listdir(kept), ["file"])
 
     @rig.requires("root", "program:unshare")
-    def test_another_pid_namespace_leaves_them_alone(self):
+    def test_cleanup_in_another_pid_namespace_keeps_the_libraries(self):
         if subprocess.run(["unshare", "-p", "-f", "--mount-proc", "true"], check=False).returncode != 0:
             self.skipTest("no right to make a pid namespace")
         scratch = self.scratch()
@@ -162,7 +162,7 @@ class Libraries(Test):
         self.assertEqual(os.listdir(scratch), [])
 
     @rig.requires("root")
-    def test_those_of_a_killed_recorder_are_removed_by_the_next(self):
+    def test_the_next_recorder_removes_the_libraries_of_a_killed_one(self):
         scratch = self.scratch()
         process, folder = self.recording(TMPDIR=scratch)
         process.kill()
@@ -174,7 +174,7 @@ class Libraries(Test):
 
 
 class User(Test):
-    """What a target of --user has of root's."""
+    """Tests what a target of --user inherits from root."""
 
     def as_victim(self, *command, options=(), **run_options):
         folder = self.scratch(sticky=True)
@@ -189,7 +189,7 @@ class User(Test):
         return dict(entry.split("=", 1) for entry in shown.split("\0") if entry)
 
     @strangers.needed
-    def test_the_environment_is_that_users(self):
+    def test_the_target_gets_the_environment_of_its_user(self):
         ours = {"SECRET": "of root", "SSH_AUTH_SOCK": "/root/agent", "LD_LIBRARY_PATH": "/root/lib", "HOME": "/root",
                 "PATH": "/root/bin:" + os.environ["PATH"], "PYTHONPATH": "/root", "TMPDIR": "/tmp", "USER": "root",
                 "SUDO_USER": "root", "XDG_RUNTIME_DIR": "/run/user/0", "XAUTHORITY": "/root/.Xauthority"}
@@ -206,18 +206,18 @@ class User(Test):
         self.assertNotIn("root", " ".join(value for name, value in environment.items() if not name.startswith("CUDA")))
 
     @strangers.needed
-    def test_preserve_env_keeps_ours(self):
+    def test_preserve_env_keeps_the_callers_environment(self):
         environment = self.environment("--preserve-env", SECRET="of root", HOME="/root")
         self.assertEqual(environment["SECRET"], "of root")
         self.assertNotEqual(environment["HOME"], "/root")
 
-    def test_preserve_env_is_for_user(self):
+    def test_preserve_env_requires_user(self):
         run = self.run_command([rig.GPUPROF, "record", "--preserve-env", "--", "true"])
         self.assertEqual(run.returncode, 2)
         self.assertIn("--user", as_text(run))
 
     @strangers.needed
-    def test_groups_and_descriptors(self):
+    def test_the_target_inherits_no_groups_and_no_descriptors(self):
         with open("/etc/shadow", "rb") as secret:
             shown = self.as_victim("sh", "-c", "id -G; id -u; ls /proc/$$/fd", pass_fds=[secret.fileno()])
         groups, uid, *descriptors = shown.split()
@@ -225,7 +225,7 @@ class User(Test):
         self.assertEqual(descriptors, ["0", "1", "2"])
 
     @strangers.needed
-    def test_the_session_keyring_is_another_one(self):
+    def test_the_target_gets_another_session_keyring(self):
         if os.uname().machine != "x86_64":
             self.skipTest("the numbers of the system calls are those of x86-64")
         record = [strangers.sys_python(), "-c", WITH_KEY, rig.GPUPROF, "record", "-q", "-o", self.profile_path]
@@ -250,7 +250,7 @@ class User(Test):
 
 
 class Root(Test):
-    """Who is root without need is told so, once."""
+    """A user who is root without need gets one notice."""
 
     TEXT = b"root is not needed"
 
@@ -260,19 +260,19 @@ class Root(Test):
         return run.stderr.count(self.TEXT)
 
     @strangers.needed
-    def test_it_is_said_once(self):
+    def test_the_notice_about_root_is_printed_once(self):
         self.assertEqual(self.told(target=("sh", "-c", "true & true")), 1)
         self.assertEqual(self.told("-q"), 0)
         self.assertEqual(self.told("--user", strangers.victim().name), 0)
 
     @rig.requires("root", "ebpf")
-    def test_not_where_root_is_needed(self):
+    def test_no_notice_is_printed_if_root_is_needed(self):
         self.assertEqual(self.told("--stacks", "bpf"), 0)
 
 
 class Attach(Test):
     def busy(self, *arguments):
-        """A process of the victim whose loader has no time for us."""
+        """Starts a process of the victim whose loader is busy."""
         if not os.path.exists(BUSY_LOADER) or os.uname().machine != "x86_64":
             self.skipTest("the program is not built, or libraries cannot be brought in on this processor")
         folder = self.scratch()
@@ -287,7 +287,7 @@ class Attach(Test):
         return process, folder
 
     def recorder(self, pid):
-        """record -p that has made the process's first thread wait for the loader."""
+        """Starts record -p; returns once the first thread of the process waits for the loader."""
         recorder = self.popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path])
         self.assertTrue(rig.wait_for(lambda: self.waits_for_lock(pid) or recorder.poll() is not None))
         self.assertIsNone(recorder.poll())
@@ -324,7 +324,7 @@ class Attach(Test):
         self.assertEqual((process.returncode, stdout, stderr), (0, "well\n", ""))
 
     @strangers.needed
-    def test_a_killed_recorder_leaves_the_process_well(self):
+    def test_a_killed_recorder_does_not_harm_the_process(self):
         process, _ = self.busy()
         recorder = self.recorder(process.pid)
         recorder.kill()

@@ -1,4 +1,4 @@
-"""Two local users without rights, made for the time of a test program: what the security tests attack with."""
+"""Two local users without rights, created while a test program runs. The security tests attack as these users."""
 
 import atexit
 import functools
@@ -10,11 +10,11 @@ import subprocess
 import sys
 import tempfile
 
-PREFIX = "gpuprof-t"  # the pid of the program that made them follows, then a letter
+PREFIX = "gpuprof-t"  # followed by the pid of the test program and a letter
 
 
 class User:
-    """A local user. `run` and `start` take what subprocess.run and Popen take, and act as this user."""
+    """A local user. `run` and `start` take the arguments of subprocess.run and Popen, and act as this user."""
 
     def __init__(self, name):
         entry = pwd.getpwnam(name)
@@ -30,18 +30,18 @@ class User:
         return subprocess.Popen(command, **{**self._rights(), **options})
 
     def python(self, code, *arguments, **options):
-        """Runs a Python text as this user."""
+        """Runs Python code as this user."""
         return self.run([sys_python(), "-c", code, *arguments], **options)
 
 
 @functools.lru_cache(maxsize=None)
 def sys_python():
-    """A Python that every user can start: the one that runs the tests may lie in root's home."""
+    """Returns a Python that every user can start: that of the tests may be in root's home."""
     return "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
 
 def why_not():
-    """None where users can be made, else the reason for a skip."""
+    """Returns None if users can be created, else the reason for a skip."""
     if os.geteuid() != 0:
         return "not root: two users are needed"
     missing = [program for program in ("useradd", "userdel") if not shutil.which(program)]
@@ -53,7 +53,7 @@ def _remove(name):
 
 
 def _remove_stale():
-    """What a killed test program left."""
+    """Removes the users that a killed test program has left."""
     for entry in pwd.getpwall():
         match = re.fullmatch(PREFIX + r"(\d+)[a-z]", entry.pw_name)
         if match and not os.path.exists(f"/proc/{match.group(1)}"):
@@ -62,7 +62,7 @@ def _remove_stale():
 
 @functools.lru_cache(maxsize=None)
 def user(letter):
-    """The test program's user of that letter; removed when the program ends."""
+    """Returns the test program's user of that letter; the user is removed when the program ends."""
     name = f"{PREFIX}{os.getpid()}{letter}"
     if letter == "a":
         _remove_stale()
@@ -72,7 +72,7 @@ def user(letter):
 
 
 def command_of(pid):
-    """The name of a process's program, or None."""
+    """Returns the name of a process's program, or None."""
     try:
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
             return file.read().strip()
@@ -81,17 +81,17 @@ def command_of(pid):
 
 
 def victim():
-    """The user whose program is recorded, or whose files are at stake."""
+    """Returns the user whose program is recorded, or whose files are attacked."""
     return user("a")
 
 
 def stranger():
-    """Another one."""
+    """Returns the attacking user."""
     return user("b")
 
 
 def needed(test):
-    """Decorator of a test: skips it, with the reason, where users cannot be made."""
+    """Decorator of a test: skips it, with the reason, if users cannot be created."""
 
     @functools.wraps(test)
     def wrapper(self):
@@ -104,7 +104,7 @@ def needed(test):
 
 
 class Scratch(tempfile.TemporaryDirectory):
-    """A folder below a temporary one that every user may enter; with sticky=True everybody may also write, as in /tmp."""
+    """A folder below a temporary folder that every user may enter. With sticky=True all may also write, as in /tmp."""
 
     def __init__(self, sticky=False):
         super().__init__(prefix="gpuprof-security-")

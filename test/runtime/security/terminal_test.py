@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The terminal that root types in is not for the target of --user: it cannot type there, and Ctrl-C and Ctrl-Z work."""
+"""Tests that a target of --user cannot type into root's terminal, while Ctrl-C and Ctrl-Z work."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import time
 import rig
 import strangers
 
-# What the target has of the terminal.
+# Prints the target's access to the terminal.
 LOOK = """
 import fcntl, json, os, sys, termios
 def error_of(what):
@@ -26,7 +26,7 @@ facts = {"typed": error_of(lambda: fcntl.ioctl(0, termios.TIOCSTI, b"#")),
 sys.stderr.write("facts " + json.dumps(facts) + " end\\n")
 """
 
-# Nothing that is written to the terminal ends from then on.
+# Stops the terminal: no output to it completes from then on.
 STOP = """
 import signal, sys, termios, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -42,7 +42,7 @@ class Terminal(rig.RuntimeTest):
         self.shown = b""
 
     def start(self, *command, user=True):
-        """record of a command on a terminal of its own."""
+        """Records a command on a separate terminal."""
         options = ["--user", strangers.victim().name] if user else []
         arguments = [rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", *command]
         pid, terminal = pty.fork()
@@ -66,7 +66,7 @@ class Terminal(rig.RuntimeTest):
         try:
             self.shown += os.read(terminal, 65536)
         except (BlockingIOError, OSError):
-            pass  # nothing there, or everybody has closed it
+            pass  # no data, or all have closed it
         return self.shown
 
     def ended(self, pid):
@@ -105,7 +105,7 @@ class Terminal(rig.RuntimeTest):
         self.assertFalse(facts["own_session"])
 
     @strangers.needed
-    def test_ctrl_c_reaches_the_whole_command(self):
+    def test_ctrl_c_reaches_all_processes_of_the_command(self):
         pid, terminal = self.start("sh", "-c", "trap 'echo interrupted; exit 7' INT; (trap - INT; exec sleep 60) & "
                                    "echo child=$!=; wait")
         self.assertTrue(rig.wait_for(lambda: self.read(terminal).count(b"=") >= 2), self.shown)
@@ -116,7 +116,7 @@ class Terminal(rig.RuntimeTest):
         self.assertIn(b"interrupted", self.shown)
 
     @strangers.needed
-    def test_ctrl_backslash_and_a_hang_up(self):
+    def test_ctrl_backslash_and_a_hang_up_reach_the_command(self):
         for number, how in ((signal.SIGQUIT, lambda terminal: os.write(terminal, b"\x1c")),
                             (signal.SIGHUP, lambda terminal: os.kill(self.pid, signal.SIGHUP))):
             self.shown = b""
@@ -127,7 +127,7 @@ class Terminal(rig.RuntimeTest):
             self.assertEqual(self.wait_for_end(self.pid, terminal), 9, self.shown)
 
     @strangers.needed
-    def test_ctrl_z_stops_the_command_and_it_goes_on(self):
+    def test_ctrl_z_stops_the_command_and_it_can_continue(self):
         pid, terminal = self.start("sh", "-c", "echo pid=$$=; while :; do sleep 0.05; done")
         self.assertTrue(rig.wait_for(lambda: self.read(terminal).count(b"=") >= 2), self.shown)
         target = int(self.shown.split(b"pid=")[1].split(b"=")[0])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Text from targets and from files reaches no terminal with controls or bidirectional characters in it."""
+"""Tests that text from targets and files reaches the terminal without control or bidirectional characters."""
 
 import os
 import re
@@ -8,11 +8,11 @@ import tempfile
 
 import rig
 
-# Clears the screen with ESC and with the C1 form of ESC [, sets the title, turns the direction, hides a tail.
+# Clears the screen with ESC and with the C1 form of ESC [, sets the title, reverses the direction, hides a tail.
 HOSTILE = "\x1b[2Jmark\x9b2J\x1b]0;title\x07\u202egnp.exe\u2066\u200b\u2028x\U000e0041"
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
-# What a file may say: every text of it is hostile. Raw C1 and bidirectional characters are well-formed UTF-8.
+# A profile in which every text is hostile. Raw C1 and bidirectional characters are valid UTF-8.
 PROFILE = """GPUPROF;3.0
 META;interval_ns;1000000000
 META;start_ns;0
@@ -44,7 +44,7 @@ END;99999;2;2;30000;2;4;3
 
 
 def escaped(text):
-    """What no line of a profile may hold as it is: controls and the field separator."""
+    """Returns the text with controls and the field separator escaped, as profile lines require."""
     return "".join(f"\\x{ord(c):02x}" if c in "\\;" or ord(c) < 0x20 or ord(c) == 0x7F else c for c in text)
 
 
@@ -60,7 +60,7 @@ class Text(rig.RuntimeTest):
         return subprocess.run([rig.GPUPROF, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
                               check=False, **options)
 
-    def test_no_command_prints_what_a_file_hides(self):
+    def test_no_command_prints_control_characters_of_a_profile(self):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "profile.txt")
             with open(path, "w", encoding="utf-8") as file:
@@ -78,11 +78,11 @@ class Text(rig.RuntimeTest):
                 self.harmless(command, done.stderr, None)
                 if b"mark" in done.stdout:
                     shown.append(command)
-            self.assertEqual(shown, [c for c in commands if "--svg" not in c])  # the names were there to be seen
+            self.assertEqual(shown, [c for c in commands if "--svg" not in c])  # proves that the output contained the names
             with open(svg, "rb") as file:
                 self.harmless("the picture", file.read().replace(b"\t", b""))
 
-    def test_errors_about_names(self):
+    def test_errors_escape_hostile_names(self):
         with tempfile.TemporaryDirectory() as scratch:
             name = os.path.join(scratch, HOSTILE)
             for command in (["flame", "-i", name], ["report", "-i", name], ["record", "--", name],
@@ -91,8 +91,8 @@ class Text(rig.RuntimeTest):
                 self.assertNotEqual(done.returncode, 0, command)
                 self.harmless(command, done.stderr)
 
-    def test_a_profile_written_of_a_hostile_target(self):
-        """The raw file is looked at with cat: a command line is the target's text."""
+    def test_the_profile_of_a_hostile_target_has_escaped_text(self):
+        """Users may print the raw profile with cat; its command line is the target's text."""
         reason = rig.why_not("opencl")
         if reason:
             self.skipTest(reason)
@@ -103,7 +103,7 @@ class Text(rig.RuntimeTest):
             with open(path, "rb") as file:
                 self.harmless("the profile", file.read())
 
-    def test_doctor_with_a_hostile_environment(self):
+    def test_doctor_escapes_a_hostile_environment(self):
         environment = {**os.environ, "OPENCL_LAYERS": HOSTILE, "CUDA_INJECTION64_PATH": HOSTILE,
                        "GPUPROF_" + "MARK": HOSTILE}
         self.harmless("doctor", self.read("doctor", env=environment).stdout, None)

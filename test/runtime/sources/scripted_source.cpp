@@ -13,7 +13,7 @@ namespace {
 using backend::EventSink;
 using backend::SourceId;
 
-// What the target says of itself.
+// What the target has written about itself.
 struct TargetFacts {
   uint32_t pid = 0;
   pid_t parent = 0;
@@ -32,7 +32,7 @@ std::optional<TargetFacts> read_target(const std::string& folder) {
   return std::nullopt;
 }
 
-constexpr uint32_t kSaxpy = 1;  // name ids, of both sources
+constexpr uint32_t kSaxpy = 1;  // name ids in both sources
 constexpr uint32_t kReduce = 2;
 
 class ScriptedSource : public backend::Backend {
@@ -86,7 +86,7 @@ class ScriptedSource : public backend::Backend {
   virtual void tell_round(uint64_t round) = 0;
   virtual void tell_while_off() = 0;
 
-  // A sample of saxpy() that no launch is known for.
+  // Returns a sample of saxpy() without a known launch.
   [[nodiscard]] backend::Sample sample(uint64_t count, std::string_view reason, uint32_t place) const {
     return {.source = source_,
             .time_ns = monotonic_ns(),
@@ -134,7 +134,7 @@ class ScriptedSource : public backend::Backend {
   bool is_new_ = false;
 };
 
-// The place in saxpy(), where one function is inlined into it.
+// Reports a code location in saxpy(), at which another function is inlined.
 void tell_saxpy_place(EventSink& sink, SourceId source, uint32_t module, uint32_t place) {
   sink.on_gpu_module(source, {.id = module, .name = "kernels.cubin", .hash = "c0ffee"});
   constexpr std::array<backend::GpuFrame, 2> kLines = {{{"saxpy", "kernels.cu", 12}, {"fused", "math.h", 5}}};
@@ -172,7 +172,7 @@ class Sampler final : public ScriptedSource {
     tell_stacks();
   }
 
-  // All words but the first are return addresses.
+  // All words except the first are return addresses.
   void tell_stacks() {
     sink().on_code(source(), {.id = 1, .version = 0x030b0000, .first_line = 7, .name = "train", .file = "train.py"});
     const std::array<uint64_t, 4> saxpy = {target().submit_step, GPUPROF_WORD_OF_PYTHON(1, UINT32_MAX),
@@ -193,7 +193,7 @@ class Sampler final : public ScriptedSource {
     tell_sample(saxpy, kSaxpy, kSaxpyPlace, 5, "long_scoreboard");  // after its work
     tell_sample(saxpy, kSaxpy, kSaxpyPlace, 3, "selected");
     tell_sample(reduce, kReduce, kReducePlace, 2, "long_scoreboard", true);
-    tell_sample(10'000, kSaxpy, kSaxpyPlace, 6, "selected");  // of a launch that never comes
+    tell_sample(10'000, kSaxpy, kSaxpyPlace, 6, "selected");  // the launch of this sample never arrives
     if (drops_) {
       sink().on_samples_dropped(source(), 11);
     }

@@ -1,5 +1,5 @@
-// Sources in the recorder's own process that tell what is known beforehand, of a process that is really there: one
-// round of it each time that recording is switched on. sources_test.py knows the numbers.
+// Sources in the recorder's own process that report known events of a real process: one round each time that recording
+// is enabled. sources_test.py has the expected numbers.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace gpuprof::test {
 
-// Launches with stacks, their work and its samples. `drops`: some of these were dropped, more than a hundredth.
+// Reports launches with stacks, their work and samples. `drops`: more than a hundredth of the samples are dropped.
 std::unique_ptr<backend::Backend> make_sampler(const std::string& folder, bool drops);
 
-// Samples that no launch is known for, in the same GPU code. `fails`: it can not be started.
+// Reports samples without a launch in the same GPU code. `fails`: the source cannot be started.
 std::unique_ptr<backend::Backend> make_second(const std::string& folder, bool fails);
 
 }  // namespace gpuprof::test

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sources in the recorder's own process: launches, GPU work and samples come out as they went in, and each source is
-started, switched and stopped as it is promised. What goes in is in scripted_source.cpp."""
+"""Tests sources in the recorder's own process: their launches, work and samples are in the profile, and each source is
+started, switched and stopped as promised. scripted_source.cpp reports the events."""
 
 import collections
 import os
@@ -13,7 +13,7 @@ import rig
 RECORDER = os.environ["RECORD_SOURCES"]
 TARGET = os.environ["SOURCES_TARGET"]
 
-# One round, by what `flame` makes of it.
+# The output of `flame` for one round.
 NAME = "sources_target"
 SAXPY = ("epoch", "run_model", "train (train.py:7)", "submit_step", "saxpy_[G]")
 REDUCE = ("run_model", "copy_back", "reduce(float const*, int)_[G]")
@@ -25,7 +25,7 @@ SAMPLES = {
     (NAME, *SAXPY, *IN_SAXPY, "long_scoreboard_[g]", "0x40_[g]"): 5,
     (NAME, *SAXPY, *IN_SAXPY, "selected_[g]", "0x40_[g]"): 3,
     (NAME, *REDUCE, *IN_REDUCE, "long_scoreboard_[g]", "0x10_[g]"): 6,
-    (NAME, *NOBODY, *IN_SAXPY, "selected_[g]", "0x40_[g]"): 13,  # 7 of the second source
+    (NAME, *NOBODY, *IN_SAXPY, "selected_[g]", "0x40_[g]"): 13,  # 7 of these are from the second source
 }
 DROPPED = 11
 ESTIMATED = 2
@@ -39,7 +39,7 @@ def times(factor, weights):
 
 class Sources(rig.RuntimeTest):
     def command(self, *options, until="second.round1", profile=None):
-        """Records the target, which ends when that file is there."""
+        """Returns the command that records the target, which ends once the file exists."""
         return [RECORDER, self.folder, profile or self.profile_path, *options, "--", TARGET, self.folder, until]
 
     def mark(self, name):
@@ -65,7 +65,7 @@ class Sources(rig.RuntimeTest):
         return {tuple(frames): weight for frames, weight in stacks}
 
     def assert_rounds(self, path, rounds):
-        """The readers show so many rounds, and END says so."""
+        """Checks that the readers and END show this many rounds."""
         self.assertEqual(self.flame(path, "--unit", "ns"), times(rounds, TIMES))
         self.assertEqual(self.flame(path, "--weight", "samples"), times(rounds, SAMPLES))
         profile = rig.Profile(path)
@@ -80,13 +80,13 @@ class Sources(rig.RuntimeTest):
         self.assertEqual(profile.losses(), {"samples_dropped": rounds * DROPPED})
         self.assertEqual(profile.coverage()["samples_without_launch"], rounds * NO_LAUNCH)
 
-    def test_all_comes_out_as_it_went_in(self):
+    def test_all_reported_events_are_in_the_profile(self):
         profile, stderr = self.record_once()
         self.assert_rounds(self.profile_path, 1)
         self.assertIn(f"{sum(SAMPLES.values())} samples", stderr)
         self.assertIn(f"samples_dropped {DROPPED}", stderr)
         self.assertIn(f"{NO_LAUNCH} (22.22%) samples without a known launch", stderr)
-        # Two sources have loaded the same code.
+        # Both sources have loaded the same code.
         self.assertEqual(len(profile.of("GPU_MODULE")), 1)
         self.assertEqual(len(profile.of("GPU_PLACE")), 2)
         self.assertEqual(len(profile.of("DEVICE")), 2)
@@ -100,7 +100,7 @@ class Sources(rig.RuntimeTest):
                           ("reduce(float const*, int)", "kernels.cu", 30, "kernels.cubin", "c0ffee")})
         self.assertEqual(sum(int(row[5]) for row in profile.of("EUSTALL") if row[6] == "1"), ESTIMATED)
 
-    def test_samples_belong_to_the_work_that_they_were_taken_in(self):
+    def test_samples_belong_to_the_work_that_was_sampled(self):
         profile, _ = self.record_once()
         timed = {row[1] for row in profile.of("GPU")}
         counts = collections.Counter()
@@ -112,7 +112,7 @@ class Sources(rig.RuntimeTest):
                                   ("saxpy", "", False, 7, False): NO_LAUNCH,
                                   ("saxpy", "", True, 0, False): 7})
 
-    def test_report_says_what_was_waited_for(self):
+    def test_report_shows_stall_reasons(self):
         self.record_once("--whole")
         report = self.gpuprof("report", self.profile_path)
         self.assertRegex(report, r"\n +21 +saxpy\n")
@@ -124,7 +124,7 @@ class Sources(rig.RuntimeTest):
         self.assertIn("saxpy+0x40: FFMA R1, R2, R3, R4 at fused (math.h:5)",
                       self.gpuprof("report", "--top", "10", self.profile_path))
 
-    def test_report_and_dump_show_them(self):
+    def test_report_and_dump_show_the_samples(self):
         self.record_once()
         report = self.gpuprof("report", self.profile_path)
         samples = sum(SAMPLES.values())
@@ -132,7 +132,7 @@ class Sources(rig.RuntimeTest):
         self.assertIn(f"{NO_LAUNCH} without a known launch (22.22%)", report)
         self.assertRegex(report, r"77\.78% +21 +saxpy\n")
         self.assertRegex(report, r"22\.22% +6 +reduce\n")
-        # More than a hundredth was dropped: nothing is said of reasons. What there is, is in the profile.
+        # If more than a hundredth was dropped, the report gives no reasons. The profile still has the samples.
         self.assertIn(f"{100 * DROPPED / (samples + DROPPED):.2f}% of the samples were dropped, "
                       "too many to say what kernels waited for", report)
         self.assertNotIn("long_scoreboard", report)
@@ -149,7 +149,7 @@ class Sources(rig.RuntimeTest):
                                   (*reduce, '"long_scoreboard"', "no"): 4,
                                   (*reduce, '"long_scoreboard"', "yes"): ESTIMATED})
 
-    def test_merging_doubles(self):
+    def test_merging_two_recordings_doubles_the_sums(self):
         other = self.mark("other.txt")
         self.record_once()
         self.forget_marks()
@@ -159,7 +159,7 @@ class Sources(rig.RuntimeTest):
         self.assert_rounds(merged, 2)
         self.assertEqual(rig.Profile(merged).meta()["samples.while_off"], [str(2 * WHILE_OFF)])
 
-    def test_pause_and_resume(self):
+    def test_pausing_and_resuming_switches_the_sources(self):
         with subprocess.Popen(self.command("--paused", until="finish"), cwd=self.folder, stderr=subprocess.PIPE) as run:
             self.wait_for_mark("ready")
             for number in (1, 2):
@@ -183,9 +183,9 @@ class Sources(rig.RuntimeTest):
         stderr = run.stderr.decode()
         self.assertIn("second: the device is used by somebody else", stderr)
         self.assertIn("wait until it is free", stderr)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["sampler.stopped"])  # no target, no profile
+        self.assertEqual(sorted(os.listdir(self.folder)), ["sampler.stopped"])  # without a target there is no profile
 
-    def test_stopped_when_the_target_is_killed(self):
+    def test_sources_are_stopped_if_the_target_is_killed(self):
         with subprocess.Popen(self.command(until="never"), cwd=self.folder, stderr=subprocess.PIPE) as run:
             self.wait_for_mark("second.round1")
             with open(self.mark("ready"), encoding="ascii") as file:
@@ -197,12 +197,12 @@ class Sources(rig.RuntimeTest):
         self.assert_rounds(self.profile_path, 1)
 
     @rig.requires("ebpf")
-    def test_a_source_walks_its_own_stacks_beside_the_bpf_engine(self):
+    def test_a_source_can_walk_its_own_stacks_beside_the_bpf_engine(self):
         profile, _ = self.record_once("--bpf")
         self.assertEqual(profile.meta()["stack_engine"], ["bpf"])
         self.assert_rounds(self.profile_path, 1)
 
-    def test_without_stacks_there_are_none(self):
+    def test_without_a_stack_engine_the_profile_has_no_stacks(self):
         profile, _ = self.record_once("--none")
         self.assertEqual(profile.of("USTACK"), [])
         self.assertEqual(profile.end()["samples"], sum(SAMPLES.values()))

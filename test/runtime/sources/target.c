@@ -1,5 +1,5 @@
-/* What the scripted sources tell of: says who it is and where its functions are, and waits.
- * usage: sources_target FOLDER FILE      until FOLDER/FILE is there */
+/* The process that the scripted sources report: writes its pid and the addresses of its functions, then waits.
+ * usage: sources_target FOLDER FILE      waits until FOLDER/FILE exists */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

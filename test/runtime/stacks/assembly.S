@@ -1,4 +1,4 @@
-/* Functions as compilers do not make them. */
+/* Functions that no compiler generates. */
         .text
 
         .globl  asm_push_pop
@@ -168,7 +168,7 @@ asm_without_cfi:
         ret
         .size   asm_without_cfi, .-asm_without_cfi
 
-        /* Says nothing of its frame, and rbp is whatever the caller gives as third argument. */
+        /* Does not describe its frame; rbp is the caller's third argument. */
         .globl  asm_broken
         .type   asm_broken, @function
 asm_broken:
@@ -183,7 +183,7 @@ asm_broken:
         ret
         .size   asm_broken, .-asm_broken
 
-        /* Traps at its first instruction: right before it another function, with another frame, ends. */
+        /* The test traps at its first instruction. A function with another frame ends right before it. */
         .type   asm_before_trap, @function
 asm_before_trap:
         .cfi_startproc
@@ -290,7 +290,7 @@ asm_switch:
         .cfi_endproc
         .size   asm_switch, .-asm_switch
 
-        /* The outermost frame of a context: it says so. */
+        /* The outermost frame of a context, marked as such. */
         .globl  asm_context_begin
         .type   asm_context_begin, @function
 asm_context_begin:

@@ -1,4 +1,4 @@
-// The groups of cases of the C target; each may be named on its command line.
+// The groups of cases of the C target; its command line can select groups.
 #pragma once
 
 void frame_cases(void);
@@ -12,19 +12,19 @@ void page_cases(void);
 void jit_cases(void);
 void assembly_cases(void);
 
-// Of assembly.S: each calls function(argument) with a frame of its own kind.
+// The functions of assembly.S. Each calls function(argument) with a frame of its own kind.
 typedef void Function(void* argument);
 void asm_push_pop(Function* function, void* argument);             // pushes callee-saved registers, no frame pointer
 void asm_early_out(Function* function, void* argument);            // .cfi_remember_state, .cfi_restore_state
-void asm_frame_register(Function* function, void* argument);       // CFA by rbp, which is not at the usual distance
-void asm_frame_garbage(Function* function, void* argument);        // rbp saved, then holds anything
+void asm_frame_register(Function* function, void* argument);       // CFA by rbp at an unusual distance
+void asm_frame_garbage(Function* function, void* argument);        // rbp saved, then overwritten
 void asm_expression_sp(Function* function, void* argument);        // CFA by an expression: *(rsp + 16)
 void asm_expression_fp(Function* function, void* argument);        // CFA by an expression: *(rbp - 8)
 void asm_without_cfi(Function* function, void* argument);          // frame pointer, no CFI
-void asm_on_stack(Function* function, void* argument, void* top);  // on another stack, with one CFI for both
+void asm_on_stack(Function* function, void* argument, void* top);  // on another stack, with one CFI for both stacks
 void asm_many_advances(Function* function, void* argument);        // long advances, offsets that need two bytes
-void asm_broken(Function* function, void* argument, void* frame_pointer);  // no CFI, and any rbp
-void asm_trap(void);                                                       // an illegal instruction first of all
+void asm_broken(Function* function, void* argument, void* frame_pointer);  // no CFI, and an arbitrary rbp
+void asm_trap(void);                                                       // begins with an illegal instruction
 // Saves this context's sp at *from and goes on at `to`; a new context begins in `asm_context_begin`.
 void asm_switch(void** from, void* to);
 void asm_context_begin(void);  // rbx: Function*, r12: its argument

@@ -1,4 +1,4 @@
-// Control that does not just call and return: longjmp, signals, contexts.
+// Control flow other than call and return: longjmp, signals, contexts.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ __attribute__((noreturn)) FRAME void never_returning(void) {
   longjmp(back, 1);
 }
 
-// Its last instruction is the call: the return address belongs to whatever comes next.
+// Ends with the call instruction: the return address belongs to the next function.
 __attribute__((noreturn)) FRAME void ending_in_call(int bytes) {
   stack_enter(__func__);
   char block[bytes];
@@ -125,7 +125,7 @@ FRAME void raising(const char* kernel, int number) {
   STACK_LEAVE;
 }
 
-// Interrupted anywhere in here; the kernel's frame and the handler's restorer are between.
+// A signal interrupts this function: the kernel's frame and the handler's restorer come between.
 FRAME void interrupted(void) {
   STACK_ENTER;
   const unsigned restorer = stack_enter(STACK_OTHERS);
@@ -135,7 +135,7 @@ FRAME void interrupted(void) {
   STACK_LEAVE;
 }
 
-// A leaf function, in which rsp still points to the return address: what the signal interrupts has no frame at all.
+// A leaf function whose rsp still points to the return address: the signal interrupts code without a frame.
 FRAME int spin(volatile sig_atomic_t* until, int turns) {
   int sum = turns;
   while (!*until) {
@@ -187,7 +187,7 @@ FRAME void trapped(int number, siginfo_t* info, void* context) {
   (void)info;
   STACK_ENTER;
   handler(number);
-  ((ucontext_t*)context)->uc_mcontext.gregs[REG_RIP] += 2;  // behind the instruction
+  ((ucontext_t*)context)->uc_mcontext.gregs[REG_RIP] += 2;  // skips the instruction
   STACK_LEAVE;
 }
 

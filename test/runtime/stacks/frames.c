@@ -81,7 +81,7 @@ FRAME void big_frame(int left) {
   STACK_LEAVE;
 }
 
-// Wants more alignment than the stack has, and an address of its arguments: the compiler saves where they were.
+// Requires more alignment than the stack has, and the address of its arguments: the compiler saves that address.
 FRAME void aligned(int left, int bytes) {
   STACK_ENTER;
   _Alignas(64) char block[192];
@@ -104,7 +104,7 @@ FRAME void aligned_fixed(void) {
   STACK_LEAVE;
 }
 
-// More arguments than registers: the callers push them.
+// Has more arguments than registers: the callers push them.
 FRAME void many_arguments(long a, long b, long c, long d, long e, long f, long g, long h, long i) {
   STACK_ENTER;
   if (a > 0) {
@@ -122,7 +122,7 @@ __attribute__((cold)) FRAME void rarely(void) {
   STACK_LEAVE;
 }
 
-// The compiler may put the unlikely part elsewhere, with a description of its own.
+// The compiler may place the unlikely part elsewhere, with its own unwind description.
 FRAME void cold_part(int a, int b) {
   STACK_ENTER;
   char block[100];
@@ -181,7 +181,7 @@ static int order_of(const void* a, const void* b) {
   return *(const int*)a - *(const int*)b;
 }
 
-// A function that is chosen when it is first called.
+// A function that is selected when it is first called (an IFUNC).
 FRAME void chosen(void) {
   STACK_ENTER;
   stack_launch("ifunc");

@@ -1,5 +1,5 @@
-// A library of the loader target, built twice: the same functions at the same places with frames of another size, so
-// that what is known of the one is wrong for the other.
+// A library of the loader target, built twice: the same functions at the same addresses, but with other frame sizes.
+// Unwind data of one library is wrong for the other.
 #include "target.h"
 
 #define JOIN_(a, b) a##b
@@ -10,7 +10,7 @@
 
 using Callback = void(void* argument);
 
-// Alike in both but for one number in the code and in its description.
+// Both copies differ only in one number in the code and in the unwind data.
 extern "C" FRAME void NAMED(library_frame_)(Callback* callback, void* argument) {
   const unsigned depth = stack_enter(TEXT(NAMED(library_frame_)));
   char block[FRAME_BYTES];
@@ -27,7 +27,7 @@ extern "C" FRAME void NAMED(library_middle_)(Callback* callback, void* argument)
   stack_leave(depth);
 }
 
-// Found under this name in both.
+// Both copies export this name.
 extern "C" __attribute__((visibility("default"))) FRAME void library_call(Callback* callback, void* argument) {
   const unsigned depth = stack_enter("library_call");
   NAMED(library_middle_)(callback, argument);

@@ -1,8 +1,6 @@
-// Loads and unloads two libraries in a loop, so that the one comes to lie where the other was.
-//
+// Loads and unloads two libraries in a loop, so that each gets the address of the other.
 //   stacks_loader LIBRARY LIBRARY ROUNDS PAUSE_MS LOADED_MS
-//
-// PAUSE_MS is waited before and after each unloading, LOADED_MS between loading and the first call.
+// Waits PAUSE_MS before and after each unload, and LOADED_MS between a load and the first call.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
-// A program whose stacks are known: each launch of a kernel says in $STACKS_EXPECTED which functions it came from.
-//
+// A program with known stacks: for each kernel launch, it writes the calling functions to $STACKS_EXPECTED.
 //   stacks_c_VARIANT [GROUP ...]
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +10,7 @@ static const struct {
   const char* name;
   void (*run)(void);
 } kGroups[] = {
-    {"processes", process_cases},  // first: a child can not use CUDA once its parent has
+    {"processes", process_cases},  // must be first: a child cannot use CUDA once its parent has
     {"frames", frame_cases},      {"callbacks", callback_cases}, {"jumps", jump_cases}, {"signals", signal_cases},
     {"contexts", context_cases},  {"threads", thread_cases},     {"pages", page_cases}, {"jit", jit_cases},
     {"assembly", assembly_cases},

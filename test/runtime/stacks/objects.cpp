@@ -1,4 +1,4 @@
-// The C++ target: virtual calls, exceptions, destructors while unwinding, coroutines, what runs when threads end.
+// The C++ target: virtual calls, exceptions, destructors during unwinding, coroutines, code at thread exit.
 #include <algorithm>
 #include <coroutine>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// A frame that leaves the shadow stack however its function ends.
+// Leaves the shadow stack however its function ends.
 class Scope {
  public:
   explicit Scope(const char* function) : depth_(stack_enter(function)) {}
@@ -42,7 +42,7 @@ struct Base {
   int padding = 0;
 };
 
-// Called by way of its second base: the compiler makes a thunk, which jumps and has no frame.
+// Called through its second base: the compiler makes a thunk, which jumps and has no frame.
 struct Both : Shape, Base {
   FRAME void draw(int left) override;
   FRAME void draw_all(int left) override;
@@ -79,7 +79,7 @@ FRAME void draw_shapes(Shape& shape, Base& base) {
 
 FRAME void throwing(int left) {
   const Scope scope("throwing");
-  std::string text(static_cast<size_t>(left) * 10 + 40, 'x');  // something to be destroyed
+  std::string text(static_cast<size_t>(left) * 10 + 40, 'x');  // needs destruction
   if (left > 0) {
     throwing(left - 1);
   } else {
@@ -126,7 +126,7 @@ FRAME void catching_again() {
   stack_leave(depth);
 }
 
-// Launches while an exception is on its way: its function's landing pad calls the destructor.
+// Launches while an exception propagates: the landing pad of its function calls the destructor.
 struct Launcher {
   explicit Launcher(const char* name) : kernel(name) {}
   Launcher(const Launcher&) = delete;
@@ -137,7 +137,7 @@ struct Launcher {
 };
 
 Launcher::~Launcher() {
-  stack_leave(depth);  // whatever threw is gone
+  stack_leave(depth);  // also leaves the functions that the exception has ended
   const Scope scope("Launcher::~Launcher");
   stack_launch(kernel);
 }
@@ -160,7 +160,7 @@ FRAME void destructor_cases() {
   stack_leave(depth);
 }
 
-// Stops at each await; resumed from elsewhere its stack is the resumer's.
+// Suspends at each await; after a resume elsewhere, its stack is the resumer's.
 struct Task {
   struct promise_type {
     Task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -232,7 +232,7 @@ FRAME int called(int value) {
   return value;
 }
 
-// Many values in registers and on the stack, so that vectors want alignment.
+// Keeps many values in registers and on the stack, so that vectors need alignment.
 FRAME double vectors(const std::vector<double>& values, int left) {
   const Scope scope("vectors");
   alignas(64) double sums[32] = {};

@@ -1,4 +1,4 @@
-// Threads, processes, pages that are out, code that was made while running.
+// Threads, processes, paged-out memory, and code generated at run time.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
@@ -45,7 +45,7 @@ void* thread_main(void* argument) {
   return NULL;
 }
 
-// Fits 16 KiB together with the mock driver.
+// Its stack of 16 KiB also has space for the mock driver.
 void* small_stack_main(void* argument) {
   (void)argument;
   STACK_ENTER;
@@ -137,7 +137,7 @@ FRAME void forking(void) {
   const pid_t child = fork();
   if (child == 0) {
     in_child();
-    exit(0);  // what is recorded is handed over at exit
+    exit(0);  // the library sends its records at exit
   }
   waitpid(child, NULL, 0);
   STACK_LEAVE;
@@ -164,7 +164,7 @@ void process_cases(void) {
   STACK_LEAVE;
 }
 
-// Pages in [begin, end) that the kernel would have to bring in first.
+// Returns the number of pages in [begin, end) that the kernel would have to read first.
 static long pages_out(uintptr_t begin, uintptr_t end) {
   long out = 0;
   const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -180,7 +180,7 @@ static long pages_out(uintptr_t begin, uintptr_t end) {
 
 static struct { uintptr_t begin, end; } cold;
 
-// The part of the stack that holds the callers' frames. Their memory belongs to a file, so that there need be no swap.
+// Pages out the callers' frames on the stack. Their memory is backed by a file, so no swap is needed.
 FRAME void drop_callers(void) {
   STACK_ENTER;
   const uintptr_t begin = ((uintptr_t)__builtin_frame_address(0) + 4 * PAGE) & ~(uintptr_t)(PAGE - 1);
@@ -213,8 +213,8 @@ void* cold_main(void* argument) {
   return NULL;
 }
 
-// Drops the pages of the program's code, and of the read-only data behind it, where .eh_frame is. Those in use come
-// back at once. What else is read-only may have been written to before.
+// Pages out the program's code and the read-only data behind it, which include .eh_frame. Pages in use return at once.
+// Other read-only data may have been written to before.
 FRAME void drop_code(void) {
   STACK_ENTER;
   char line[512];
@@ -317,7 +317,7 @@ static const struct {
 };
 enum { kAssemblies = sizeof(kAssembly) / sizeof(kAssembly[0]) };
 
-// All of them, one in the other.
+// Nests all assembly functions on one stack.
 FRAME void nested(void* left) {
   STACK_ENTER;
   const intptr_t i = (intptr_t)left;
@@ -331,12 +331,12 @@ FRAME void nested(void* left) {
   STACK_LEAVE;
 }
 
-// What can not be followed is marked as such, and harms nobody.
+// Frames that cannot be walked must be marked as such, and do no harm.
 FRAME void broken_frames(void) {
   STACK_ENTER;
-  // A chain of frame pointers that leads to itself, from behind the call in code without CFI.
+  // A cycle of frame pointers, starting after the call in code without CFI.
   void* loop[2] = {loop, (void*)((uintptr_t)asm_without_cfi + 16)};
-  // To where a thread's outermost frame would end.
+  // Leads to the end of a thread's outermost frame.
   void* zeros[2] = {NULL, NULL};
   const struct {
     const char* kernel;

@@ -1,5 +1,4 @@
-// Random stacks: each launch has a kernel name of its own, and $STACKS_EXPECTED says which functions it came from.
-//
+// Random stacks: each launch has its own kernel name, and its calling functions go to $STACKS_EXPECTED.
 //   stacks_random SEED STACKS DEPTH [LAUNCHES]      LAUNCHES of each stack, one after the other
 #include "random.h"
 

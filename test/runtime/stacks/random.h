@@ -1,12 +1,12 @@
-// Functions of many frame shapes that call each other at random. Included by the program and by two libraries, each of
-// which gives a PREFIX for the names of its own.
+// Functions of many frame shapes that call each other at random. The program and two libraries include this file, each
+// with its own PREFIX for its names.
 #pragma once
 
 #include <stdint.h>
 
 struct Walk {
-  uint64_t state;  // of the random numbers
-  int left;        // calls before the launch
+  uint64_t state;  // of the random generator
+  int left;        // calls that remain before the launch
   const char* kernel;
 };
 
@@ -14,7 +14,7 @@ typedef void Step(struct Walk* walk);
 
 enum { kStepsOfLibrary = 16 };
 
-// Calls any function of all, or launches.
+// Calls any of the functions, or launches.
 void random_next(struct Walk* walk);
 uint32_t random_number(struct Walk* walk, uint32_t below);
 

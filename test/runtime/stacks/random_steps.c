@@ -1,4 +1,4 @@
-// The functions, compiled three times with other flags and another PREFIX: for the program, and for two libraries.
+// The functions of random.h, compiled three times with different flags and PREFIX: in the program and in two libraries.
 #include <alloca.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ FRAME void NAMED(array)(struct Walk* walk) {
   STACK_LEAVE;
 }
 
-// Keeps many values over the call: callee-saved registers are pushed.
+// Keeps many values across the call, so that callee-saved registers are pushed.
 FRAME void NAMED(registers)(struct Walk* walk) {
   STACK_ENTER;
   const uint64_t a = walk->state * 3;

@@ -1,4 +1,4 @@
-// The Rust target: frames without frame pointers, closures, generics, a panic that is caught, Drop while it unwinds.
+// The Rust target: frames without frame pointers, closures, generics, a caught panic, Drop during unwinding.
 use std::ffi::{c_char, c_uint, CString};
 use std::hint::black_box;
 use std::panic;
@@ -60,7 +60,7 @@ struct Launcher(c_uint);
 #[no_mangle]
 #[inline(never)]
 pub extern "C" fn rust_dropped(depth: c_uint) {
-    unsafe { stack_leave(depth) } // whatever panicked is gone
+    unsafe { stack_leave(depth) } // also leaves the functions that the panic has ended
     let others = Scope::new("*"); // the drop glue
     let scope = Scope::new("rust_dropped");
     launch("rust_drop_in_panic");
@@ -106,7 +106,7 @@ pub extern "C" fn rust_catching() {
 }
 
 fn main() {
-    // main here is Rust's; the C function of that name and the runtime are above it.
+    // This is Rust's main: the C function main and the runtime call it.
     let _outer = Scope::new("main");
     let _runtime = Scope::new("*");
     rust_with_closure(black_box(6));

@@ -1,6 +1,6 @@
-"""Whether a frame is the first one of a program or of a thread, told by the code in its file.
+"""Returns whether a frame is the first one of a program or thread, according to the code in its file.
 
-libc's symbols for this are mostly stripped, and a stack that was cut inside of libc (in qsort, say) must not pass for
+libc's symbols for these functions are mostly stripped. A stack that was cut inside libc (in qsort, say) must not pass for
 one that begins there.
 """
 
@@ -8,17 +8,17 @@ import functools
 import re
 import struct
 
-START_BYTES = 64  # more than _start has, less than what follows it needs to be mistaken for it
+START_BYTES = 64  # more than _start has, but too little for other code to be mistaken for it
 LOAD = 1
 
-# What follows the call of a thread's function in clone and clone3: exit (system call 60) with what it returned.
+# The code after the call of a thread's function in clone and clone3: exit (system call 60) with its return value.
 AFTER_THREAD = re.compile(rb"\x48?\x89\xc7\xb8\x3c\x00\x00\x00\x0f\x05")
-MOST_BEFORE = 2  # bytes from a frame's address, which may be within the call, to what follows it
+MOST_BEFORE = 2  # bytes from a frame's address, which may be inside the call instruction, to that code
 
 
 @functools.lru_cache(maxsize=None)
 def program_headers(path):
-    """(entry address, [(type, offset, address, bytes in the file)]) of a 64-bit ELF file, or None."""
+    """Returns (entry address, [(type, offset, address, bytes in the file)]) of a 64-bit ELF file, or None."""
     try:
         with open(path, "rb") as file:
             header = file.read(64)
@@ -36,7 +36,7 @@ def program_headers(path):
 
 @functools.lru_cache(maxsize=None)
 def code_at(path, address, count):
-    """Bytes of the file at an address as the file itself has them; b"" where it has none."""
+    """Returns the file's bytes at an address, or b"" if the file has none there."""
     _, rows = program_headers(path) or (0, [])
     for kind, offset, begin, size in rows:
         if kind == LOAD and begin <= address < begin + size:
@@ -47,12 +47,12 @@ def code_at(path, address, count):
 
 
 def begins_program(path, address):
-    """The frame is _start, of a program or of the loader."""
+    """Returns whether the frame is _start, of a program or of the loader."""
     headers = program_headers(path)
     return headers is not None and headers[0] <= address < headers[0] + START_BYTES
 
 
 def begins_thread(path, address):
-    """The frame is in clone or clone3, which called the thread's first function (x86-64)."""
+    """Returns whether the frame is in clone or clone3, which called the thread's first function (x86-64)."""
     found = AFTER_THREAD.search(code_at(path, address, 16))
     return found is not None and found.start() <= MOST_BEFORE

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Stacks that are known by construction, frame by frame, from each stack engine.
+"""Compares stacks that are known by construction, frame by frame, with the result of each stack engine.
 
-Every target writes to $STACKS_EXPECTED, for each launch, the kernel's name and the functions that it came from, root
-first. `*` there stands for any number of frames of others (libc, the loader, a language's runtime); `!` is what can not
-be followed, and must be marked as truncated.
+For each launch, every target writes the kernel's name and the calling functions to $STACKS_EXPECTED, outermost first. `*`
+stands for any number of foreign frames (libc, the loader, a language's runtime). `!` stands for frames that cannot be
+walked: the stack must be marked as truncated.
 
     stacks_test.py                          what ctest runs
     stacks_test.py --random N [--seed N]    N random stacks from each engine
@@ -26,28 +26,28 @@ MOCKS = os.environ.get("MOCK_CUDA_DIR", os.path.join(os.path.dirname(rig.GPUPROF
 ENGINES = ("inproc", "bpf")
 OTHERS = "*"
 BROKEN = "!"
-MOST_OTHERS = 30  # frames that one `*` may stand for
+MOST_OTHERS = 30  # maximum number of frames that one `*` may stand for
 LAUNCH = "cuLaunchKernel"
-# The BPF program knows of a library only after the recorder has read the process's mappings.
-KNOWN_MS = (300, 2000)  # it may have been held up
-LIBRARIES = 150  # of which each needs unwind tables before the first stack is whole
-NOTE = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"  # what a build id of 20 bytes follows in a file
+# The BPF program knows a library only after the recorder has read the process's mappings.
+KNOWN_MS = (300, 2000)  # the recorder may have been delayed
+LIBRARIES = 150  # each needs unwind tables before the first complete stack
+NOTE = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"  # precedes a build id of 20 bytes in a file
 RANDOM_STACKS = 500  # in ctest
-RANDOM_BATCH = 2000  # stacks of one recording
+RANDOM_BATCH = 2000  # stacks per recording
 
 LIBC = re.compile(r"(libc|ld-linux|libpthread|libstdc\+\+)")
 
-# `begins`: by its code, it is the first frame of a program or of a thread.
+# `begins`: according to its code, the frame is the first of a program or thread.
 Frame = collections.namedtuple("Frame", "kind name module address begins")
 
 
 def plain(name):
-    """A function's name without its arguments, template's or clone's suffix."""
+    """Returns a function's name without its arguments, template arguments and clone suffix."""
     return re.split(r"[(.@ ]", name, maxsplit=1)[0] or name
 
 
 class Symbols:
-    """Functions of an ELF file by address, from nm."""
+    """The functions of an ELF file by address, from nm."""
 
     def __init__(self, path):
         self.functions = []
@@ -62,7 +62,7 @@ class Symbols:
 
 
 class Recorded:
-    """What a profile says: {kernel: {stack: launches}}; a stack is a tuple of Frames, root first."""
+    """The launches in a profile: {kernel: {stack: launches}}. A stack is a tuple of Frames, outermost first."""
 
     def __init__(self, profile, symbols=None):
         stacks = {key: tuple(self.frame(frame, symbols) for frame in frames) for key, frames in profile.stacks.items()}
@@ -81,7 +81,7 @@ class Recorded:
 
 
 def read_expected(path):
-    """({kernel: {functions: launches}}, {note: value})"""
+    """Returns ({kernel: {functions: launches}}, {note: value})."""
     kernels, notes = collections.defaultdict(collections.Counter), {}
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -95,26 +95,26 @@ def read_expected(path):
 
 
 def begins_like_a_thread(frames, first):
-    """What is wrong with the frames above the first function of ours, or None."""
+    """Returns what is wrong with the frames outside the target's first function, or None."""
     names = [plain(frame.name) for frame in frames]
     if first == "asm_context_begin":
         return None if not frames else f"frames above the context's first: {names}"
     if not frames:
         return "nothing above the first function"
     if first == OTHERS:
-        # What lies between is not known, so the first frame itself must be one that has no caller.
+        # The frames between are unknown, so the first frame itself must be one without a caller.
         return None if names[0] == "_start" or frames[0].begins else f"cut above {first}: {names}"
     libc = all(LIBC.match(frame.module) for frame in frames[1:])
     if names[0] == "_start" or frames[0].module.startswith("ld-linux"):
         return None if libc else f"between _start and {first}: {names}"
     if first == "main" or not LIBC.match(frames[0].module) or not libc:
         return f"above {first}: {names}"
-    # start_thread and clone3, or a context's first frame; libc's own symbols may have been stripped.
+    # start_thread and clone3, or a context's first frame. libc's own symbols may have been stripped.
     return None if len(frames) <= 3 else f"above {first}: {names}"
 
 
 def difference(frames, functions, ours):
-    """What is wrong with a recorded stack, or None. `ours`: names that a `*` does not stand for."""
+    """Returns what is wrong with a recorded stack, or None. `ours`: names that `*` cannot stand for."""
     cut = any(frame.kind == "truncated" for frame in frames)
     if functions[0] == BROKEN and not cut:
         return f"not marked as truncated: {[frame.name for frame in frames[:12]]} ({len(frames)} frames)"
@@ -156,14 +156,14 @@ def mismatch(names, wanted, ours):
 
 
 def cut_difference(frames, functions, ours):
-    """What is wrong with a stack that may be cut anywhere, if it says so."""
+    """Returns what is wrong with a stack that may be cut anywhere if it is marked as truncated."""
     fault = difference(frames, functions, ours)
     cuts = ((BROKEN, *functions[at:]) for at in range(1, len(functions)))
     return None if fault is None or any(difference(frames, cut, ours) is None for cut in cuts) else fault
 
 
 def compare(recorded, expected, difference=difference):  # pylint: disable=redefined-outer-name
-    """[what is wrong], one a kernel."""
+    """Returns a list of what is wrong, one item per kernel."""
     ours = {plain(name) for stacks in expected.values() for stack in stacks for name in stack} | {"main"}
     faults = []
     for kernel, stacks in expected.items():
@@ -192,7 +192,7 @@ def report(faults, total):
 
 class Stacks(rig.RuntimeTest):
     def record_target(self, engine, command, symbols=None):
-        """(Recorded, expected, notes)"""
+        """Records a target. Returns (Recorded, expected, notes)."""
         if engine == "bpf" and rig.unmet(("ebpf",)):
             self.skipTest(rig.unmet(("ebpf",)))
         if not os.path.exists(command[0]):
@@ -219,7 +219,7 @@ class Stacks(rig.RuntimeTest):
     def check_c(self, engine, name, **options):
         notes = self.check_target(engine, name, **options)
         self.assertEqual(notes["exec_status"], 0)
-        # Else nothing was tried.
+        # Otherwise the test has tested nothing.
         self.assertGreater(notes["stack_pages_out"], 20)
         self.assertGreater(notes["code_pages_out"], 5)
 
@@ -227,7 +227,7 @@ class Stacks(rig.RuntimeTest):
         self.check_c(engine, "stacks_c_stripped", symbols=Symbols(os.path.join(TARGETS, "stacks_c_o3")))
 
     def load(self, engine, second, rounds, loaded_ms):
-        """(Recorded, expected) of two libraries by turns, each used `loaded_ms` after it has been loaded."""
+        """Loads two libraries alternately, and uses each `loaded_ms` after its load. Returns (Recorded, expected)."""
         libraries = [os.path.join(TARGETS, f"libstacks_library_{letter}.so") for letter in ("a", second)]
         recorded, expected, notes = self.record_target(
             engine, [os.path.join(TARGETS, "stacks_loader"), *libraries, str(rounds), "20", str(loaded_ms)])
@@ -235,16 +235,15 @@ class Stacks(rig.RuntimeTest):
         return recorded, expected
 
     def check_loader(self, engine):
-        """One library again and again."""
         self.check_all(*self.load(engine, "a", 10, 0))
 
     def check_replaced(self, engine):
-        """Two libraries by turns: whatever comes to lie where another was has its own frames."""
+        """Loads two libraries alternately: a library at the address of another has its own frames."""
         recorded, expected = self.load(engine, "b", 10, 0)
         if engine != "bpf":
             self.check_all(recorded, expected)
             return
-        # What is launched before the recorder can know of the library is cut, and says so; it has no wrong names.
+        # A launch from a library that the recorder cannot know yet has a truncated stack without wrong names.
         faults = compare(recorded, expected, cut_difference)
         self.assertFalse(faults, report(faults, len(expected)))
         for known_ms in KNOWN_MS:
@@ -257,7 +256,7 @@ class Stacks(rig.RuntimeTest):
         self.check_all(recorded, whole)
 
     def check_many_libraries(self, engine):
-        """Copies of one library, each with a build id of its own, so that no table serves for two."""
+        """Loads copies of one library with different build ids, so that no table serves two of them."""
         with open(os.path.join(TARGETS, "libstacks_random_a.so"), "rb") as file:
             code = file.read()
         at = code.index(NOTE) + len(NOTE)
@@ -272,14 +271,14 @@ class Stacks(rig.RuntimeTest):
         recorded, expected, _ = self.record_target(engine, command)
         self.check_all(recorded, expected)
         modules = {frame.module for stacks in recorded.kernels.values() for stack in stacks for frame in stack}
-        self.assertIn("libcopy_0.so", modules)  # else none was loaded
+        self.assertIn("libcopy_0.so", modules)  # otherwise no library was loaded
 
     def check_random(self, engine, stacks=RANDOM_STACKS, seed=1):
         self.check_target(engine, "stacks_random", str(seed), str(stacks), "60", "2")
 
 
 def add_tests():
-    """test_<target>_<engine>, for each."""
+    """Adds test_<target>_<engine> for each combination."""
     checks = {f"c_{flags}": lambda self, engine, name=f"stacks_c_{flags}": self.check_c(engine, name)
               for flags in ("o0", "o3", "framed", "cet", "noplt", "guarded", "clang")}
     checks.update({name: lambda self, engine, target=f"stacks_{name}": self.check_target(engine, target)
@@ -292,7 +291,7 @@ def add_tests():
 
 
 class Matching(rig.unittest.TestCase):
-    """The comparison itself: it must tell a whole stack from one that is not."""
+    """Tests the comparison itself: it must distinguish complete from incomplete stacks."""
 
     FRAMES = tuple(Frame("native", name, module, 0, False) for name, module in (
         ("_start", "app"), ("__libc_start_main", "libc.so.6"), ("main", "app"), ("work(int)", "app"),
@@ -302,10 +301,10 @@ class Matching(rig.unittest.TestCase):
     def fault(self, frames, wanted=WANTED):
         return difference(frames, wanted, {"main", "work", "compare", "stack_launch"})
 
-    def test_whole(self):
+    def test_a_complete_stack_matches(self):
         self.assertIsNone(self.fault(self.FRAMES))
 
-    def test_a_frame_too_few_or_too_many(self):
+    def test_a_missing_or_repeated_frame_is_a_difference(self):
         for number in (0, 2, 3, 5, 6, 7):
             with self.subTest(missing=number):
                 self.assertIsNotNone(self.fault(self.FRAMES[:number] + self.FRAMES[number + 1:]))
@@ -313,7 +312,7 @@ class Matching(rig.unittest.TestCase):
             with self.subTest(twice=number):
                 self.assertIsNotNone(self.fault(self.FRAMES[:number] + self.FRAMES[number - 1:]))
 
-    def test_truncated(self):
+    def test_a_truncated_stack_is_a_difference(self):
         self.assertIn("truncated", self.fault((Frame("truncated", "[truncated]", "", 0, False), *self.FRAMES[2:])))
         self.assertIn("nothing above", self.fault(self.FRAMES[2:]))
         cut_in_libc = self.FRAMES[4:]
@@ -326,7 +325,7 @@ class Matching(rig.unittest.TestCase):
 
 
 def check_many(options):
-    """--random: in batches, as a target keeps its kernels in a table."""
+    """Runs --random in batches, as a target keeps its kernels in a table of limited size."""
     faults = 0
     for engine in options.engine or ENGINES:
         done = 0
@@ -352,7 +351,7 @@ if __name__ == "__main__":
     PARSER.add_argument("--random", type=int, metavar="N", help="only this: N random stacks from each engine")
     PARSER.add_argument("--seed", type=int, default=1)
     PARSER.add_argument("--engine", action="append", choices=ENGINES)
-    PARSER.add_argument("pattern", nargs="?", default="", help="only tests whose name has this in it")
+    PARSER.add_argument("pattern", nargs="?", default="", help="run only tests whose name contains this")
     OPTIONS = PARSER.parse_args()
     if OPTIONS.random:
         sys.exit(check_many(OPTIONS))

@@ -24,12 +24,12 @@ struct Kernel {
 static struct {
   pthread_mutex_t mutex;
   CUcontext context;
-  struct Kernel kernels[MAX_KERNELS];  // by hash of the name
+  struct Kernel kernels[MAX_KERNELS];  // indexed by the hash of the name
   char text[MAX_TEXT];
   atomic_flag text_busy;
 } state = {.mutex = PTHREAD_MUTEX_INITIALIZER, .text_busy = ATOMIC_FLAG_INIT};
 
-// A thread's own; never freed, as its last functions may run when everything else of it is gone.
+// Per-thread data. Never freed: the thread's last functions may run after all other thread data is gone.
 struct Own {
   const char* names[MAX_DEPTH];
   unsigned depth;
@@ -142,7 +142,7 @@ static size_t put(size_t at, const char* text) {
   return at + length;
 }
 
-// One write a line, so that threads and processes share the file.
+// Makes one write per line, as threads and processes share the file.
 static void write_down(size_t length) {
   const char* path = getenv("STACKS_EXPECTED");
   if (path == NULL) {
@@ -150,7 +150,7 @@ static void write_down(size_t length) {
   }
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0 || write(file, state.text, length) != (ssize_t)length) {
-    fail("STACKS_EXPECTED can not be written");
+    fail("cannot write STACKS_EXPECTED");
   }
   close(file);
 }

@@ -1,12 +1,12 @@
-// What the targets share. A target keeps a shadow stack of its functions' names; each launch writes it down next to the
-// kernel's name, so that the true stack of every launch is known without unwinding.
+// Shared code of the targets. A target keeps a shadow stack of its functions' names. Each launch writes the shadow
+// stack and the kernel's name, so its true stack is known without unwinding.
 #pragma once
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// A function with a frame of its own under its own name, whatever the compiler would rather do.
+// A function that keeps its own frame and name, whatever the compiler would prefer.
 #if defined(__has_attribute)
 #if __has_attribute(noipa)
 #define FRAME __attribute__((noipa))
@@ -16,39 +16,38 @@ extern "C" {
 #define FRAME __attribute__((noinline))
 #endif
 
-// Frames of others (libc, the loader): one or more, names not looked at.
+// Stands for one or more foreign frames (libc, the loader); their names are not compared.
 #define STACK_OTHERS "*"
 
-// As the first function: what is above can not be known, and the stack must say so.
+// Used as the first function: the frames outside are unknown, and the stack must say so.
 #define STACK_BROKEN "!"
 
-// From now on `function` is the innermost one of this thread (or context); returns what stack_leave() wants.
+// Makes `function` the innermost function of this thread or context. Returns the argument for stack_leave().
 unsigned stack_enter(const char* function);
-// Back to before the stack_enter() that returned `depth`. Called last, it also keeps calls before it from being tail
-// calls.
+// Restores the state before the stack_enter() that returned `depth`. If called last, it also prevents tail calls.
 void stack_leave(unsigned depth);
 
-// Makes launches of the kernel possible where nothing can be allocated.
+// Prepares launches of the kernel at places where nothing can be allocated.
 void stack_prepare(const char* kernel);
-// Launches it; the stack is then [shadow stack] stack_launch cuLaunchKernel ...
+// Launches the kernel; the stack is then [shadow stack] stack_launch cuLaunchKernel ...
 void stack_launch(const char* kernel);
-// Says something about a case; the test looks for it.
+// Writes a value about a case, for the test to check.
 void stack_note(const char* what, long value);
 
-// Whoever gives it an array keeps that on the stack.
+// Keeps the caller's array on the stack.
 void stack_keep(void* memory);
 
-// Each context (coroutine, fiber) has a shadow stack of its own.
+// Each context (coroutine, fiber) has its own shadow stack.
 struct StackShadow {
   const char* names[64];
   unsigned depth;
 };
-// null: the thread's own. Returns the one before.
+// Switches to another shadow stack; null: the thread's own. Returns the previous one.
 struct StackShadow* stack_switch(struct StackShadow* to);
 
 #define STACK_ENTER const unsigned stack_depth_ = stack_enter(__func__)
 #define STACK_LEAVE stack_leave(stack_depth_)
-// After an exception or a longjmp has ended up in this function: those that it left are gone.
+// Call this where an exception or a longjmp arrives: removes the functions that it has left.
 #define STACK_BACK stack_leave(stack_depth_ + 1)
 
 #ifdef __cplusplus

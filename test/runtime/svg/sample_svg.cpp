@@ -1,12 +1,12 @@
-// Writes flame graphs for the browser test and for looking at: `sample_svg DIR`.
-//   deep.svg     Python, C++, kernel space and GPU frames, some 700 of them, the deepest path 40 levels
-//   hostile.svg  names that try to leave the text they are printed in
-//   narrow.svg   frames too narrow to see until a zoom
+// Writes flame graphs for the browser test and for inspection: `sample_svg DIR`.
+//   deep.svg     Python, C++, kernel space and GPU frames, about 700, the deepest path 40 levels
+//   hostile.svg  names that try to break out of the text in which they are printed
+//   narrow.svg   frames that are invisible until zoomed
 //   graphs.svg   NVTX ranges, CUDA graphs and ranks
 //   empty.svg    no GPU work
 //   large.svg    100,000 frames
-//   inverted.svg deep.svg from its leaves
-//   page.html    a page with tables, of names that try to leave their place
+//   inverted.svg deep.svg, inverted
+//   page.html    a page with tables, whose names try to break out of their cells
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +34,7 @@ NodeId grow(FlameTree& tree, NodeId from, const Path& path) {
   return from;
 }
 
-// The same numbers on every machine and run.
+// Gives the same numbers on every machine and run.
 class Numbers {
  public:
   uint64_t below(uint64_t bound) {

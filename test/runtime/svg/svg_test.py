@@ -1,4 +1,4 @@
-"""Opens our SVG in headless Chromium from file:// and uses it as a reader would."""
+"""Opens gpuprof's SVGs in headless Chromium from file:// and uses them as a reader would."""
 
 import functools
 import json
@@ -13,7 +13,7 @@ import unittest
 import rig
 import webdriver
 
-SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # the program that draws them
+SAMPLES = os.environ.get("SAMPLE_SVG", "build/test/runtime/svg/sample_svg")  # draws the samples
 SCREENSHOTS = pathlib.Path(os.environ.get("SCREENSHOTS", "build/test/runtime/svg/screenshots"))
 
 FRAMES = """
@@ -27,11 +27,11 @@ return Array.from(document.querySelectorAll('#gp-frames > g')).map((g) => ({
 
 
 class Page:
-    """One sample opened in the browser."""
+    """A sample that is open in the browser."""
 
     def __init__(self, browser, folder, name):
         self.browser = browser
-        browser.open("about:blank")  # the next address may differ from the last one by its fragment only
+        browser.open("about:blank")  # the next address may differ from the last one only in its fragment
         browser.resize(1280, 900)
         browser.open(f"{(folder / name).as_uri()}")
 
@@ -44,7 +44,7 @@ class Page:
         return found[0]
 
     def select(self, name):
-        """A CSS selector of the frame of that name."""
+        """Returns a CSS selector for the frame of that name."""
         return f'#gp-frames > g[aria-label^="{name}, "]'
 
     def text(self, element):
@@ -55,7 +55,7 @@ class Page:
                                    "return held ? (held.getAttribute('aria-label') || held.id).split(', ')[0] : '';")
 
     def search(self, pattern):
-        """Types into the search field. A browser on a busy machine may drop keys, so the field is read back."""
+        """Types into the search field and reads it back: a browser on a busy machine may drop keys."""
         typed = None
         for _ in range(5):
             self.browser.keys("/")
@@ -73,7 +73,7 @@ def near(a, b, tolerance=0.05):
 
 
 def expected_match(folder, name, pattern):
-    """Weight and frames that match, counted from the data by other means than the script's."""
+    """Returns weight and number of matching frames, counted from the data independently of the script."""
     text = (folder / name).read_text()
     data = json.loads(re.search(r'<metadata id="gp-data">(.*?)</metadata>', text, re.S).group(1))
     total, matched, frames = data["frames"][2], 0, 0
@@ -90,7 +90,7 @@ def expected_match(folder, name, pattern):
 
 
 def twice(test):
-    """A browser on a busy machine may drop keys: what fails at first is tried once more."""
+    """Repeats a failed test once: a browser on a busy machine may drop keys."""
 
     @functools.wraps(test)
     def wrapper(self):
@@ -129,10 +129,10 @@ class Svg(unittest.TestCase):
         return Page(self.browser, self.folder, name)
 
     @twice
-    def test_first_view(self):
+    def test_the_first_view_shows_all_visible_frames(self):
         page = self.page("narrow.svg")
         names = [f["label"].split(",")[0] for f in page.frames()]
-        assert names == ["all", "app", "wide"], names  # what is narrower than 0.1 px is not drawn
+        assert names == ["all", "app", "wide"], names  # frames narrower than 0.1 px are not drawn
         assert near(page.frame("all")["width"], 1260), page.frame("all")
         # 1 s of 1.00001 s.
         assert near(page.frame("wide")["width"], 1260 * 1e9 / 1.00001e9), page.frame("wide")
@@ -140,7 +140,7 @@ class Svg(unittest.TestCase):
         assert self.browser.script("return document.documentElement.getAttribute('role')") == "group"
 
     @twice
-    def test_click_zooms_and_reset(self):
+    def test_a_click_zooms_and_reset_returns(self):
         page = self.page("deep.svg")
         before = page.frame("forward_step (train.py:97)")
         assert before["width"] < 1000, before
@@ -164,7 +164,7 @@ class Svg(unittest.TestCase):
         assert near(page.frame("forward_step (train.py:97)")["width"], before["width"])
 
     @twice
-    def test_zoom_shows_what_was_too_narrow(self):
+    def test_zooming_shows_frames_that_were_too_narrow(self):
         page = self.page("narrow.svg")
         page.search("tiny_")
         # 9 us of 1.00001 s, in two frames that are not drawn.
@@ -177,7 +177,7 @@ class Svg(unittest.TestCase):
         self.browser.open(f"{(self.folder / 'narrow.svg').as_uri()}#zoom={number}")
         self.browser.wait_for("document.querySelectorAll('#gp-frames > g').length === 5")
         assert near(page.frame("rare")["width"], 1260)
-        # Its own time, 1 us of 10 us, is the gap at the right.
+        # Its own time, 1 us of 10 us, is the gap on the right.
         assert near(page.frame("tiny_a")["width"], 756) and near(page.frame("tiny_b")["width"], 378)
         assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes)")
 
@@ -204,17 +204,17 @@ class Svg(unittest.TestCase):
         assert self.browser.script("return document.getElementById('gp-search').getAttribute('aria-invalid')") == "true"
         page.search("no such frame")
         assert page.text("gp-matched") == "No match"
-        page.search("GEMM")  # a capital makes it exact
+        page.search("GEMM")  # a capital letter makes the search case-sensitive
         assert page.text("gp-matched") == "No match"
         page.search("^memcpy htod")
         assert page.text("gp-matched").endswith("14.2 ms (14,200,000 ns), 1 frame"), page.text("gp-matched")
         self.browser.keys("Enter")
         assert page.focused() == "memcpy HtoD pageable", page.focused()
         self.browser.open(self.browser.script("return location.href"))
-        assert page.text("gp-matched").endswith("1 frame")  # the address keeps the search
+        assert page.text("gp-matched").endswith("1 frame")  # the page address keeps the search
 
     @twice
-    def test_keyboard(self):
+    def test_the_keyboard_moves_zooms_and_searches(self):
         page = self.page("deep.svg")
         self.browser.keys(("Control", "f"))
         assert page.focused().startswith("Search frames"), page.focused()
@@ -227,7 +227,7 @@ class Svg(unittest.TestCase):
         for _ in range(6):
             self.browser.keys("Up")
         assert page.focused() == "train_epoch (train.py:141)", page.focused()
-        self.browser.keys("Up")  # to the widest of its callees
+        self.browser.keys("Up")  # moves to the widest callee
         assert page.focused() == "forward_step (train.py:97)", page.focused()
         self.browser.keys("Left")
         assert page.focused() == "backward_step (train.py:109)", page.focused()
@@ -287,10 +287,10 @@ class Svg(unittest.TestCase):
         legend = page.text("gp-legend")
         assert "range, capture, idle" in legend and "note: data is missing" in legend, legend
         self.page("deep.svg")
-        assert "range, capture" not in page.text("gp-legend")  # a picture without marks says nothing of them
+        assert "range, capture" not in page.text("gp-legend")  # a picture without marks does not mention them
 
     @twice
-    def test_empty_and_large(self):
+    def test_empty_and_large_graphs_work(self):
         page = self.page("empty.svg")
         assert "no GPU work" in page.text("gp-empty")
         page.search("x")
@@ -302,7 +302,7 @@ class Svg(unittest.TestCase):
         assert "left out" in page.text("gp-notice")
 
     @twice
-    def test_reads_in_both_colour_schemes(self):
+    def test_text_is_readable_in_both_colour_schemes(self):
         self.page("deep.svg")
         lightness = {}
         for scheme in ("light", "dark"):
@@ -336,18 +336,18 @@ class Svg(unittest.TestCase):
         assert "\u2026" not in "".join(lines + notice + details), (lines, notice, details)
 
     @twice
-    def test_details_follow_the_focus_not_a_pointer_that_rests(self):
+    def test_details_follow_the_focus_and_ignore_a_resting_pointer(self):
         page = self.page("deep.svg")
         self.browser.hover(page.select("flash_attention (ops.py:12)"))
         assert page.text("gp-name") == "flash_attention (ops.py:12)"
         self.browser.keys("/", "Escape", "Home", "Up", "Up")
         assert page.text("gp-name") == "_start" == page.focused(), (page.text("gp-name"), page.focused())
-        self.browser.keys("Enter")  # frames move below the pointer
+        self.browser.keys("Enter")  # moves frames below the pointer
         time.sleep(0.3)
         assert page.text("gp-name") == "_start", page.text("gp-name")
 
     @twice
-    def test_inverted_view(self):
+    def test_the_inverted_view_shows_callers_above(self):
         page = self.page("deep.svg")
         total = page.frame("all")["label"]
         self.browser.keys("i")
@@ -363,14 +363,14 @@ class Svg(unittest.TestCase):
         self.browser.keys("Escape")
         self.browser.click("#gp-inverted")
         assert page.frame("memcpy HtoD pageable")["level"] > 10
-        self.browser.open((self.folder / "inverted.svg").as_uri())  # drawn so by gpuprof
+        self.browser.open((self.folder / "inverted.svg").as_uri())  # inverted by gpuprof
         assert "callers above" in page.text("gp-name"), page.text("gp-name")
         assert page.frame("memcpy HtoD pageable")["level"] == 2
         self.browser.keys("i")
         assert page.frame("memcpy HtoD pageable")["level"] > 10
 
     @twice
-    def test_sandwich_view(self):
+    def test_the_sandwich_view_shows_callers_and_callees(self):
         page = self.page("deep.svg")
         name = "_call_impl (torch/nn/modules/module.py:1773)"
         of = self.browser.script("""
@@ -403,7 +403,7 @@ class Svg(unittest.TestCase):
         assert self.browser.script("return location.hash").find("view") < 0
 
     @twice
-    def test_links_that_lead_nowhere_show_all(self):
+    def test_invalid_links_show_the_complete_graph(self):
         for fragment in ("#view=sandwich&frame=999999", "#view=sandwich&frame=", "#view=nonsense&zoom=-1", "#zoom=1e99",
                          "#view=inverted&zoom=99999999", "#search=%E0%A4%A", "#view=sandwich&frame=0x1"):
             self.browser.open("about:blank")
@@ -424,7 +424,7 @@ class Svg(unittest.TestCase):
         assert re.search(r"#zoom=\d+$", self.browser.script("return location.href"))
 
     @twice
-    def test_saves_the_part_that_is_shown(self):
+    def test_saving_writes_the_visible_subset(self):
         page = self.page("deep.svg")
         self.browser.script("const make = URL.createObjectURL;"
                             "URL.createObjectURL = (blob) => { window.saved = blob; return make(blob); };")
@@ -443,7 +443,7 @@ class Svg(unittest.TestCase):
         assert "backward_step" not in part.read_text().split("gp-data")[1].split("</metadata>")[0]
 
     @twice
-    def test_saves_a_sandwich(self):
+    def test_saving_writes_the_sandwich_view(self):
         page = self.page("deep.svg")
         name = "_call_impl (torch/nn/modules/module.py:1773)"
         page.search("^_call_impl")
@@ -459,12 +459,12 @@ class Svg(unittest.TestCase):
         for before, after in ((above, page.frame("forward (model.py:40)")),
                               (below, page.frame("forward_step (train.py:97)"))):
             assert near(before["width"], after["width"]) and before["y"] == after["y"], (before, after)
-        # It has no stacks to turn, and says so.
+        # It has no stacks to invert, and says so.
         self.browser.keys("i")
         assert "one function only" in page.text("gp-matched"), page.text("gp-matched")
         page.search("forward")
         assert re.fullmatch(r"Matched \d+ frames?", page.text("gp-matched")), page.text("gp-matched")
-        # A part of it: callers only, with the width of the frame that was zoomed.
+        # A subset of it: only callers, with the width of the zoomed frame.
         self.browser.keys("Escape", "Escape")
         self.browser.click(page.select("forward_step (train.py:97)"))
         self.browser.open(self.saved_svg().as_uri())
@@ -483,7 +483,7 @@ class Svg(unittest.TestCase):
         return part
 
     @twice
-    def test_page_with_tables(self):
+    def test_a_page_with_tables_sorts_and_escapes_names(self):
         self.browser.open((self.folder / "page.html").as_uri())
         self.browser.resize(1280, 900)
         page = Page.__new__(Page)
@@ -496,7 +496,7 @@ class Svg(unittest.TestCase):
         assert self.browser.script(names)[0] == "<script>window.pwned=1</script>"
         assert page.frames() and page.text("gp-search-button") == "Search"
         assert self.browser.script("return window.pwned") is None
-        # What a name would bring in could do nothing: scripts that are not ours are refused.
+        # Injected scripts could do nothing: the page runs only its own scripts.
         self.browser.script("const s = document.createElement('script'); s.textContent = 'window.pwned = 2';"
                             "document.body.append(s);")
         assert self.browser.script("return window.pwned") is None

@@ -1,4 +1,4 @@
-"""Opens the heat map of `flame --time-series` in headless Chromium, selects stretches of time, and runs what it shows."""
+"""Opens the heat map of `flame --time-series` in headless Chromium, selects time intervals, and runs the shown commands."""
 
 import os
 import pathlib
@@ -13,11 +13,11 @@ import webdriver
 from svg_test import SCREENSHOTS, twice
 
 SLICE_NS = 250_000_000
-SLICES = 150  # in columns of two
+SLICES = 150  # drawn as columns of two slices
 
 
 def profile(slices):
-    """A profile with that work in each slice, as lists of (work, ns); work 1 and 2 are kernels, 3 a copy."""
+    """Writes a profile with the given work in each slice, as lists of (work, ns). Works 1 and 2 are kernels, 3 is a copy."""
     lines = ["GPUPROF;3.1", f"META;interval_ns;{SLICE_NS}", "META;command;./app <&> --steps 3", "META;host;node <7>",
              "META;start_unix_ns;1795442700000000000", "STRING;1;app",
              "STRING;2;gemm", "STRING;3;relu", "PROCESS;1;1;0;0;1;0;0;0", "DEVICE;1;0;0;0;0", "USTACK;1;main;step"]
@@ -34,7 +34,7 @@ def profile(slices):
 
 
 def made_up_work():
-    """Random work, with a gap that an eye would look for."""
+    """Returns random work with a visible gap."""
     chance = random.Random(7)
     return [[] if 60 <= slice_ < 75 else
             [(chance.randint(1, 3), chance.randint(1, 50_000_000)) for _ in range(chance.randint(1, 4))]
@@ -77,7 +77,7 @@ class TimeSeries(unittest.TestCase):
         return self.browser.script("return document.getElementById(arguments[0]).textContent", element)
 
     def middle_of(self, cell):
-        """Of a cell, in the window; they are drawn by their colour, so they are told by their place."""
+        """Returns the centre of a cell in the window. Cells are drawn by colour, so only their position identifies them."""
         return self.browser.script("""
           const cells = Array.from(document.querySelectorAll('#gp-cells rect'));
           const at = (e, name) => Number(e.getAttribute(name));
@@ -96,7 +96,7 @@ class TimeSeries(unittest.TestCase):
         return sum(ns for works in self.slices[first:last + 1] for _, ns in works)
 
     def check_selected(self, first, last):
-        """What is shown of a selection, and what its commands give, against sums over our own list."""
+        """Compares the shown selection, and the output of its commands, with sums over the test's own list."""
         command = self.text("gp-command")
         seconds = [f"{value:g}s" for value in (first * SLICE_NS / 1e9, (last + 1) * SLICE_NS / 1e9)]
         self.assertEqual(command,
@@ -113,20 +113,20 @@ class TimeSeries(unittest.TestCase):
             self.assertEqual(by_work.get(name, 0), own, name)
 
     @twice
-    def test_the_head_says_where_and_when(self):
+    def test_the_heading_shows_host_and_time(self):
         facts = "node <7>, 2026-11-23 14:05 UTC"
         self.open()
         self.assertEqual(self.text("gp-facts"), facts)
-        self.open(size=(240, 700))  # in lines of their own
+        self.open(size=(240, 700))  # on separate lines
         self.assertEqual(self.text("gp-facts").replace(" ", ""), facts.replace(" ", ""))
         self.assertIn("node &lt;7&gt;, 2026-11-23", (self.folder / "map.svg").read_text().split("<metadata")[0])
 
     @twice
     def test_a_window_is_selected_and_folded(self):
         self.open()
-        self.drag(41, 58)  # from the lower row of a column to the upper one of another
+        self.drag(41, 58)  # from the lower cell of one column to the upper cell of another
         self.check_selected(41, 58)
-        self.drag(99, 80)  # backwards
+        self.drag(99, 80)  # dragged backwards
         self.check_selected(80, 99)
         self.drag(7, 7)
         self.check_selected(7, 7)
@@ -148,14 +148,14 @@ class TimeSeries(unittest.TestCase):
     def test_the_keyboard_selects(self):
         self.open()
         self.browser.script("document.getElementById('gp-cells').focus()")
-        self.browser.keys("Home", "Right", "Right", "Down")  # two slices a column
+        self.browser.keys("Home", "Right", "Right", "Down")  # two slices per column
         self.browser.keys(("Shift", "Right"), ("Shift", "Right"))
         self.check_selected(5, 9)
         self.browser.keys("Escape")
         self.assertEqual(self.text("gp-command"), "")
 
     @twice
-    def test_the_address_restores(self):
+    def test_the_page_address_restores_the_selection(self):
         self.open()
         self.drag(10, 21)
         address = self.browser.script("return location.hash")
@@ -166,7 +166,7 @@ class TimeSeries(unittest.TestCase):
             self.assertEqual(self.text("gp-command"), "", bad)
 
     @twice
-    def test_a_window_of_another_weight(self):
+    def test_a_selection_works_with_another_weight(self):
         self.open("bytes.svg")
         self.assertEqual(self.browser.script("return document.querySelectorAll('#gp-cells rect').length") <= 21, True)
         self.drag(2, 5)
@@ -177,7 +177,7 @@ class TimeSeries(unittest.TestCase):
                          4096 * copies)
 
     @twice
-    def test_hovering_tells_the_cell(self):
+    def test_hovering_shows_the_cell(self):
         self.open()
         x, y = self.middle_of(12)
         move = {"type": "pointerMove", "duration": 0, "x": x, "y": y, "origin": "viewport"}
@@ -186,7 +186,7 @@ class TimeSeries(unittest.TestCase):
         self.assertIn(f"({self.ns_between(12, 12):,} ns)", self.text("gp-details-hint"))
 
     @twice
-    def test_fits_and_reads_in_both_widths_and_colour_schemes(self):
+    def test_text_is_readable_in_both_widths_and_colour_schemes(self):
         for width, height in ((1280, 500), (640, 600)):
             for scheme in ("light", "dark"):
                 self.browser.colour_scheme(scheme)

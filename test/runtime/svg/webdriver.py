@@ -1,4 +1,4 @@
-"""A browser driven over chromedriver's WebDriver protocol, with the standard library only."""
+"""Controls a browser through chromedriver's WebDriver protocol, with the standard library only."""
 
 import base64
 import json
@@ -23,11 +23,11 @@ KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Up": "\ue013", 
 
 
 class WebDriverError(Exception):
-    """An error that chromedriver answered, or no answer at all."""
+    """chromedriver returned an error, or no answer."""
 
 
 def missing():
-    """The reason why no browser can be driven here, or None."""
+    """Returns the reason why no browser can run here, or None."""
     for names in (("chromium", "chromium-browser", "google-chrome"), ("chromedriver",)):
         if not any(shutil.which(name) for name in names):
             return f"{names[0]} not found (Debian packages: chromium, chromium-driver)"
@@ -35,7 +35,7 @@ def missing():
 
 
 class Browser:
-    """One headless browser with a profile folder of its own; use as a context manager."""
+    """A headless browser with its own profile folder; use as a context manager."""
 
     def __init__(self, width=1280, height=900):
         self._size = (width, height)
@@ -80,7 +80,7 @@ class Browser:
     def _request(self, method, path, body=None):
         data = None if method != "POST" else json.dumps(body or {}).encode()
         request = urllib.request.Request(self._base + path, data, {"Content-Type": "application/json"}, method=method)
-        # The loopback address must not go through a proxy that the environment names.
+        # The loopback address must not go through a proxy from the environment.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(request, timeout=60) as answer:
@@ -109,7 +109,7 @@ class Browser:
         self._pointer(selector, [])
 
     def _pointer(self, selector, buttons):
-        # At the pointer's place rather than by element: chromedriver calls the middle of wide SVG groups covered.
+        # Clicks at the pointer position, not by element: chromedriver reports the middle of wide SVG groups as covered.
         x, y = self.script("const b = document.querySelector(arguments[0]).getBoundingClientRect();"
                            "return [Math.round(b.x + b.width / 2), Math.round(b.y + b.height / 2)];", selector)
         actions = [{"type": "pointerMove", "duration": 0, "x": x, "y": y, "origin": "viewport"}]
@@ -117,7 +117,7 @@ class Browser:
         self._call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]})
 
     def keys(self, *keys):
-        """Types keys one after another; a tuple is held down together."""
+        """Types keys one after another; keys in a tuple are held down together."""
         actions = []
         for key in keys:
             together = [KEYS.get(k, k) for k in (key if isinstance(key, tuple) else (key,))]
@@ -146,7 +146,6 @@ class Browser:
         return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
 
     def wait_for(self, text, seconds=30):
-        """Waits until a script expression is true."""
         end = time.monotonic() + seconds
         while not self.script("return " + text):
             if time.monotonic() > end:

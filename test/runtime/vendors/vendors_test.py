@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gpuprof record` of programs that use several vendors' GPUs: one profile, and each vendor's part of it is exact."""
+"""Tests `gpuprof record` of programs that use several vendors' GPUs: one profile has exact numbers for each vendor."""
 
 import collections
 import json
@@ -15,7 +15,7 @@ LAUNCHES = ("--launches", "150")
 
 class Vendors(rig.RuntimeTest):
     def record_both(self, *command, options=()):
-        """(profile, what Level Zero's part did: (count, ns), what CUDA's did)"""
+        """Returns (profile, (count, ns) of the Level Zero part, (count, ns) of the CUDA part)."""
         environment = {**os.environ, "ZE_ENABLE_ALT_DRIVERS": ZE_DRIVER, "LD_LIBRARY_PATH": os.environ["MOCK_CUDA_DIR"]}
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", *command], env=environment)
         stderr = run.stderr.decode("utf-8", "replace")
@@ -30,7 +30,7 @@ class Vendors(rig.RuntimeTest):
         return profile, (sum(int(count) for count, _ in numbers), sum(int(ns) for _, ns in numbers)), did
 
     def by_backend(self, profile):
-        """{backend: (count, ns)}, by the device of the work."""
+        """Returns {backend: (count, ns)} by the device of the work."""
         text = profile.strings()
         backends = {row[0]: text[row[1]] for row in profile.of("DEVICE")}
         sums = collections.defaultdict(lambda: (0, 0))
@@ -39,7 +39,7 @@ class Vendors(rig.RuntimeTest):
             sums[backends[work.device]] = (known[0] + count, known[1] + ns)
         return dict(sums)
 
-    def test_one_process_with_two_vendors(self):
+    def test_one_process_can_use_two_vendors(self):
         for engine in rig.stack_engines():
             with self.subTest(engine=engine):
                 profile, ze, cuda = self.record_both(os.environ["TWO_VENDORS"], *CASES, *LAUNCHES,
@@ -50,13 +50,13 @@ class Vendors(rig.RuntimeTest):
                 self.assertEqual(coverage["launches"], coverage["matched"], coverage)
                 self.assertNotIn("without_stack", coverage)
                 self.assertEqual(len({work.process for work, _ in profile.measured("GPU")}), 1)
-                # Each vendor's work is below the calls that led to it, and not below the other's.
+                # Each vendor's work is below its own calls, and not below the other vendor's.
                 for work, _ in profile.measured("GPU"):
                     names = " ".join(profile.frames(work.ustack))
                     self.assertIn("main", names)
                     self.assertNotRegex(names, r"ze_main.*cuda_main|cuda_main.*ze_main")
 
-    def test_a_shell_that_runs_one_program_of_each(self):
+    def test_a_shell_can_run_one_program_per_vendor(self):
         script = "$MOCK_ZE_APP {} & $MOCK_CUDA_APP {} & wait".format(" ".join(CASES), " ".join(LAUNCHES))
         expected = {}
         if "GPUPROF_EXAMPLE" in os.environ and self.has_opencl():
@@ -71,7 +71,7 @@ class Vendors(rig.RuntimeTest):
         self.assertEqual(found, expected)
         self.assertEqual(len({work.process for work, _ in profile.measured("GPU")}), len(expected))
 
-    def test_a_backend_that_is_not_named_is_left_out(self):
+    def test_only_named_backends_record(self):
         profile, ze, _ = self.record_both(os.environ["TWO_VENDORS"], *CASES, *LAUNCHES, options=["--backend", "level_zero"])
         self.assertEqual(self.by_backend(profile), {"level_zero": ze})
 

@@ -1,4 +1,4 @@
-// The kernels of the mock driver's program, as a compiler sees them: kernels.cubin is made of this file by
+// The kernels of the mock driver's program. kernels.cubin was made from this file by:
 //   nvcc -ptx -arch=sm_90 -lineinfo -o kernels.ptx kernels.cu
 //   sed -i -E 's#(\.file\t[0-9]+ ").*/kernels.cu#\1/source/kernels.cu#' kernels.ptx
 //   ptxas -arch=sm_90 -lineinfo -o kernels.cubin kernels.ptx
