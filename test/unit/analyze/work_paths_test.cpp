@@ -40,7 +40,7 @@ std::string path_of(const std::string& text, const StackOptions& stacks = {}, Gr
   const Aggregate rows = test::read_all(text);
   WorkPaths paths(rows.tables, stacks, graph);
   std::vector<std::string_view> labels;
-  for (const WorkPaths::SubsetWriter part : paths.launch(site_of(rows.work(rows.rows[0])))) {
+  for (const WorkPaths::PathSegment part : paths.launch(site_of(rows.work(rows.rows[0])))) {
     for (const uint32_t frame : paths.frames(part)) {
       labels.emplace_back(paths.view().label(frame));
     }

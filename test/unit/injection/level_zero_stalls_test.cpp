@@ -219,7 +219,7 @@ TEST_CASE("impossible sizes are rejected") {
       {.bytes = StallBuffers::kRawBytes + 1},
       {.bytes = SIZE_MAX},
       {.result = ZE_RESULT_ERROR_INVALID_SIZE},
-      {.sets = kMaxParts + 1},
+      {.sets = kMaxSubDevices + 1},
       {.sets = UINT32_MAX},
       {.total = kTooMany, .counts = {kTooMany}, .total_then = kTooMany},
       {.counts = {UINT32_MAX}},

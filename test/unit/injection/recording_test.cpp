@@ -80,7 +80,7 @@ injection::Vendor vendor(const injection::Vendor::Flush* flush) {
       .subscribe = subscribe,
       .forked = nullptr,
       .exiting = [] { note('e'); },
-      .goes_on_in_children = false,
+      .works_in_forked_child = false,
       .flush = flush,
   };
 }

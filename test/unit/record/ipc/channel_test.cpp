@@ -187,7 +187,7 @@ TEST_CASE("a ring whose head goes backwards is not read again") {
   FakeTarget target(*channel, "other");
   rig.correlator.on_source_end(1);
   channel->accept_all(rig.correlator);
-  const auto turn = [&] {
+  const auto poll_once = [&] {
     channel->snapshot();
     return channel->drain(rig.correlator);
   };
@@ -196,24 +196,24 @@ TEST_CASE("a ring whose head goes backwards is not read again") {
   const size_t size = wire.bytes().size();
   target.write(wire.bytes());
   gpuprof_ring& ring = target.segment().rings[0];
-  CHECK(turn() == size);
+  CHECK(poll_once() == size);
   CHECK(channel->decode_counts().malformed == 0);
 
   ring.head = 0;
   for (int again = 0; again < 3; ++again) {
-    CHECK(turn() == 0);
+    CHECK(poll_once() == 0);
     CHECK(ring.tail == size);
     CHECK(channel->decode_counts().malformed == 1);
   }
   ring.head = size;
-  CHECK(turn() == 0);
+  CHECK(poll_once() == 0);
   CHECK(channel->decode_counts().malformed == 1);
 
   gpuprof::test::WireBytes more;
   target.write(more.kernel(4, 6000, 6100, 1).bytes());
-  CHECK(turn() == more.bytes().size());
+  CHECK(poll_once() == more.bytes().size());
   ring.head = 8;
-  CHECK(turn() == 0);
+  CHECK(poll_once() == 0);
   CHECK(channel->decode_counts().malformed == 2);
 
   rig.correlator.retry_pending(true);

@@ -121,7 +121,7 @@ pid_t fork_target(const Channel& channel, const std::function<bool(const injecti
   ::_exit(welcomed && body(address, welcome.source_id) ? 0 : 1);
 }
 
-void turn(Channel& channel, Rig& rig) {
+void poll_once(Channel& channel, Rig& rig) {
   channel.accept_all(rig.correlator);
   channel.snapshot();
   channel.drain(rig.correlator);
@@ -131,11 +131,11 @@ void turn(Channel& channel, Rig& rig) {
 bool ends_well(Channel& channel, Rig& rig, pid_t pid) {
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {
-    turn(channel, rig);
+    poll_once(channel, rig);
     ::usleep(500);
   }
   while (channel.live_sources() > 0) {
-    turn(channel, rig);
+    poll_once(channel, rig);
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -182,7 +182,7 @@ TEST_CASE("code is accepted only from the process that is the source") {
   Rig rig;
   const pid_t other = fork_target(*channel, [](const injection::Address&, uint32_t) { return ::pause() == 0; });
   while (channel->live_sources() == 0) {
-    turn(*channel, rig);
+    poll_once(*channel, rig);
   }
   const std::string token(32, '0');
   const pid_t pid = fork_target(*channel, [&](injection::Address address, uint32_t source) {
@@ -194,7 +194,7 @@ TEST_CASE("code is accepted only from the process that is the source") {
   });
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {
-    turn(*channel, rig);
+    poll_once(*channel, rig);
   }
   CHECK(status == 0);
   CHECK(channel->code().size() == 0);

@@ -92,22 +92,22 @@ TEST_CASE("signals override the delay, and each switching on lasts for the durat
   RecordingSwitch recording({.duration_ns = 200, .paused = true}, 100);
   CHECK_FALSE(recording.on());
   CHECK_FALSE(recording.update(10'000));
-  CHECK(recording.turn(true, 1000));
-  CHECK_FALSE(recording.turn(true, 1100));
-  CHECK(recording.turn(false, 1150));
+  CHECK(recording.set_by_user(true, 1000));
+  CHECK_FALSE(recording.set_by_user(true, 1100));
+  CHECK(recording.set_by_user(false, 1150));
   CHECK_FALSE(recording.update(5000));
   CHECK_FALSE(recording.expired());
-  CHECK(recording.turn(true, 6000));
+  CHECK(recording.set_by_user(true, 6000));
   CHECK(recording.update(6200));
   CHECK(recording.expired());
-  CHECK(recording.turn(true, 7000));
+  CHECK(recording.set_by_user(true, 7000));
   CHECK(recording.on());
 
   RecordingSwitch delayed({.delay_ns = 50}, 100);
-  CHECK(delayed.turn(true, 110));
+  CHECK(delayed.set_by_user(true, 110));
   CHECK_FALSE(delayed.update(160));
   CHECK(delayed.on());
   RecordingSwitch cancelled({.delay_ns = 50}, 100);
-  CHECK_FALSE(cancelled.turn(false, 110));
+  CHECK_FALSE(cancelled.set_by_user(false, 110));
   CHECK_FALSE(cancelled.update(160));
 }
