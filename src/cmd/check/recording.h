@@ -18,8 +18,8 @@ struct RunSide {
 
 struct RunPlan {
   std::vector<RunSide> sides;  // one side, or two that alternate: A B, B A, A B, ...
-  size_t runs = 0;             // per side
-  size_t warmup = 1;           // runs per side before them; their profiles are discarded
+  size_t runs = 0;             // number of measured runs per side
+  size_t warmup = 1;           // number of warm-up runs per side; their profiles are discarded
   std::string folder;          // for profiles and command output; created if missing
   std::vector<std::string> record_options;
 };

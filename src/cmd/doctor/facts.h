@@ -38,7 +38,7 @@ struct Rights {
   bool own_user_namespace = false;  // the capabilities count only inside that namespace
 
   [[nodiscard]] bool has(unsigned capability) const { return ((effective_capabilities >> capability) & 1U) != 0; }
-  [[nodiscard]] bool can_trace() const;  // judged by capabilities only; the kernel may still refuse
+  [[nodiscard]] bool can_trace() const;  // checks only capabilities; the Linux kernel may refuse anyway
 };
 
 // `status` is the text of /proc/self/status, `uid_map` that of /proc/self/uid_map. Missing lines grant no rights.
