@@ -30,8 +30,8 @@ struct RecordedRuns {
 };
 
 // Runs the plan's commands and reports progress on stderr. A command's output goes to NAME-K.log beside its profile.
-// Stops after a failed first run, even a warm-up. A signal ends the current run, and the Error has the exit code 128 +
-// its number.
+// Stops after a failed first run, even a warm-up. A signal ends the current run. The Error then has the exit code 128
+// plus the signal's number.
 Result<RecordedRuns> record_runs(const RunPlan& plan);
 
 // Returns "gpuprof-check-20261123-143000": a name that does not exist in the current folder.
