@@ -52,7 +52,7 @@ const Entry* find_command(std::string_view name) {
   }
   // Commands that gpuprof or shell completions run, but not users.
   static constexpr Entry kDisassemble = {symbolize::kDisassembleXe.data(), "print GPU code", make_disassemble};
-  static constexpr Entry kComplete = {"__complete", "print what fits at the end of a command line", make_complete};
+  static constexpr Entry kComplete = {"__complete", "print completions for a command line", make_complete};
   return name == kDisassemble.name ? &kDisassemble : name == kComplete.name ? &kComplete : nullptr;
 }
 

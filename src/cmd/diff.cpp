@@ -63,8 +63,8 @@ class Diff : public Command {
         "Usage: gpuprof diff [options] OLD NEW\n"
         "       gpuprof diff [options] OLD... -- NEW...\n"
         "For several runs per side, diff shows means. Kernels, functions and paths match by name, then by a similar "
-        "name, then by the place that launches them. Exit code: 0 if the profiles could be compared, whatever the "
-        "differences.");
+        "name, then by the code location that launches them. Exit code: 0 if the profiles could be compared, "
+        "whatever the differences.");
   }
 
   Result<int> run() override {
@@ -139,7 +139,7 @@ class Diff : public Command {
     return sides;
   }
 
-  // Opens all profiles first, to report wrong names and unwritable outputs at once. Reads as many at a time as cores.
+  // Opens all profiles first, to report wrong names and unwritable outputs at once. Reads one profile per core.
   [[nodiscard]] Result<std::vector<Run>> read_all(const Sides& sides) const {
     std::vector<profile::Reader> readers;
     std::vector<FileId> opened;

@@ -88,7 +88,7 @@ class Printer {
     const p::Work* work = tables_.work(id);
     return work == nullptr ? *this : work_fields(*work);
   }
-  // Prints enough to identify the work. For the many lines besides its GPU or HOST line.
+  // Prints enough to identify the work. Its GPU, HOST or LAUNCH line has all fields.
   Printer& short_work(p::WorkId id) {
     number("work", index(id));
     const p::Work* work = tables_.work(id);

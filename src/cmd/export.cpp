@@ -158,7 +158,7 @@ class Export : public Command {
     return 0;
   }
 
-  // Collects what warn() reports on the profile, for formats that do not sum it.
+  // Collects what warn() reports on the profile. Only for timelines: other formats use aggregate(), which collects it.
   void note(const profile::Record& record) {
     info_.complete = info_.complete || std::holds_alternative<profile::End>(record);
     if (const auto* loss = std::get_if<profile::Loss>(&record)) {

@@ -32,7 +32,7 @@ class Ranks : public Command {
     app.add_option("--collective", collective_,
                    "kernels, NVTX ranges and waits that are collectives (default: NCCL, RCCL ...)")
         ->type_name("REGEX");
-    app.add_option("--by", by_, "what to compare (default: rank, from the launcher's variables)")
+    app.add_option("--by", by_, "what to compare (default: rank, from the job launcher's environment variables)")
         ->check(CLI::IsMember({"rank", "pid", "host"}));
     app.add_option("--min-effect", least_percent_, "ignore lags below this share of the others' time (default: 5)")
         ->check(CLI::Range(0.1, 1000.0))
@@ -96,7 +96,7 @@ class Ranks : public Command {
   [[nodiscard]] Status check(const analyze::Job& job) const {
     if (job.ranks().empty() && job.without_rank() > 0) {
       return Error{"the profile names no " + by_ +
-                       "s: none of the launcher's variables (RANK, OMPI_COMM_WORLD_RANK, "
+                       "s: none of the job launcher's environment variables (RANK, OMPI_COMM_WORLD_RANK, "
                        "PMI_RANK, SLURM_PROCID ...) was set",
                    "start the job with its launcher below `gpuprof record`, or compare processes: --by pid",
                    kExitUsage};

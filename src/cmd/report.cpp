@@ -17,7 +17,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// Initial table sizes. No screen holds more; the report is then shortened to fit.
+// Table sizes before the report is shortened to fit a screen. No screen has space for larger tables.
 constexpr analyze::SummaryOptions::Limits kScreen{.work = 16, .functions = 50, .paths = 8, .others = 4};
 
 const std::vector<std::pair<std::string, analyze::SortBy>>& sorts() {
@@ -35,7 +35,8 @@ class Report : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    top_option_ = add_top_option(app, top_, "rows in each table, 0 for all (default: what fits 60 lines in total)");
+    top_option_ =
+        add_top_option(app, top_, "rows in each table, 0 for all (default: as many as fit in a report of 60 lines)");
     app.add_option("--sort", options_.sort, "order of kernels and call paths (default: time)")
         ->transform(CLI::Transformer(sorts()));
     by_option_ = suggest(app.add_option("--by", by_, "add a table of GPU time by this dimension")->type_name("WHAT"),

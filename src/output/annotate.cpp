@@ -144,7 +144,7 @@ class Listing {
     }
   }
 
-  // Prints "| 0x40  LDG.E.128 R4, [R2.64]  70.12%". Without a text, prints nothing: the source line has the number.
+  // Prints "| 0x40  LDG.E.128 R4, [R2.64]  70.12%". Prints nothing for an instruction without text.
   void put_instruction(const SampledInstruction& instruction, const std::string& indent) {
     if (instruction.text.empty()) {
       return;

@@ -24,7 +24,7 @@ class CpuListing {
 
   void print(size_t most) {
     put(value_text(lines_.all) + (lines_.timed ? " of GPU time" : " launches") +
-        ": self is what a line launches itself, total what is launched below it, too");
+        ": self counts what a line itself launches, total also what its callees launch");
     put_missing(lines_.without_stack, "was launched without a CPU stack");
     put_missing(lines_.without_lines, "was launched from stacks without any known source line");
     const size_t shown = most == 0 ? lines_.files.size() : std::min(most, lines_.files.size());

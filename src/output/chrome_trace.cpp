@@ -20,7 +20,7 @@ namespace p = gpuprof::profile;
 
 constexpr size_t kFlushBytes = size_t{1} << 16U;
 constexpr size_t kMostRangeBytes = 40;
-constexpr size_t kMostNameBytes = 80;            // repeated with each event; complete names are in its stack
+constexpr size_t kMostNameBytes = 80;            // longer names are cut in events, but not in stacks
 constexpr uint64_t kFirstExtraTid = 15'000'000;  // first tid of the tracks that do not belong to a thread
 
 // Formats microseconds with three decimal places, which is exact.
@@ -76,7 +76,7 @@ class StackFrames {
 #ifdef GPUPROF_FUZZING
   static constexpr size_t kMostNodes = 4096;
 #else
-  static constexpr size_t kMostNodes = 4'000'000;  // a hostile file can combine any two stacks; drops further frames
+  static constexpr size_t kMostNodes = 4'000'000;  // further frames are dropped; a hostile file can combine any stacks
 #endif
 
   uint32_t descend(uint32_t parent, analyze::WorkPaths::PathSegment part) {

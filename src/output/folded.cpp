@@ -187,8 +187,8 @@ class Folder {
   }
 
  private:
-  // A frame of a tree node to visit: if `deeper` for the frames below it, else for its own line. Steps with the same
-  // depth and rank have the same text, and share their lines.
+  // A visit to one frame of a tree node. `deeper`: visits the frames below it; else writes the frame's own line. Steps
+  // with the same depth and rank have the same text, and share their lines.
   struct Step {
     NodeId node = FlameTree::kRoot;
     uint32_t frame = 0;  // index within the node's frames
@@ -218,8 +218,8 @@ class Folder {
     }
   }
 
-  // Pushes the node's remaining frames and writes its line. Requires that no other step has the same text: then only
-  // the last frame can have a line.
+  // Pushes the node's remaining frames and writes the line of the last frame; other frames of a node have no line.
+  // Requires that no other step has the same text.
   void go_to_end(Step& step) {
     const std::span<const LabelId> all = frames(step);
     if (step.frame + 1 == all.size()) {
@@ -285,7 +285,7 @@ class Folder {
   std::vector<NodeId> children_;
   std::vector<Step> pending_;  // a stack: the next step is the last element
   TextStream& out_;
-  uint64_t sum_ = 0;  // of the weights of all lines written so far
+  uint64_t sum_ = 0;  // weights of all lines until now, also of those left out
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ std::string shown_ends(std::string_view name) {
 }
 
 std::string shown_kernel(std::string_view name, size_t width) {
-  // Not shown_ends(): without its middle, a signature has unbalanced brackets.
+  // Do not use shown_ends(): without its middle, a signature has unbalanced brackets.
   return analyze::short_kernel_name(shown_name(shown_text(name)), width);
 }
 

@@ -59,7 +59,7 @@ class Timeline {
     profile::ProcessId process{};
     uint64_t arrow = 0;  // correlation id that a call shares with its GPU work; 0: no arrow
   };
-  // The start of a call or of GPU work: an end of an arrow.
+  // The start of a call or of GPU work, which an arrow connects.
   struct Place {
     Track track;
     uint64_t start_ns = 0;

@@ -16,8 +16,8 @@
 
 namespace gpuprof::output {
 
-// A row of slices that must not overlap. Remembers its last kRemembered intervals, and rejects slices that begin before
-// them once it has forgotten one.
+// A row of slices that must not overlap. Remembers only its last kRemembered intervals. Rejects a slice that begins
+// before the end of a forgotten interval.
 class Lane {
  public:
   // Adds [start, end) and returns true unless it overlaps an interval of the lane.

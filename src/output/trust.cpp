@@ -25,7 +25,7 @@ bool is_clean(const ProfileInfo& info) {
   return info.complete && !lost && info.unsampled == 0 && info.estimated == 0;
 }
 
-// Appends ", 950 matched GPU work (95.00%)" to the line (the first part without a comma); nothing for 0.
+// Appends ", 950 matched with GPU work (95.00%)" to the line, or nothing if `part` is 0. Omits the comma after a ':'.
 void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line) {
   if (part > 0) {
     line.append(line.ends_with(':') ? " " : ", ").append(count_text(part)).append(" ").append(words);
@@ -58,7 +58,7 @@ std::string sample_line(const ProfileInfo& info) {
   add_part(info.estimated, info.samples, "attributed by estimate", line);
   add_part(info.counted(CoverageCount::samples_without_launch), info.samples, "without a known launch", line);
   if (const uint64_t foreign = info.counted(CoverageCount::samples_foreign); foreign > 0) {
-    line += "; beside them " + count_text(foreign) + " in code that is not the program's";
+    line += "; " + count_text(foreign) + " more in code that does not belong to the program";
   }
   return line;
 }

@@ -22,10 +22,11 @@ Result<Leaves> parse_leaves(std::string_view list) {
     const std::string_view wanted = list.substr(at, end - at);
     const auto* const known = std::find(kLeafWords.begin(), kLeafWords.end(), wanted);
     if (known == kLeafWords.end()) {
-      return Error{wanted == kKernel ? "kernel cannot be combined with other names: it shows nothing below the kernel"
-                                     : "'" + std::string(wanted) +
-                                           "' is not one of kernel, function, line, instruction, offset and stall",
-                   "for example line,stall"};
+      return Error{
+          wanted == kKernel
+              ? "'kernel' cannot be combined with other values: it hides all frames below GPU kernels"
+              : "'" + std::string(wanted) + "' is not one of kernel, function, line, instruction, offset and stall",
+          "for example line,stall"};
     }
     const auto leaf = static_cast<Leaf>(known - kLeafWords.begin());
     if (has(leaves, leaf)) {

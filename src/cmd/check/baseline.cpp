@@ -56,14 +56,14 @@ std::string machine_name(const compare::RunFacts& facts) {
   return folded_name(text + facts.driver);
 }
 
-// Commits with valid names keep them. The names of other commits contain '_' or are longer, so they cannot collide.
+// Keeps a commit that is a valid folder name. Changed names contain '_' or are longer, so they never equal a kept one.
 std::string commit_name(const std::string& commit) {
   const bool is_name = commit.size() <= kMostNameBytes && !commit.starts_with(".") &&
                        std::all_of(commit.begin(), commit.end(), is_plain);
   return commit.empty() ? kNoCommit : is_name ? commit : folded_name(commit);
 }
 
-// Returns the time without a hyphen; texts sort like times. Nanoseconds are unique even if jobs end in one second.
+// Returns the time without a hyphen, as a text that sorts by time. Its nanoseconds distinguish jobs of one second.
 std::string utc_now() {
   const uint64_t now = clock_ns(CLOCK_REALTIME);
   std::array<char, 16> digits{};

@@ -14,7 +14,7 @@ namespace gpuprof::cmd {
 
 struct BaselineRuns {
   std::string folder;
-  std::string commit;  // from the folder's name, with characters folded that names cannot contain; empty: unknown
+  std::string commit;  // from the folder's name, where '_' replaces some characters; empty: unknown
   std::vector<std::string> files;
 };
 

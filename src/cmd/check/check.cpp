@@ -52,7 +52,7 @@ class Check final : public Command {
     app.prefix_command();
   }
 
-  // Never fails with the exit code of a regression, whatever goes wrong.
+  // Reports every failure with an exit code that differs from that of a regression.
   Result<int> run() override {
     try {
       auto code = run_as_asked();
@@ -147,7 +147,8 @@ class Check final : public Command {
       return check_usage("both a budget and --baseline", "check them one after the other");
     }
     if (runs_ == 0 && self_runs_ == 0 && (!folder_.empty() || !record_options_.empty())) {
-      return check_usage("-o and --record are for runs that check records", "--runs K -- COMMAND --- COMMAND");
+      return check_usage("-o and --record apply only to runs that `gpuprof check` itself records",
+                         "--runs K -- COMMAND --- COMMAND");
     }
     return check_commits();
   }
@@ -155,7 +156,7 @@ class Check final : public Command {
   [[nodiscard]] Status check_commits() const {
     const bool records = runs_ > 0 || self_runs_ > 0;
     if (!commit_.empty() && !records && baseline_.empty()) {
-      return check_usage("--commit is for runs that check records, and for --baseline",
+      return check_usage("--commit applies only to --baseline, and to runs that `gpuprof check` itself records",
                          "recorded profiles contain their commit");
     }
     if (!old_commit_.empty() && (runs_ == 0 || is_budget() || !baseline_.empty())) {
@@ -177,7 +178,7 @@ class Check final : public Command {
       return check_usage("unknown option '" + arguments_.front() + "'", "gpuprof check --help lists the options");
     }
     if (runs_ > 0 || self_runs_ > 0) {
-      return {};  // the words are commands
+      return {};  // the arguments are commands, not files
     }
     const auto inputs = std::count(arguments_.begin(), arguments_.end(), "-");
     if (inputs + (thresholds_ == "-" ? 1 : 0) > 1) {
@@ -279,7 +280,7 @@ class Check final : public Command {
   Result<int> run_commands() {
     const auto commands = two_commands(arguments_);
     RETURN_IF_ERROR(commands);
-    // `record` cannot find the commit of the old program, so it stays unknown unless it is given.
+    // `record` cannot find the commit of the old program, so it is unknown without --old-commit.
     const std::string old_commit = old_commit_.empty() ? std::string(record::kNoCommit) : old_commit_;
     auto recorded = record({{"old", commands->old_words, old_commit}, {"new", commands->new_words, commit_}}, runs_);
     RETURN_IF_ERROR(recorded);
@@ -376,7 +377,7 @@ class Check final : public Command {
     Arguments reasons = side.failures;
     reasons.push_back("nothing was compared: " + baseline_ +
                       " has no profiles of another commit with these devices and this driver" +
-                      (save_ ? "" : " (--save keeps these)"));
+                      (save_ ? "" : " (--save keeps the new profiles)"));
     for (const std::string& reason : unfit) {
       reasons.push_back("not kept: " + reason);
     }

@@ -65,7 +65,8 @@ size_t CheckOutputs::in_place_of_text() const {
 
 Status CheckOutputs::usable(bool budget, const std::string& folder) const {
   if (budget && (!markdown_.empty() || !junit_.empty() || annotations_)) {
-    return Error{"check: a budget has text and --json only", "leave the other outputs out", kExitUsage};
+    return Error{"check: only text and --json can show the result of a budget", "leave the other outputs out",
+                 kExitUsage};
   }
   if (in_place_of_text() + (annotations_ ? 1 : 0) > 1) {
     return Error{"check: two outputs would be mixed on standard output" +

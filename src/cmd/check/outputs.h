@@ -19,11 +19,11 @@ class CheckOutputs {
  public:
   void declare(CLI::App& app);
 
-  // Checks before the recording that the options fit together, the files can be written, and no profile lies there.
+  // Checks before the recording that the options are consistent, and that each file can be written and is no profile.
   // `folder`: where profiles will be written; it may not exist yet.
   [[nodiscard]] Status usable(bool budget, const std::string& folder) const;
 
-  // Fails if an output would overwrite a file that was `read`, or another profile.
+  // Fails if an output would overwrite a profile, or one of the files `read` by this command.
   [[nodiscard]] Status may_write(std::span<const FileId> read) const;
 
   [[nodiscard]] Status write(const compare::Comparison& runs, const compare::Judgement& judgement) const;

@@ -60,7 +60,7 @@ Result<UniqueFd> open_log(const std::string& file) {
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words, int log, const sigset_t& mask) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // without gpuprof, nobody reads its profile
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // ends this child if gpuprof dies, as nobody would read the profile
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
@@ -69,7 +69,7 @@ Result<UniqueFd> open_log(const std::string& file) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (const std::string& word : words) {
-    arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): exec's
+    arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): for execv()
   }
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());

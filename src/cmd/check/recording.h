@@ -18,8 +18,8 @@ struct RunSide {
 
 struct RunPlan {
   std::vector<RunSide> sides;  // one side, or two that alternate: A B, B A, A B, ...
-  size_t runs = 0;             // per side
-  size_t warmup = 1;           // runs per side before them; their profiles are discarded
+  size_t runs = 0;             // number of measured runs per side
+  size_t warmup = 1;           // number of warm-up runs per side; their profiles are discarded
   std::string folder;          // for profiles and command output; created if missing
   std::vector<std::string> record_options;
 };
@@ -30,8 +30,8 @@ struct RecordedRuns {
 };
 
 // Runs the plan's commands and reports progress on stderr. A command's output goes to NAME-K.log beside its profile.
-// Stops after a failed first run, even a warm-up. A signal ends the current run, and the Error has the exit code 128 +
-// its number.
+// Stops after a failed first run, even a warm-up. A signal ends the current run. The Error then has the exit code 128
+// plus the signal's number.
 Result<RecordedRuns> record_runs(const RunPlan& plan);
 
 // Returns "gpuprof-check-20261123-143000": a name that does not exist in the current folder.

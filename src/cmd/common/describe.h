@@ -34,7 +34,7 @@ struct CommandDescription {
   std::string summary;
   std::string usage;  // "gpuprof record [OPTIONS] -- COMMAND [ARGS...]"
   std::string footer;
-  bool takes_files = false;   // in addition to its options
+  bool takes_files = false;   // takes positional arguments that no option describes
   bool runs_command = false;  // the words after "--" are a command (record), or profiles (check)
   std::vector<OptionDescription> options;
 };

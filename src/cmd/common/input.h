@@ -27,7 +27,7 @@ struct Input {
   [[nodiscard]] Result<profile::Reader> open();
 
   std::vector<FileId> files;
-  std::string opened;  // their name; - for standard input
+  std::string opened;  // name of the opened file; - for standard input
 };
 
 std::string input_name(const std::string& path);

@@ -20,7 +20,7 @@ constexpr const char* kMore = "more";      // group of the options that only --h
 constexpr const char* kAlways = "always";  // group of help and log levels, which all commands have
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
-// Appends `text` to `line` and wraps it. Further lines are indented by `indent` blanks.
+// Appends `text` to `line` and wraps it. Indents all lines but the first by `indent` blanks.
 std::string wrapped(std::string line, const std::string& text, size_t indent) {
   std::string out;
   bool fresh = true;  // the line has no word of the text yet

@@ -26,8 +26,8 @@ bool is_one_of(const struct stat& info, std::span<const FileId> files) {
          std::find(files.begin(), files.end(), FileId{info.st_dev, info.st_ino}) != files.end();
 }
 
-// Returns whether the file is a profile, of any version, even cut short or compressed. Opens only regular files: others
-// may have no end, or act when opened.
+// Returns whether the file is a profile, of any version, even cut short or compressed. Opens only regular files: pipes
+// may have no end, and devices may act when opened.
 bool is_profile(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info {};

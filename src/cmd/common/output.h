@@ -25,10 +25,10 @@ struct FileId {
 };
 
 // Checks whether a command that has read `inputs` may write `path` (- is stdout). Fails with exit code kExitUsage if
-// that replaces an input or any profile; PATH.old counts, too, as an existing PATH is moved there.
+// that would replace an input or any profile. Checks PATH.old, too, because an existing PATH is renamed to PATH.old.
 Status may_write(const std::string& path, std::span<const FileId> inputs);
 
-// Like may_write(), for commands that write profiles: `path` may be a profile, as it is kept as PATH.old.
+// Like may_write(), for commands that write profiles: `path` may be a profile, because that is kept as PATH.old.
 Status may_write_profile(const std::string& path, std::span<const FileId> inputs);
 
 // Returns whether both paths lead to the same entry of the same folder, regardless of their spelling.

@@ -26,7 +26,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostOpen = 64;  // open files at a time; others are opened when they are read
+constexpr size_t kMostOpen = 64;  // with more inputs, files are closed until they are read
 constexpr size_t kMostNamed = 3;
 constexpr std::string_view kBegin = "GPUPROF;";
 

@@ -6,9 +6,9 @@
 
 namespace gpuprof::cmd {
 
-// `words`: those between "gpuprof" and the cursor; the last one is incomplete. Line 1 of the answer says what to
+// `words`: the words after "gpuprof" up to the cursor; the last word is incomplete. Line 1 of the answer says what to
 // complete: "words", "none", or what the shell itself completes ("files", "folders", "users", "processes", "command").
-// Line 2 is the prefix of the last word that stays. After "words", each line is a candidate, a tab and its meaning.
+// Line 2 is the prefix of the last word to keep. After "words", each line is a candidate, a tab and its meaning.
 std::string candidates(const std::vector<std::string>& words);
 
 }  // namespace gpuprof::cmd

@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // a number fixed in the kernel
+constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";  // fixed in Linux for the initial PID namespace
 
 std::string link(const std::string& path) {
   std::error_code error;

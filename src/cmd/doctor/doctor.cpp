@@ -45,7 +45,7 @@ std::vector<Fact> backend_facts() {
   return facts;
 }
 
-// Warns of environment variables without effect, because users who set them rely on them.
+// Warns of GPUPROF_ variables that have no effect: a user who set one expects an effect.
 std::vector<Fact> environment_facts() {
   std::vector<Fact> facts;
   for (const Error& remark : record::check_environment(record::own_environment(), backend::make_all())) {

@@ -127,7 +127,7 @@ Rights parse_rights(std::string_view status, std::string_view uid_map) {
   const auto capabilities = status_numbers<std::uint64_t>(status, "CapEff", 16);
   rights.effective_uid = uids && uids->size() > 1 ? (*uids)[1] : ~0U;
   rights.effective_capabilities = capabilities && !capabilities->empty() ? capabilities->front() : 0;
-  // The initial namespace maps all 2^32 - 1 ids to themselves.
+  // Only the initial user namespace maps all 2^32 - 1 ids to themselves.
   rights.own_user_namespace =
       !uid_map.empty() && (number(uid_map, 1, 10) != 0 || number(uid_map, 2, 10) != 4294967295ULL);
   return rights;
@@ -147,11 +147,13 @@ std::vector<Fact> rights_facts(const std::string& root, const Rights& rights, bo
   std::vector<Fact> facts;
   facts.push_back(user_fact(rights));
   facts.push_back(ebpf_fact(root, rights, bpf_map_created));
-  facts.push_back(capability_fact(rights, kCapBpf, "CAP_BPF", "loads the programs of --stacks=bpf", "as for eBPF"));
   facts.push_back(
-      capability_fact(rights, kCapPerfmon, "CAP_PERFMON", "attaches them to the launch probe", "as for eBPF"));
+      capability_fact(rights, kCapBpf, "CAP_BPF", "loads the programs of --stacks=bpf", "see the hint of eBPF"));
+  facts.push_back(capability_fact(rights, kCapPerfmon, "CAP_PERFMON",
+                                  "attaches the programs of --stacks=bpf to the launch probe", "see the hint of eBPF"));
   facts.push_back(capability_fact(rights, kCapSysPtrace, "CAP_SYS_PTRACE",
-                                  "reads the mappings of other users' processes", "as for eBPF"));
+                                  "reads the mappings of other users' processes",
+                                  "run gpuprof as root of the machine, or with this capability"));
   facts.push_back({"unprivileged_bpf_disabled", State::info,
                    or_unknown(first_line(root + "/proc/sys/kernel/unprivileged_bpf_disabled")), ""});
   facts.push_back(

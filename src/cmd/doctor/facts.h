@@ -35,10 +35,10 @@ inline constexpr unsigned kCapBpf = 39;
 struct Rights {
   unsigned effective_uid = 0;
   std::uint64_t effective_capabilities = 0;
-  bool own_user_namespace = false;  // the capabilities count only inside that namespace
+  bool own_user_namespace = false;  // the capabilities apply only inside that user namespace
 
   [[nodiscard]] bool has(unsigned capability) const { return ((effective_capabilities >> capability) & 1U) != 0; }
-  [[nodiscard]] bool can_trace() const;  // judged by capabilities only; the kernel may still refuse
+  [[nodiscard]] bool can_trace() const;  // checks only capabilities; the Linux kernel may refuse anyway
 };
 
 // `status` is the text of /proc/self/status, `uid_map` that of /proc/self/uid_map. Missing lines grant no rights.

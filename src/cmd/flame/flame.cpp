@@ -63,7 +63,7 @@ class Flame : public Command {
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
     app.add_option("--unsampled", unsampled_,
-                   "extrapolate stacks that --max-overhead skipped, or not (default: spread)")
+                   "stacks that --max-overhead skipped: extrapolate or mark them (default: spread)")
         ->check(CLI::IsMember({"spread", "show"}));
     leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
                                ->type_name("LIST"),
@@ -193,7 +193,7 @@ class Flame : public Command {
     return choice;
   }
 
-  // Returns whether writing one file would replace the other, or the FILE.old that an existing file becomes.
+  // Returns whether both files are the same, or one is the .old to which the other's existing file is renamed.
   static bool one_replaces(const std::string& path, const std::string& other) {
     return are_same_output(path, other) || (path != "-" && are_same_output(path + ".old", other)) ||
            (other != "-" && are_same_output(path, other + ".old"));
@@ -263,7 +263,7 @@ class Flame : public Command {
     return of_time && weight == WeightKind::time && folded.samples > 0 && folded.kind != ProfileKind::stall_samples;
   }
 
-  // Reports which frames stand below kernels, and why.
+  // Reports which frames the output shows below kernels, and why.
   void explain_samples(const FoldResult& folded, WeightKind weight) const {
     if (!apportions_time(folded, weight)) {
       return;
@@ -273,7 +273,7 @@ class Flame : public Command {
       log::warn(why);
     }
     if (shared.samples > 0) {
-      log::info("kernels end in " + analyze::leaf_words(folded.leaves) + ": their time is apportioned among " +
+      log::info("kernels are split by " + analyze::leaf_words(folded.leaves) + ": their time is apportioned among " +
                 count_text(shared.samples) + " samples (see --leaf)");
     }
     const bool shows_source = has(folded.leaves, analyze::Leaf::line) || has(folded.leaves, analyze::Leaf::function);
@@ -285,7 +285,7 @@ class Flame : public Command {
     }
   }
 
-  // Warns if too many samples were dropped, and states the effect on the picture. Else returns "".
+  // Returns a warning with the effect on the picture if too many samples were dropped; else "".
   [[nodiscard]] std::string dropped_samples(const FoldResult& folded, WeightKind weight) const {
     const std::string dropped = output::dropped_samples_text(folded);
     if (dropped.empty() || !apportions_time(folded, weight)) {
@@ -312,11 +312,10 @@ class Flame : public Command {
       return {"the profile has no samples of GPU code", "try --weight sum", kExitNothing};
     }
     if (of_shares && !has_shares_) {
-      return {"the chosen weight is 0 for all of the profile: it lacks data on how work shared its devices",
-              "try --weight sum", kExitNothing};
+      return {"the chosen weight is 0: the profile does not record how work shared its devices", "try --weight sum",
+              kExitNothing};
     }
-    return {"the chosen weight is 0 for all of the profile", "try another --weight: time, count or bytes",
-            kExitNothing};
+    return {"the chosen weight is 0 in the whole profile", "try another --weight: time, count or bytes", kExitNothing};
   }
 
   static void explain_unsampled(const FoldResult& folded, WeightKind weight) {
@@ -393,7 +392,9 @@ class Flame : public Command {
     }
     if (!html_.empty()) {
       constexpr size_t kTableLines = 200;
-      constexpr const char* kOfAll = "These tables show all GPU work of the profile by time; the picture does not.";
+      constexpr const char* kOfAll =
+          "The tables show the GPU time of all work in the profile. The picture shows a subset of the work, or another "
+          "measure.";
       const analyze::SummaryOptions tables{.limits = {kTableLines, 1, kTableLines, 1}, .stacks = fold_.stacks};
       const std::string page = output::html(folded.tree, analyze::summarize(rows, tables), svg_options(folded, weight),
                                             shows_all_time(weight) ? "" : kOfAll);

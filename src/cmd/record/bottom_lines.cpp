@@ -14,11 +14,11 @@ namespace {
 
 constexpr const char* kSave =
     "\x1b"
-    "7";  // saves the cursor of the programs that print
+    "7";  // saves the cursor position, where programs continue to print
 constexpr const char* kRestore =
     "\x1b"
     "8";
-constexpr const char* kWholeScreenScrolls = "\x1b[r";  // this, like setting a scrolling region, moves the cursor
+constexpr const char* kWholeScreenScrolls = "\x1b[r";  // each change of the scrolling region also moves the cursor
 constexpr const char* kEraseBelow = "\x1b[J";
 constexpr const char* kEraseLine = "\x1b[K";
 constexpr const char* kNoWrap = "\x1b[?7l";
@@ -38,7 +38,7 @@ Screen screen_of_stderr(bool in_front) {
       ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) {
     return {};
   }
-  const pid_t front = ::tcgetpgrp(STDERR_FILENO);  // -1: a terminal of another session, without other jobs
+  const pid_t front = ::tcgetpgrp(STDERR_FILENO);  // -1: not this session's terminal, so no other job can own it
   if (in_front && front > 0 && front != ::getpgrp()) {
     return {};
   }

@@ -1,5 +1,5 @@
 // Draws lines at the bottom of the terminal on standard error. Programs' output scrolls above them in the terminal's
-// scrolling region, so none is overwritten. Does not use the alternate screen.
+// scrolling region, so no output is overwritten. Does not use the alternate screen.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 
 struct Screen {
-  size_t columns = 0;  // 0: no terminal to draw on, or our job does not own it at the moment
+  size_t columns = 0;  // 0: no terminal to draw on, or our job does not own the terminal at the moment
   size_t rows = 0;
   bool operator==(const Screen&) const = default;
 };

@@ -95,7 +95,7 @@ class Record final : public Command {
   }
 
  private:
-  // Libraries that provide kernel code for another backend's samples can only be loaded when a program starts.
+  // Warns that kernels have no names: the library that provides their code can be loaded only when a program starts.
   void warn_of_unnamed_kernels(const backend::Backends& chosen) const {
     const bool named_by_other =
         std::any_of(chosen.begin(), chosen.end(), [](const auto& backend) { return !backend->code_from().empty(); });

@@ -92,11 +92,11 @@ Result<SubsetFolder> SubsetFolder::create(const std::string& path) {
   // The owner of the parent folder may have replaced the new folder.
   if (info.st_uid != ::geteuid()) {
     made.temporary_.clear();
-    return failure(path, "another user replaced the new folder meanwhile");
+    return failure(path, "another user replaced the new folder");
   }
   made.mode_ = info.st_mode & (kPermissions | S_ISGID);
   ::fchmod(made.folder_.get(), kPrivate | (info.st_mode & S_ISGID));
-  if (before.st_mode != 0) {  // no more permissive than the replaced folder, and with its owner
+  if (before.st_mode != 0) {  // allow no more than the replaced folder did, and keep its owner
     made.mode_ &= before.st_mode;
     if (before.st_uid != info.st_uid || before.st_gid != info.st_gid) {
       made.owner_ = {before.st_uid, before.st_gid};
@@ -148,7 +148,7 @@ Status SubsetFolder::flush(File& file) {
     return failure(path_, file.name + ": " + std::strerror(errno));
   }
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || info.st_nlink != 1) {
-    return failure(path_, file.name + ": the file was replaced meanwhile");
+    return failure(path_, file.name + ": another program replaced the file");
   }
   const std::string shown = path_ + "/" + file.name;
   RETURN_IF_ERROR(write_all(fd.get(), file.waiting, shown));
@@ -175,7 +175,8 @@ Status SubsetFolder::finish() {
   // Replaces an empty folder, but nothing else.
   if (::renameat(parent_.get(), temporary_.c_str(), parent_.get(), entry_.c_str()) != 0) {
     const bool taken = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
-    return taken ? failure(path_, "something else was created there meanwhile") : failure(path_, std::strerror(errno));
+    return taken ? failure(path_, "another program created a file or folder there")
+                 : failure(path_, std::strerror(errno));
   }
   temporary_.clear();
   return {};

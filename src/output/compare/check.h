@@ -8,10 +8,10 @@
 
 namespace gpuprof::output {
 
-// For a terminal, in lines of at most `width` characters. A small `width` is raised to a minimum.
+// Writes text for a terminal, in lines of at most `width` characters. A small `width` is raised to a minimum.
 void check_text(const compare::Comparison& runs, const compare::Judgement& judgement, size_t width, TextStream& stream);
 
-// For a comment on a pull request.
+// Writes Markdown for a comment on a pull request.
 void check_markdown(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);
 
 // Writes one object, docs/schema/check.json. "schema_version" changes when a field is removed or changes its meaning.

@@ -16,11 +16,11 @@ using compare::Finding;
 using compare::Judgement;
 using compare::Verdict;
 
-constexpr size_t kMostKernels = 8;  // with one verdict, so that the list fits a screen
+constexpr size_t kMostKernels = 8;  // shown per verdict, so that the list fits on a screen
 constexpr size_t kMostPaths = 3;
 constexpr size_t kMinWidth = 40;
 
-// Appends `text` in lines of at most `width` characters, broken at spaces. Indents further lines by `indent`.
+// Appends `text` in lines of at most `width` characters, broken at spaces. Indents all lines but the first.
 void append_wrapped(std::string_view text, size_t width, std::string_view indent, std::string& out) {
   size_t used = 0;
   bool first = true;
@@ -116,7 +116,7 @@ void check_text(const Comparison& runs, const Judgement& judgement, size_t width
   }
   put_kernels(runs, judgement, Verdict::slower, "Slower kernels:", width, stream);
   put_kernels(runs, judgement, Verdict::unclear, "Unclear:", width, stream);
-  put_kernels(runs, judgement, Verdict::excused, "Slower, and excused:", width, stream);
+  put_kernels(runs, judgement, Verdict::excused, "Slower, but allowed by --thresholds:", width, stream);
   put_kernels(runs, judgement, Verdict::moved, "Moved to other callers:", width, stream);
   put_kernels(runs, judgement, Verdict::appeared, "New kernels:", width, stream);
   put_kernels(runs, judgement, Verdict::gone, "Kernels that are gone:", width, stream);

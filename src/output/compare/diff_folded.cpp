@@ -8,7 +8,7 @@
 namespace gpuprof::output {
 namespace {
 
-// Rounds running sums, so that the lines of a side add up to its total, as in folded stacks.
+// Rounds running sums instead of single values, so that the lines of a side add up to the side's total.
 class Column {
  public:
   explicit Column(uint64_t unit) : unit_(unit) {}

@@ -165,8 +165,8 @@ bool is_launch_call(std::string_view name) {
   return is_call("cuda") || is_call("cu") || is_call("cl") || is_call("hip");
 }
 
-// Sums the change of a function or program from its paths. Its own mean duration would mislead: it also changes with
-// the proportions of its kernels' launches.
+// Sums the change of a function or program from its paths. The mean duration of all its work would mislead: the mean
+// also changes if the function launches its kernels in other proportions.
 void sum_by_paths(DiffLines& lines) {
   std::vector<int64_t> by_launches(lines.all.functions.size(), 0);
   std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);  // function to the last path that counted it

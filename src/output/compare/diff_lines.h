@@ -30,7 +30,7 @@ struct DiffLines {
   bool timed = true;
   compare::Difference total;  // of the runs; with a filter, of the paths that pass it
   bool filtered = false;
-  bool stalls = true;  // stalls can be shown; false with a path filter, as samples are not known by path
+  bool stalls = true;  // stalls can be shown; false with a path filter, as stalls are known only per kernel
   std::vector<DiffLine> kernels;
   std::vector<DiffLine> functions;  // sorted by the change of their totals
   std::vector<DiffLine> paths;
@@ -40,8 +40,8 @@ struct DiffLines {
 
 DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilter& filter);
 
-// Returns the functions that show where a change comes from, in the order of `lines.functions`, without notes. Of
-// functions that always run together (a caller and its only callee), only the innermost one.
+// Returns the functions that show where a change comes from, in the order of `lines.functions`, without notes. If
+// functions always run together (a caller and its only callee), returns only the innermost one.
 std::vector<DiffLine> significant_functions(const DiffLines& lines);
 
 // Returns the text that replaces all tables if nothing_differs(). It reports kernels that were only renamed.

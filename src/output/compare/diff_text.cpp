@@ -25,7 +25,7 @@ using compare::RunFacts;
 constexpr size_t kDiffValue = 9;
 constexpr size_t kChange = 10;
 constexpr size_t kPercent = 8;
-constexpr size_t kWide = 100;      // least width for both components of a change (launches and duration)
+constexpr size_t kWide = 100;      // narrower lines omit the columns for launches and duration
 constexpr size_t kLeastName = 24;  // regardless of the line width
 
 class Text {

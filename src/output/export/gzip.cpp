@@ -24,7 +24,7 @@ struct Gzip::State {
 Gzip::Gzip(TextStream& out) : out_(out), state_(std::make_unique<State>()) {
   if (::deflateInit2(&state_->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipHeader, kMemoryLevel,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
-    throw std::bad_alloc();  // deflateInit2() fails only like this if its arguments are valid
+    throw std::bad_alloc();  // with valid arguments, deflateInit2() fails only without memory
   }
 }
 

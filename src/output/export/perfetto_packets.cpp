@@ -33,7 +33,7 @@ Status Packets::flush() {
   packed_.resize(size);
   if (::compress2(reinterpret_cast<Bytef*>(packed_.data()), &size, reinterpret_cast<const Bytef*>(batch_.data()),
                   batch_.size(), kLevel) != Z_OK) {
-    throw std::bad_alloc();  // compress2() fails only like this if the output buffer is large enough
+    throw std::bad_alloc();  // with a large enough output buffer, compress2() fails only without memory
   }
   packed_.resize(size);
   batch_.clear();

@@ -14,7 +14,7 @@ class Packets {
  public:
   explicit Packets(Timeline::Sink sink) : sink_(std::move(sink)) {}
 
-  // Adds a TracePacket with these fields and those of the only packet sequence. `first`: starts the sequence.
+  // Adds a TracePacket with `fields`, in the only packet sequence of the trace. `first`: starts the sequence.
   void put(std::string_view fields, bool first = false);
 
   [[nodiscard]] bool is_due() const { return batch_.size() >= kBatchBytes; }

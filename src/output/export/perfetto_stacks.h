@@ -1,4 +1,4 @@
-// Writes the names, frames and call stacks that events of a Perfetto trace share once each. Internal to perfetto.cpp.
+// Writes each name, frame and call stack of a Perfetto trace once; events refer to its id. Internal to perfetto.cpp.
 #pragma once
 
 #include <cstdint>

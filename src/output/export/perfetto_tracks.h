@@ -15,9 +15,9 @@
 
 namespace gpuprof::output::perfetto {
 
-// A lane of nested slices. The end of a slice in a Perfetto trace has no name: it ends the innermost open slice. Events
-// at one time keep their order in the file. So take() rejects slices whose end would end another slice: one that starts
-// with a shorter slice of the lane, ends where another begins, or crosses one of the last slices.
+// A lane of nested slices. In a Perfetto trace, the end of a slice has no name: it ends the innermost open slice.
+// Events at one time keep their order in the file. So take() rejects a slice whose end would end another slice of the
+// lane: it starts with a shorter slice, ends where another slice begins, or crosses one of the last slices.
 class NestingLane {
  public:
   bool take(uint64_t start_ns, uint64_t end_ns);
@@ -25,7 +25,7 @@ class NestingLane {
  private:
   static constexpr size_t kRemembered = 4096;
   static constexpr size_t kLookBack = 64;
-  using Slice = std::pair<uint64_t, uint64_t>;  // start; UINT64_MAX - end, so that the longest of a start comes first
+  using Slice = std::pair<uint64_t, uint64_t>;  // (start, UINT64_MAX - end): sorts the longest slice of a start first
   static uint64_t end_of(const Slice& slice) { return UINT64_MAX - slice.second; }
   std::set<Slice> slices_;
 };
@@ -41,7 +41,7 @@ class Tracks {
   std::optional<Track> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns, uint64_t end_ns);
   Track counter(profile::DeviceId device, const char* name);
 
-  // Describes the threads again, with the names that are only known after all records.
+  // Describes the threads again with their names, which are known only after all records.
   void name_threads();
 
  private:

@@ -85,7 +85,7 @@ constexpr size_t kPprofFlushBytes = size_t{1} << 16U;
 std::vector<WeightName> sample_types(const WalkWeight& total) {
   std::vector<WeightName> types;
   for (const WeightName& weight : kWeightNames) {
-    const bool fits = total.*weight.number <= INT64_MAX;  // sums of queue_ns can be larger
+    const bool fits = total.*weight.number <= INT64_MAX;  // false for some sums of queue_ns
     if (fits && (weight.number != &WalkWeight::samples || total.samples > 0)) {
       types.push_back(weight);
     }
@@ -132,7 +132,7 @@ class Pprof {
     }
     return known->second;
   }
-  // For names from the profile: escapes bytes that are not UTF-8, which pprof requires.
+  // Adds a name from the profile. Escapes bytes that are not UTF-8, because pprof requires UTF-8.
   uint64_t foreign(std::string_view value) { return text(escaped(shown_text(value))); }
 
   void put_value_type(uint32_t field, const WeightName& type) {
@@ -279,8 +279,8 @@ class Pprof {
   }
 
   struct Label {
-    uint64_t value = 0;  // index in the string table, as is the key
-    uint64_t key = 0;
+    uint64_t value = 0;  // index in the string table
+    uint64_t key = 0;    // index in the string table
   };
   Label label_of(std::string_view key, std::string_view value) { return {.value = foreign(value), .key = text(key)}; }
   static void put_label(const Label& label, std::string& out) {

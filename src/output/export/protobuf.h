@@ -20,7 +20,7 @@ class Protobuf {
       present(field, value);
     }
   }
-  // Like number(), but also writes 0. For an element of a list or of a oneof.
+  // Like number(), but also writes 0. Use it for elements of repeated fields and for members of a oneof.
   void present(uint32_t field, uint64_t value) {
     varint(uint64_t{field} << 3U);
     varint(value);

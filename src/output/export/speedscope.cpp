@@ -121,7 +121,7 @@ class Speedscope {
     });
   }
 
-  // The texts belong to the walk: copies of the names of many frames would need much memory.
+  // Refers to texts of the walk, because copies of many frames' names would need much memory.
   struct Key {
     std::string_view label;
     std::string_view file;

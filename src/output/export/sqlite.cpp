@@ -257,7 +257,7 @@ Status with_sqlite(Walk& walk, size_t most_pages, const std::function<Status(std
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2("gpuprof", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb");
   const Database database(opened);
-  // Without a journal, which would be a file: nothing is ever rolled back. A page has 4 KiB.
+  // Turns off the journal, which would be a file, because nothing is ever rolled back. A page has 4 KiB.
   const std::string settings = "PRAGMA journal_mode = OFF; PRAGMA max_page_count = " + std::to_string(most_pages);
   Failure failure;
   if (result != SQLITE_OK || sqlite3_exec(opened, settings.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK ||

@@ -49,7 +49,7 @@ WorkFacts FactTexts::of(const p::Work& work) {
 }
 
 std::string_view frame_kind(analyze::FrameClass cls) {
-  // In the order of the enumerators.
+  // In the order of the enumerators of FrameClass.
   static constexpr std::array<std::string_view, analyze::kFrameClasses> kKinds = {
       "process",   "native", "inlined",    "python", "interpreter", "kernel",
       "separator", "gpu",    "gpu_detail", "note",   "mark"};

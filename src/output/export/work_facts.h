@@ -27,7 +27,7 @@ struct WorkFacts {
   std::string_view name;    // the kernel's; empty for copies and fills
 };
 
-// Finds the facts of work items. Caches the texts of devices and ranges, each up to kMostBytes and one more text.
+// Finds the facts of work items. Caches texts of devices and of ranges. A cache of more than kMostBytes is emptied.
 class FactTexts {
  public:
   static constexpr size_t kMostBytes = size_t{16} << 20U;
@@ -72,10 +72,10 @@ inline constexpr std::array<WeightName, 5> kWeightNames = {{
     {"samples", "count", "samples of GPU code", &analyze::WalkWeight::samples},
 }};
 
-// Returns the weight to show first: GPU time. Without times it is launches, and without launches samples.
+// Returns the weight to show first: GPU time, or launches if there are no times, or samples if there are no launches.
 const WeightName& main_weight(const analyze::WalkWeight& total);
 
-// Passes the rows to `put` until the stream fails. The stream reports its error at its end.
+// Passes the rows to `put` until the stream fails. Returns no error, as finish() of the stream returns it.
 template <typename Put>
 void put_rows(analyze::Walk& walk, TextStream& stream, Put put) {
   static_cast<void>(walk.run([&](const analyze::WalkRow& row) {

@@ -25,13 +25,13 @@ using analyze::Summary;
 using analyze::SummaryLine;
 
 constexpr size_t kNameBytes = 2048;
-constexpr size_t kPathFrames = 40;  // shown per path, from the innermost frame on
+constexpr size_t kPathFrames = 40;  // shown per path, starting with the innermost frame
 
 std::string text_of(std::string_view name) {
   return xml_escaped(cut_to_bytes(printable(name.substr(0, 2 * kNameBytes)), kNameBytes));
 }
 
-// Returns the texts between the marks. gpuprof wrote these itself, and names cannot contain them as they are escaped.
+// Returns the texts between the marks `begin` and `end`. Names in `text` are escaped, so they cannot contain a mark.
 std::vector<std::string_view> between(std::string_view text, std::string_view begin, std::string_view end) {
   std::vector<std::string_view> found;
   for (size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at)) {
@@ -139,7 +139,7 @@ void losses(const analyze::ProfileInfo& info, const std::string& notice, std::st
   }
   std::vector<std::string> lines = trust_lines(info);
   if (!info.complete) {
-    lines.emplace_back("The profile does not say how it ended, so the end of it may be missing.");
+    lines.emplace_back("The profile has no END record, so its end may be missing.");
   } else if (!notice.empty() && !any && lines.empty()) {
     lines.push_back(notice);
   }

@@ -11,7 +11,7 @@
 
 namespace gpuprof::output {
 
-// The tables show all lines of the summary, so limit them when making the summary. `note` stands above the tables.
+// The tables show all lines of the summary, so limit them when making the summary. `note` is shown above the tables.
 std::string html(const analyze::FlameTree& tree, const analyze::Summary& summary, const SvgOptions& options,
                  std::string_view note = {});
 

@@ -14,7 +14,7 @@
 namespace gpuprof::output {
 
 // Limits the file size: 100,000 frames need 3 to 10 MB. Beyond a limit the lightest frames are dropped. Their share
-// of the parent's width remains, and the picture reports the omission.
+// of the parent's width remains empty, and the picture reports the omission.
 struct SvgLimits {
   size_t data_frames = 100'000;             // frames that zooming can reach
   size_t drawn_frames = 8'000;              // frames drawn at once, in the static picture and by the script

@@ -142,7 +142,7 @@ std::vector<LaidFrame> frames_of(const FlameTree& tree, const std::vector<Segmen
   return frames;
 }
 
-// Marks frames that lack callees in the layout: they are wider than their own weight and the frames above them.
+// Marks frames that lack callees in the layout: frames wider than the sum of their own weight and their callees.
 void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>& segments,
               std::vector<LaidFrame>& frames) {
   std::vector<uint64_t> known(frames.size());  // by frame: own weight and the widths of its callees

@@ -24,7 +24,7 @@ struct FlameLayout {
   size_t left_out = 0;            // number of frames with a weight that a limit dropped
 };
 
-// Keeps the `max_frames` heaviest frames of at most `max_depth` levels above the root, and so all their parents.
+// Keeps the `max_frames` heaviest frames of at most `max_depth` levels above the root. These include all parents.
 FlameLayout lay_out(const analyze::FlameTree& tree, WeightKind kind, size_t max_frames, size_t max_depth);
 
 }  // namespace gpuprof::output

@@ -11,7 +11,7 @@
 
 namespace gpuprof::output {
 
-// Sizes of the static picture in px. The advance of the proportional font is a high estimate; the script measures.
+// Sizes of the static picture in px. The advance of the proportional font is a high estimate; the script measures it.
 constexpr int kSvgWidth = 1200;
 constexpr int kSvgPad = 10;
 constexpr double kTextAdvance = 7.3;    // 12 px fixed width; a high estimate for 12 px proportional
@@ -37,7 +37,7 @@ class SvgHeader {
   void text_block(std::string_view id, int height, std::string_view text, double advance);
   void titles(std::string_view title, std::string_view subtitle);  // any bytes; an empty subtitle needs no space
   void notice(std::string_view text);
-  // Writes the lines for the hovered or focused frame. Until then they show `hint`; without scripts, `without_script`.
+  // Writes the lines for the hovered or focused frame. Without a frame: `hint`; without scripts: `without_script`.
   void details(std::string_view hint, std::string_view without_script);
   // Returns a key of the legend in the colour of `style`.
   static std::string key(double x, std::string_view style, std::string_view label);
@@ -57,7 +57,7 @@ struct SvgFrame {
 };
 
 // Writes the beginning of the file. The picture, write_head(), the script's data and end_svg() follow in this order.
-// The head follows the picture to cover it when it scrolls.
+// The head is later in the file than the picture, so that it covers the picture when the picture scrolls.
 void begin_svg(std::string& out, const SvgFrame& frame);
 void write_head(std::string& out, const std::string& header, int height);
 void end_svg(std::string& out,

@@ -4,7 +4,7 @@ const data = JSON.parse(byId('gp-data').textContent);
 
 if (data.cut) data.labels.push('[left out of this picture]', 'x2');  // the last label
 
-// A saved sandwich file contains only that view; `split` is the sandwich's.
+// A file saved from a sandwich view contains only that view. Only such a file defines `data.split`.
 const base = indexed(data.frames, data.weight, data.split);
 const baseKind = data.split !== undefined ? 'sandwich' : data.inverted ? 'inverted' : 'flame';
 let view = base;
@@ -17,7 +17,7 @@ const widthOf = (i) => view.frames[i * STRIDE + data.weight];
 const rowOf = (i) => (i < view.split ? depthOf(i) : -depthOf(i));  // 0 is the root; rows below the root are negative
 const whole = () => base.frames[data.weight];
 
-// In a differential picture, a frame's bytes are the other measurement's value of its width.
+// In a differential picture, a frame's bytes hold the weight of the measurement that does not determine the width.
 const otherOf = (i) => view.frames[i * STRIDE + BYTES];
 const beforeAfter = (i) => (data.difference.showsNew ? [otherOf(i), widthOf(i)] : [widthOf(i), otherOf(i)]);
 
@@ -30,8 +30,8 @@ function shadeOf(i) {
   return step === 0 ? 'e0' : (change > 0 ? 'r' : 'b') + (step - 1);
 }
 
-// `kind` of the view: flame, inverted, or sandwich. `sandwich`: the label of its frames. `pointer`: its last
-// position, to ignore hover events from frames that move under a resting pointer.
+// `kind` of the view: flame, inverted, or sandwich. `sandwich`: label of the sandwich's frames. `pointer`: the last
+// position of the pointer, to ignore hover events from frames that move under a resting pointer.
 const state = { zoom: 0, focus: 0, hover: -1, width: 0, pattern: '', kind: baseKind, sandwich: -1, pointer: '' };
 const made = new Map();   // cached views by kind; only the last sandwich
 const drawn = new Map();  // frame -> its element

@@ -139,8 +139,8 @@ function save(name, type, text) {
 
 const partName = () => state.kind + (state.zoom === 0 ? '' : '-' + state.zoom);
 
-// Returns the zoomed frame's subtree and its callers with its weight, as an array like data.frames. In a sandwich,
-// `split` is the number of frames that are not below the root.
+// Returns the zoomed frame's subtree, and its callers with the zoomed frame's weight, as an array like data.frames. In
+// a sandwich, `split` is the number of frames that are not below the root.
 function shownPart() {
   const part = [];
   let split = 0;

@@ -7,7 +7,7 @@ const [NS, COUNT, BYTES] = [2, 3, 4];
 
 const MOST_FRAMES = 300000;  // per generated view
 
-// Returns a view: frames in drawing order, and values derived from them. Frames from `split` on lie below the root.
+// Returns a view: frames in drawing order, and derived values. Frames with index `split` or more are below the root.
 function indexed(frames, weight, split) {
   const count = frames.length / STRIDE;
   const view = {
@@ -55,7 +55,7 @@ function totalWeights(view) {
   return totals;
 }
 
-// These functions pass the callers or callees of a frame to `take`, each with the frame that has its weight.
+// Pass each caller or callee of `frame` to `take`, together with the frame (`source`) whose weight it gets.
 const towardsRoot = (base) => (frame, source, take) => {
   if (frame < 0) take(source, source); else if (base.parent[frame] > 0) take(base.parent[frame], source);
 };
@@ -63,9 +63,9 @@ const towardsLeaves = (base) => (frame, source, take) => {
   for (let child = frame + 1; child < base.end[frame]; child = base.end[child]) take(child, child);
 };
 
-// Appends the tree of frames that `expand` reaches, merging siblings with one label. `first`: (frame, source) pairs,
-// the root's children; a negative frame stands for frames left out above its source. Does not expand frames narrower
-// than `least`. Returns false, with an incomplete `out`, if the view would exceed MOST_FRAMES.
+// Appends the tree of frames that `expand` reaches to `out`, and merges siblings with one label. `first`: the root's
+// children as (frame, source) pairs; a negative frame represents frames left out above its source. Does not expand
+// frames narrower than `least`. Returns false, with an incomplete `out`, if the view would exceed MOST_FRAMES.
 function grow(out, base, first, expand, weights, weight, rank, least) {
   const labelOf = (frame) => (frame < 0 ? rank.length - 1 : base.frames[frame * STRIDE + 1]);
   const grouped = (pairs, depth) => {
@@ -115,7 +115,7 @@ function bounded(total, attempt) {
   }
 }
 
-// `cut`: frames with omitted frames above them. The last label stands for the omitted frames.
+// `cut`: frames with omitted frames above them. The last of `labels` names the omitted frames.
 function invertedView(base, weight, labels, cut) {
   const own = ownWeights(base);
   const rank = ranksOf(labels);

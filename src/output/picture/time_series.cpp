@@ -25,7 +25,7 @@ using analyze::TimeSeries;
 
 constexpr size_t kMostColumns = 120;
 constexpr uint64_t kLevels = 8;          // colours, in addition to the colour of 0
-constexpr int kRowLabelPx = 64;          // space left of columns that have rows
+constexpr int kRowLabelPx = 64;          // space for the labels of rows, left of the columns
 constexpr int kAxisPx = 22;              // space below the map
 constexpr double kTickPx = 90;           // smallest distance between labels
 constexpr double kGapFromPx = 5;         // cells of at least this size have a gap of one pixel between them
@@ -68,7 +68,7 @@ Map map_of(const TimeSeries& series, const HeatMapOptions& options) {
   return map;
 }
 
-// Returns 0 for 0, else 1 to kLevels: the level whose share of `most` is the smallest that is at least `value`.
+// Returns the smallest level, from 0 to kLevels, for which level / kLevels of `most` is at least `value`.
 uint64_t level_of(uint64_t value, uint64_t most) {
   using Wide = profile::Uint128;
   return most == 0 ? 0 : static_cast<uint64_t>((Wide{value} * kLevels + most - 1) / most);

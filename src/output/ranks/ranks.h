@@ -23,13 +23,13 @@ struct RanksView {
 void ranks_text(const RanksView& view, TextStream& out);
 void ranks_json(const RanksView& view, TextStream& out);  // docs/schema/ranks.json
 
-// Draws ranks over time as one self-contained SVG. The colour is the share of own work in each interval.
+// Draws ranks over time as one self-contained SVG. The colour is own_share() of the interval.
 std::string ranks_svg(const RanksView& view);
 
 // Returns "Rank 2 lags since 3.4s: ..." in one line.
 std::string verdict_line(const RanksView& view);
 
-// Returns the share of its time that a rank spends before collectives. Without collectives: in GPU work.
+// Returns the share of time that a rank spends outside collectives. Without collectives: the share of GPU work.
 double own_share(const RanksView& view, const analyze::RankCell& cell, uint64_t ns);
 
 }  // namespace gpuprof::output

@@ -21,7 +21,7 @@ namespace {
 constexpr int kRankLevels = 8;
 constexpr int kLabelPx = 100;
 constexpr int kRankAxisPx = 24;
-constexpr int kMapPx = 480;  // height, unless the rows reach a limit
+constexpr int kMapPx = 480;  // intended height of the map; each row has 1 to kMostRowPx px
 constexpr int kMostRowPx = 28;
 constexpr int kLeastLabelled = 11;
 constexpr size_t kLabelColumns = 12;

@@ -152,8 +152,8 @@ void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& ou
   out.append("  " + std::string(view.verdict.by_collectives ? "time before collectives" : "GPU time") + ", per " +
              unit + ": " + duration_text(static_cast<uint64_t>(lag.own_ns)) + " against " +
              duration_text(static_cast<uint64_t>(lag.others_ns)) + " of the others (median)" +
-             (lag.waited_for ? ", +" : "\n  GPU work at its least, per collective: +") + share_text(lag.effect) +
-             "; noise " + share_text(lag.noise) + (lag.by_work && lag.waited_for ? " of GPU work" : "") + "\n");
+             (lag.waited_for ? ", +" : "\n  minimum GPU work per collective: +") + share_text(lag.effect) + "; noise " +
+             share_text(lag.noise) + (lag.by_work && lag.waited_for ? " of GPU work" : "") + "\n");
   if (view.verdict.by_collectives) {
     out.append("  time in collectives: " + share_text(one.collective_share) + " against " +
                share_text(one.others_collective_share) + "\n");
@@ -161,12 +161,12 @@ void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& ou
   const double longer = static_cast<double>(one.gpu_ns) - static_cast<double>(one.others_gpu_ns);
   const bool is_most = longer >= (lag.own_ns - lag.others_ns) / 2;
   out.append("  GPU: " + duration_text(one.gpu_ns) + " of work against " + duration_text(one.others_gpu_ns) +
-             (!one.by_gpu ? ": that is not the lag, the CPU is late\n"
-              : is_most   ? ": that is the lag\n"
-                          : ": that is a part of the lag, the CPU is late, too\n"));
+             (!one.by_gpu ? ": the GPU does not cause the lag, the CPU is late\n"
+              : is_most   ? ": this causes the lag\n"
+                          : ": this causes a part of the lag, the CPU is late, too\n"));
   print_differences(view, "  ", one.kernels, out);
   if (view.job.has_idle()) {
-    out.append("  CPU: what it did while its device had nothing to do, more than the others\n");
+    out.append("  CPU: what this rank did longer than the other ranks while its device was idle\n");
     print_differences(view, "  before ", one.idle, out);
     if (one.idle.empty()) {
       out.append("    nothing\n");

@@ -7,7 +7,7 @@
 
 namespace gpuprof::output {
 
-// The most functions in a report that must fit. Further functions only rank the frames of paths.
+// The most functions in the table if the number of lines is limited. Other functions only rank the frames of paths.
 inline constexpr size_t kMostFunctions = 12;
 
 struct Detail {

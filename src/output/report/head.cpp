@@ -69,14 +69,14 @@ void print_losses(const ProfileInfo& info, Page& page) {
   }
 }
 
-// Prints the time window, and which facts concern the whole recording nevertheless.
+// Prints the time window, and which facts concern the whole recording despite the window.
 void print_window(const Summary& summary, Page& page) {
   if (!summary.window) {
     return;
   }
   page.fact("window", "work that ended " + analyze::window_text(*summary.window) + ", in time slices of " +
                           analyze::exact_seconds(summary.interval_ns));
-  page.fact("whole", std::string("of the whole recording: losses, coverage") +
+  page.fact("whole", std::string("not limited to the window: losses, coverage") +
                          (summary.counted.empty() ? "" : ", counts at instructions"));
 }
 

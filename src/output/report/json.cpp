@@ -25,7 +25,7 @@ using analyze::SummaryLine;
 
 constexpr int kReportSchemaVersion = 2;
 
-// In the order of the enumerators.
+// In the order of the enumerators of ProfileKind.
 constexpr std::array<const char*, 5> kKinds = {"empty", "durations", "launch_counts", "stall_samples", "mixed"};
 static_assert(static_cast<size_t>(ProfileKind::mixed) + 1 == kKinds.size());
 constexpr std::array<const char*, 4> kOrigins = {"own", "library", "vendor", "none"};

@@ -15,11 +15,11 @@ class Names {
   // The summary must outlive this object.
   Names(const analyze::Summary& summary, const ReportOptions& options);
 
-  // Returns the distinct text of a work item or stall reason. `beside`: short enough to stand beside its numbers.
+  // Returns the unique text of a work item or stall reason. `beside`: a text short enough for the line of its numbers.
   [[nodiscard]] const std::string& work(std::string_view name, bool beside) const {
     return (beside ? beside_ : below_).at(name);
   }
-  // Returns a function's rank in the table of top functions, from 1; 0: not in it. Later ones call less other code.
+  // Returns a function's position, from 1, in the table of top functions; 0: absent. Later functions call less code.
   [[nodiscard]] size_t rank(std::string_view function) const {
     const auto found = functions_.find(function);
     return found == functions_.end() ? 0 : found->second;

@@ -125,7 +125,7 @@ void Page::prose(std::string_view text) {
 
 std::string Page::name(std::string_view name, size_t width, Naming naming) const {
   if (naming == Naming::signature && !options_.full) {
-    // Not shown_ends(): without its middle, a signature has unbalanced brackets.
+    // Do not use shown_ends(): without its middle, a signature has unbalanced brackets.
     return analyze::short_kernel_name(shown_name(shown_text(name)), width, analyze::Named::function);
   }
   std::string shown = shown_name(shown_text(name));

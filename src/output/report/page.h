@@ -20,7 +20,7 @@ std::string short_duration(uint64_t ns);
 // Returns the last `width` characters, after "..." if the text was cut.
 std::string cut_front(const std::string& text, size_t width);
 
-// Return the width for a name: behind so many numbers, in a separate line, and beside the numbers of work tables.
+// Return the width for a name: after that many numbers, in a separate line, and beside the numbers of work tables.
 size_t width_behind(size_t numbers, size_t width);
 size_t width_below(size_t width);
 size_t width_beside(size_t width);
@@ -28,7 +28,7 @@ size_t width_beside(size_t width);
 // Returns how many numbers a line of work has: six, but four if it must be one line on a narrow screen.
 size_t work_numbers(size_t width, bool one_line);
 
-// How to shorten a name: a signature to the parts that people read, any other name by cutting its middle.
+// How to shorten a name: `signature` keeps the parts that people read, `plain` cuts out the middle.
 enum class Naming : uint8_t { signature, plain };
 
 class Page {
@@ -64,7 +64,7 @@ class Page {
   [[nodiscard]] size_t name_width(size_t numbers) const;
 
   void columns(const std::vector<std::string>& columns, std::string_view name);
-  // Writes numbers and a text. The text moves to the next line if it does not fit behind the numbers.
+  // Writes numbers and a text. The text moves to the next line if it does not fit after the numbers.
   void row(const std::vector<std::string>& numbers, const std::string& text);
   void work_row(const std::vector<std::string>& numbers, std::string_view work) {
     row(numbers, names_.work(work, detail_.one_line));

@@ -35,7 +35,7 @@ std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
   return kept.empty() ? frames : kept;
 }
 
-// A report with few lines marks omitted frames with "..." before the next frame, not with a line of their own.
+// Returns whether a separate line counts omitted frames. A short report writes "..." before the next frame instead.
 bool counts_left_out(const Page& page) {
   return page.detail().frames == Detail().frames;
 }
@@ -60,7 +60,7 @@ std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Pa
     const bool is_new = seen.insert(frame.name.data()).second;
     if (is_mark(frame)) {
       importance[position].first = brief && frame.name == analyze::kNoPythonFrames ? 6 : 0;
-    } else if (!is_new) {  // repeated further in, with the same line
+    } else if (!is_new) {  // a recursion, whose inner frame has the same source line
       importance[position].first = 6;
     } else if (frame.origin == Origin::own) {
       importance[position].first = &frame == &*innermost_own ? 1 : !brief && &frame == &*outermost_own ? 2 : 3;
@@ -86,7 +86,7 @@ std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page)
   if (!counts_left_out(page)) {
     return shown;
   }
-  // Show a frame that is omitted alone: the line that reports the omission would be as long.
+  // Show a frame if it alone would be omitted: a line that reports the omission saves nothing.
   for (size_t i = 0; i < frames.size(); ++i) {
     const bool alone = (i == 0 || shown[i - 1]) && (i + 1 == frames.size() || shown[i + 1]);
     shown[i] = shown[i] || alone;
@@ -97,7 +97,7 @@ std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page)
 struct Line {
   std::string name;
   std::string location;
-  size_t left_out = 0;  // number of omitted frames that this line stands for
+  size_t left_out = 0;  // number of omitted frames that this line represents
   bool own = false;
   bool follows_left_out = false;  // frames before this one are omitted without a line
 };

@@ -54,7 +54,7 @@ std::string hot_lines(const KernelStalls& stalls, const Page& page) {
 // Formats "stalls.cu:9 waits for the load, at stalls.cu:7: 41.20%".
 std::string awaited_lines(const KernelStalls& stalls, const Page& page) {
   constexpr size_t kFile = 24;
-  constexpr size_t kWhat = 16;  // the longest fixed text
+  constexpr size_t kWhat = 16;  // length of the longest fixed value of AwaitedLine::what
   const size_t most = page.fits() ? 1 : kHotLines;
   std::string text;
   for (size_t i = 0; i < std::min(most, stalls.awaited.size()); ++i) {
@@ -133,13 +133,14 @@ void print_stalls(const analyze::Summary& summary, Page& page) {
   if (summary.stalls.empty()) {
     return;
   }
-  page.title("Stalls of kernels, as shares of their samples, from ... to with 95%", summary.stalls.size(),
+  page.title("Stalls of kernels, as shares of their samples, with 95% intervals", summary.stalls.size(),
              summary.found.stalls);
   page.columns({"share", "from", "to", "samples"}, "kernel, and what it waited for");
   for (const KernelStalls& stalls : summary.stalls) {
     print_kernel(stalls, page);
   }
-  const bool can_have = summary.info.kind != analyze::ProfileKind::stall_samples;  // the published format has no lines
+  // Imported stall samples never have source lines.
+  const bool can_have = summary.info.kind != analyze::ProfileKind::stall_samples;
   if (can_have && summary.stalls_without_lines > 0) {
     page.prose(without_lines_text(summary.stalls_without_lines, summary.samples, summary.stalls_without_in_zebins));
   }

@@ -118,8 +118,7 @@ std::string python_function(const FunctionLine& line, size_t width_left, const P
   return name + (page.full() ? file : cut_front(has_room ? file : last, std::max(left, kLeastFile))) + ")";
 }
 
-// Returns distinct texts: "at::native::add", "step (train.py)". A line for several functions shows how many others it
-// stands for: "step (train.py) +2".
+// Returns distinct texts: "at::native::add", or "step (train.py) +2" for a line that joins three functions.
 std::vector<std::string> function_texts(const std::vector<FunctionLine>& lines, size_t numbers, const Page& page) {
   constexpr size_t kMark = 5;  // " +123", " #2"
   const size_t width = page.full() ? std::string::npos : page.name_width(numbers) - kMark;
@@ -155,7 +154,7 @@ void print_functions(const Summary& summary, Page& page) {
                                                : std::vector<std::string>{"total", "direct", counted(summary)};
   const bool joined = std::any_of(summary.functions.begin(), summary.functions.end(),
                                   [](const FunctionLine& line) { return line.others > 0; });
-  page.columns(columns, joined ? "function +others in all the same paths" : "function");
+  page.columns(columns, joined ? "function (+N others on the same paths)" : "function");
   const std::vector<std::string> texts = function_texts(summary.functions, columns.size(), page);
   for (size_t i = 0; i < texts.size(); ++i) {
     const FunctionLine& line = summary.functions[i];

@@ -66,7 +66,7 @@ class WindowTest(rig.RuntimeTest):
     def test_the_report_names_its_window(self):
         text = self.gpuprof("-q", "report", "--from", "0.2s", "--to", "0.5s", TRAIN)
         self.assertRegex(text, r"(?m)^window +work that ended from 0s to 1s, in time slices of 1s$")
-        self.assertRegex(text, r"(?m)^whole +of the whole recording: losses, coverage$")
+        self.assertRegex(text, r"(?m)^whole +not limited to the window: losses, coverage$")
         self.assertRegex(self.gpuprof("-q", "report", "--to", "1s", self.counted_and_timed()), r"coverage, counts at")
         self.assertNotRegex(self.gpuprof("-q", "report", TRAIN), r"(?m)^window ")
 

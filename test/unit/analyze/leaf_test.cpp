@@ -94,7 +94,7 @@ TEST_CASE("an invalid list of leaves is rejected") {
   CHECK(parse_leaves("line,").error().message ==
         "'' is not one of kernel, function, line, instruction, offset and stall");
   CHECK(parse_leaves("line,kernel").error().message ==
-        "kernel cannot be combined with other names: it shows nothing below the kernel");
+        "'kernel' cannot be combined with other values: it hides all frames below GPU kernels");
   CHECK(parse_leaves("line,line").error().message == "'line' is listed twice");
 }
 
