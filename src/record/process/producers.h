@@ -51,7 +51,7 @@ struct Source {
   [[nodiscard]] bool knows_name(uint32_t name_id) const { return name_id == 0 || names.contains(name_id); }
   [[nodiscard]] NameIndex name(uint32_t name_id) const;          // 0: unknown
   [[nodiscard]] profile::DeviceId device(uint32_t index) const;  // 0: unknown
-  [[nodiscard]] bool knows_range(uint32_t range) const;          // with all its parents and names
+  [[nodiscard]] bool knows_range(uint32_t range) const;          // the range, its parents and their names
 };
 
 class Producers {
@@ -118,7 +118,7 @@ class Producers {
   ThreadNames threads_{names_, memory_};
   LiveProcesses processes_{memory_};
   std::unordered_map<backend::SourceId, Source> sources_;
-  std::set<std::string> notes_;    // META keys also printed
+  std::set<std::string> notes_;    // META keys that were also printed
   std::set<std::string> drivers_;  // drivers with a META line
   std::vector<std::pair<std::string, std::string>> meta_;
   std::vector<profile::ProcessId> ended_;

@@ -43,7 +43,7 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum[CoverageCount::matched] = take(seen_[CoverageCount::matched]);
   sum[CoverageCount::captured] = take(counters.counts[GPUPROF_COUNT_CAPTURED]);
   sum[CoverageCount::failed] = take(counters.counts[GPUPROF_COUNT_FAILED]);
-  // Attribute GPU work without a known launch to lost launch events, if some are left.
+  // GPU work without a known launch proves that its launch event was lost. Count these launches as matched.
   sum[CoverageCount::matched] += take(orphans_);
   sum[CoverageCount::without_record] = rest;
   sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], counters.launches);
