@@ -53,10 +53,10 @@ struct NewStack {
   bool maps_current = false;     // mappings were read when the stack arrived; else some may be missing
 };
 
-// A Python code object. Words of later stacks refer to it.
+// A Python code object. Stack words in this batch and in later batches refer to `index`.
 struct NewCode {
   CodeIndex index = 0;
-  profile::ProcessId process{};  // may be dropped when this process ends
+  profile::ProcessId process{};  // the code object may be dropped when this process ends
   uint32_t version = 0;          // PY_VERSION_HEX
   uint32_t first_line = 0;
   std::string name;

@@ -66,7 +66,7 @@ class Session {
   }
 
  private:
-  // Steps, in order. Everything that the machine can refuse comes before the target starts.
+  // Steps, in order. All steps that can fail because of the machine come before the target starts.
 
   Status find_target_user() {
     auto user = find_user(options_.user);

@@ -26,7 +26,7 @@ class Signals {
 
   struct Event {
     int signal = 0;
-    bool from_terminal = false;  // the target's process group has received it, too
+    bool from_terminal = false;  // the target's process group has received the signal, too
   };
   std::optional<Event> next();
 
@@ -39,7 +39,7 @@ class Signals {
   sigset_t original_;
 };
 
-// Returns whether the signal asks the recorder to end. The others switch recording or pause the recorder.
+// Returns whether the signal asks the recorder to end. Other signals switch recording or pause the recorder.
 constexpr bool is_stop(int signal) {
   return signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGTSTP;
 }

@@ -11,7 +11,7 @@
 namespace gpuprof::record {
 
 struct StackSetup {
-  std::unique_ptr<StackEngine> engine;  // null: no stacks, or targets walk their own
+  std::unique_ptr<StackEngine> engine;  // null: no stacks, or targets walk their own stacks
   bool in_process = false;              // targets walk their stacks
   std::string reason;                   // one line, for META
 

@@ -56,7 +56,7 @@ struct Source {
 
 class Producers {
  public:
-  // `attach_pid`: target of record -p; it may have no source.
+  // `attach_pid`: pid given to record -p; 0: none. This process may have no source.
   Producers(uint32_t attach_pid, MemoryBudget* memory);
 
   void on_source(backend::SourceId id, uint32_t pid, std::string_view backend);
@@ -86,13 +86,13 @@ class Producers {
   LiveProcesses& processes() { return processes_; }
   [[nodiscard]] const DeviceTable& devices() const { return devices_; }
 
-  // Call it when all rings have been read: missing names were lost.
+  // Call it when all rings have been read: names that are still missing were lost.
   void retry_devices();
   void retry_pending();
 
   struct Ended {
-    bool image = false;    // it was the last source of its process image
-    bool process = false;  // it was the last source of this pid
+    bool image = false;    // the ended source was the last one of its process image
+    bool process = false;  // the ended source was the last one of its pid
   };
   Ended end(Source& source);
 

@@ -33,7 +33,7 @@ void SourceCoverage::stack_walked(const StackShape& shape, uint64_t launches) {
 CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   CoverageCounts sum = seen_;
   sum[CoverageCount::launches] = counters.launches;
-  // Each category is limited to the launches that the categories before it left over.
+  // Each launch belongs to one category. A category gets at most the launches that earlier categories left over.
   uint64_t rest = counters.launches;
   const auto take = [&rest](uint64_t wanted) {
     const uint64_t taken = std::min(wanted, rest);

@@ -31,7 +31,7 @@ class Pending {
     }
   }
 
-  // `last`: what is missing will not arrive. `only`: retry only events of this source (0: of all sources).
+  // `last`: missing data will not arrive. `only`: retry only events of this source (0: of all sources).
   template <typename Take>
   void retry_pending(bool last, backend::SourceId only, Take take) {
     std::erase_if(events_, [&](Entry& entry) {

@@ -76,7 +76,7 @@ bool GraphBodies::have_one_origin(backend::SourceId source, std::span<GraphLaunc
 // Leaves the work without a launch, because its candidates have different origins. Marks all candidates as matched.
 void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::GraphRun> launches) {
   for (GraphLaunches::GraphRun& launch : launches) {
-    op.outside = op.outside || launch.call.outside;  // do not count work that may be outside of the recorded range
+    op.outside = op.outside || launch.call.outside;  // do not count work that may be outside of --nvtx-range
     if (!launch.matched) {
       launches_.match(op.source, launch.call);
     }

@@ -59,7 +59,7 @@ class GraphLaunches {
   struct Graph {
     std::vector<GraphRun> launches;  // in call order
     bool body_first = false;         // work in a body was seen to start before all other work of its launch
-    uint64_t gap_ns = UINT64_MAX;    // time of the first launch not stored; later work may belong to it
+    uint64_t gap_ns = UINT64_MAX;  // time of the first launch that was not stored; later work may belong to that launch
   };
   [[nodiscard]] GraphRun* find(backend::SourceId source, uint64_t correlation);
   [[nodiscard]] static std::span<GraphRun> called_before(std::vector<GraphRun>& launches, uint64_t start_ns,

@@ -32,7 +32,7 @@ void LaunchTable::evict() {
     }
   }
   if (launches_.size() > max_entries()) {
-    launches_.clear();  // compact() can drop queue entries of launches that are still in the table
+    launches_.clear();  // compact() may have dropped the queue entries of these launches
   }
   compact();
 }

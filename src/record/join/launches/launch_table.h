@@ -18,9 +18,9 @@ struct PendingLaunch {
   uint32_t thread = 0;   // NameIndex
   uint32_t tid = 0;
   uint32_t range = 0;          // the source's range id
-  bool orphan = false;         // the launch record is missing; only its work has arrived
-  bool matched = false;        // some of its work has arrived
-  uint64_t keep_until_ns = 0;  // more work may arrive until then
+  bool orphan = false;         // only work of the launch has arrived; the launch record is missing
+  bool matched = false;        // some work of the launch has arrived
+  uint64_t keep_until_ns = 0;  // more work of the launch may arrive until this time
 };
 
 class LaunchTable {

@@ -6,10 +6,10 @@
 namespace gpuprof::record {
 namespace {
 
-// Some calls of the timeline arrive after their work, through another ring, and need the launch's stack.
+// With --timeline, launches stay this long after their work: a call may arrive later, and needs the launch's stack.
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
-// Vendors deliver samples in batches, some of them a second after the work.
+// Launches stay this long for samples, which vendors deliver in batches, some a second after the work.
 constexpr uint64_t kKeepSampledNs = 3'000'000'000;
 
 uint64_t time_of(const PendingLaunch* launch) {

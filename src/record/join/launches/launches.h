@@ -27,7 +27,7 @@ class Launches {
   void add(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void on_graph_node(backend::SourceId source, const backend::GraphNode& node);
 
-  // Returns the call that an event belongs to, or null if it is unknown or has not arrived.
+  // Returns the call that an event belongs to, or null if the call is unknown or has not arrived.
   [[nodiscard]] PendingLaunch* find(const LaunchSite& site);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
   // Returns whether an unknown call may still arrive. Samples can arrive before their launch, and then wait for it.

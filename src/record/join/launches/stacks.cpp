@@ -207,7 +207,7 @@ Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
   Kept& kept = found->second;
   sent.insert(stack);
   new_.push_back(to_write(image, kept, stack));
-  if (is_of_source(stack)) {  // no other process image uses it
+  if (is_of_source(stack)) {  // only this process image uses the stack
     words_kept_ -= kept.words.size();
     new_.back().words = std::move(kept.words);
     new_.back().kernel = std::move(kept.kernel);
@@ -277,7 +277,7 @@ void Stacks::bound() {
     return;
   }
   drop([](const Kept& stack) { return stack.sent; });
-  // The rest has no work so far. Sources send a stack once: work that arrives later counts as work without a stack.
+  // The remaining stacks have no work so far. Sources send a stack once, so later work counts as work without a stack.
   if (too_many(2)) {
     drop([](const Kept&) { return true; });
   }

@@ -89,7 +89,7 @@ void WindowSampleJoin::retry_pending(bool last, backend::SourceId only) {
   });
 }
 
-// Accounts for the samples. Returns false if they must wait.
+// Accounts for the samples. Returns false if the samples must wait.
 bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
   Source* source = parts_.producers.find(group.source);
   if (source == nullptr) {

@@ -15,7 +15,7 @@ constexpr size_t kMaxBlockedInAll = 500'000;
 // No device runs this many work items at once, but a target may report them. Each item slows down the sweep.
 constexpr size_t kMaxRunningWork = 1024;
 
-// Bounds memory if the watermark does not advance: the older half is then swept.
+// Bounds memory: if more work is pending, because the watermark does not advance, the older half is swept.
 constexpr size_t kMaxPendingWork = 1'000'000;
 
 }  // namespace

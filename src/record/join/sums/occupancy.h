@@ -30,7 +30,7 @@ class Occupancy {
   void add(Device device, Work work, Thread thread, uint64_t start, uint64_t end);
   void blocked(Thread thread, Work work, uint64_t start, uint64_t end);
 
-  // Sweeps up to `watermark`. Work added later that starts before it counts as late.
+  // Sweeps up to `watermark`. Work that is added later, but starts before `watermark`, counts as late.
   void advance(uint64_t watermark);
   // Sweeps everything, and charges idle time after the last work. The last window must have been closed.
   void finish();

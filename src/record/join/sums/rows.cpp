@@ -103,7 +103,7 @@ void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
 
 void Rows::retry_pending() {
   if (join_.memory().is_limited() && !finished_) {
-    occupancy_.advance(join_.now_ns);  // work that arrives after this is not apportioned
+    occupancy_.advance(join_.now_ns);  // work that arrives later is not apportioned
   }
 }
 

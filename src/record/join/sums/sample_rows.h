@@ -22,7 +22,7 @@ class SampleRows {
 
   // Returns whether `count` more samples fit into the sum of all samples. If not, counts a loss.
   [[nodiscard]] bool admit(const Source* source, uint64_t count);
-  // `source` is null if it has ended.
+  // `source`: null if the source has ended.
   void drop(const Source* source, uint64_t count);
 
   profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit);

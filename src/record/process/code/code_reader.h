@@ -14,7 +14,7 @@ namespace gpuprof::record {
 // Name and hash of a module in the profile.
 struct CodeFacts {
   std::string name;  // for example "sm_90.cubin"
-  std::string hash;  // hash of its bytes, lower-case hex
+  std::string hash;  // hash of the module's bytes, lower-case hex
 };
 
 // `module` is the source's id of a module, sent with its code; 0: no module.

@@ -12,7 +12,7 @@
 
 namespace gpuprof::record {
 
-// Code objects of one source or process, by its own ids.
+// Maps the code object ids of one source or process to the indices of the session.
 struct CodeIds {
   static constexpr size_t kMaxCodes = 500'000;
   std::unordered_map<uint32_t, CodeIndex> known;

@@ -15,7 +15,7 @@
 
 namespace gpuprof::record {
 
-// Code of one source, by its own ids.
+// Maps the module and location ids of one source to the ids of the session.
 struct SourceGpuCode {
   std::unordered_map<uint32_t, profile::GpuModuleId> modules;
   std::unordered_map<uint32_t, profile::GpuPlaceId> places;
