@@ -43,20 +43,20 @@ struct NewDevice {
 struct NewStack {
   std::shared_ptr<const ProcessImage> process;
   std::shared_ptr<const symbolize::ProcessMaps> maps;
-  MappingsOver over;             // mappings that differed when the stack was taken
+  MappingsOver over;             // mappings that differed from `maps` when the stack was taken
   uint64_t stack = 0;            // id in this session
   std::vector<uint64_t> words;   // see wire/stack.h, with code objects by CodeIndex; innermost first
-  std::vector<uint64_t> kernel;  // addresses in the kernel, innermost first
+  std::vector<uint64_t> kernel;  // addresses in the Linux kernel, innermost first
   uint32_t flags = 0;            // GPUPROF_STACK_*
   uint64_t eval_begin = 0;       // address in the Python interpreter's file; 0: unknown
   bool frame_pointers = false;   // walked by frame pointers, so its outermost frames may be wrong
   bool maps_current = false;     // mappings were read when the stack arrived; else some may be missing
 };
 
-// A Python code object. Words of later stacks refer to it.
+// A Python code object. Stack words in this batch and in later batches refer to `index`.
 struct NewCode {
   CodeIndex index = 0;
-  profile::ProcessId process{};  // may be dropped when this process ends
+  profile::ProcessId process{};  // the code object may be dropped when this process ends
   uint32_t version = 0;          // PY_VERSION_HEX
   uint32_t first_line = 0;
   std::string name;
@@ -66,7 +66,7 @@ struct NewCode {
 
 // Identifies a WORK line: process, thread, call path, range, device and kernel.
 struct WorkKey {
-  uint64_t stack = 0;    // as in NewStack; 0: no stack
+  uint64_t stack = 0;    // NewStack::stack; 0: no stack
   uint64_t capture = 0;  // stack that created the graph node; 0: no stack
   uint64_t stream = 0;
   profile::ProcessId process{};
@@ -110,7 +110,7 @@ struct NewLatency {
 
 struct NewCall {
   profile::Call call;  // without `ustack`
-  uint64_t stack = 0;  // as in NewStack
+  uint64_t stack = 0;  // NewStack::stack
 };
 
 struct GpuLine {
@@ -148,7 +148,7 @@ struct SampleKey {
   bool operator==(const SampleKey&) const = default;
 };
 
-// Records in a batch have names of the session as StringIds (see name_id()). The writer replaces them.
+// StringIds of records in a batch are indices of session names (see name_id()). The writer replaces these indices.
 struct Batch {
   std::vector<std::shared_ptr<const ProcessImage>> processes;
   std::vector<NewName> names;
@@ -174,7 +174,7 @@ struct Batch {
   std::vector<profile::Loss> losses;
   std::vector<profile::Coverage> coverage;
   std::vector<std::pair<std::string, std::string>> meta;
-  uint64_t swept_ns = 0;                  // `shares` are complete up to here (CLOCK_MONOTONIC)
+  uint64_t swept_ns = 0;                  // `shares` are complete up to this time (CLOCK_MONOTONIC)
   std::vector<profile::ProcessId> ended;  // no new works or calls of these processes follow
   std::optional<profile::End> end;
 };

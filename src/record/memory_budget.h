@@ -31,14 +31,14 @@ class MemoryBudget {
   [[nodiscard]] bool is_limited() const { return used_.load(std::memory_order_relaxed) >= kLimit; }
   [[nodiscard]] bool is_full() const { return used_.load(std::memory_order_relaxed) >= kFull; }
 
-  // Returns whether a new detail may be stored. Counts it as left out if not.
+  // Returns whether a new detail may be stored. If not, counts the detail as left out.
   bool admit();
   // Reads the meter. Returns how many bytes may be used to read files.
   uint64_t room();
   void leave_out() { left_out_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }  // since the start
 
-  // For tables with an optional budget.
+  // For tables with an optional budget. Null: unlimited.
   static bool admits(MemoryBudget* budget) { return budget == nullptr || budget->admit(); }
   static bool limits(const MemoryBudget* budget) { return budget != nullptr && budget->is_limited(); }
 

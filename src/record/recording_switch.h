@@ -8,8 +8,8 @@ namespace gpuprof::record {
 class RecordingSwitch {
  public:
   struct Options {
-    uint64_t delay_ns = 0;     // from the start
-    uint64_t duration_ns = 0;  // from each switching on; 0: until the end
+    uint64_t delay_ns = 0;     // from the start of the session to the first start of recording
+    uint64_t duration_ns = 0;  // how long recording stays on after each start; 0: until the end
     bool paused = false;       // off until set_by_user() switches it on
   };
 

@@ -66,7 +66,7 @@ class Session {
   }
 
  private:
-  // Steps, in order. Everything that the machine can refuse comes before the target starts.
+  // Steps, in order. All steps that can fail because of the machine come before the target starts.
 
   Status find_target_user() {
     auto user = find_user(options_.user);
@@ -233,7 +233,7 @@ class Session {
     return conclude(output_.file(), status, std::move(facts), std::move(written), channel_->budget_state().exceeded);
   }
 
-  // Returns the end of the last window. Later waiting does not count as idle time.
+  // Returns the end of the last window. Time after that window does not count as idle time.
   uint64_t stop_recording() {
     const uint64_t end_ns = windows_->end();
     iteration_->flush_targets();

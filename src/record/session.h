@@ -21,13 +21,13 @@ enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 
 struct SessionOptions {
   std::vector<std::string> command;   // empty with `attach_pid`
-  uint32_t attach_pid = 0;            // running process to record instead
+  uint32_t attach_pid = 0;            // running process to record instead of a command; 0: none
   std::string output;                 // name pattern, see write/output_name.h
   std::string user;                   // run the command as this user
   bool preserve_environment = false;  // with `user`: keep the environment except the user's own variables
   StackChoice stacks = StackChoice::best;
   uint64_t interval_ns = 1'000'000'000;  // time slice
-  bool wait_for_children = true;         // after the command's end, while its processes use a GPU
+  bool wait_for_children = true;         // after the command's end, for its processes that use a GPU
   bool timeline = false;                 // store every event, not only sums
   bool latency = false;                  // store histograms of launch latencies
   backend::SamplingOptions sampling;     // samples inside kernels
@@ -35,13 +35,13 @@ struct SessionOptions {
   std::string commit;                    // commit of the program; empty: determined automatically
   std::string nvtx_range;                // NAME or NAME@DOMAIN: only launches inside this range
   double max_overhead = 0;               // percent; 0: no limit
-  RecordingSwitch::Options recording;    // when recording is on
-  LiveView* live = nullptr;              // display while recording; must outlive the session
+  RecordingSwitch::Options recording;
+  LiveView* live = nullptr;  // display while recording; must outlive the session
 };
 
 struct SessionResult {
-  int wait_status = 0;            // of the command, as from waitpid; 0 for attach_pid
-  profile::WorkCoverage covered;  // as `report` counts it
+  int wait_status = 0;            // status of the command, as from waitpid(); 0 with attach_pid
+  profile::WorkCoverage covered;  // coverage, as `report` counts it
   std::string file;               // name of a non-empty profile in a regular file, else empty
 };
 

@@ -14,7 +14,7 @@ namespace gpuprof::record {
 class Signals {
  public:
   // Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 for this thread and its new threads, except ignored
-  // ones. They stay blocked: a signal after the end of the recording must not change the exit status. With
+  // ones. The signals stay blocked: a signal after the end of the recording must not change the exit status. With
   // `terminal_stop`, also blocks SIGTSTP, for a target that the terminal's Ctrl-Z does not reach.
   static Result<Signals> block(bool terminal_stop = false);
 
@@ -26,7 +26,7 @@ class Signals {
 
   struct Event {
     int signal = 0;
-    bool from_terminal = false;  // the target's process group has received it, too
+    bool from_terminal = false;  // the target's process group has received the signal, too
   };
   std::optional<Event> next();
 
@@ -39,7 +39,7 @@ class Signals {
   sigset_t original_;
 };
 
-// Returns whether the signal asks the recorder to end. The others switch recording or pause the recorder.
+// Returns whether the signal asks the recorder to end. Other signals switch recording or pause the recorder.
 constexpr bool is_stop(int signal) {
   return signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGTSTP;
 }
@@ -47,7 +47,7 @@ constexpr bool is_stop(int signal) {
 // Returns a pending signal that ends the recording and was not read yet; 0: no such signal.
 int pending_stop();
 
-// Ignores SIGPIPE and SIGXFSZ, so that failed writes return errors. Returns those that targets must reset.
+// Ignores SIGPIPE and SIGXFSZ, so that failed writes return errors. Returns the signals that targets must reset.
 std::vector<int> ignore_write_signals();
 
 }  // namespace gpuprof::record

@@ -17,7 +17,7 @@ Result<StackSetup> by_tables() {
   setup.engine = std::move(*tables);
   setup.reason = "as asked for";
   const std::string note(setup.engine->note());
-  if (!setup.by_tables()) {  // the kernel does not allow tables
+  if (!setup.by_tables()) {  // the Linux kernel does not allow walks by tables
     return Error{"--stacks=bpf is impossible here: " + note,
                  "use --stacks=fp to walk by frame pointers, or --stacks=inproc, which needs no BPF"};
   }
@@ -28,7 +28,7 @@ Result<StackSetup> by_tables() {
   return setup;
 }
 
-// Walks by unwind tables, else by frame pointers, which older kernels may allow.
+// Walks by unwind tables, else by frame pointers, which older Linux kernels may allow.
 Result<StackSetup> by_tables_or_frame_pointers(const char* reason) {
   StackSetup setup;
   setup.reason = reason;

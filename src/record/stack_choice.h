@@ -11,7 +11,7 @@
 namespace gpuprof::record {
 
 struct StackSetup {
-  std::unique_ptr<StackEngine> engine;  // null: no stacks, or targets walk their own
+  std::unique_ptr<StackEngine> engine;  // null: no stacks, or targets walk their own stacks
   bool in_process = false;              // targets walk their stacks
   std::string reason;                   // one line, for META
 
@@ -19,7 +19,7 @@ struct StackSetup {
     return in_process ? "inproc" : engine == nullptr ? "none" : engine->name();
   }
   [[nodiscard]] bool any() const { return in_process || engine != nullptr; }
-  // The engine must prepare unwind tables for each process. The process should wait for them.
+  // Returns whether the engine must prepare unwind tables for each process. The process should wait for these tables.
   [[nodiscard]] bool by_tables() const { return engine != nullptr && engine->name() == kBpfByTables; }
   [[nodiscard]] bool by_frame_pointers() const { return engine != nullptr && !by_tables(); }
 
@@ -29,7 +29,7 @@ struct StackSetup {
 // Chooses for processes with an injection library. Returns an error if the choice is impossible.
 Result<StackSetup> choose_stacks(StackChoice choice);
 
-// Chooses for a process that injection failed for (`why`). Only a stack engine can count its launches.
+// Chooses for a process into which injection failed because of `why`. Only a stack engine can count its launches.
 Result<StackSetup> choose_counting(StackChoice choice, const Error& why);
 
 }  // namespace gpuprof::record

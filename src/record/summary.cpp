@@ -126,7 +126,7 @@ std::string python_line(const RefusedPython& refused) {
   if (refused.pid == 0) {
     return "";
   }
-  // Python implementations other than CPython have the same text for both.
+  // Python implementations other than CPython have the same text as version and as reason.
   const bool named = refused.version == refused.reason;
   return fmt::format("process {} is recorded without Python frames, because it runs {}{}{}{}{}", refused.pid,
                      named ? "" : "Python ", refused.version, named ? "" : ": ", named ? "" : refused.reason,

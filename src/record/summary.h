@@ -18,28 +18,28 @@ struct SummaryFacts {
   uint64_t wall_ns = 0;
   uint64_t recorder_cpu_ns = 0;
   Channel::Overhead overhead;
-  uint64_t stacks = 0;  // distinct
+  uint64_t stacks = 0;  // distinct stacks in the profile
   symbolize::ReadingBudget::LeftOut left_out;
   size_t counted = 0;           // (instruction, metric) pairs
-  bool counts_only = false;     // launches without GPU times
+  bool counts_only = false;     // only launches were counted, without GPU times
   bool stacks_missing = false;  // no stack engine
   std::string file;
   uint64_t file_bytes = 0;
   std::string target_end;      // from target_end(); empty: not printed
   bool only_a_window = false;  // recording was off during a part of the target's life
   bool used_gpu = false;       // a process of the target connected
-  std::string unrecorded;      // without GPU work: unavailable backends, with reasons
+  std::string unrecorded;      // if no GPU work was recorded: unavailable backends, with reasons
 };
 
 std::string summary_line(const SummaryFacts& facts);
 
-// Returns what is missing; empty: nothing.
+// Returns a message about missing data; empty: no data is missing.
 std::string trust_line(const SummaryFacts& facts);
 
-// Returns why Python frames are missing; empty: they are not.
+// Returns why Python frames are missing; empty: no process lacks Python frames.
 std::string python_line(const RefusedPython& refused);
 
-// Returns which names are missing because of limits; empty: none.
+// Returns which names are missing because of limits; empty: no names are missing.
 std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out);
 
 // Prints all messages, and whether the recording exceeded --max-overhead.

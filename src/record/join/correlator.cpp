@@ -57,7 +57,7 @@ void Correlator::on_module(backend::SourceId id, const backend::Module& module) 
 void Correlator::on_mappings(backend::SourceId id) {
   with(id, [&](const Source& source) {
     LiveProcesses& processes = producers_.processes();
-    if (source.traits.walks_stacks) {  // by tables, which must be updated
+    if (source.traits.walks_stacks) {  // with unwind tables of the process, which must be updated
       processes.on_loader(source.pid);
     } else {
       processes.on_mappings(*source.image);
@@ -204,7 +204,7 @@ void Correlator::retry_pending(bool last) {
 
 void Correlator::close(const Source& source) {
   stacks_.close(source);
-  // If no engine follows Python frames, their absence is expected.
+  // Walks by frame pointers never have Python frames, whether or not the interpreter is supported.
   if (join_.options.stacks_wanted && !join_.options.frame_pointers) {
     join_.counters.python_refused(source);
   }

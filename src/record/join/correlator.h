@@ -1,4 +1,4 @@
-// Front of the join: dispatches events and assembles batches for the writer. Used by the main thread only.
+// Passes each event to the part of the join that stores it, and assembles batches for the writer. Main thread only.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +76,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void open_window(uint64_t at) { windows_.open(at); }
   void close_window(uint64_t at) { windows_.close(at); }
 
-  // Notes that the process runs before the stack engine has its unwind tables.
+  // Notes that the process of the source already runs, although its unwind tables are not ready.
   void on_tables_late(backend::SourceId source);
 
   // Ends a poll iteration: retries events that wait for launches or names. `last`: nothing more will arrive.
@@ -95,7 +95,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   }
   void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }
 
-  // For the search of sampled instructions, after finish().
+  // Returns up to `most` functions, most samples first, whose instructions are to be analyzed. Call it after finish().
   [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const {
     return samples_.places().most_sampled(most);
   }

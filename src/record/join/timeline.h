@@ -1,4 +1,4 @@
-// Calls and ranges of --timeline. They wait until all rings are read: a later ring may hold what they refer to.
+// Stores calls and ranges for --timeline until all rings are read, because a later ring may hold their launch or name.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class Timeline {
   void take_new(Batch& batch);
 
  private:
-  // Returns whether the timeline is on and one more line fits. Counts a loss if it does not fit.
+  // Returns whether the timeline is on and one more line may be stored. Counts a loss if the timeline is full.
   [[nodiscard]] bool admit(size_t lines);
   void add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks);
 

@@ -1,4 +1,4 @@
-// Attributes GPU work and blocking calls to their launches, and sums them up. Incomplete events wait.
+// Attributes GPU work and blocking calls to their launches, and sums them up. Events with missing data wait.
 #pragma once
 
 #include "backend/event_sink.h"
@@ -22,7 +22,7 @@ class WorkJoin {
     bodies_.on_launch(source, launch);
   }
 
-  // Retries waiting events of source `only` (0: of all sources). `last`: what they wait for will not arrive.
+  // Retries waiting events of source `only` (0: of all sources). `last`: missing data will not arrive.
   void retry_pending(bool last, backend::SourceId only = 0);
   void end_source(backend::SourceId source) { bodies_.end_source(source); }
 

@@ -22,12 +22,12 @@ namespace gpuprof::record {
 // One thread calls add() and close(). Any thread may call state().
 class LiveSums {
  public:
-  // Once the session's `memory` is limited, new works are ignored, but known ones are still summed up. May be null.
+  // `memory` may be null. Above this budget, new works are ignored, but known works are still summed up.
   LiveSums(const LiveView& view, std::shared_ptr<MemoryBudget> memory) : view_(view), memory_(std::move(memory)) {}
 
   void add(const profile::Record& record);
 
-  // Publishes a new state when the view's interval has passed. `swept_ns`: device time is apportioned up to here.
+  // Publishes a new state when the view's interval has passed. `swept_ns`: device time is apportioned up to this time.
   void close(uint64_t now_ns, uint64_t swept_ns);
 
   [[nodiscard]] LiveState state() const;
@@ -38,7 +38,7 @@ class LiveSums {
     uint64_t before_ns = 0;  // value at the last published state
     uint64_t count = 0;
   };
-  using Key = std::pair<uint32_t, uint32_t>;  // of a path: launching function and kernel
+  using Key = std::pair<uint32_t, uint32_t>;  // identifies a path: launching function and kernel
 
   // Definitions that describe kernels and call paths.
   template <typename Row>
@@ -63,10 +63,10 @@ class LiveSums {
   bool full_ = false;  // no further works are stored
   std::vector<std::string> texts_;
   std::unordered_map<std::string, uint32_t> numbers_;
-  std::unordered_map<uint32_t, Key> works_;  // by WorkId
+  std::unordered_map<uint32_t, Key> works_;  // key: WorkId
   std::unordered_map<uint32_t, Sum> kernels_;
   std::map<Key, Sum> paths_;
-  std::map<uint32_t, Sum> devices_;  // busy time
+  std::map<uint32_t, Sum> devices_;  // busy time of each device
   Sum all_;
   uint64_t made_ns_ = 0;
   uint64_t made_swept_ns_ = 0;

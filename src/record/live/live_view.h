@@ -25,10 +25,10 @@ struct LiveState {
   };
   struct Device {
     std::string name;
-    double busy = 0;  // 0 to 1, between the last two states; some seconds late, as work ends late
+    double busy = 0;  // 0 to 1, between the last two states; some seconds late, because records of work arrive late
   };
   std::vector<Kernel> kernels;  // the ones with the most GPU time, in descending order
-  std::vector<Path> paths;      // like `kernels`
+  std::vector<Path> paths;      // the ones with the most GPU time, in descending order
   std::vector<Device> devices;
   uint64_t gpu_ns = 0;
   uint64_t recent_gpu_ns = 0;
@@ -48,7 +48,7 @@ class LiveView {
   LiveView& operator=(const LiveView&) = delete;
   virtual ~LiveView() = default;
 
-  [[nodiscard]] virtual uint64_t interval_ns() const = 0;  // between two states
+  [[nodiscard]] virtual uint64_t interval_ns() const = 0;  // time between two states
   virtual void show(const LiveState& state) = 0;
   virtual void hide() = 0;  // until the next show(): another program uses the terminal
 

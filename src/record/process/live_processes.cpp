@@ -3,7 +3,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr unsigned kMaxReadings = 4;  // mappings read in one poll iteration: meanwhile the rings are not drained
+constexpr unsigned kMaxReadings = 4;  // reads of mappings per poll iteration, because a read delays draining the rings
 
 }  // namespace
 
@@ -39,7 +39,7 @@ LiveProcesses::Entry& LiveProcesses::by_pid(uint32_t pid) {
   return process;
 }
 
-// Returns false if exec has replaced the image. Old records in its ring are then irrelevant.
+// Returns false if exec has replaced the image. Records that the old image left in the ring are then irrelevant.
 bool LiveProcesses::is_current(const LiveImage& image) {
   return table_.knows(image.pid()) && table_.by_pid(image.pid()).image == image.process;
 }
@@ -52,7 +52,7 @@ void LiveProcesses::on_python(LiveImage& image, const gpuprof_python_layout& lay
   }
 }
 
-// An engine that uses unwind tables must not use those of unloaded files.
+// Reports changed mappings, so that a stack engine does not use unwind tables of unloaded files.
 void LiveProcesses::on_mappings(const LiveImage& image) {
   if (is_current(image) && table_.on_changed(table_.by_pid(image.pid()))) {
     emit_mapped(table_.by_pid(image.pid()));

@@ -21,9 +21,9 @@ namespace gpuprof::record {
 // A process image, from its first source (or first stack) to the end of its last source.
 struct LiveImage {
   std::shared_ptr<const ProcessImage> process;
-  std::shared_ptr<const symbolize::ProcessMaps> maps;  // at the first connection
-  CodeIds codes;                                       // by ids of the stack engine
-  uint64_t eval_begin = 0;                             // in the Python interpreter
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // mappings at the first connection
+  CodeIds codes;                                       // code objects by the stack engine's ids
+  uint64_t eval_begin = 0;                             // start of Python's evaluation function; 0: unknown
   unsigned sources = 0;
 
   [[nodiscard]] profile::ProcessId id() const { return process->id; }
@@ -39,7 +39,7 @@ class LiveProcesses {
   void on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) { table_.on_process(pid, guard); }
   LiveImage& on_source(uint32_t pid, std::string_view backend);
   void on_python(LiveImage& image, const gpuprof_python_layout& layout);
-  // The process reports changed mappings.
+  // Reads the mappings again, because the process reported a change.
   void on_mappings(const LiveImage& image);
   // The stack engine saw the process load or unload libraries. retry_pending() reads its mappings again.
   void on_loader(uint32_t pid);
@@ -56,7 +56,7 @@ class LiveProcesses {
   void retry_pending();
   // Ends one source of the image. Returns true if it was the last one; the image is then removed.
   bool end_source(LiveImage& image);
-  void forget(uint32_t pid);  // when its last source has ended
+  void forget(uint32_t pid);  // call it when the last source of the pid has ended
 
   std::vector<std::shared_ptr<const ProcessImage>> take_new() { return std::exchange(new_, {}); }
   // Returns the events for the stack engine, in order.

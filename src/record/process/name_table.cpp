@@ -3,7 +3,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kOverhead = 128;  // of an entry, estimated
+constexpr size_t kOverhead = 128;  // bytes per entry, estimated
 
 }  // namespace
 

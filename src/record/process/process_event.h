@@ -1,4 +1,4 @@
-// A process event for the stack engine: changed mappings, its Python interpreter, or its end.
+// An event about a process for the stack engine: changed mappings, a Python interpreter, or the end of the process.
 #pragma once
 
 #include <cstdint>

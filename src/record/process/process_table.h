@@ -1,4 +1,4 @@
-// The process images of a session: identity and mappings, read while they live.
+// Stores identity and mappings of the process images of a session, read while the processes live.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ProcessImage {
   uint64_t start_ns = 0;  // CLOCK_MONOTONIC when first seen
   std::string name;       // from /proc/PID/comm
   std::string command;    // command line
-  std::string rank;       // rank in an MPI, Slurm or torchrun job; empty: none
+  std::string rank;       // rank in an MPI, Slurm or torchrun job; empty: no rank
 };
 
 class ProcessTable {
@@ -39,9 +39,9 @@ class ProcessTable {
     std::shared_ptr<const symbolize::ProcessMaps> maps;
     std::shared_ptr<ProcessGuard> guard;          // null: the process could not be opened, and is not read
     std::set<std::string, std::less<>> backends;  // backends with a source in this image
-    bool alive = true;                            // at the last read
+    bool alive = true;                            // as of the last read
     uint64_t next_refresh_ns = 0;                 // set after a read that did not find an address
-    uint64_t last_read_ns = 0;                    // of the mappings
+    uint64_t last_read_ns = 0;                    // last read of the mappings
     uint64_t read_took_ns = 0;
     uint64_t since_ns = 0;  // when `maps` was first read with this content
     struct Former {
@@ -52,33 +52,33 @@ class ProcessTable {
     uint64_t next_check_ns = 0;  // time of the next routine read
   };
 
-  // Sets the identity of a process when it connects, before on_source(). If the process later has other rights, it is
-  // no longer read, and what was just read of it is dropped.
+  // Sets the identity of a process when it connects, before on_source(). If the process later has other rights, its
+  // /proc files are no longer read, and the data of a read in progress is dropped.
   void on_process(uint32_t pid, std::shared_ptr<ProcessGuard> guard) { guards_[pid] = std::move(guard); }
 
-  // Returns the image of a new source of `backend`. A second source with the same backend and pid is a new image.
+  // Returns the image of a new source of `backend`. A second source with the same backend and pid means a new image.
   Entry& on_source(uint32_t pid, std::string_view backend);
 
   // Returns the current image of a pid. Creates it if needed (record -p).
   Entry& by_pid(uint32_t pid);
 
   // Reads the mappings again if an address is in no known mapping, or if the last read was over a second ago. Unmapped
-  // files stay known until another file replaces them. If a read does not find the address, the next one is at least 20
-  // ms later: some addresses are in no mapping. Returns false if the process has ended. Its mappings since the last
-  // read are then unknown.
+  // files stay known until another file replaces them. If a read does not find the address, the next read is at least
+  // 20 ms later, because some addresses are in no mapping. Returns false if the process has ended. Mappings made after
+  // the last read are then unknown.
   bool know_mappings(Entry& entry, std::span<const uint64_t> addresses);
 
   // Reads mappings that are known to have changed, at most every 20 ms. Returns whether they have changed.
   bool read_again(Entry& entry);
 
-  // Like read_again(), at most every 100 ms: targets can trigger it as often as they like.
+  // Like read_again(), but at most every 100 ms, because targets can trigger this read at any rate.
   bool on_changed(Entry& entry);
 
-  // Reads the mappings into a new object, even if they are unchanged, so that their read time is current. Takes at most
-  // 1/20 of the time, and runs at most every 20 ms. Returns true if it has read, or if the process has ended.
+  // Reads the mappings into a new object, even if they are unchanged, so that their read time is current. Uses at most
+  // 1/20 of the time, at most every 20 ms. Returns true if it has read, or if the process has ended.
   bool read_anew(Entry& entry);
 
-  // Returns the mappings of `read_ns` if an address then was in another file, else null (also if they were dropped).
+  // Returns the mappings at time `read_ns` if an address was in another file then. Returns null if not, or if unknown.
   static std::shared_ptr<const symbolize::ProcessMaps> other_view(const Entry& entry, uint64_t read_ns,
                                                                   std::span<const uint64_t> addresses);
 

@@ -9,7 +9,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Limits of definitions per source; further ones are ignored. Sources of gpuprof stay far below.
+// Limits of definitions per source. Definitions above them are ignored. gpuprof's own libraries stay far below.
 constexpr size_t kMaxNames = 4'000'000;
 constexpr size_t kMaxDevices = 1024;
 constexpr unsigned kMaxMeta = 1000;
@@ -165,7 +165,7 @@ void Producers::on_meta(Source& source, std::string_view text) {
   }
   if (key == "gpu.driver" && drivers_.size() < kMaxDrivers) {
     if (drivers_.emplace(text.substr(equals + 1, kMaxNote)).second) {
-      add_meta(key, std::string(text.substr(equals + 1, kMaxNote)));  // per recording: processes share drivers
+      add_meta(key, std::string(text.substr(equals + 1, kMaxNote)));  // once per recording: processes share drivers
     }
     return;
   }

@@ -51,12 +51,12 @@ struct Source {
   [[nodiscard]] bool knows_name(uint32_t name_id) const { return name_id == 0 || names.contains(name_id); }
   [[nodiscard]] NameIndex name(uint32_t name_id) const;          // 0: unknown
   [[nodiscard]] profile::DeviceId device(uint32_t index) const;  // 0: unknown
-  [[nodiscard]] bool knows_range(uint32_t range) const;          // with all its parents and names
+  [[nodiscard]] bool knows_range(uint32_t range) const;          // the range, its parents and their names
 };
 
 class Producers {
  public:
-  // `attach_pid`: target of record -p; it may have no source.
+  // `attach_pid`: pid given to record -p; 0: none. This process may have no source.
   Producers(uint32_t attach_pid, MemoryBudget* memory);
 
   void on_source(backend::SourceId id, uint32_t pid, std::string_view backend);
@@ -86,13 +86,13 @@ class Producers {
   LiveProcesses& processes() { return processes_; }
   [[nodiscard]] const DeviceTable& devices() const { return devices_; }
 
-  // Call it when all rings have been read: missing names were lost.
+  // Call it when all rings have been read: names that are still missing were lost.
   void retry_devices();
   void retry_pending();
 
   struct Ended {
-    bool image = false;    // it was the last source of its process image
-    bool process = false;  // it was the last source of this pid
+    bool image = false;    // the ended source was the last one of its process image
+    bool process = false;  // the ended source was the last one of its pid
   };
   Ended end(Source& source);
 
@@ -118,7 +118,7 @@ class Producers {
   ThreadNames threads_{names_, memory_};
   LiveProcesses processes_{memory_};
   std::unordered_map<backend::SourceId, Source> sources_;
-  std::set<std::string> notes_;    // META keys also printed
+  std::set<std::string> notes_;    // META keys that were also printed
   std::set<std::string> drivers_;  // drivers with a META line
   std::vector<std::pair<std::string, std::string>> meta_;
   std::vector<profile::ProcessId> ended_;

@@ -1,4 +1,4 @@
-// Files whose innermost frames are profiler frames: the injection libraries and the vendors' tool libraries.
+// Recognizes profiler frames by file: innermost frames in the injection libraries or the vendors' tool libraries.
 #pragma once
 
 #include <cstdint>

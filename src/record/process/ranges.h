@@ -14,7 +14,7 @@
 
 namespace gpuprof::record {
 
-// Ranges of one source, by its own ids.
+// Ranges of one source. The keys are the source's ids.
 struct SourceRanges {
   static constexpr size_t kMaxRanges = 100'000;
   static constexpr int kMaxDepth = 128;  // nesting depth

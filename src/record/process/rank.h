@@ -6,7 +6,7 @@
 
 namespace gpuprof::record {
 
-// Open MPI, PMIx, MPICH and Intel MPI, MVAPICH2, torchrun, Slurm. The first match wins: Slurm may start torchrun.
+// Open MPI, PMIx, MPICH and Intel MPI, MVAPICH2, torchrun, Slurm. The first variable wins: Slurm may start torchrun.
 inline constexpr std::string_view kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                                       "MV2_COMM_WORLD_RANK",  "RANK",      "SLURM_PROCID"};
 

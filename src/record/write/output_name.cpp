@@ -92,7 +92,7 @@ bool goes_to_stdout(const std::string& pattern) {
   if (!fd || *fd == STDOUT_FILENO) {
     return fd.has_value();
   }
-  // Another descriptor of the same file, as after 3>&1. Devices are allowed: they store nothing or show all.
+  // Another descriptor may be stdout's file, as after 3>&1. Mixing does no harm in a terminal or /dev/null.
   struct stat profile {};
   struct stat out {};
   return ::fstat(*fd, &profile) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 && !S_ISCHR(out.st_mode) &&

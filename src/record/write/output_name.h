@@ -14,7 +14,7 @@ std::string default_output();
 // Replaces %p (the recorder's pid), %h (host name), %r (rank from the launcher's variables, else 0) and %%.
 Result<std::string> expand_output_name(const std::string& pattern);
 
-// Opens the output. While a FIFO has no reader, this call waits until a stop signal (see Signals) arrives.
+// Opens the output. If it is a FIFO, waits until the FIFO has a reader or a stop signal (see Signals) arrives.
 Result<OutputFile> open_profile_file(const std::string& pattern);
 
 // Returns whether the profile would go to the recorder's stdout. The target's output must not mix with it.

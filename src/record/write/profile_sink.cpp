@@ -25,7 +25,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr int kMostWaitMs = 20;  // between two checks of the thread
+constexpr int kMostWaitMs = 20;  // between two checks whether the writer thread has ended
 
 }  // namespace
 
@@ -354,14 +354,14 @@ class ProfileSink::BatchWriter {
   }
 
   struct WrittenWork {
-    profile::WorkKind kind = profile::WorkKind::gpu;  // kind of its sum lines
+    profile::WorkKind kind = profile::WorkKind::gpu;  // selects GPU, HOST or LAUNCH lines
     bool without_frames = false;                      // its stack had only profiler frames
   };
   struct TextHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  // Approximate overhead of a string, and size of the frame of a new stack word, in bytes.
+  // Estimated sizes in bytes: overhead of a string, and the frame that a stack word becomes.
   static constexpr size_t kStringBytes = 128;
   static constexpr size_t kFrameBytes = 384;
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
@@ -373,7 +373,7 @@ class ProfileSink::BatchWriter {
   symbolize::KernelSymbols kernel_symbols_;
   std::atomic<uint64_t> bytes_{0};
   uint64_t without_frames_ = 0;      // GPU records and counted launches whose stack had only profiler frames
-  uint64_t gpu_without_frames_ = 0;  // only the GPU records
+  uint64_t gpu_without_frames_ = 0;  // only GPU records whose stack had only profiler frames
   uint64_t samples_without_frames_ = 0;
   std::vector<symbolize::SymbolizedFrame> names_;
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> strings_;
@@ -383,7 +383,7 @@ class ProfileSink::BatchWriter {
   FrameLists kernel_frame_lists_;
   std::map<std::pair<uint32_t, uint64_t>, StackIds> stacks_;  // of live processes
   std::unordered_map<profile::GpuModuleId, profile::GpuModule> gpu_modules_;
-  std::vector<WrittenWork> works_;  // by WorkId
+  std::vector<WrittenWork> works_;  // indexed by WorkId
   std::unordered_map<NameIndex, std::string> raw_names_;
   std::unordered_map<NameIndex, profile::StringId> demangled_;
 };

@@ -1,4 +1,4 @@
-// Writes batches to the profile on its own thread: reading symbols takes seconds, and rings must be drained meanwhile.
+// Writes batches to the profile on its own thread, because reading symbols takes seconds and rings must be drained.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ namespace gpuprof::record {
 
 class ProfileSink {
  public:
-  // `instruments`: profiler frames to remove from the innermost end of stacks. Losses of `memory` are written to the
-  // profile. `live` receives all records, may be null, and must outlive this object.
+  // Removes frames in `profiler_libraries` from the innermost end of stacks. Writes the losses that `memory` counts to
+  // the profile. `live` receives all records, may be null, and must outlive this object.
   ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries,
               std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr);
   ~ProfileSink();
@@ -39,8 +39,8 @@ class ProfileSink {
   // Returns the number of unwritten batches.
   [[nodiscard]] size_t waiting() const;
 
-  // Writes the remaining batches and ends the thread. Symbolization time is limited from now on. If a pipe's reader
-  // does not read, a stop signal that arrives now ends the wait.
+  // Writes the remaining batches and ends the thread. Limits the time for symbolization. If a pipe's reader does not
+  // read, a stop signal ends the wait.
   Status finish(Signals& signals);
   Status finish();  // waits without a limit
 

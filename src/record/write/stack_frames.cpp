@@ -37,10 +37,10 @@ SymbolizedFrame mark(FrameKind kind, const char* name) {
   return frame;
 }
 
-// Returns how many words, from the innermost on, are valid. A walk by tables knows where it failed, and unmapped
-// addresses may belong to code unloaded since. A walk by frame pointers fails without notice in code that uses the
+// Returns how many words are valid, starting with the innermost. A walk by unwind tables knows where it failed, so
+// unmapped addresses may belong to unloaded code. A walk by frame pointers fails without notice in code that uses the
 // register differently, so the first unmapped address ends the stack. If the process ended before its mappings could be
-// read again, some are missing. Then only unmapped words at the outermost end are removed.
+// read again, some mappings are missing. Then only unmapped words at the outermost end are removed.
 size_t valid_words(const NewStack& stack) {
   const bool lost = stack.frame_pointers || (stack.flags & GPUPROF_STACK_TRUNCATED) != 0;
   if (!lost || (!stack.frame_pointers && !stack.maps_current)) {
@@ -57,9 +57,9 @@ size_t valid_words(const NewStack& stack) {
   return count;
 }
 
-// Returns whether a walk by frame pointers reached `first`, the start of its thread. libc keeps no frame pointer there,
-// so its name decides. The ABI starts threads with frame pointer 0, but other code may also hold 0 in the register. So
-// 0 counts only if the frame has no name.
+// Returns whether the outermost frame `first` of a walk by frame pointers is the start of a thread. libc keeps no frame
+// pointer there, so the function name decides. The ABI starts threads with frame pointer 0, but other code may also
+// hold 0 in the register. So a walk that ended at 0 is complete only if the frame has no name.
 bool is_first_of_thread(const NewStack& stack, const SymbolizedFrame& first) {
   return is_start_up_function(first.name) ||
          ((stack.flags & GPUPROF_STACK_TRUNCATED) == 0 && first.kind == FrameKind::unknown);
@@ -78,7 +78,7 @@ const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
   return mapping == nullptr ? nullptr : mapping->file.get();
 }
 
-// Returns whether a native frame is the interpreter's own, by its file, or by its name in programs that embed CPython.
+// Returns whether a native frame belongs to the interpreter: by file, or by name in programs that embed CPython.
 bool is_interpreter(const symbolize::MappedFile& file, const SymbolizedFrame& frame) {
   const std::string_view program = base_name(file.path);
   if (program.starts_with("python") || program.starts_with("libpython")) {

@@ -18,12 +18,12 @@ class StackFrames {
   explicit StackFrames(ProfilerLibraries profiler_libraries, symbolize::ReadingBudget::Headroom room = {})
       : profiler_libraries_(std::move(profiler_libraries)), symbolizer_({.room = std::move(room)}) {}
 
-  void add(const NewCode& code);            // before stacks that refer to it
-  void forget(profile::ProcessId process);  // drops its code objects
+  void add(const NewCode& code);            // call it before of() for stacks that use the code
+  void forget(profile::ProcessId process);  // drops the process's code objects
 
   [[nodiscard]] symbolize::ReadingBudget& budget() { return symbolizer_.budget(); }
 
-  // Appends the frames, outermost first, with a marker if cut. Appends nothing if there are only profiler frames.
+  // Appends the frames, outermost first, with a marker if the stack was cut. Ignores stacks with only profiler frames.
   void of(const NewStack& stack, std::vector<symbolize::SymbolizedFrame>& out);
 
  private:
@@ -39,7 +39,7 @@ class StackFrames {
   ProfilerLibraries profiler_libraries_;
   symbolize::Symbolizer symbolizer_;
   std::unordered_map<CodeIndex, NewCode> codes_;
-  std::unordered_map<uint32_t, std::vector<CodeIndex>> codes_of_;  // by process
+  std::unordered_map<uint32_t, std::vector<CodeIndex>> codes_of_;  // code objects of each process
 };
 
 }  // namespace gpuprof::record

@@ -33,7 +33,7 @@ void SourceCoverage::stack_walked(const StackShape& shape, uint64_t launches) {
 CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   CoverageCounts sum = seen_;
   sum[CoverageCount::launches] = counters.launches;
-  // Each category is limited to the launches that the categories before it left over.
+  // Each launch belongs to one category. A category gets at most the launches that earlier categories left over.
   uint64_t rest = counters.launches;
   const auto take = [&rest](uint64_t wanted) {
     const uint64_t taken = std::min(wanted, rest);
@@ -43,7 +43,7 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum[CoverageCount::matched] = take(seen_[CoverageCount::matched]);
   sum[CoverageCount::captured] = take(counters.counts[GPUPROF_COUNT_CAPTURED]);
   sum[CoverageCount::failed] = take(counters.counts[GPUPROF_COUNT_FAILED]);
-  // Attribute GPU work without a known launch to lost launch events, if some are left.
+  // GPU work without a known launch proves that its launch event was lost. Count these launches as matched.
   sum[CoverageCount::matched] += take(orphans_);
   sum[CoverageCount::without_record] = rest;
   sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], counters.launches);

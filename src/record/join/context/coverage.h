@@ -12,7 +12,7 @@
 
 namespace gpuprof::record {
 
-// Counters of profile/coverage.h. Their sum rule holds for all counters that a target can report.
+// The counters of profile/coverage.h. Their sum rule (launches == matched + ...) holds whatever a target reports.
 class CoverageCounts {
  public:
   uint64_t& operator[](profile::CoverageCount what) { return counts_[static_cast<size_t>(what)]; }

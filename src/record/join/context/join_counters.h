@@ -29,7 +29,7 @@ class JoinCounters {
   void on_counters(const Source& source, const backend::Counters& counters);
   SourceCoverage& coverage(backend::SourceId source) { return sources_[source].coverage; }
   void stack_walked(backend::SourceId source, const StackShape& shape, uint64_t launches);
-  // Notes for the summary why Python frames of the source are missing. Does nothing if they are not.
+  // Notes for the summary why Python frames of the source are missing. Does nothing if the target sent no reason.
   void python_refused(const Source& source);
   // Adds the source's coverage to the totals and to the next batch. The source must have ended.
   void close(const Source& source);
@@ -49,7 +49,7 @@ class JoinCounters {
   };
 
   std::unordered_map<backend::SourceId, Counted> sources_;
-  // The next four: since the last batch.
+  // The members from losses_ to closed_ count since the last batch.
   std::map<std::pair<profile::ProcessId, profile::LossReason>, uint64_t> losses_;
   uint64_t refused_ = 0;
   uint64_t late_names_ = 0;

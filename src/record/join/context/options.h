@@ -17,16 +17,16 @@ namespace gpuprof::record {
 struct JoinOptions {
   uint64_t start_ns = 0;  // start of the session (CLOCK_MONOTONIC) and of slice 0
   uint64_t interval_ns = 1'000'000'000;
-  std::vector<std::string> counted_functions;  // names for the index of on_counted_launch()
-  uint32_t attach_pid = 0;                     // target of record -p; it may have no source
-  bool stacks_wanted = true;                   // count work without a stack as missing one
+  std::vector<std::string> counted_functions;  // function names, by the index that on_counted_launch() gets
+  uint32_t attach_pid = 0;                     // pid given to record -p, 0: none; its process may have no source
+  bool stacks_wanted = true;                   // report work without a stack as incomplete
   bool stacks_from_sources = false;            // injection libraries walk stacks; else the stack engine does
   bool frame_pointers = false;                 // the stack engine walks by frame pointers
   ProfilerLibraries profiler_libraries;
   bool timeline = false;              // store every event
   bool latency = false;               // store a histogram for each phase of launches
-  backend::SamplingOptions sampling;  // for targets whose samples have no correlation id
-  CodeReader* code_reader = nullptr;  // GPU code of samples and counts; null: no code is read
+  backend::SamplingOptions sampling;  // options of sampling and counting inside kernels
+  CodeReader* code_reader = nullptr;  // reads GPU code for samples and counts; null: no code is read
   uint64_t (*clock)() = monotonic_ns;
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
 };

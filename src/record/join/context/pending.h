@@ -11,12 +11,12 @@ namespace gpuprof::record {
 
 // Which missing data an event may still wait for.
 enum class RetryPolicy : uint8_t {
-  first_try,  // anything: a ring read later in this poll iteration may contain it
-  retry,      // all rings have been read: launches, names and stacks from other CPUs may still arrive
-  last_try,   // nothing: the event must be taken with what is known
+  first_try,  // wait for anything: a ring read later in this poll iteration may contain the data
+  retry,      // wait for launches, names and stacks: all rings have been read, but other CPUs may still write these
+  last_try,   // do not wait: the event must be taken without the missing data
 };
 
-// Retry limit: different CPUs fill the BPF ring buffer and the target's rings. A poll iteration takes milliseconds.
+// Retries per event, one per poll iteration (milliseconds): different CPUs fill the BPF ring and the target's rings.
 constexpr unsigned kMaxRetries = 50;
 constexpr size_t kMaxPending = 200'000;
 
@@ -31,7 +31,7 @@ class Pending {
     }
   }
 
-  // `last`: what is missing will not arrive. `only`: retry only events of this source (0: of all sources).
+  // `last`: missing data will not arrive. `only`: retry only events of this source (0: of all sources).
   template <typename Take>
   void retry_pending(bool last, backend::SourceId only, Take take) {
     std::erase_if(events_, [&](Entry& entry) {

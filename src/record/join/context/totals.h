@@ -9,12 +9,12 @@
 
 namespace gpuprof::record {
 
-// The first process without Python frames, because its injection library does not support its Python interpreter.
+// The first process that was recorded without Python frames because its Python interpreter is not supported.
 struct RefusedPython {
-  uint32_t pid = 0;  // 0: all were supported
+  uint32_t pid = 0;  // 0: all interpreters were supported
   std::string version;
   std::string reason;
-  bool others = false;  // further processes have the same problem
+  bool others = false;  // other processes have the same problem
 };
 
 struct Totals {
@@ -22,14 +22,14 @@ struct Totals {
   uint64_t gpu_records = 0;
   uint64_t gpu_ns = 0;
   uint64_t with_stack = 0;
-  uint64_t unsampled_records = 0;  // of launches left without a stack by --max-overhead
-  uint64_t off_records = 0;        // of launches made while recording was off; in no other counter
+  uint64_t unsampled_records = 0;  // GPU records that --max-overhead left without a stack
+  uint64_t off_records = 0;        // GPU records of launches made while recording was off; in no other counter
   uint64_t samples = 0;
   uint64_t samples_with_stack = 0;
-  uint64_t off_samples = 0;              // without a known launch, taken while recording was off; in no other counter
-  std::map<std::string, uint64_t> lost;  // by LossReason word
-  CoverageCounts coverage;               // of sources that have ended
-  RefusedPython refused_python;          // of sources that have ended
+  uint64_t off_samples = 0;              // samples without a known launch while recording was off; in no other counter
+  std::map<std::string, uint64_t> lost;  // losses by LossReason word
+  CoverageCounts coverage;               // counts of sources that have ended
+  RefusedPython refused_python;          // from sources that have ended
 
   [[nodiscard]] uint64_t lost_in_all() const;
 };

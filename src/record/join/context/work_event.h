@@ -1,4 +1,4 @@
-// GPU work and blocking calls in one form: the join finds the launch of both by the same key.
+// Represents GPU work and blocking calls in the same way, because the join finds their launches by the same key.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct LaunchSite {
   uint64_t graph_node = 0;  // 0: not from a graph launch
   uint32_t device = kNoDevice;
   uint32_t name_id = 0;
-  uint32_t tid = 0;    // of the caller; used if the call is unknown or unsampled
-  uint32_t range = 0;  // of the caller; used if the call is unknown or unsampled
+  uint32_t tid = 0;    // thread of the caller; used if the call is unknown or unsampled
+  uint32_t range = 0;  // range of the caller; used if the call is unknown or unsampled
   profile::Op op = profile::Op::kernel;
-  bool has_call = false;   // `correlation` names a call
-  bool unsampled = false;  // the call has no stack by choice and no record; `tid` and `range` are the call's
+  bool has_call = false;   // `correlation` identifies a call
+  bool unsampled = false;  // --max-overhead skipped stack and record of the call; `tid` and `range` are the call's
   bool is_host = false;    // a blocking call, not GPU work
-  bool is_sample = false;  // a sample: its losses are counted with its GPU work, not again
+  bool is_sample = false;  // a sample: a missing name is counted for its GPU work, not again for the sample
 };
 
 struct WorkEvent {
@@ -35,8 +35,8 @@ struct WorkEvent {
   uint64_t bytes = 0;
   uint64_t count = 1;
   bool more = false;       // more work of the same launch may follow
-  bool outside = false;    // its launch is outside of the recorded range
-  uint32_t kernel_id = 0;  // not 0: name id of one kernel that the work consists of
+  bool outside = false;    // the launch is outside of --nvtx-range
+  uint32_t kernel_id = 0;  // not 0: name id of one kernel of a batch; the event then describes only this kernel
 
   [[nodiscard]] uint64_t duration() const { return end_ns - start_ns; }
 };

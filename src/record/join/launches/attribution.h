@@ -18,7 +18,7 @@ class Attribution {
   // Returns whether everything that `site` refers to is known or not worth waiting for. `launch` may be null (unknown).
   [[nodiscard]] bool is_ready(const Source& source, const LaunchSite& site, const PendingLaunch* launch,
                               RetryPolicy policy);
-  // Returns the work that the event is charged to. Sends its stacks to the writer when they are first used.
+  // Returns the work that the event is charged to. Sends the work's stacks to the writer on their first use.
   [[nodiscard]] WorkKey key_of(Source& source, const LaunchSite& site, const PendingLaunch* launch);
 
  private:

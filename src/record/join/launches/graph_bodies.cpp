@@ -9,9 +9,9 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxNew = 200'000;  // in one poll iteration
+constexpr size_t kMaxNew = 200'000;  // work items in one poll iteration
 
-// CUPTI delivers finished work at least once a second. After this time, the work that ran before and after is known.
+// Work is held this long. By then the work before and after it has arrived: CUPTI delivers at least once a second.
 constexpr uint64_t kHoldNs = 1'500'000'000;
 static_assert(kHoldNs > GPUPROF_IDLE_FLUSH_NS);
 
@@ -73,10 +73,10 @@ bool GraphBodies::have_one_origin(backend::SourceId source, std::span<GraphLaunc
   return !launches.empty();
 }
 
-// Leaves work without a launch if its candidates differ in what they are charged to.
+// Leaves the work without a launch, because its candidates have different origins. Marks all candidates as matched.
 void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::GraphRun> launches) {
   for (GraphLaunches::GraphRun& launch : launches) {
-    op.outside = op.outside || launch.call.outside;  // do not count work that may be outside of the recorded range
+    op.outside = op.outside || launch.call.outside;  // do not count work that may be outside of --nvtx-range
     if (!launch.matched) {
       launches_.match(op.source, launch.call);
     }
@@ -84,7 +84,7 @@ void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::Gra
   }
 }
 
-// Finds the launch of the work. Returns false if records of neighbouring work may still decide it.
+// Finds the launch of the work. Returns false if later records of other work may still decide between candidates.
 bool GraphBodies::find_launch(backend::GpuOp& op, bool last) {
   const auto launches = graphs_.candidates(op);
   if (have_one_origin(op.source, launches)) {

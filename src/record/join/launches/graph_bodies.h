@@ -1,5 +1,5 @@
 // Finds the launches of work in the bodies of conditional graph nodes. CUPTI reports only the executable graph of such
-// work. It is held until enough is known of the work that ran before and after it (see GraphLaunches).
+// work. GraphBodies holds the work until records of the work before and after it have arrived (see GraphLaunches).
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ class GraphBodies {
   void on_launch(backend::SourceId source, const backend::GraphLaunch& launch);
   void ran(const backend::GpuOp& op) { graphs_.ran(op); }
 
-  // Holds the work. Returns false if so much is held that the caller should call retry_pending().
+  // Holds the work. Returns false if so much new work is held that the caller should call retry_pending().
   [[nodiscard]] bool hold(const backend::GpuOp& op);
 
-  // Passes work to `take` when its launch is found or its time is up, with the launch's correlation id (0: ambiguous).
-  // `only`: work of this source (0: of all sources). `last`: nothing more will arrive that could decide it.
+  // Passes work with the correlation id of its launch (0: ambiguous) to `take`, once the launch is found or the hold
+  // time has passed. `only`: work of this source (0: of all sources). `last`: no more records will arrive.
   using Take = std::function<void(const backend::GpuOp& op)>;
   void retry_pending(bool last, backend::SourceId only, const Take& take);
   void end_source(backend::SourceId source);
@@ -45,7 +45,7 @@ class GraphBodies {
   Launches& launches_;
   GraphLaunches graphs_{&join_.memory()};
   std::vector<Body> new_;
-  std::deque<Body> held_;  // work with several possible launches so far
+  std::deque<Body> held_;  // work that has several possible launches so far
 };
 
 }  // namespace gpuprof::record

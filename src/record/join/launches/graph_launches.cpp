@@ -41,7 +41,7 @@ void GraphLaunches::add(backend::SourceId source, const backend::GraphLaunch& la
     if (const auto graph = graphs_.find({source, launch.exec}); graph != graphs_.end()) {
       graph->second.gap_ns = std::min(graph->second.gap_ns, launch.time_ns);
     }
-    MemoryBudget::admits(memory_);  // counts the refusal
+    MemoryBudget::admits(memory_);  // counts a lost detail
     return;
   }
   insert(source, {.call = launch});
@@ -65,7 +65,7 @@ void GraphLaunches::insert(backend::SourceId source, const GraphRun& launch) {
     launches.erase(launches.begin());
     --launches_;
   }
-  // Nearly always at the end. Two threads that launch one graph use different rings, so launches may arrive unordered.
+  // Nearly always inserts at the end. Threads use different rings, so launches of one graph may arrive unordered.
   const auto after = std::find_if(launches.rbegin(), launches.rend(),
                                   [&](const GraphRun& other) { return other.call.time_ns <= launch.call.time_ns; });
   launches.insert(after.base(), launch);
@@ -104,7 +104,7 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   if (stream == streams_.end()) {
     return;
   }
-  // Update only the neighbours on the stream. Their limits also hold for launches further away.
+  // Update only the neighbouring launches on the stream. Their time limits also hold for launches further away.
   const std::vector<uint64_t>& launches = stream->second;
   const auto last_before = std::find_if(launches.rbegin(), launches.rend(),
                                         [&](uint64_t other) { return is_before(other, op.correlation); });
@@ -140,7 +140,7 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::candidates(const backend::GpuO
 
 std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
                                                                 uint64_t called_ns) {
-  // Search backwards, to the latest launch that must be over or that has begun.
+  // Search backwards until a launch that must be over, or that has begun. Earlier launches cannot own the work.
   size_t end = launches.size();
   size_t begin = end;
   uint64_t finished = 0;
@@ -155,10 +155,10 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<Grap
       continue;
     }
     if (launch.first_ns != UINT64_MAX && launch.first_ns > start_ns) {
-      end = begin + 1;  // the following launches have not begun
+      end = begin + 1;  // later launches have not begun
     }
     if (launch.first_ns <= start_ns) {
-      break;  // the launches before it are over
+      break;  // earlier launches are over
     }
     if (launch.call.finished != 0 && (begin == 0 || launches[begin - 1].call.stream == launch.call.stream)) {
       finished = launch.call.finished;

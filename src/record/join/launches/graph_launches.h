@@ -1,5 +1,5 @@
-// Finds the launch of work in bodies of conditional nodes. CUPTI reports it with its executable graph, but without a
-// correlation id. Executable graphs and streams run their launches one after the other, in call order.
+// Finds the launch of work in bodies of conditional nodes. CUPTI reports such work with the executable graph, but
+// without a correlation id. Executable graphs and streams run their launches one after the other, in call order.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,10 @@ namespace gpuprof::record {
 class GraphLaunches {
  public:
   static constexpr size_t kMaxOfOne = 1024;            // launches of one graph or stream; older ones are removed
-  static constexpr size_t kMaxLaunches = 200'000;      // of all graphs; work of later launches stays without one
-  static constexpr size_t kMaxStreams = 4096;          // beyond this, the order on all streams is discarded
+  static constexpr size_t kMaxLaunches = 200'000;      // of all graphs; later launches are not stored, and get no work
+  static constexpr size_t kMaxStreams = 4096;          // above this, the launch order of all streams is discarded
   static constexpr uint64_t kKeepNs = 60'000'000'000;  // a full table drops graphs not launched for this time
-  static constexpr uint64_t kClockSlackNs =
-      20'000;  // clock error: work may seem to start before its call, if no other launch fits
+  static constexpr uint64_t kClockSlackNs = 20'000;    // clock error: if no launch fits, allow a call this much later
 
   // What the work of a launch is charged to. Launches with equal origins are interchangeable.
   struct Origin {
@@ -37,7 +36,7 @@ class GraphLaunches {
     uint64_t not_before_ns = 0;      // start of the latest work put on the stream before the launch
     uint64_t over_ns = UINT64_MAX;   // start of the first work put on the stream after the launch
     Origin origin;                   // set by the caller
-    bool matched = false;            // some work was found to belong to this launch
+    bool matched = false;            // some work belongs to this launch, or may belong to it
   };
 
   explicit GraphLaunches(MemoryBudget* memory = nullptr) : memory_(memory) {}
@@ -56,11 +55,11 @@ class GraphLaunches {
   void end_source(backend::SourceId source);
 
  private:
-  using Key = OwnedId;  // of an executable graph, a stream or a launch
+  using Key = OwnedId;  // id of an executable graph, a stream or a launch
   struct Graph {
     std::vector<GraphRun> launches;  // in call order
     bool body_first = false;         // work in a body was seen to start before all other work of its launch
-    uint64_t gap_ns = UINT64_MAX;    // time of the first launch not stored; later work may belong to it
+    uint64_t gap_ns = UINT64_MAX;  // time of the first launch that was not stored; later work may belong to that launch
   };
   [[nodiscard]] GraphRun* find(backend::SourceId source, uint64_t correlation);
   [[nodiscard]] static std::span<GraphRun> called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
@@ -73,7 +72,7 @@ class GraphLaunches {
   std::unordered_map<Key, Graph, OwnedIdHash> graphs_;
   std::unordered_map<Key, uint32_t, OwnedIdHash> execs_;                 // launch to executable graph
   std::unordered_map<Key, std::vector<uint64_t>, OwnedIdHash> streams_;  // correlation ids of launches, in order
-  size_t launches_ = 0;                                                  // of all graphs
+  size_t launches_ = 0;                                                  // launches of all graphs
   uint64_t looked_ns_ = 0;                                               // time of the last search for idle graphs
 };
 

@@ -24,7 +24,7 @@ void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stac
   if (entry == nullptr) {
     return;
   }
-  // Copying a node also calls the launch probe. Ignore that event: it may arrive after the record of the copy.
+  // Copying a node also calls the launch probe. Ignore this event, which may arrive after the record of the copy.
   const bool is_of_copy = entry->original != 0 && !entry->destroyed && poll_iterations_ - entry->copied < kMaxRetries;
   if (!is_of_copy) {
     const uint32_t name = entry->destroyed ? 0 : entry->name.value;

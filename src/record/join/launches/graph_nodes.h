@@ -16,11 +16,11 @@ namespace gpuprof::record {
 class GraphNodes {
  public:
   static constexpr size_t kMaxNodes = 2'000'000;               // of all processes; later nodes have no capture stack
-  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // then their work and copies have arrived
+  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // long enough for their work and copies to arrive
 
   explicit GraphNodes(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
-  // Handles the launch probe's event for a node. `stack` is a number of Stacks; 0: the stack could not be read.
+  // Handles the launch probe's event for a node. `stack` is a Stacks::Number; 0: the stack could not be read.
   void captured(backend::SourceId source, uint64_t node, uint64_t stack);
   void add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns);
 
@@ -39,7 +39,7 @@ class GraphNodes {
 
  private:
   using Key = OwnedId;
-  // A value since `since_ns`, and the value before it since `old_since_ns`. Older values are dropped.
+  // `value` holds since `since_ns`, and `old` held from `old_since_ns` until then. Older values are dropped.
   template <typename Value>
   struct Dated {
     Value value = 0;
@@ -58,7 +58,7 @@ class GraphNodes {
   struct Node {
     Dated<uint64_t> stack;
     Dated<uint32_t> name;
-    uint64_t original = 0;  // node that this is a copy of
+    uint64_t original = 0;  // the copied node; 0: not a copy
     uint64_t copied = 0;    // poll iteration in which the copy was reported
     bool destroyed = false;
   };

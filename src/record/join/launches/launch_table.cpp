@@ -21,7 +21,7 @@ void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const P
   }
 }
 
-// Millions of launches may arrive between two calls of expire().
+// Bounds the table at each insert, because millions of launches may arrive between two calls of expire().
 void LaunchTable::evict() {
   for (auto* queue : {&stale_, &waiting_, &matched_}) {
     for (; launches_.size() > max_entries() && !queue->empty(); queue->pop_front()) {
@@ -32,7 +32,7 @@ void LaunchTable::evict() {
     }
   }
   if (launches_.size() > max_entries()) {
-    launches_.clear();  // compact() can drop queue entries of launches that are still in the table
+    launches_.clear();  // compact() may have dropped the queue entries of these launches
   }
   compact();
 }
@@ -106,7 +106,7 @@ void LaunchTable::expire_matched(uint64_t now_ns) {
   }
 }
 
-// Drops queue entries of removed launches. A launch without GPU work stays in front and keeps all later entries queued.
+// Drops queue entries of removed launches. They accumulate after the entry of a launch that gets no GPU work.
 void LaunchTable::compact() {
   for (auto* queue : {&waiting_, &stale_, &matched_}) {
     if (queue->size() <= kCompactAbove + 4 * launches_.size()) {

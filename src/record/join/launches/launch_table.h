@@ -13,25 +13,25 @@
 namespace gpuprof::record {
 
 struct PendingLaunch {
-  uint64_t stack = 0;    // number of Stacks; 0: none
-  uint64_t time_ns = 0;  // of the call
+  uint64_t stack = 0;    // Stacks::Number; 0: no stack
+  uint64_t time_ns = 0;  // time of the call
   uint32_t thread = 0;   // NameIndex
   uint32_t tid = 0;
-  uint32_t range = 0;          // wire id
-  bool orphan = false;         // the launch record is missing; only its work has arrived
-  bool matched = false;        // some of its work has arrived
-  uint64_t keep_until_ns = 0;  // more work may arrive until then
+  uint32_t range = 0;          // the source's range id
+  bool orphan = false;         // only work of the launch has arrived; the launch record is missing
+  bool matched = false;        // some work of the launch has arrived
+  uint64_t keep_until_ns = 0;  // more work of the launch may arrive until this time
 };
 
 class LaunchTable {
  public:
   static constexpr size_t kMaxEntries = 1'000'000;
-  static constexpr size_t kFewEntries = 100'000;       // above the memory budget
-  static constexpr uint64_t kHoldNs = 60'000'000'000;  // older launches no longer delay others
+  static constexpr size_t kFewEntries = 100'000;       // the limit if memory is short
+  static constexpr uint64_t kHoldNs = 60'000'000'000;  // older launches no longer delay Occupancy
 
   explicit LaunchTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
-  // Replaces a launch with the same id, which can get no more work: ids wrap around.
+  // Replaces an older launch with the same id. Ids wrap around, so the older launch is over.
   void insert(backend::SourceId source, uint64_t correlation, const PendingLaunch& launch);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
 
@@ -53,7 +53,7 @@ class LaunchTable {
   using Key = OwnedId;  // source and correlation id
   struct Queued {
     Key key;
-    uint64_t time_ns;        // of the launch: differs if the key was reused
+    uint64_t time_ns;        // time of the launch; differs if the key was reused
     uint64_t next_check_ns;  // in matched_: when to check the launch again
   };
   [[nodiscard]] bool still_waits(const Queued& queued) const;
@@ -66,7 +66,7 @@ class LaunchTable {
   MemoryBudget* memory_;
   std::pmr::unsynchronized_pool_resource pool_;  // for several hundred thousand inserts and removals per second
   std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash> launches_{&pool_};
-  std::deque<Queued> waiting_;  // in order of arrival; some launches may be gone
+  std::deque<Queued> waiting_;  // in order of arrival; the table may no longer contain some launches
   std::deque<Queued> stale_;    // launches still waiting after kHoldNs
   std::deque<Queued> matched_;  // launches that may get more work
 };

@@ -6,10 +6,10 @@
 namespace gpuprof::record {
 namespace {
 
-// Some calls of the timeline arrive after their work, through another ring, and need the launch's stack.
+// With --timeline, launches stay this long after their work: a call may arrive later, and needs the launch's stack.
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
-// Vendors deliver samples in batches, some of them a second after the work.
+// Launches stay this long for samples, which vendors deliver in batches, some a second after the work.
 constexpr uint64_t kKeepSampledNs = 3'000'000'000;
 
 uint64_t time_of(const PendingLaunch* launch) {
@@ -74,7 +74,7 @@ uint64_t Launches::capture_stack(const LaunchSite& site, const PendingLaunch* la
   return site.graph_node == 0 ? 0 : nodes_.stack(site.source, site.graph_node, time_of(launch));
 }
 
-// Work of a graph node may lack a name. It then has the name reported when the node was created.
+// If work of a graph node has no name, returns the name that was reported when the node was created.
 uint32_t Launches::name_id(const LaunchSite& site, const PendingLaunch* launch) const {
   const bool of_node = site.name_id == 0 && site.graph_node != 0 && site.op == profile::Op::kernel;
   return of_node ? nodes_.name(site.source, site.graph_node, time_of(launch)) : site.name_id;
@@ -86,7 +86,7 @@ void Launches::named(const LaunchSite& site, const PendingLaunch* launch) {
   }
 }
 
-// Counts a launch once. If more work may arrive, the launch keeps its entry or gets one.
+// Counts the launch of the event once. If more work may arrive, keeps the entry of the launch or creates one.
 void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch* launch) {
   const LaunchSite& site = event.site;
   if (!site.has_call) {

@@ -1,4 +1,4 @@
-// Launches, blocking calls and graph node creations that wait for work, found by (source, correlation id) only.
+// Stores launches, blocking calls and created graph nodes until their work arrives, by (source, correlation id) only.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace gpuprof::record {
 class Launches {
  public:
   static constexpr uint64_t kKeepGraphNs =
-      10'000'000'000;  // after the latest work: a graph launch has no last piece of work
+      10'000'000'000;  // after the latest work: nothing marks the last work of a graph launch
 
   explicit Launches(JoinContext& join) : join_(join) {}
 
@@ -27,13 +27,13 @@ class Launches {
   void add(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void on_graph_node(backend::SourceId source, const backend::GraphNode& node);
 
-  // Returns the call that an event belongs to, or null if it is unknown or has not arrived.
+  // Returns the call that an event belongs to, or null if the call is unknown or has not arrived.
   [[nodiscard]] PendingLaunch* find(const LaunchSite& site);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
   // Returns whether an unknown call may still arrive. Samples can arrive before their launch, and then wait for it.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
-  // What is known about the graph node that the event belongs to. `launch` may be null.
+  // These four functions concern the graph node of the event. `launch` may be null.
   [[nodiscard]] bool knows_node(const LaunchSite& site) const;
   [[nodiscard]] uint64_t capture_stack(const LaunchSite& site, const PendingLaunch* launch) const;
   [[nodiscard]] uint32_t name_id(const LaunchSite& site, const PendingLaunch* launch) const;
@@ -57,7 +57,7 @@ class Launches {
   struct Table {
     explicit Table(MemoryBudget* memory) : calls(memory) {}
     LaunchTable calls;
-    bool used = false;  // calls are reported, so an event without one should wait
+    bool used = false;  // calls are reported, so an event should wait for its call
   };
   struct Captured {
     backend::SourceId source = 0;

@@ -6,8 +6,8 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxStacks = 300'000;   // stored with their words, at most about 1 KiB each
-constexpr size_t kMaxWords = 8'000'000;  // of all stored stacks
-// Stacks of one owner, or of one process image. Work with a further stack counts as work without one.
+constexpr size_t kMaxWords = 8'000'000;  // words of all stored stacks
+// Limit of stacks per owner and per process image. Work with a stack beyond the limit counts as work without a stack.
 constexpr size_t kMaxNumbers = 2'000'000;
 
 bool is_python(uint64_t word) {
@@ -55,7 +55,7 @@ Stacks::Number Stacks::of_source(const Source& source, uint64_t id, bool is_laun
   return stack->number;
 }
 
-// Finds the mappings behind the addresses, and reads them again if some are unknown.
+// Finds the mappings of the addresses. Reads the mappings of the process again if some addresses are in none.
 Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_t> words, uint32_t flags) {
   native_.clear();
   for (const uint64_t word : words) {
@@ -108,7 +108,7 @@ void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t
   LiveProcesses::Entry& process = processes.by_pid(pid);
   Kept made = make(process, words, flags);
   made.engine_id = id;
-  // Other files may have been mapped at these addresses since.
+  // Other files may have been mapped at these addresses after the stack was read.
   if (auto maps = ProcessTable::other_view(process, read_ns, native_); maps != nullptr) {
     made.maps = std::move(maps);
   }
@@ -131,7 +131,7 @@ void Stacks::on_source_stack(Source& source, const backend::Stack& stack) {
   LiveProcesses::Entry& process = producers_.processes().by_pid(source.pid);
   Kept made = make(process, stack.words, stack.flags);
   made.kernel.assign(stack.kernel.begin(), stack.kernel.end());
-  if (process.image != source.image->process) {  // the process has called exec since
+  if (process.image != source.image->process) {  // the process called exec after the stack was read
     made.process = source.image->process;
     made.maps = source.image->maps;
     made.maps_current = false;
@@ -150,7 +150,7 @@ void Stacks::find_modules(SourceModules& modules, LiveProcesses::Entry& process,
   if (modules.agree(*stack.maps, stack.words, numbers)) {
     return;
   }
-  // Prefer the kernel's answer while the module is mapped: it also names deleted and replaced files.
+  // While the module is mapped, prefer the mappings in /proc: they also identify deleted and replaced files.
   if (stack.maps == process.maps && producers_.processes().read_again(process)) {
     stack.maps = process.maps;
   }
@@ -207,7 +207,7 @@ Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
   Kept& kept = found->second;
   sent.insert(stack);
   new_.push_back(to_write(image, kept, stack));
-  if (is_of_source(stack)) {  // no other process image uses it
+  if (is_of_source(stack)) {  // only this process image uses the stack
     words_kept_ -= kept.words.size();
     new_.back().words = std::move(kept.words);
     new_.back().kernel = std::move(kept.kernel);
@@ -268,7 +268,7 @@ void Stacks::forget(Owners& owners, uint32_t owner) {
   owners.erase(owned);
 }
 
-// If memory is short, drops stacks that the writer has. A stack engine sends them again if an exec's image needs them.
+// If too many stacks are stored, drops those that the writer has. The stack engine sends them again after an exec.
 void Stacks::bound() {
   const auto too_many = [this](size_t part) {
     return kept_.size() > kMaxStacks / part || words_kept_ > kMaxWords / part;
@@ -277,7 +277,7 @@ void Stacks::bound() {
     return;
   }
   drop([](const Kept& stack) { return stack.sent; });
-  // The rest has no work so far. Sources send a stack once: work that arrives later counts as work without a stack.
+  // The remaining stacks have no work so far. Sources send a stack once, so later work counts as work without a stack.
   if (too_many(2)) {
     drop([](const Kept&) { return true; });
   }

@@ -1,4 +1,4 @@
-// Gives the stacks of all sources and of the stack engine ids of the session, so that ids of owners cannot collide.
+// Numbers the stacks of all sources and of the stack engine for the session, because owners may use the same ids.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class Stacks {
 
   Stacks(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
-  // Returns whether the source walks its stacks. If not, the stack engine does, and the source's are ignored.
+  // Returns whether the source walks its stacks. If not, the stack engine does, and stacks of the source are ignored.
   [[nodiscard]] bool are_of(const Source& source) const {
     return from_sources() || (source.traits.walks_stacks && join_.options.stacks_wanted);
   }
 
-  // Words as in wire/stack.h.
+  // `words`: see wire/stack.h.
   void on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t> words, uint32_t flags, uint64_t read_ns);
   void on_source_stack(Source& source, const backend::Stack& stack);
 
@@ -49,14 +49,14 @@ class Stacks {
   // Limits memory. Call it after each poll iteration.
   void bound();
 
-  // Returns each stack engine id that was dropped once. The engine can drop these ids, too.
+  // Returns the stack engine ids of dropped stacks, each once. The engine can drop these ids, too.
   std::vector<uint64_t> take_ended() { return std::exchange(ended_, {}); }
   std::vector<NewStack> take_new() { return std::exchange(new_, {}); }
 
  private:
   struct KnownStack {
     Number number = 0;
-    uint64_t launches = 0;  // not yet counted by the shape of their stack
+    uint64_t launches = 0;  // launches that JoinCounters::stack_walked() has not counted
     StackShape shape;
     bool known = false;  // its words have arrived
   };
@@ -64,10 +64,10 @@ class Stacks {
   using Owners = std::unordered_map<uint32_t, Owned>;      // key: a source, or a pid for stacks of the stack engine
   struct Kept {
     uint64_t engine_id = 0;
-    std::vector<uint64_t> words;                         // code objects by CodeIndex
-    std::vector<uint64_t> kernel;                        // as in NewStack
+    std::vector<uint64_t> words;                         // see NewStack::words
+    std::vector<uint64_t> kernel;                        // see NewStack::kernel
     std::shared_ptr<const ProcessImage> process;         // process image when the stack arrived
-    std::shared_ptr<const symbolize::ProcessMaps> maps;  // mappings at that time
+    std::shared_ptr<const symbolize::ProcessMaps> maps;  // mappings of the process when the stack was read
     MappingsOver over;                                   // modules that differ from `maps`
     StackShape shape;
     bool maps_current = false;

@@ -2,7 +2,7 @@
 
 namespace gpuprof::record {
 
-// A launch names its device, or the whole device that this one is a part of. In the second case it runs on all parts.
+// Includes launches on the whole device that the device of the window is a part of, because they run on all parts.
 const std::vector<KernelShare>& AddressLookup::shares(NameIndex kernel) {
   const auto [known, fresh] = shares_.try_emplace(kernel);
   if (fresh) {

@@ -20,14 +20,14 @@ class AddressLookup {
                 const backend::SampleWindow& window)
       : loaded_(loaded), times_(times), source_(source), window_(window) {}
 
-  // Work that ran the kernel in the window.
+  // A kernel at the address, and work that ran this kernel in the window.
   struct Candidate {
     CodeLocation at;
     KernelShare share;
   };
   struct Answer {
     std::vector<CodeLocation> places;  // code loaded at the address; empty: unknown code
-    std::vector<Candidate> ran;        // empty: none ran in the window, or it is still running
+    std::vector<Candidate> ran;        // empty: no such kernel ran in the window, or its run has not ended
   };
   // Valid until the next call. Caches the last answer: samples of one address with different reasons follow each other.
   [[nodiscard]] const Answer& find(uint64_t address, bool is_low);

@@ -1,4 +1,4 @@
-// Sums up instruction counts, which name no launch, by process, device and location. They wait for their code.
+// Sums up instruction counts by process, device and location: they have no correlation id. Counts wait for GPU code.
 #pragma once
 
 #include <cstddef>

@@ -10,10 +10,10 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxWaiting = 65'536;
-constexpr size_t kMaxAtAddress = 64;                       // successive kernels; the oldest is dropped
-constexpr size_t kMaxLookups = 64;                         // lookups per address
-constexpr size_t kMaxOthers = 4096;                        // skipped kernels per address: not loaded at that time
-constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;  // lookups in all regions together
+constexpr size_t kMaxAtAddress = 64;                       // kernels loaded one after another; the oldest is dropped
+constexpr size_t kMaxLookups = 64;                         // kernels checked per address
+constexpr size_t kMaxOthers = 4096;                        // kernels skipped per address: not loaded at that time
+constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;  // kernels checked in all regions together
 constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // drivers may or may not sign-extend the upper bits
 
@@ -70,7 +70,7 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
                     .device = kernel.device,
                     .from_ns = join_.clamped_call_time(kernel.time_ns)};
   std::vector<Kernel>& here = spaces_[source.process()][plain(kernel.address)];
-  // Ignore a second object of the same kernel. Devices have separate address spaces, so other kernels may overlap.
+  // Ignore a second object of the same kernel. Keep other kernels here: each device has its own address space.
   if (std::any_of(here.begin(), here.end(), [&made](const Kernel& other) {
         return other.until_ns == UINT64_MAX && std::tie(other.source, other.load, other.name, other.device) ==
                                                    std::tie(made.source, made.load, made.name, made.device);

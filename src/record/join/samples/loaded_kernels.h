@@ -19,7 +19,7 @@ namespace gpuprof::record {
 
 class LoadedKernels {
  public:
-  static constexpr size_t kMaxKernels = 262'144;  // further kernels stay unknown
+  static constexpr size_t kMaxKernels = 262'144;  // above this, new kernels are ignored
 
   LoadedKernels(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
@@ -32,12 +32,12 @@ class LoadedKernels {
   [[nodiscard]] std::optional<CodeLocation> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
                                                  uint64_t end_ns) const;
 
-  // A sampled address. The hardware may sample only the low 32 bits: each device has kernels in few regions of 4 GiB.
+  // A sampled address. If only its low 32 bits are known, all 4 GiB regions with kernels are searched: they are few.
   struct Sampled {
     uint64_t address = 0;
     bool is_low = false;  // only the low 32 bits are known
     uint32_t device = 0;  // the source's id of the device
-    uint32_t whole = 0;   // the device that `device` is a part of, or the same
+    uint32_t whole = 0;   // the device that `device` is a part of, or `device` itself
   };
   // Returns up to kMaxFound kernels at the address, without duplicates, for `device`, `whole` or an unknown device.
   [[nodiscard]] std::vector<CodeLocation> find_all(profile::ProcessId process, const Sampled& sampled,
@@ -64,7 +64,7 @@ class LoadedKernels {
   void add(const Source& source, const backend::LoadedKernel& kernel);
   void remove(const Source& source, const backend::LoadedKernel& gone);
   [[nodiscard]] uint64_t bytes_of(const Kernel& kernel) const;  // 0: unknown
-  // Calls `take` for wanted kernels that may contain the address. Of kernels of unknown size, only the nearest counts.
+  // Calls `take` for wanted kernels that may contain the address. Ignores kernels of unknown size, except the nearest.
   template <typename Wanted, typename Take>
   void look(const Space& space, uint64_t address, size_t& looks, Wanted is_wanted, Take take) const;
 
@@ -72,9 +72,9 @@ class LoadedKernels {
   Producers& producers_;
   std::map<profile::ProcessId, Space> spaces_;
   std::map<profile::ProcessId, std::set<uint64_t>> regions_;  // upper bits of 4 GiB regions with kernels
-  std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // loaded modules: addresses
-  std::vector<Waiting> waiting_;                                                   // for names, in order of arrival
-  std::set<backend::SourceId> waits_;                                              // their sources
+  std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // addresses by source and load
+  std::vector<Waiting> waiting_;                                                   // for names, in arrival order
+  std::set<backend::SourceId> waits_;                                              // sources with entries in waiting_
   size_t count_ = 0;
 };
 

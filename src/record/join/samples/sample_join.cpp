@@ -24,7 +24,7 @@ void SampleJoin::on_sample(const backend::Sample& sample) {
     return;
   }
   if (sample.outside) {
-    return;  // outside of the recorded range, like its GPU work
+    return;  // outside of --nvtx-range, like the GPU work of the sample
   }
   pending_.take_or_keep(event_of(*source, sample), RetryPolicy::first_try,
                         [this](const Event& event, RetryPolicy policy) { return take(event, policy); });
@@ -60,7 +60,7 @@ void SampleJoin::end_source(backend::SourceId source) {
   loaded_.end_source(source);
 }
 
-// Accounts for the sample. Returns false if it must wait.
+// Accounts for the sample. Returns false if the sample must wait.
 bool SampleJoin::take(const Event& event, RetryPolicy policy) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {

@@ -16,7 +16,7 @@
 
 namespace gpuprof::record {
 
-// Samples of a function over the whole recording.
+// Samples of a code location over the whole recording.
 struct SampledPlace {
   profile::GpuPlaceId place{};
   uint64_t offset = 0;  // in the function
@@ -24,7 +24,7 @@ struct SampledPlace {
   NameIndex reason = 0;  // reason of most samples
 };
 struct SampledFunction {
-  backend::SourceId source = 0;  // a source that loaded it
+  backend::SourceId source = 0;  // a source that loaded the function
   uint64_t module = 0;           // the source's id of the module
   profile::GpuModuleId in{};     // the session's id of the module
   std::string name;
@@ -34,7 +34,7 @@ struct SampledFunction {
 
 class SampledCode {
  public:
-  static constexpr uint64_t kCodeNs = 15'000'000'000;  // after this, samples and counts continue without code
+  static constexpr uint64_t kCodeNs = 15'000'000'000;  // samples and counts wait this long for their GPU code
 
   SampledCode(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 

@@ -9,9 +9,9 @@ namespace gpuprof::record {
 namespace {
 
 constexpr const char* kUnknown = "[unknown]";
-constexpr uint64_t kRetryNs = 200'000'000;        // between two tries
-constexpr uint64_t kLongestNs = 600'000'000'000;  // a kernel may run this long after a window
-constexpr size_t kMaxRefusing = 65536;  // open windows; samples of further windows are not counted as received
+constexpr uint64_t kRetryNs = 200'000'000;        // between two tries to attribute samples
+constexpr uint64_t kLongestNs = 600'000'000'000;  // samples wait this long for the end of their kernel
+constexpr size_t kMaxRefusing = 65536;  // open windows; above this, dropped samples may be counted as lost twice
 
 uint64_t sum_of(const auto& counts) {
   uint64_t sum = 0;
@@ -63,7 +63,7 @@ void WindowSampleJoin::on_window(const Source& source, const backend::SampleWind
                         .sampling = rows_.sampling(window.period, window.unit),
                         .counts = std::move(counts)});
   }
-  // The ring was full for samples that are missing here.
+  // A full ring has lost the samples that were sent but are missing here.
   const uint64_t missing = window.dropped + (window.handed > samples.told ? window.handed - samples.told : 0);
   if (missing > 0 && rows_.admit(&source, missing)) {
     rows_.drop(&source, missing);
@@ -89,7 +89,7 @@ void WindowSampleJoin::retry_pending(bool last, backend::SourceId only) {
   });
 }
 
-// Accounts for the samples. Returns false if they must wait.
+// Accounts for the samples. Returns false if the samples must wait.
 bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
   Source* source = parts_.producers.find(group.source);
   if (source == nullptr) {
@@ -100,7 +100,7 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // The launch was not announced: ignore its partial samples. If the table is full, it may have been: count a loss.
+    // Ignore partial samples of launches that were not announced. If the announcement table is full, count a loss.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }
@@ -139,7 +139,7 @@ bool WindowSampleJoin::take_addresses(Source& source, Group& group, RetryPolicy 
     return false;
   }
   const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
-  // Retry less and less often, but before KernelTimes drops a run that has ended meanwhile.
+  // Retry less and less often, but before KernelTimes drops a run that ended since the last try.
   group.next_check_ns = join_.now_ns + std::min(waited / 4, KernelTimes::kKeepNs / 2);
   AddressLookup lookup(loaded_, parts_.kernel_times, source, group.window);
   const size_t before = group.counts.size();
@@ -193,7 +193,7 @@ void WindowSampleJoin::add(const Source& source, const Group& group, const Count
   }
 }
 
-// The hardware samples everything on the device, also other processes and unreported work.
+// Adds samples to `[unknown]`. The hardware also samples other processes on the device, and unreported work.
 void WindowSampleJoin::add_unknown(const Source& source, const Group& group, const Count& count) {
   WorkKey work{.process = source.process(),
                .device = source.device(group.window.device),
@@ -212,7 +212,7 @@ CodeLocation WindowSampleJoin::location_of(const Source& source, const Group& gr
   return {source.id, group.module, source.name(group.function_id), count.offset};
 }
 
-// Returns the work of the launch, else of the function or of the kernel that contains it, in the window.
+// Returns the work of a known launch, else the work in the window that ran the function or the kernel that contains it.
 std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const Group& group, RetryPolicy policy) {
   const KernelTimes& times = parts_.kernel_times;
   const bool is_last = policy == RetryPolicy::last_try;
@@ -234,7 +234,7 @@ std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const
       return shares;
     }
   }
-  // Last try: clocks may disagree.
+  // In the last try, accept work at any time, because clocks may disagree.
   const KernelKey kernel{group.source, group.window.device, function};
   return is_last ? times.before(kernel, UINT64_MAX) : std::vector<KernelShare>();
 }

@@ -1,7 +1,7 @@
 // Attributes samples that arrive by window. Samples with a correlation id go to the work of that launch. Others are
-// apportioned among the work that ran their kernel in the window, by measured time. They are marked as estimated if
-// there are several. Samples with only an address go to kernels that were loaded there and ran (address_lookup.h), or
-// to `[unknown]`. The samples of a window wait for the times of its kernels and for their code.
+// apportioned among the work that ran their kernel in the window, by measured time. If several works ran the kernel,
+// these samples are marked as estimated. Samples with only an address go to kernels that were loaded there and ran, or
+// to `[unknown]` (address_lookup.h). The samples of a window wait for the times and the code of its kernels.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ namespace gpuprof::record {
 
 class WindowSampleJoin {
  public:
-  // Times of ended kernels arrive within two seconds: targets flush once a second.
+  // Samples wait this long for kernel times, which arrive within two seconds because targets flush once a second.
   static constexpr uint64_t kTimesNs = 2'500'000'000;
   static constexpr size_t kMaxCounts = 1'000'000;  // waiting; above this, samples no longer wait
 
@@ -45,11 +45,11 @@ class WindowSampleJoin {
  private:
   struct Count {
     uint64_t offset = 0;
-    uint64_t address = 0;  // as in LocationSamples
+    uint64_t address = 0;  // see LocationSamples::address
     uint32_t reason_id = 0;
     uint32_t samples = 0;
-    bool estimated = false;    // by the source
-    bool low_address = false;  // as in LocationSamples
+    bool estimated = false;    // estimated by the source
+    bool low_address = false;  // see LocationSamples::low_address
   };
   // Samples of one function (and launch, if known) in one window. If function_id is 0: samples at addresses.
   struct Group {
@@ -61,7 +61,7 @@ class WindowSampleJoin {
     uint64_t closed_ns = 0;  // when the end of the window arrived
     profile::SamplingId sampling;
     std::vector<Count> counts;
-    uint64_t next_check_ns = 0;  // for samples at addresses: next try
+    uint64_t next_check_ns = 0;  // time of the next try; for samples at addresses only
   };
   using FunctionKey = std::tuple<uint64_t, uint32_t, uint64_t>;  // module, function, correlation id
   struct OpenWindow {
@@ -88,7 +88,7 @@ class WindowSampleJoin {
   ProportionalSplit split_;
   std::map<WindowKey, OpenWindow> open_;
   std::vector<Group> waiting_;
-  size_t counts_ = 0;  // in open_ and waiting_
+  size_t counts_ = 0;  // number of Counts in open_ and waiting_
   uint64_t next_check_ns_ = 0;
 };
 

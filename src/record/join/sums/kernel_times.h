@@ -1,4 +1,4 @@
-// Stores when kernels ran and as which work, as long as samples without a correlation id may arrive.
+// Stores when kernels ran, and as which work, until samples without a correlation id can no longer arrive.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ struct KernelKey {
 struct KernelShare {
   profile::WorkId work;
   uint64_t ns = 0;
-  uint64_t at_ns = 0;  // a time at which it ran
+  uint64_t at_ns = 0;  // a time at which the work ran
   bool has_stack = false;
 };
 
 class KernelTimes {
  public:
-  static constexpr uint64_t kKeepNs = 30'000'000'000;  // after a kernel's end
+  static constexpr uint64_t kKeepNs = 30'000'000'000;  // runs are stored this long after their end
   static constexpr size_t kMaxRuns = 500'000;  // 40 MiB; further runs are merged into the last run of their kernel
-  static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;  // a sampled launch is kept this long for its work
+  static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;  // a sampled launch waits this long for work and samples
   static constexpr size_t kMaxLaunches = 100'000;  // individually sampled; samples of further launches are dropped
 
   explicit KernelTimes(JoinContext& join) : join_(join) {}
@@ -47,12 +47,12 @@ class KernelTimes {
   // Returns whether the launch was announced. Samples of other concurrent launches also arrive and should be ignored.
   [[nodiscard]] bool expects(backend::SourceId source, uint64_t correlation) const;
   [[nodiscard]] bool is_full() const { return launches_.size() >= kMaxLaunches; }
-  // Returns the work of an announced launch; empty: it has not arrived.
+  // Returns the work of an announced launch; empty: the work has not arrived.
   [[nodiscard]] std::vector<KernelShare> of_launch(backend::SourceId source, uint64_t correlation) const;
 
   // Returns the work that ran the kernel in [start_ns, end_ns), without duplicates. Each share is at least 1 ns.
   [[nodiscard]] std::vector<KernelShare> within(const KernelKey& kernel, uint64_t start_ns, uint64_t end_ns) const;
-  // Returns the last work before `end_ns`, for samples that were read later than taken. Empty: unknown.
+  // Returns the last work that ran the kernel before `end_ns`, because samples may be read late. Empty: unknown.
   [[nodiscard]] std::vector<KernelShare> before(const KernelKey& kernel, uint64_t end_ns) const;
 
   void expire();
@@ -78,7 +78,7 @@ class KernelTimes {
 
   JoinContext& join_;
   std::map<KernelKey, Runs> kernels_;
-  std::map<std::pair<backend::SourceId, uint64_t>, Expected> launches_;  // by source and correlation id
+  std::map<std::pair<backend::SourceId, uint64_t>, Expected> launches_;  // announced, by source and correlation id
   size_t count_ = 0;
   uint64_t next_expiry_ns_ = 0;
 };

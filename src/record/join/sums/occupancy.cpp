@@ -7,15 +7,15 @@
 namespace gpuprof::record {
 namespace {
 
-// Latest blocking calls per thread: a device may be idle for hours. Earlier idle time is charged to the next launch.
+// Blocking calls stored per thread: a device may be idle for hours. Idle time before them is charged to the next work.
 constexpr size_t kMaxBlocked = 4096;
 constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;
 
-// A device cannot run this many at once, but a target may report it. Each one costs time in every step of the sweep.
+// No device runs this many work items at once, but a target may report them. Each item slows down the sweep.
 constexpr size_t kMaxRunningWork = 1024;
 
-// Bounds memory if the watermark does not advance: the older half is then swept.
+// Bounds memory: if more work is pending, because the watermark does not advance, the older half is swept.
 constexpr size_t kMaxPendingWork = 1'000'000;
 
 }  // namespace
@@ -60,7 +60,7 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) 
   }
 }
 
-// Drops calls before the oldest swept_to, which explain no gap, and if needed also half of each thread's calls.
+// Drops calls that end before the oldest swept_to: they explain no gap. If needed, also drops half of the others.
 void Occupancy::drop_blocked() {
   uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
   for (const auto& [device, state] : devices_) {
@@ -90,7 +90,7 @@ void Occupancy::advance(uint64_t watermark) {
   }
 }
 
-// Charges all time before `until`. A gap at the end stays open: the next work decides who is charged for it.
+// Charges all time before `until`. A gap at the end is charged later, when the next work is known.
 void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
   const auto rest = std::partition(state.pending.begin(), state.pending.end(),
                                    [until](const Interval& work) { return work.start < until; });

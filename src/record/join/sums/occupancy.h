@@ -1,8 +1,8 @@
-// Apportions the time of each device among its work. Sweeps over all work in order of time, some seconds behind the
-// present, because records arrive late and unordered. Swept events are dropped.
+// Apportions the time of each device among its work. Sweeps over all work in order of time, with a delay of some
+// seconds, because records arrive late and unordered. Swept events are dropped.
 // For each nanosecond inside a recording window, the work that started first gets busy time, and all running work gets
-// equal parts as exclusive time. If nothing ran, it is idle time. It is charged to the blocking call of the thread that
-// launched the next work, else to that work.
+// equal parts as exclusive time. Time without running work is idle time. It is charged to the blocking call of the
+// thread that launched the next work, else to that work.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class Occupancy {
   void add(Device device, Work work, Thread thread, uint64_t start, uint64_t end);
   void blocked(Thread thread, Work work, uint64_t start, uint64_t end);
 
-  // Sweeps up to `watermark`. Work added later that starts before it counts as late.
+  // Sweeps up to `watermark`. Work that is added later, but starts before `watermark`, counts as late.
   void advance(uint64_t watermark);
   // Sweeps everything, and charges idle time after the last work. The last window must have been closed.
   void finish();
@@ -66,7 +66,7 @@ class Occupancy {
   };
   struct DeviceState {
     std::vector<Interval> pending;  // not swept yet, unordered
-    std::vector<Interval> running;  // by start time
+    std::vector<Interval> running;  // in order of start time
     uint64_t swept_to = 0;          // all time before this is charged
   };
   struct SliceWorkHash {
@@ -86,7 +86,7 @@ class Occupancy {
   uint64_t interval_ns_;
   std::unordered_map<Device, DeviceState> devices_;
   std::unordered_map<Thread, std::deque<Interval>> blocked_;  // calls of one thread, in order
-  size_t blocked_calls_ = 0;                                  // of all threads
+  size_t blocked_calls_ = 0;                                  // calls of all threads
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;
   uint64_t late_ns_ = 0;

@@ -8,9 +8,9 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kClockSlackNs = 2'000'000'000;  // later ends come from a different clock
+constexpr uint64_t kClockSlackNs = 2'000'000'000;  // work that ends later than now + 2 s has a wrong clock
 
-// Delay of the sweep behind the present. CUPTI's buffers are flushed once a second.
+// Delay between the end of work and its sweep. CUPTI's buffers are flushed once a second.
 constexpr uint64_t kSweepDelayNs = 3'000'000'000;
 static_assert(kSweepDelayNs > 2 * GPUPROF_IDLE_FLUSH_NS);
 constexpr size_t kMaxSweepPending = 2'000'000;  // above this, the sweep no longer waits for the oldest launch
@@ -34,7 +34,7 @@ profile::WorkId Rows::intern(WorkKey& key) {
   return works_[key.process].intern(key, next_work_, new_works_, join_.memory());
 }
 
-// Above the memory budget, a target must not create rows by inventing times. New rows then count for one slice.
+// Above the memory budget, new rows go to one slice, so that a target cannot create rows by inventing times.
 RowValue& Rows::row(uint64_t ns, profile::WorkId work) {
   const RowKey key{join_.slice_of(ns), work};
   if (join_.memory().is_limited() && !rows_.contains(key)) {
@@ -62,7 +62,7 @@ void Rows::add(const WorkEvent& event, const WorkKey& key, profile::WorkId work,
   add_event(event, work);
 }
 
-// Nodes of a graph carry queue times of an earlier launch.
+// Ignores graph nodes, because their queue times come from an earlier launch.
 void Rows::add_queue_time(const WorkEvent& event, RowValue& value) {
   if (event.queued_ns != 0 && event.start_ns >= event.queued_ns && event.site.graph_node == 0 &&
       add_if_it_fits(queue_ns_, event.start_ns - event.queued_ns)) {
@@ -83,7 +83,7 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
   }
   if (event.end_ns > join_.now_ns + kClockSlackNs || join_.memory().is_full()) {
     ahead_ns_ += event.duration();
-  } else if (profile::index(key.device) != 0) {  // unnamed devices have no idle time
+  } else if (profile::index(key.device) != 0) {  // the time of unknown devices is not apportioned
     occupancy_.add(profile::index(key.device), profile::index(work), thread, event.start_ns, event.end_ns);
   }
 }
@@ -103,7 +103,7 @@ void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
 
 void Rows::retry_pending() {
   if (join_.memory().is_limited() && !finished_) {
-    occupancy_.advance(join_.now_ns);  // work that arrives after this is not apportioned
+    occupancy_.advance(join_.now_ns);  // work that arrives later is not apportioned
   }
 }
 

@@ -40,7 +40,7 @@ class Rows {
   void take_new(Batch& batch);
   // Returns the approximate number of lines in the next batch.
   [[nodiscard]] size_t waiting() const { return rows_.size() + latencies_.size() + events_.size(); }
-  // Returns GPU time that was not apportioned: it arrived too late (see Occupancy), or its clock is ahead.
+  // Returns GPU time that was not apportioned: records came too late (see Occupancy), or are in the future.
   [[nodiscard]] uint64_t late_ns() const { return occupancy_.late_ns() + ahead_ns_; }
 
  private:

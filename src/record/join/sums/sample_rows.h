@@ -20,9 +20,9 @@ class SampleRows {
 
   SampleRows(JoinContext& join, NameTable& names) : join_(join), names_(names) {}
 
-  // Returns whether the sum of all samples fits with `count` more. If not, counts a loss.
+  // Returns whether `count` more samples fit into the sum of all samples. If not, counts a loss.
   [[nodiscard]] bool admit(const Source* source, uint64_t count);
-  // `source` is null if it has ended.
+  // `source`: null if the source has ended.
   void drop(const Source* source, uint64_t count);
 
   profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit);
@@ -43,7 +43,7 @@ class SampleRows {
   std::unordered_map<SampleKey, uint64_t, Hash> rows_;
   uint64_t batch_slice_ = 0;                                  // slice in which the batch began
   uint64_t seen_ = 0;                                         // samples, including dropped ones; must fit into 64 bits
-  std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // by period
+  std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // sampling ids by period
   std::unordered_map<uint64_t, profile::SamplingId> ns_;
   std::vector<profile::Sampling> new_samplings_;
 };

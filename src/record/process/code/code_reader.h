@@ -14,7 +14,7 @@ namespace gpuprof::record {
 // Name and hash of a module in the profile.
 struct CodeFacts {
   std::string name;  // for example "sm_90.cubin"
-  std::string hash;  // hash of its bytes, lower-case hex
+  std::string hash;  // hash of the module's bytes, lower-case hex
 };
 
 // `module` is the source's id of a module, sent with its code; 0: no module.
@@ -33,10 +33,10 @@ class CodeReader {
   virtual uint64_t code_bytes(backend::SourceId /*source*/, uint64_t /*module*/, std::string_view /*function*/) {
     return 0;
   }
-  // As CubinLines::frames(); empty: unknown.
+  // Returns the source frames, see CubinLines::frames(); empty: unknown.
   virtual std::vector<symbolize::SourceFrame> frames(backend::SourceId source, uint64_t module,
                                                      std::string_view function, uint64_t offset) = 0;
-  // Returns the kernel that contains the function; empty: it is a kernel, has several callers or is unknown.
+  // Returns the kernel that contains the function; empty: `function` is a kernel, has several callers or is unknown.
   virtual std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) = 0;
 };
 

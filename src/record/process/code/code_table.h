@@ -12,25 +12,25 @@
 
 namespace gpuprof::record {
 
-// Code objects of one source or process, by its own ids.
+// Maps the code object ids of one source or process to the indices of the session.
 struct CodeIds {
   static constexpr size_t kMaxCodes = 500'000;
   std::unordered_map<uint32_t, CodeIndex> known;
-  size_t bytes = 0;  // of their names, files and line tables
+  size_t bytes = 0;  // size of names, files and line tables
 };
 
 // What to do if an id is defined again.
 enum class Redefinition : uint8_t {
-  ignored,  // by sources: they do not reuse ids
-  taken,    // by stack engines: the id now names another code object
+  ignored,  // for sources: they do not reuse ids
+  taken,    // for stack engines: the id now names another code object
 };
 
 class CodeTable {
  public:
   static constexpr CodeIndex kMaxCodes = 16'000'000;                // per session
   static constexpr size_t kMaxBytes = size_t{512} << 20;            // of all live processes
-  static constexpr size_t kMaxBytesOfOne = size_t{64} << 20;        // of one process; then code has no name
-  static constexpr size_t kMaxLineTables = kMaxBytesOfOne * 3 / 4;  // of one process; then only first lines
+  static constexpr size_t kMaxBytesOfOne = size_t{64} << 20;        // of one process; above this, new code has no name
+  static constexpr size_t kMaxLineTables = kMaxBytesOfOne * 3 / 4;  // of one process; above this, only first lines
 
   explicit CodeTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 

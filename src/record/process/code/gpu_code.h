@@ -15,7 +15,7 @@
 
 namespace gpuprof::record {
 
-// Code of one source, by its own ids.
+// Maps the module and location ids of one source to the ids of the session.
 struct SourceGpuCode {
   std::unordered_map<uint32_t, profile::GpuModuleId> modules;
   std::unordered_map<uint32_t, profile::GpuPlaceId> places;
@@ -35,7 +35,7 @@ struct CodeLocation {
 
 class GpuCode {
  public:
-  // Per session and per source. Samples in further code have no location. The memory budget counts them.
+  // Limits per session and per source. Samples in code beyond them have no location. MemoryBudget counts refusals.
   static constexpr size_t kMaxModules = 100'000;
   static constexpr size_t kMaxPlaces = 2'000'000;
 
@@ -60,7 +60,7 @@ class GpuCode {
     size_t operator()(const Key& key) const;
   };
 
-  // Returns whether one more than `count` entries is allowed. Counts it as left out if not.
+  // Returns whether a table of `count` entries may grow. If not, counts the new entry as left out.
   [[nodiscard]] bool admits(size_t count, size_t most) const;
   profile::GpuPlaceId intern(NewGpuPlace place);
   [[nodiscard]] NewGpuPlace named(profile::GpuModuleId module, const backend::GpuPlace& place);

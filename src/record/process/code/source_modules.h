@@ -22,7 +22,7 @@ class SourceModules {
   void add(const backend::Module& module);  // keeps the first module of an id
 
   // Returns the mappings of `modules` that hold a native address of `words` for which `maps` has another file or none.
-  // Files are opened by path, and have no descriptor if the path now names another file.
+  // A file is opened by path, and has no descriptor if the path now names another file.
   MappingsOver over(const symbolize::ProcessMaps& maps, std::span<const uint64_t> words,
                     std::span<const uint32_t> modules);
 
@@ -36,7 +36,7 @@ class SourceModules {
     uint64_t offset = 0;
     std::vector<backend::Module::Mark> marks;
     std::string path;
-    std::shared_ptr<symbolize::MappedFile> file;  // once identified
+    std::shared_ptr<symbolize::MappedFile> file;  // null until the file is identified
     std::shared_ptr<const symbolize::Mapping> mapping;
   };
   bool agrees(Entry& entry, const symbolize::ProcessMaps& maps, std::span<const uint64_t> words);
