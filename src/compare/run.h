@@ -61,7 +61,7 @@ struct RunFacts {
   std::string file;  // name for messages
   analyze::ProfileInfo info;
   std::vector<std::string> devices;  // "NVIDIA H200"; one per device with work, sorted
-  // For a merged profile, each of these five has the distinct values of all ranks, sorted and joined by ", ".
+  // For a merged profile, `driver` to `exit_status` have the distinct values of all ranks, sorted and joined by ", ".
   std::string driver;  // empty: unknown
   std::string command;
   std::string host;

@@ -50,7 +50,7 @@ uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& 
   return ns;
 }
 
-// True if the path has no complete CPU stack, so that functions may be missing. Frames hidden by the user do not count.
+// True if the path has no complete CPU stack, so functions may be missing. Frames that options hide do not matter.
 bool lacks_stack(const Run& run, const Path& path) {
   bool whole = false;
   for (const uint32_t f : path.functions) {
