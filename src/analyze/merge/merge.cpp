@@ -198,7 +198,7 @@ class Merger {
     if (MergeReason reason = tables_.add(record)) {  // an invalid record must not get into the result
       return reason;
     }
-    if (MergeReason reason = shift(record)) {  // before ids_.map(): the start time is part of a process's identity
+    if (MergeReason reason = shift(record)) {  // before ids_.map(), which uses the start time to identify a process
       return reason;
     }
     bool is_new = ids_.map(record);
@@ -236,7 +236,7 @@ class Merger {
     return meta_.emplace(meta.key, meta.value).second ? sink_(meta) : Status();
   }
 
-  // Counts the samples of an input without an END record, which would have the count.
+  // Counts the samples of an input whose format has no END record to state their number.
   MergeReason count_samples(const p::Record& record) {
     const auto* const sample = std::get_if<p::EuStall>(&record);
     if (sample == nullptr || has_end_) {
@@ -298,7 +298,7 @@ class Merger {
   p::Record row_;
   ClockShift shift_;
   bool ended_ = false;   // whether the current input's END was read
-  bool has_end_ = true;  // whether a complete input of this form has an END record
+  bool has_end_ = true;  // false for the published form, which has no END record
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   SubsetCollector parts_;

@@ -33,7 +33,7 @@ struct FoldOptions {
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
   Measure measure = Measure::gpu;
-  // Frames below kernels with samples. nullopt: line and stall unless too many were lost; for samples all but function.
+  // Frames below kernels with samples. nullopt: line and stall (none after many losses); for samples all but function.
   std::optional<Leaves> leaves;
 };
 
@@ -47,10 +47,10 @@ struct Apportioned {
 
 struct FoldResult : ProfileInfo {
   FlameTree tree;      // its total is the exact sum over all folded records
-  Weight spread;       // extrapolated to stacks of other launches
-  Weight not_sampled;  // below "[stack not sampled]"
+  Weight spread;       // part of the total that was extrapolated to stacks of other launches
+  Weight not_sampled;  // part of the total below "[stack not sampled]"
   bool has_shares = false;
-  Leaves leaves;  // as chosen
+  Leaves leaves;  // FoldOptions::leaves, or what was chosen instead of nullopt
   Apportioned apportioned;
   StackView::Trimmed trimmed;
 };
