@@ -134,7 +134,7 @@ class Merger {
     return {};
   }
 
-  // Handles the outcome for the record in `line`. A lenient reader counts a bad line; otherwise it is an error.
+  // Handles `reason`, the error of the record in `line`, if any. A lenient reader only counts the bad line.
   Status report_outcome(p::Reader& reader, uint64_t line, const MergeReason& reason) {
     if (sink_failed_) {
       return *sink_failed_;
@@ -293,7 +293,7 @@ class Merger {
   MergeClock clock_;
   const RecordSink& sink_;
   MergeIds ids_;
-  p::Tables tables_;                  // of the current input
+  p::Tables tables_;                  // tables of the current input
   std::vector<p::WorkId> gpu_works_;  // result's work id, by position in `tables_`; 0: not mapped yet
   p::Record row_;
   ClockShift shift_;

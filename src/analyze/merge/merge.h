@@ -14,7 +14,7 @@
 namespace gpuprof::analyze {
 
 struct MergeInput {
-  std::string name;  // for messages
+  std::string name;  // input's name in messages
   std::optional<profile::Reader> reader = {};
   // Opens the file if `reader` is not set. Called twice (clock, records), so that few files are open at once.
   std::function<Result<profile::Reader>()> reopen = {};

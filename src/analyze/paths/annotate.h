@@ -28,7 +28,7 @@ struct AnnotatedLine {
   uint32_t line = 0;
   uint64_t samples = 0;  // including inlined lines
   std::array<uint64_t, kAnnotatedReasons> reasons{};
-  std::vector<SampledInstruction> instructions;  // of the line itself, without inlined ones; sorted by offset
+  std::vector<SampledInstruction> instructions;  // the line's own, without those of inlined lines; sorted by offset
   std::vector<size_t> inlined;                   // indexes into AnnotatedKernel::lines, most samples first
 };
 

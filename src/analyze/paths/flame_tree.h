@@ -35,7 +35,7 @@ inline constexpr size_t kFrameClasses = 11;
 
 struct Weight {
   uint64_t ns = 0;     // GPU time, or what the tree measures instead
-  uint64_t count = 0;  // GPU records, launches, samples, calls
+  uint64_t count = 0;  // number of GPU records, launches, samples or calls
   uint64_t bytes = 0;
 
   static constexpr uint64_t Weight::*kNumbers[] = {&Weight::ns, &Weight::count, &Weight::bytes};

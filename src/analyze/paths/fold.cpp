@@ -182,7 +182,7 @@ class TreeBuilder {
 
   // Adds samples sorted by work and code location: consecutive rows then share most lookups and memory.
   void add_samples() {
-    // Prefetches rows, because memory has them in a different order.
+    // Prefetches this many rows ahead, because memory has them in a different order.
     constexpr size_t kAhead = 16;
     const SampleOrder order(rows_);
     tree_.reserve(order.size());

@@ -39,10 +39,10 @@ struct FoldOptions {
 
 // How the time of kernels was apportioned among their samples, for gpu, busy and exclusive.
 struct Apportioned {
-  uint64_t samples = 0;            // used for apportioning
-  uint64_t without_lines = 0;      // of `samples`: the module has no line information for them
-  uint64_t without_in_zebins = 0;  // of `without_lines`: in code of Intel's compiler
-  uint64_t untimed = 0;            // not used: the time of their work is unknown or 0
+  uint64_t samples = 0;            // samples used for apportioning
+  uint64_t without_lines = 0;      // of `samples`: those without line information in their module
+  uint64_t without_in_zebins = 0;  // of `without_lines`: those in code of Intel's compiler
+  uint64_t untimed = 0;            // samples not used, because the time of their work is unknown or 0
 };
 
 struct FoldResult : ProfileInfo {

@@ -59,7 +59,7 @@ class LaunchSums {
   };
 
   void add(const profile::Work& work, const Weight& weight);
-  [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // in the order of their first appearance
+  [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // sorted by their first appearance
 
  private:
   std::vector<Launch> launches_;

@@ -20,7 +20,7 @@ struct LaunchingLine {
 
 struct LaunchingFile {
   std::string_view file;
-  std::vector<LaunchingLine> lines;  // sorted by number
+  std::vector<LaunchingLine> lines;  // sorted by line number
   Weight self;                       // sum over its lines
   Weight total;                      // work with any of its lines in the stack
 };

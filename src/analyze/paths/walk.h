@@ -37,7 +37,7 @@ struct WalkRow {
   const profile::Work& work;
   // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; samples add lines and stall.
   std::span<const uint32_t> frames;
-  profile::StackId ustack{};  // of the launch, or a similar launch's if extrapolated
+  profile::StackId ustack{};  // stack of the launch, or of a similar launch if extrapolated
   profile::StackId kstack{};
   size_t outer = 0;           // number of leading frames that are the process and NVTX ranges
   profile::StringId stall{};  // samples only

@@ -19,7 +19,7 @@ struct WalkFrame {
   std::string_view name;      // function, without file and line
   std::string_view file;      // recorded path of the source file; empty: unknown
   std::string_view module;    // path of the mapped file, or name of the GPU module; empty: unknown
-  std::string_view build_id;  // of the module; empty: unknown
+  std::string_view build_id;  // build id of the module; empty: unknown
   uint64_t address = 0;       // offset in the module
   uint32_t line = 0;          // 0: unknown
   FrameClass cls = FrameClass::note;

@@ -66,7 +66,7 @@ class WorkPaths {
 
  private:
   struct KnownPart {
-    size_t begin = 0;  // in frames_
+    size_t begin = 0;  // first position in frames_
     size_t size = 0;
     Kind kind = Kind::text;
     size_t elements = 0;  // first position in elements_; stacks only
@@ -87,7 +87,7 @@ class WorkPaths {
   bool keeps_elements_ = false;
   std::vector<KnownPart> parts_ = {{}};
   std::vector<uint32_t> frames_;
-  std::vector<profile::Element> elements_;  // of all stacks, if keeps_elements_
+  std::vector<profile::Element> elements_;  // elements of all stacks, if keeps_elements_
   std::unordered_map<uint32_t, PathSegment> processes_;
   std::unordered_map<uint32_t, PathSegment> ranges_;
   std::unordered_map<uint32_t, PathSegment> stacks_[2];  // [1]: kernel stacks

@@ -50,7 +50,7 @@ struct JobPath {  // work items of all ranks with the same activity, call path a
 struct PathSum {
   uint64_t ns = 0;
   uint64_t count = 0;
-  uint64_t floor = 0;  // for GPU work, as in RankCell::floor
+  uint64_t floor = 0;  // like RankCell::floor; GPU work only
 };
 
 struct JobOptions {

@@ -44,7 +44,7 @@ void sort_by_cost(std::vector<Lag>& lags);
 struct IntervalMedians {  // medians over columns
   double own_ns = 0;
   double others_ns = 0;
-  double effect = 0;  // as Lag::effect
+  double effect = 0;  // like Lag::effect
 };
 
 // Returns what a rank and the median of the others need in the columns `first` to `last`, inclusive.

@@ -12,11 +12,11 @@ namespace gpuprof::analyze {
 
 struct Difference {   // between a rank and the median of the others, in an interval
   uint32_t path = 0;  // index into Job::paths()
-  uint64_t ns = 0;    // per block
+  uint64_t ns = 0;    // time of the rank per block
   uint64_t others_ns = 0;
   uint64_t floor = 0;  // `ns` if each work item had taken the shortest time of its kind in its slice
   uint64_t others_floor = 0;
-  double count = 0;  // per block
+  double count = 0;  // number of work items or calls per block
   double others_count = 0;
 };
 
@@ -28,8 +28,8 @@ struct LaggingRank {
   double collective_share = 0;  // share of the rank's time in collectives
   double others_collective_share = 0;
   std::vector<Difference> kernels;  // greatest first; each list has at most kMostDifferences
-  std::vector<Difference> idle;     // the device had nothing to do before this work item was launched
-  std::vector<Difference> host;     // waits, allocations
+  std::vector<Difference> idle;     // idle time of the device until these work items were launched
+  std::vector<Difference> host;     // waits and allocations of the CPU
 };
 constexpr size_t kMostDifferences = 3;
 

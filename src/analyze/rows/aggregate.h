@@ -61,7 +61,7 @@ struct alignas(64) Row {
   RowKind kind = RowKind::gpu;
   uint32_t ref = 0;  // position of the WORK: see Aggregate::work()
   Weight weight;
-  uint64_t min_ns = 0;  // of one record; min and max are 0 if nothing was timed
+  uint64_t min_ns = 0;  // shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
   uint64_t busy_ns = 0;  // from SHARE lines; gpu rows only
   uint64_t exclusive_ns = 0;
@@ -113,13 +113,13 @@ struct Aggregate {
   std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: parallel to `rows`, but may be shorter
   uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
   LargeVector<SampleRow> samples;
-  StallSlices stall_slices;              // with AggregateOptions::stall_slices: from the samples
+  StallSlices stall_slices;              // with AggregateOptions::stall_slices: stalls over time
   SliceSums slices;                      // with AggregateOptions::slices: weights of that measure
   SliceSums sample_slices;               // sample counts, if AggregateOptions::slices is gpu or samples
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle: one per device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency: one per WORK and phase
-  std::vector<profile::Window> windows;  // in the file's order
+  std::vector<profile::Window> windows;  // in the order of the file
   Weight total;                          // sum of `rows`; does not overflow, nor does the sum of a subset
   uint64_t sample_count = 0;             // sum of `samples`; does not overflow
   Weight host_total;  // sum of all HOST lines, even without AggregateOptions::host; does not overflow

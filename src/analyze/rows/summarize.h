@@ -42,11 +42,11 @@ struct SummaryOptions {
 
 // One line of a report: GPU or host work, optionally with the call path that launched it.
 struct SummaryLine {
-  std::string_view process;  // only with a call path; empty if several processes are summed
+  std::string_view process;  // set only with a call path; empty if several processes are summed
   std::string_view work;     // kernel, "[copy HtoD]", launched function; or a stall reason
   CallPath path;             // CPU frames, outermost first; only with a call path
   Weight weight;
-  uint64_t min_ns = 0;  // of one record; min and max are 0 if nothing was timed
+  uint64_t min_ns = 0;  // shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
   std::optional<uint64_t> deviation_ns;  // standard deviation of one record; nullopt if the profile has no squares
 };

@@ -24,7 +24,7 @@ class CompleteProfile {
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }
 
-  [[nodiscard]] const MetaLines& meta() const { return meta_; }  // without the lines of processes
+  [[nodiscard]] const MetaLines& meta() const { return meta_; }  // without "process.<pid>.*" lines
   // META lines "process.<pid>.*", by pid.
   [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
   [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMany = 10;            // minimum number of kernels for a common factor
 constexpr size_t kManyVariances = 25;   // minimum number of kernels for a common variance
-constexpr size_t kPermutationRuns = 8;  // per side
+constexpr size_t kPermutationRuns = 8;  // minimum runs per side for a permutation test
 constexpr double kPower = 0.8;
 constexpr double kHeavyShare = 0.1;    // share of all GPU time; for smaller kernels, check_power() is less strict
 constexpr uint64_t kClockSamples = 3;  // minimum clock samples per run for a useful mean
@@ -66,7 +66,7 @@ class Judge {
   std::optional<TestedLine> unmatched_;
   std::vector<Finding> one_sided_;
   std::map<uint32_t, std::vector<uint32_t>> paths_;  // indexes of paths, by kernel
-  size_t planned_runs_ = 0;                          // judge_self(): planned runs per side; otherwise 0
+  size_t planned_runs_ = 0;                          // planned runs per side in judge_self(); 0 in judge()
   Judgement judgement_;
 };
 

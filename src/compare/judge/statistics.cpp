@@ -92,7 +92,7 @@ double incomplete_beta(double a, double b, double x) {
 
 namespace {
 
-constexpr double kAsNormal = 1e8;  // degrees of freedom
+constexpr double kAsNormal = 1e8;  // with more degrees of freedom, use the normal distribution
 
 double student_t_density(double t, double freedom) {
   if (freedom > kAsNormal) {

@@ -10,7 +10,7 @@
 namespace gpuprof::compare {
 
 double mean(std::span<const double> values);      // 0 without values
-double variance(std::span<const double> values);  // of a sample (n - 1); 0 for fewer than two values
+double variance(std::span<const double> values);  // variance of a sample (n - 1); 0 for fewer than two values
 double median(std::vector<double> values);        // 0 without values
 
 // Returns the regularized incomplete beta function I_x(a, b); a > 0, b > 0.
