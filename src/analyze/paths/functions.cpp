@@ -58,7 +58,7 @@ class Functions {
     table_.steps += frames.size();
     for (const uint32_t frame : frames) {
       if (is_function(frame)) {
-        const uint32_t line = line_of(frame);  // new lines: callers before callees
+        const uint32_t line = line_of(frame);  // creates lines of callers before those of callees
         table_.lines[line].origin = std::min(table_.lines[line].origin, view_.origin(frame));
       }
     }

@@ -129,7 +129,8 @@ LaggingRank laggard_of(const Job& job, const Lag& lag) {
   return laggard;
 }
 
-// Returns the time that a rank needs by itself. A wait counts where it ends, so excess goes to earlier blocks.
+// Returns the time that a rank needs by itself. The profile counts a wait in the block in which it ends, so time beyond
+// that block's length goes to earlier blocks.
 std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, uint64_t block_ns) {
   const auto block = static_cast<double>(block_ns);
   std::vector<double> times;

@@ -45,7 +45,7 @@ uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& 
     const bool counts = budget.of_function ? std::any_of(path.functions.begin(), path.functions.end(),
                                                          [&](uint32_t f) { return matches[f] != 0; })
                                            : matches[path.kernel] != 0;
-    ns += counts ? path.cost.ns : 0;  // the sum of all paths fits
+    ns += counts ? path.cost.ns : 0;  // the sum of all paths fits 64 bits
   }
   return ns;
 }

@@ -16,7 +16,7 @@ struct JudgeOptions {
   double material_percent = 2;          // ignore differences of at most this percentage
   double share_percent = 0.1;           // ignore differences below this percentage of all GPU time
   double false_discovery_rate = 0.013;  // expected share of false alarms among all flagged kernels
-  double total_level = 0.002;  // p limit of the total; with the FDR, at most 2% of unchanged programs raise an alarm
+  double total_level = 0.002;  // test level of the total; with the FDR, at most 2% of unchanged programs raise an alarm
   double min_effect_percent = 25;  // report "inconclusive" unless the runs could have shown a slowdown of this size
   size_t min_runs = 3;             // minimum number of runs per side
   double max_loss_percent = 1;     // limit for lost GPU work; more in any run makes the outcome inconclusive
