@@ -119,7 +119,7 @@ Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_
 }
 
 Status check_related(const Comparison& all) {
-  // Copies are not evidence for the same program, unless there is nothing else.
+  // Ignore copies, which different programs have in common, unless there are only copies.
   const bool all_copies = std::all_of(all.kernels.begin(), all.kernels.end(),
                                       [](const KernelLine& kernel) { return kernel.name.starts_with('['); });
   const bool related = std::any_of(all.kernels.begin(), all.kernels.end(), [&](const KernelLine& kernel) {

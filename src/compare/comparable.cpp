@@ -51,7 +51,7 @@ void check_run(const RunFacts& facts, const Cost& total, const JudgeOptions& opt
   }
 }
 
-// Checks for differences between runs. Reports each kind once.
+// Checks for differences between runs. Reports each kind of difference once.
 void check_setup(const Comparison& runs, Reasons& reasons) {
   const RunFacts& first = *runs.runs.front();
   const auto other = std::find_if(runs.runs.begin(), runs.runs.end(),

@@ -1,4 +1,4 @@
-// Finds what makes a verdict on runs impossible, whatever their costs.
+// Finds reasons why runs must not be judged, whatever their costs.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 namespace gpuprof::compare {
 namespace {
 
-// Each step matches more lines, which help the next step.
+// Each step uses the matches of the steps before it.
 void match(LineMatcher& lines) {
   lines.join({}, match_functions_by_name(lines), Match::normalized);
   lines.join(match_kernels_by_name(lines, SharedFunctions(lines)), {}, Match::normalized);

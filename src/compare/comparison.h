@@ -16,12 +16,12 @@ enum class Match : uint8_t {
   exact,
   normalized,  // by a name without template arguments, hashes and autotuner suffixes
   assigned,    // by callers, number of launches and duration
-  none,        // on one side only
+  none,        // on one side only, so not matched
 };
 
 enum class Change : uint8_t {
-  both,     // on both sides, with the same name
-  renamed,  // on both sides, with different names
+  both,     // exists on both sides with the same name
+  renamed,  // exists on both sides with different names
   moved,    // paths only: other callers launch the same kernel
   appeared,
   gone,
@@ -32,12 +32,12 @@ constexpr bool is_on_both_sides(Change change) {
 }
 
 struct KernelLine {
-  std::string name;      // on the new side; on the old side if the kernel is gone
-  std::string old_name;  // on the old side, if different
+  std::string name;      // name on the new side; on the old side if the kernel is gone
+  std::string old_name;  // name on the old side, if different
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> costs;          // one per run, in the order of Comparison::runs
-  std::array<StallSums, 2> stalls;  // of all old runs, and of all new runs
+  std::array<StallSums, 2> stalls;  // sums of all old runs, and of all new runs
 };
 
 struct FunctionLine {
@@ -54,7 +54,7 @@ struct FunctionLine {
 struct PathLine {
   uint32_t kernel = 0;                  // index into Comparison::kernels
   std::vector<uint32_t> functions;      // indexes into Comparison::functions, outermost first, on the new side
-  std::vector<uint32_t> old_functions;  // on the old side, if different
+  std::vector<uint32_t> old_functions;  // functions on the old side, if different
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> costs;

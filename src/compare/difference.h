@@ -17,7 +17,7 @@ struct SideCost {
   double mean_ns = 0;  // per launch; 0 if nothing was timed
 };
 
-// change == by_launches + by_duration: (n2 - n1) * mean1 and n2 * (mean2 - mean1). One-sided lines: all by_launches.
+// change = by_launches + by_duration = (n2 - n1) * mean1 + n2 * (mean2 - mean1). One-sided lines: change = by_launches.
 struct Difference {
   SideCost before;
   SideCost after;
@@ -25,7 +25,7 @@ struct Difference {
   int64_t by_launches = 0;
   int64_t by_duration = 0;
 
-  [[nodiscard]] double percent() const;  // of `before`; 0 if that is 0
+  [[nodiscard]] double percent() const;  // change in percent of `before`; 0 if `before` is 0
 };
 
 Difference difference_of(const std::vector<Cost>& costs, size_t old_runs, bool timed);

@@ -159,7 +159,7 @@ class RunBuilder {
     run_.total += cost;
   }
 
-  // Few distinct operations and names exist for many works, and a name may be long.
+  // Caches by operation and name: many work items share few of them, and a name may be long.
   uint32_t kernel_of(const p::Work& work) {
     const uint64_t key = join_ids(static_cast<uint8_t>(work.op), index(work.name));
     const auto [known, is_new] = kernels_by_id_.try_emplace(key, 0);
@@ -270,7 +270,7 @@ class RunBuilder {
     }
   }
 
-  // Ignores kernels without cost, because they are on neither side.
+  // Ignores kernels without cost, which no comparison shows.
   void add_stalls() {
     std::unordered_map<uint32_t, uint32_t> reasons;  // from STRING to the index in stall_reasons
     for (const analyze::SampleRow& row : rows_.samples) {

@@ -36,8 +36,8 @@ struct Function {
   std::string name;
   std::string file;  // shortened file of a Python function; otherwise empty
   analyze::Origin origin = analyze::Origin::none;
-  Cost total;         // GPU work launched below it; counts once per stack, even with recursion
-  Cost direct;        // GPU work that it launched itself, according to analyze::Launcher
+  Cost total;         // GPU work launched below the function; counts once per stack, even with recursion
+  Cost direct;        // GPU work that the function launched itself, according to analyze::Launcher
   bool note = false;  // not a function, but a note in a path: "[captured at]", "[truncated]"
 };
 
@@ -61,14 +61,14 @@ struct RunFacts {
   std::string file;  // name for messages
   analyze::ProfileInfo info;
   std::vector<std::string> devices;  // "NVIDIA H200"; one per device with work, sorted
-  // For a merged profile, each of these five has the distinct values of all ranks, sorted and joined by ", ".
+  // For a merged profile, `driver` to `exit_status` have the distinct values of all ranks, sorted and joined by ", ".
   std::string driver;  // empty: unknown
   std::string command;
   std::string host;
-  std::string commit;                   // of the recorded program, if `record` got or found one
+  std::string commit;                   // commit of the recorded program, if `record` got or found one
   std::string exit_status;              // META target.exit_status; "0": no rank has failed; empty: unknown
   std::map<std::string, Clock> clocks;  // key: device
-  double lost_percent = 0;              // of GPU work, according to ProfileInfo::covered
+  double lost_percent = 0;              // lost share of GPU work, according to ProfileInfo::covered
 };
 
 // A run. All numbers are exact: the sums of the kernels and of the paths equal the total.

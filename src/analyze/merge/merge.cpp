@@ -134,7 +134,7 @@ class Merger {
     return {};
   }
 
-  // Handles the outcome for the record in `line`. A lenient reader counts a bad line; otherwise it is an error.
+  // Handles `reason`, the error of the record in `line`, if any. A lenient reader only counts the bad line.
   Status report_outcome(p::Reader& reader, uint64_t line, const MergeReason& reason) {
     if (sink_failed_) {
       return *sink_failed_;
@@ -198,7 +198,7 @@ class Merger {
     if (MergeReason reason = tables_.add(record)) {  // an invalid record must not get into the result
       return reason;
     }
-    if (MergeReason reason = shift(record)) {  // before ids_.map(): the start time is part of a process's identity
+    if (MergeReason reason = shift(record)) {  // before ids_.map(), which uses the start time to identify a process
       return reason;
     }
     bool is_new = ids_.map(record);
@@ -236,7 +236,7 @@ class Merger {
     return meta_.emplace(meta.key, meta.value).second ? sink_(meta) : Status();
   }
 
-  // Counts the samples of an input without an END record, which would have the count.
+  // Counts the samples of an input whose format has no END record to state their number.
   MergeReason count_samples(const p::Record& record) {
     const auto* const sample = std::get_if<p::EuStall>(&record);
     if (sample == nullptr || has_end_) {
@@ -293,12 +293,12 @@ class Merger {
   MergeClock clock_;
   const RecordSink& sink_;
   MergeIds ids_;
-  p::Tables tables_;                  // of the current input
+  p::Tables tables_;                  // tables of the current input
   std::vector<p::WorkId> gpu_works_;  // result's work id, by position in `tables_`; 0: not mapped yet
   p::Record row_;
   ClockShift shift_;
   bool ended_ = false;   // whether the current input's END was read
-  bool has_end_ = true;  // whether a complete input of this form has an END record
+  bool has_end_ = true;  // false for the published form, which has no END record
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   SubsetCollector parts_;

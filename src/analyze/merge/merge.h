@@ -14,15 +14,15 @@
 namespace gpuprof::analyze {
 
 struct MergeInput {
-  std::string name;  // for messages
+  std::string name;  // input's name in messages
   std::optional<profile::Reader> reader = {};
-  // Opens the file if `reader` is not set: first to read its clock, later to merge it. So one descriptor is enough.
+  // Opens the file if `reader` is not set. Called twice (clock, records), so that few files are open at once.
   std::function<Result<profile::Reader>()> reopen = {};
 };
 
 struct MergeResult {
   std::vector<std::string> warnings;
-  bool complete = false;  // whether an END record was written: every input has one
+  bool complete = false;  // whether an END record was written, which requires one in every input
 };
 
 // Takes the merged records in the order of their lines. A record is valid only during the call.

@@ -37,7 +37,7 @@ bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key
 // The META lines that an input begins with, up to the first other record.
 struct InputHeader {
   std::vector<std::pair<std::string, std::string>> meta;
-  std::optional<profile::Record> next;  // the reader's last record; nullopt at the end of the input
+  std::optional<profile::Record> next;  // the first record after `meta`; nullopt at the end of the input
 
   [[nodiscard]] std::string_view text(std::string_view key) const {
     const auto found = std::find_if(meta.begin(), meta.end(), [key](const auto& line) { return line.first == key; });

@@ -18,10 +18,10 @@ namespace gpuprof::analyze {
 
 class MergeIds {
  public:
-  // Forgets the previous input's ids. `host` is META host, not empty. Returns its STRING id, and whether that is new.
+  // Forgets the previous input's ids. `host` is META host, not empty. Returns its STRING id; true if that id is new.
   std::pair<profile::StringId, bool> begin_input(std::string_view host);
 
-  // Replaces the ids in a record that profile::Tables accepted. Returns false for a definition that the result has.
+  // Replaces the ids in a record that profile::Tables accepted. Returns false if the result has that definition.
   bool map(profile::Record& record);
 
  private:
@@ -44,7 +44,7 @@ class MergeIds {
   std::pair<uint32_t, bool> intern(profile::IdSpace space, const profile::Record& record, std::string_view apart);
 
   std::array<Definitions, profile::kIdSpaces> definitions_;
-  std::array<profile::IdIndex, profile::kIdSpaces> maps_;  // of the current input: from its id to the result's
+  std::array<profile::IdIndex, profile::kIdSpaces> maps_;  // map ids of the current input to ids of the result
   std::vector<profile::StackElement> elements_;
   std::vector<profile::FrameId> frames_;
   std::unordered_set<uint32_t> explained_;  // code locations of the result with a GPU_INSTRUCTION

@@ -14,10 +14,10 @@ namespace {
 
 // Larger groups of equal short names are only numbered: no screen has that many lines.
 constexpr size_t kMostAlike = 100;
-constexpr size_t kMostDifferences = 3;  // shown for one name
+constexpr size_t kMostDifferences = 3;  // maximum number of differing arguments to show for one name
 constexpr std::string_view kOpening = "<({[";
 constexpr std::string_view kClosing = ">)}]";
-constexpr const char* kPlainEnds = "_:";  // end the words of a name
+constexpr const char* kPlainEnds = "_:";  // characters that end a word of a name without brackets
 
 using SameNames = std::vector<size_t>;  // positions in the list of names
 
@@ -30,7 +30,7 @@ bool all_equal(const std::vector<std::string>& texts) {
   return std::all_of(texts.begin(), texts.end(), [&texts](const std::string& text) { return text == texts.front(); });
 }
 
-// Returns the length of the common prefix, back to the start of the argument that differs.
+// Returns the length of the common prefix, without the part of it that belongs to the differing argument.
 size_t common_begin(const std::vector<std::string>& texts) {
   size_t length = texts.front().size();
   for (const std::string& text : texts) {
@@ -42,7 +42,7 @@ size_t common_begin(const std::vector<std::string>& texts) {
   return before == std::string_view::npos ? 0 : before + 1;
 }
 
-// Returns the length of the common suffix behind `begin`. The suffix starts at the end of a word.
+// Returns the length of the common suffix after `begin`. The suffix starts at the end of a word.
 size_t common_end(const std::vector<std::string>& texts, size_t begin) {
   const std::string& first = texts.front();
   size_t length = first.size() - begin;
@@ -96,7 +96,7 @@ class NameDifferences {
   }
 
  private:
-  // Divides the group by all arguments that differ in this form. Adds subgroups that remain equal to `further`.
+  // Divides the group by all arguments that differ in this form. Appends subgroups of still equal names to `further`.
   void part(const SameNames& group, size_t form, std::vector<SameNames>& further) {
     std::vector<SameNames> groups = {group};
     for (size_t round = 0; round < kMostDifferences && !groups.empty(); ++round) {
@@ -143,7 +143,7 @@ std::string with_difference(const std::string& name, const std::string& differen
   if (difference.empty()) {
     return short_kernel_name(name, width);
   }
-  constexpr size_t kAround = 3;  // " [" and "]"
+  constexpr size_t kAround = 3;  // length of " [" and "]"
   const size_t least_name = width / 3;
   const std::string shown = cut_middle(difference, width - std::min(width, least_name + kAround));
   const size_t left = width - std::min(width, utf8_length(shown) + kAround);

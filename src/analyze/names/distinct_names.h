@@ -1,4 +1,4 @@
-// Makes short, distinct names for the entities of one screen.
+// Makes short, distinct names for the kernels or functions of one screen.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
-// "cudaLaunchKernel", "cuMemcpyAsync", "clEnqueueNDRangeKernel", "zeCommandListAppendLaunchKernel", "hipLaunchKernel".
+// True for "cudaLaunchKernel", "cuMemcpyAsync", "clEnqueueNDRangeKernel", "zeCommandListAppendBarrier", "hipMalloc" ...
 bool is_vendor_function(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kPrefixes = {"cuda", "cu", "cl", "ze", "zes", "hip"};
   const bool is_word = name.find_first_of(" <(") == std::string_view::npos;
@@ -66,7 +66,7 @@ Origin python_origin(std::string_view file) {
   return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
 }
 
-// Excludes functions of the program ("clRender"), but not CUDA's runtime linked into it, which has no source files.
+// False for functions of the program ("clRender"). True for CUDA's runtime linked into it, which has no source files.
 bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
   return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
 }

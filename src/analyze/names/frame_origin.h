@@ -1,4 +1,4 @@
-// Classifies CPU frames by whose code they are. Reports show the user's own code first, and libraries after it.
+// Classifies CPU frames by who wrote their code. Reports show the user's own code first, and libraries after it.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ enum class Origin : uint8_t {
   own,      // the recorded program and code that was built into it
   library,  // installed: below site-packages, dist-packages, lib/pythonX.Y, /usr/lib, /lib or a vendor's folder; a
             // framework's library in any folder (libtorch*, libc10*, libcudnn* ...); std::; the interpreter
-  vendor,   // a vendor's GPU interface: libcuda*, libOpenCL*, libze_*; cudaLaunchKernel, clEnqueue... outside of the
-            // program's own modules; and the kernel-space frames below it
+  vendor,   // a vendor's GPU interface: libcuda*, libOpenCL*, libze_*; cudaLaunchKernel, clEnqueue... unless in the
+            // program's own modules; Linux kernel frames
   none,     // no useful name: see is_uninformative()
 };
 
 // Returns the origin of a frame. `kernel`: the frame is from a KSTACK.
 Origin origin_of(const profile::Tables& tables, profile::Element element, bool kernel);
 
-// True for a frame without a useful name: no function ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]") or a start-up
-// one.
+// True for a frame without a useful name: no function ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]"), or start-up
+// code.
 bool is_uninformative(std::string_view frame);
 
 }  // namespace gpuprof::analyze

@@ -12,7 +12,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Longer names stay unchanged. Compilers make shorter ones. The limits bound the time for a hostile name.
+// Longer or more deeply nested names stay unchanged: compilers do not make them, and hostile names must not cost time.
 constexpr size_t kLongestName = size_t{64} << 10U;
 constexpr size_t kDeepest = 32;
 constexpr std::string_view kLeftOut = "...";
@@ -64,7 +64,7 @@ size_t operator_length(std::string_view text, size_t at) {
       return kWord.size() + symbol.size();
     }
   }
-  return 0;  // other operators have no brackets and need no special care
+  return 0;  // other operators contain no brackets, so they are parsed like names
 }
 
 // Returns the position after the token at `at`, and updates the bracket depth. Unmatched brackets make it negative.
@@ -81,7 +81,7 @@ size_t step(std::string_view text, size_t at, int& depth) {
   return at + 1;
 }
 
-// Returns the position behind the bracket that closes the one at `open`.
+// Returns the position after the bracket that closes the one at `open`.
 size_t group_end(std::string_view text, size_t open) {
   int depth = 0;
   size_t at = open;
@@ -331,7 +331,7 @@ std::string_view without_decoration(std::string_view name) {
   return name;
 }
 
-// Returns the text behind the last space outside of brackets. The space of "operator bool" does not count.
+// Returns the text after the last space outside of brackets. The space of "operator bool" does not count.
 std::string_view without_return_type(std::string_view head) {
   size_t begin = 0;
   int depth = 0;

@@ -11,9 +11,9 @@
 namespace gpuprof::analyze {
 
 struct LabelOptions {
-  bool files = true;    // false: only the name
-  bool lines = false;   // append " (file:line)" to native frames that have one; Python and GPU frames always show it
-  bool numbers = true;  // false: the file without the line number
+  bool files = true;   // false: show only the name
+  bool lines = false;  // append " (file:line)" to native frames with a known line; Python and GPU frames always show it
+  bool numbers = true;  // false: show files without line numbers
 };
 
 inline constexpr std::string_view kUnknown = "[unknown]";

@@ -16,7 +16,7 @@ namespace p = gpuprof::profile;
 
 constexpr size_t kRoot = SIZE_MAX;
 
-// Limit for all kernels. Each kernel has its own lines for each code location, so a small file could need much memory.
+// Limit for all kernels. Each kernel has its own copy of a line, so a small file could need much memory.
 constexpr size_t kMostLines = 1'000'000;
 
 class AnnotationBuilder {
@@ -158,7 +158,7 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
       builder.add(*row);
     }
     annotated.push_back(builder.finish(lines_left));
-    annotated.back().stalls.kernel = {};  // the text belongs to the table
+    annotated.back().stalls.kernel = {};  // its text belongs to the local `kernels`
     annotated.back().name = samples->first;
   }
   return annotated;

@@ -28,7 +28,7 @@ struct AnnotatedLine {
   uint32_t line = 0;
   uint64_t samples = 0;  // including inlined lines
   std::array<uint64_t, kAnnotatedReasons> reasons{};
-  std::vector<SampledInstruction> instructions;  // of the line itself, without inlined ones; sorted by offset
+  std::vector<SampledInstruction> instructions;  // the line's own, without those of inlined lines; sorted by offset
   std::vector<size_t> inlined;                   // indexes into AnnotatedKernel::lines, most samples first
 };
 
@@ -36,7 +36,7 @@ struct AnnotatedKernel {
   std::string name;
   KernelStalls stalls;               // without the kernel's name; at most kAnnotatedReasons reasons, one per column
   std::vector<AnnotatedLine> lines;  // a caller comes before the lines inlined into it
-  std::vector<size_t> roots;         // lines of the kernel's own functions, by file and line
+  std::vector<size_t> roots;         // lines that are not inlined, sorted by file and line
   std::vector<SampledInstruction> without_lines;
   uint64_t without_place = 0;
 };
@@ -46,7 +46,7 @@ struct AnnotateOptions {
   std::function<bool(std::string_view)> wanted;  // selects by the kernel's name; empty: all
 };
 
-// Returns the kernels with the most samples first. Intervals need AggregateOptions::stall_slices.
+// Returns the kernels with the most samples first. Confidence intervals need AggregateOptions::stall_slices.
 std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptions& options);
 
 }  // namespace gpuprof::analyze

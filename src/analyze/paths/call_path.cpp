@@ -8,7 +8,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Compares addresses first: equal texts are mostly the same text, and it may be long.
+// Compares addresses first: equal texts usually have one address, and comparing long texts is slow.
 int compare(std::string_view a, std::string_view b) {
   return a.data() == b.data() && a.size() == b.size() ? 0 : a.compare(b);
 }

@@ -1,4 +1,4 @@
-// Call paths, by which reports group work.
+// Defines call paths, by which reports group work.
 #pragma once
 
 #include <memory>

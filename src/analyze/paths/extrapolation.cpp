@@ -15,10 +15,10 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return fold_multiply(a ^ kHashMultiplier, b ^ GPUPROF_OTHER_MULTIPLIER);
 }
 
-// Limits the cost of a file with many unsampled works and many donors: each work goes to each donor of its group.
+// Limits the cost of a file with many unsampled work items: each is divided among all sampled stacks of its group.
 constexpr size_t kMaxSampledStacks = 1000;
 
-// Merges donors with equal stacks, which differ in range or stream. Keeps only the heaviest kMaxSampledStacks.
+// Merges entries with equal stacks (from different ranges or streams). Keeps only the heaviest kMaxSampledStacks.
 void join_equal_stacks(std::vector<StackExtrapolation::SampledStack>& donors) {
   const auto stacks = [](const StackExtrapolation::SampledStack& donor) {
     return std::pair(donor.ustack, donor.kstack);

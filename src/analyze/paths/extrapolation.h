@@ -1,5 +1,5 @@
 // Extrapolates stacks. --max-overhead leaves out the stacks of randomly chosen launches. The stacks of other launches
-// of the same work ("donors") stand in for them.
+// of the same work ("donors") replace them.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace gpuprof::analyze {
 
 class StackExtrapolation {
  public:
-  // Stacks of launches, and how much work of the same kind they launched.
+  // A sampled stack, and how much work was launched with it.
   struct SampledStack {
     profile::StackId ustack{};
     profile::StackId kstack{};
@@ -25,13 +25,13 @@ class StackExtrapolation {
     uint64_t count = 0;
   };
 
-  // Limits the memory for extrapolated paths: one per work item and donor. Further work is not extrapolated.
+  // Limits the memory for extrapolated paths: one per work item and donor. Work beyond the limit is not extrapolated.
   static constexpr size_t kMostParts = 4'000'000;
 
   explicit StackExtrapolation(const Aggregate& rows) : rows_(rows) {}
 
-  // Returns the stacks of the most similar sampled launches, at most 1000: same process, thread, device, stream,
-  // operation, name and range, or fewer of these. Empty if not even process, operation and name match.
+  // Returns at most 1000 stacks of the most similar sampled launches. Ignores device and stream, then the range, then
+  // the thread, until a launch matches. Empty if not even process, operation and name match.
   const std::vector<SampledStack>& of(const profile::Work& work);
 
   // Calls `emit(site, part)` for the work's own site, or for each donor's site. The parts add up to the weight.
@@ -57,7 +57,7 @@ class StackExtrapolation {
     size_t operator()(const Key& key) const;
   };
   using Groups = std::unordered_map<Key, std::vector<SampledStack>, KeyHash>;
-  static constexpr size_t kLevels = 4;  // from strict to loose matching
+  static constexpr size_t kLevels = 4;  // levels of matching, from strict to loose
 
   static Key key_of(const profile::Work& work, size_t level);
   [[nodiscard]] Groups group(size_t level) const;
@@ -72,7 +72,7 @@ class StackExtrapolation {
 // `amount`: the largest remainders are rounded up.
 std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares);
 
-// Returns the donors' ns; their counts if no time was measured; otherwise 1 for each.
+// Returns the donors' ns; if all are 0, their counts; if these are 0 too, 1 for each.
 std::vector<uint64_t> shares_of(const std::vector<StackExtrapolation::SampledStack>& donors);
 
 // Divides each number of `weight` in proportion to the donors' shares. The parts add up exactly.

@@ -57,7 +57,7 @@ FlameTree::Run FlameTree::keep(std::span<const LabelId> path) {
   }
   if (path.size() > left) {
     kept_ += left;
-    blocks_.emplace_back(new LabelId[kBlock]);  // uninitialized: it is written next
+    blocks_.emplace_back(new LabelId[kBlock]);  // uninitialized: std::copy() below writes it
   }
   const Run run{static_cast<uint32_t>(kept_), static_cast<uint32_t>(path.size())};
   std::copy(path.begin(), path.end(), &blocks_[run.begin / kBlock][run.begin % kBlock]);
@@ -91,7 +91,7 @@ NodeId FlameTree::descend(NodeId parent, Run run) {
   return parent;
 }
 
-// Splits a node after `frames` frames. A new node takes these. The old id keeps the end, which callers refer to.
+// Splits a node. A new node gets the first `frames` frames. The old one keeps the rest, because callers use its id.
 NodeId FlameTree::split(size_t slot, uint32_t frames) {
   const NodeId lower = children_.position(slot);
   const auto upper = static_cast<NodeId>(nodes_.size());

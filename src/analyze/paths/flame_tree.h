@@ -16,7 +16,7 @@
 
 namespace gpuprof::analyze {
 
-// What a frame stands for. Decides its suffix in folded output and its colour in pictures.
+// The kind of a frame. Decides the frame's suffix in folded output and its colour in pictures.
 enum class FrameClass : uint8_t {
   process,  // process, thread, device ...: a dimension
   native,   // CPU, user space
@@ -35,7 +35,7 @@ inline constexpr size_t kFrameClasses = 11;
 
 struct Weight {
   uint64_t ns = 0;     // GPU time, or what the tree measures instead
-  uint64_t count = 0;  // GPU records, launches, samples, calls
+  uint64_t count = 0;  // number of GPU records, launches, samples or calls
   uint64_t bytes = 0;
 
   static constexpr uint64_t Weight::*kNumbers[] = {&Weight::ns, &Weight::count, &Weight::bytes};
@@ -53,7 +53,7 @@ enum class NameId : uint32_t {};   // index of a name in a FlameTree
 enum class LabelId : uint32_t {};  // index of a name with its class in a FlameTree
 
 // A prefix tree of call paths. A node holds all frames up to the next branch. So the tree grows with the number of
-// paths, not with their depth: a hostile profile may have a million parents of one stack of 65536 frames.
+// paths, not with their depth: a hostile profile may repeat one stack of 65536 frames below a million parents.
 class FlameTree {
  public:
   struct Label {
@@ -94,7 +94,7 @@ class FlameTree {
   LabelId label(NameId name, FrameClass cls);
   Run keep(std::span<const LabelId> path);  // returns an empty run for an empty path
   void add(NodeId node, const Weight& weight);
-  void reserve(size_t nodes);  // expects that many more nodes, each with a weight
+  void reserve(size_t nodes);  // allocates memory for that many more nodes with weights
 
   [[nodiscard]] const LargeVector<Node>& nodes() const { return nodes_; }  // unordered; nodes()[kRoot] is the root
   [[nodiscard]] std::span<const LabelId> frames(const Node& node) const { return at(node.run); }
@@ -108,12 +108,12 @@ class FlameTree {
   static constexpr uint32_t kNoWeight = UINT32_MAX;
   struct KnownLabel {
     Label label;
-    uint32_t begin = 0;  // position in the blocks where the label is stored alone
+    uint32_t begin = 0;  // position in blocks_ of a run with only this label
   };
 #ifdef GPUPROF_FUZZING
-  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // larger than one fuzzing input needs
+  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // labels per block; more than one fuzzing input needs
 #else
-  static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // number of labels
+  static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels per block
 #endif
 
   static uint32_t index(LabelId id) {

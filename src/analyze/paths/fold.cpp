@@ -147,7 +147,7 @@ class TreeBuilder {
     }
   }
 
-  // Collects the row's samples for apportioning. False if there are none, or too many for the extrapolated stacks.
+  // Collects the row's samples for apportioning. Returns false if there are none, or too many for extrapolated stacks.
   bool share_out(const SampleOrder& samples, const Row& row) {
     const uint32_t begin = samples.begin(row.ref);
     const uint32_t end = samples.end(row.ref);
@@ -182,7 +182,7 @@ class TreeBuilder {
 
   // Adds samples sorted by work and code location: consecutive rows then share most lookups and memory.
   void add_samples() {
-    // Prefetches rows, which are in a different order in memory.
+    // Prefetches this many rows ahead, because memory has them in a different order.
     constexpr size_t kAhead = 16;
     const SampleOrder order(rows_);
     tree_.reserve(order.size());
@@ -219,7 +219,7 @@ class TreeBuilder {
     }
   }
 
-  // Few distinct operations and names exist for many works, and a name may be long.
+  // Caches leaves: many work items share few operations and names, and a name may be long.
   LabelId idle_leaf(const p::Work& work) {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
     const auto [known, is_new] = idle_leaves_.try_emplace(key, kNoLabel);
@@ -242,7 +242,7 @@ class TreeBuilder {
     return "[idle before " + next + "]";
   }
 
-  // Adds the path of the work. `end` is what lies below the launch's stack.
+  // Adds the path of the work. `end` has the frames that follow the launch's stack.
   template <typename End>
   void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, const End& end) {
     if (options_.ranges == RangeFrames::filter && !filter_.passes(work.range)) {
@@ -257,13 +257,13 @@ class TreeBuilder {
     is_spread(work) ? extrapolation_.each_part(work, weight, add) : add(site_of(work), weight);
   }
 
-  // Such a graph node is shown under its capture, so it does not need a stack of its launch.
+  // True for graph nodes that are shown under their capture: they need no stack of their launch.
   [[nodiscard]] bool is_shown_by_capture(const p::Work& work) const {
     return options_.graph == GraphStacks::capture && site_of(work).is_graph_node();
   }
   [[nodiscard]] bool is_spread(const p::Work& work) const { return options_.spread && !is_shown_by_capture(work); }
 
-  // Returns the node of the --by frames.
+  // Returns the tree node of the work's --by frames, below which the work's path begins.
   NodeId dimensions(const p::Work& work, p::DeviceId device) {
     NodeId node = FlameTree::kRoot;
     for (const Dimension dimension : options_.by) {
@@ -293,7 +293,7 @@ class TreeBuilder {
     return node;
   }
 
-  // Returns the labels of a part's frames. Converts each part only once, because many rows share it.
+  // Returns the labels of a path segment's frames. Converts each segment only once, because many rows share it.
   FlameTree::Run run_of(WorkPaths::PathSegment part) {
     while (runs_.size() <= part) {
       path_.clear();
@@ -307,7 +307,7 @@ class TreeBuilder {
 
   void add_end(NodeId path, LabelId leaf, const Weight& weight) { tree_.add(tree_.child(path, leaf), weight); }
 
-  // Apportions a kernel's time among the samples in shares_. The launch count stays at the kernel.
+  // Apportions a kernel's time among the samples in shares_. The launch count goes to the kernel's frame.
   struct TimeEnd {
     LabelId kernel{};
     const SampleOrder& samples;
@@ -408,7 +408,7 @@ class TreeBuilder {
   std::string_view host_;
   size_t shared_parts_ = 0;       // total of samples times stacks in extrapolated rows
   uint32_t first_shared_ = 0;     // position in SampleOrder of shares_[0]
-  std::vector<uint64_t> shares_;  // sample counts from there on
+  std::vector<uint64_t> shares_;  // sample counts, starting at first_shared_
   // Caches of the last lookup, because consecutive rows are often alike. Nodes stay valid when split() divides them.
   const p::Work* last_work_ = nullptr;  // last work shown under its own stacks
   p::DeviceId last_device_{};
@@ -419,7 +419,7 @@ class TreeBuilder {
   p::GpuPlaceId last_place_id_{};
   p::StringId last_place_kernel_{};
   struct {
-    NodeId path = FlameTree::kRoot;  // the root means: cache is empty
+    NodeId path = FlameTree::kRoot;  // kRoot: the cache is empty
     LabelId kernel{};
     FlameTree::Run above;
     NodeId node = FlameTree::kRoot;  // node of the last frame of `above`
@@ -430,7 +430,7 @@ class TreeBuilder {
     size_t added = 0;   // number of leaves taken out of it
   } waiting_;
   std::vector<LabelId> path_;                          // scratch buffer
-  std::vector<FlameTree::Run> runs_;                   // indexed by part number
+  std::vector<FlameTree::Run> runs_;                   // indexed by PathSegment
   std::unordered_map<uint64_t, LabelId> idle_leaves_;  // key: operation and name
 };
 

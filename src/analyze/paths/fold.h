@@ -33,24 +33,24 @@ struct FoldOptions {
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
   Measure measure = Measure::gpu;
-  // Frames below kernels with samples. nullopt: line and stall unless too many were lost; for samples all but function.
+  // Frames below kernels with samples. nullopt: line and stall (none after many losses); for samples all but function.
   std::optional<Leaves> leaves;
 };
 
 // How the time of kernels was apportioned among their samples, for gpu, busy and exclusive.
 struct Apportioned {
-  uint64_t samples = 0;            // used for apportioning
-  uint64_t without_lines = 0;      // of `samples`: the module has no line information for them
-  uint64_t without_in_zebins = 0;  // of `without_lines`: in code of Intel's compiler
-  uint64_t untimed = 0;            // not used: the time of their work is unknown or 0
+  uint64_t samples = 0;            // samples used for apportioning
+  uint64_t without_lines = 0;      // of `samples`: those without line information in their module
+  uint64_t without_in_zebins = 0;  // of `without_lines`: those in code of Intel's compiler
+  uint64_t untimed = 0;            // samples not used, because the time of their work is unknown or 0
 };
 
 struct FoldResult : ProfileInfo {
   FlameTree tree;      // its total is the exact sum over all folded records
-  Weight spread;       // extrapolated to stacks of other launches
-  Weight not_sampled;  // below "[stack not sampled]"
+  Weight spread;       // part of the total that was extrapolated to stacks of other launches
+  Weight not_sampled;  // part of the total below "[stack not sampled]"
   bool has_shares = false;
-  Leaves leaves;  // as chosen
+  Leaves leaves;  // FoldOptions::leaves, or what was chosen instead of nullopt
   Apportioned apportioned;
   StackView::Trimmed trimmed;
 };

@@ -10,14 +10,14 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// Builds a FunctionTable. A stack may belong to many launches (a graph's launch combined with each capture of a node),
-// and has far more frames than functions.
+// Builds a FunctionTable. Reduces each stack to its functions once: it may belong to many launches (a graph's launch
+// with each capture of a node), and has far more frames than functions.
 class Functions {
  public:
   Functions(StackView& view, const LaunchSums& launches) : view_(view), launches_(launches) {}
 
   FunctionTable make() {
-    // All stacks first: the origin of a function may be known from only one of them.
+    // Examine all stacks before adding launches: only one of them may reveal the origin of a function.
     for (const LaunchSums::Launch& launch : launches_.all()) {
       for (const auto& [kernel, id] : stacks_of(launch)) {
         look_at(kernel, id);
@@ -58,7 +58,7 @@ class Functions {
     table_.steps += frames.size();
     for (const uint32_t frame : frames) {
       if (is_function(frame)) {
-        const uint32_t line = line_of(frame);  // in the order of callers
+        const uint32_t line = line_of(frame);  // creates lines of callers before those of callees
         table_.lines[line].origin = std::min(table_.lines[line].origin, view_.origin(frame));
       }
     }
@@ -122,8 +122,8 @@ class Functions {
   std::unordered_map<uint32_t, uint32_t> lines_;  // key: function number of the view
   std::unordered_map<uint64_t, Run> runs_;        // key: stack id; the upper half of the key is 1 for kernel stacks
   std::vector<uint32_t> functions_;               // line indexes for all stacks
-  std::vector<uint64_t> last_stack_;              // the last stack that has the line
-  std::vector<uint64_t> last_launch_;             // the last launch that was counted for the line
+  std::vector<uint64_t> last_stack_;              // for each line, the last stack that has it
+  std::vector<uint64_t> last_launch_;             // for each line, the last launch that was added to it
   uint64_t stack_ = 0;
   uint64_t launch_ = 0;
   const uint64_t seed_ = random_seed();

@@ -15,7 +15,7 @@
 namespace gpuprof::analyze {
 
 // Finds the function of a path that launched the work: the innermost function of the program or a library, or else the
-// innermost of all. Vendor interface, kernel space and unnamed code count for their caller.
+// innermost of all. Launches by vendor interfaces, kernel space and unnamed code count as their caller's.
 class Launcher {
  public:
   // Takes the path's functions, outermost first: the launch's, then the capture's. Skip notes such as "[truncated]".
@@ -39,7 +39,7 @@ struct FunctionLine {
   Origin origin = Origin::none;
   Weight total;         // work launched below the function; counts once per stack, even with recursion
   Weight direct;        // work that the function launched itself, according to Launcher
-  uint64_t paths = 0;   // hash of the launches below the function, to find functions with equal sets
+  uint64_t paths = 0;   // hash of the set of launches below the function; equal for functions of the same paths
   uint64_t others = 0;  // number of other functions merged into this line by join_chains()
 };
 
@@ -59,7 +59,7 @@ class LaunchSums {
   };
 
   void add(const profile::Work& work, const Weight& weight);
-  [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // in the order of their first appearance
+  [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // sorted by their first appearance
 
  private:
   std::vector<Launch> launches_;
@@ -70,10 +70,10 @@ class LaunchSums {
 // stack once, and then, for each launch, the distinct functions of its stacks.
 FunctionTable function_table(const LaunchSums& launches, StackView& view);
 
-// Merges functions that are in the same paths, such as a chain of calls, into one line. Shows the innermost function of
-// the program, or else a library's. If the chain launches work, that is the library's outermost native function, which
-// says what was requested. Otherwise it is the innermost one, below which the paths divide. The line's `direct` is the
-// sum of the chain.
+// Merges functions that are in the same paths, such as a chain of calls, into one line, and sums their `direct`. Shows
+// the program's innermost function. A chain of library functions that launches work shows the outermost native
+// function, which says what was requested. Other chains show the innermost library function, after which the paths
+// divide.
 void join_chains(std::vector<FunctionLine>& lines);
 
 }  // namespace gpuprof::analyze

@@ -8,10 +8,10 @@
 
 namespace gpuprof::analyze {
 
-// Bounds the work. A hostile profile may have a million paths of 65536 frames without common innermost frames.
+// Bounds time and memory. A hostile profile may have a million paths of 65536 frames without common innermost frames.
 struct InvertedLimits {
   size_t depth = 1'000;         // maximum frames per path, counted from the innermost
-  uint64_t steps = 20'000'000;  // frames of all paths; later paths keep only `short_depth` frames
+  uint64_t steps = 20'000'000;  // maximum frames of all paths; beyond it, a path keeps `short_depth` frames
   size_t short_depth = 16;
 };
 

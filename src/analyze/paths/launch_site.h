@@ -9,7 +9,7 @@
 
 namespace gpuprof::analyze {
 
-// Notes among the frames of a path. Their order breaks ties between call paths of equal weight.
+// Notes among the frames of a path. The order of the values breaks ties between call paths of equal weight.
 enum class PathNote : uint8_t {
   none,
   separator,    // between user and kernel frames
@@ -17,7 +17,7 @@ enum class PathNote : uint8_t {
   all_hidden,   // the stack has frames, but the options hide all of them
   no_cpu_stack,
   not_sampled,      // no stack because of --max-overhead
-  unknown_capture,  // node of a child graph, or the stack was lost
+  unknown_capture,  // the node is in a child graph, or the capture's stack was lost
   early_capture,    // gpuprof attached to the process; the graph may be older than the recording
 };
 

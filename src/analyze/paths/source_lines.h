@@ -20,20 +20,20 @@ struct LaunchingLine {
 
 struct LaunchingFile {
   std::string_view file;
-  std::vector<LaunchingLine> lines;  // sorted by number
+  std::vector<LaunchingLine> lines;  // sorted by line number
   Weight self;                       // sum over its lines
   Weight total;                      // work with any of its lines in the stack
 };
 
 struct LaunchingLines {
   std::vector<LaunchingFile> files;  // sorted by self, then by total, greatest first
-  bool timed = false;                // sorted by ns; otherwise by launches
+  bool timed = false;                // true: sorted by ns; false: by launches
   Weight all;                        // the selected work
   Weight without_stack;              // launched without a CPU stack
   Weight without_lines;              // the stack has no known line
 };
 
-// `wanted` selects by the name of the work; empty: all. Texts belong to `rows`.
+// Sums the work whose name `wanted` accepts (empty: all work). Texts in the result belong to `rows`.
 LaunchingLines launching_lines(const Aggregate& rows, const std::function<bool(std::string_view)>& wanted);
 
 }  // namespace gpuprof::analyze

@@ -84,7 +84,7 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
     if (frame.role == Role::start_up) {
       begin = i + 1;
     } else if (shown_[frame.shown].cls != FrameClass::mark) {
-      break;  // also if outer frames are missing: these frames are not a thread's start
+      break;  // in a truncated stack, too: only its outermost frames can be a thread's start
     }
   }
   return begin < elements.size() ? begin : 0;  // show all frames if nothing else is left
@@ -123,7 +123,7 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
   return shown.cls == FrameClass::mark || !shown.left_out;
 }
 
-// The path so far has no repetition, so removing the earlier occurrence leaves none.
+// The path so far has no repetition, so removing the earlier occurrence leaves no repetition.
 void StackView::push(uint32_t frame, p::Element element) {
   path_.push_back(frame);
   path_elements_.push_back(element);
@@ -225,7 +225,7 @@ uint32_t StackView::find_or_show(p::Element element, p::FrameKind kind, FrameCla
   if (element.is_label || composes(element)) {
     return show(element, cls, {.lines = options_.lines, .numbers = options_.numbers});
   }
-  // There are many frames, but few distinct names, which may be long.
+  // Caches by name: there are many frames, but few distinct names, which may be long.
   const uint64_t key = (uint64_t{static_cast<uint8_t>(cls)} << 40U) | (uint64_t{static_cast<uint8_t>(kind)} << 32U) |
                        index(tables_.frame(element).name);
   const auto [found, added] = shown_by_name_.try_emplace(key, kNone);

@@ -23,7 +23,7 @@ namespace gpuprof::analyze {
 // Frames to show in stacks that have Python frames.
 enum class PythonFrames : uint8_t {
   frames,  // Python frames, without the interpreter's machine code
-  native,  // both
+  native,  // Python frames and the interpreter's machine code
   off,     // the interpreter's machine code, without Python frames
 };
 
@@ -44,7 +44,7 @@ struct StackOptions {
 
 inline constexpr size_t kLongestCycle = 16;
 
-// Limits the text of labels with file and line, which a small file could make huge. Further labels are only names.
+// Limits the text of labels with file and line, which a small file could make huge. Later labels are only names.
 inline constexpr size_t kMostComposedBytes = size_t{64} << 20U;
 
 class StackView {
@@ -72,7 +72,7 @@ class StackView {
   [[nodiscard]] std::string_view location(uint32_t frame) const;
   [[nodiscard]] FrameClass frame_class(uint32_t frame) const { return shown_[frame].cls; }
 
-  // Returns the frame's function: all its lines have the same number, inlined or not.
+  // Returns the number of the frame's function, which all its lines share, inlined or not.
   [[nodiscard]] uint32_t function(uint32_t frame) const { return shown_[frame].function; }
 
   struct FunctionText {
@@ -81,7 +81,7 @@ class StackView {
   };
   [[nodiscard]] FunctionText function_text(uint32_t function) const;
 
-  // Returns whose code the frame is. If one of several frames with the same label is the user's own, all are.
+  // Returns the origin of the frame's code. If one of several frames with the same label is Origin::own, all are.
   [[nodiscard]] Origin origin(uint32_t frame) const { return shown_[frame].origin; }
 
   // Returns one stack for all stacks that are shown alike.
@@ -90,7 +90,7 @@ class StackView {
   // Counts user stacks that frames() has seen.
   struct Trimmed {
     uint64_t stacks = 0;
-    uint64_t without = 0;  // without the function of trim_to
+    uint64_t without = 0;  // stacks without the function of trim_to
   };
   [[nodiscard]] const Trimmed& trimmed() const { return trimmed_; }
 

@@ -24,7 +24,7 @@ struct WalkWeight {
   uint64_t launches = 0;  // GPU records; in a profile with only launch counts, launches
   uint64_t queue_ns = 0;
   uint64_t bytes = 0;
-  uint64_t samples = 0;  // samples of GPU code; a sample has no time of its own
+  uint64_t samples = 0;  // samples of GPU code, which have no duration
 
   static constexpr uint64_t WalkWeight::*kNumbers[] = {&WalkWeight::ns, &WalkWeight::launches, &WalkWeight::queue_ns,
                                                        &WalkWeight::bytes, &WalkWeight::samples};
@@ -35,9 +35,9 @@ struct WalkWeight {
 
 struct WalkRow {
   const profile::Work& work;
-  // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; for samples lines and stall.
+  // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; samples add lines and stall.
   std::span<const uint32_t> frames;
-  profile::StackId ustack{};  // of the launch, or of the donor whose stack stands in for it
+  profile::StackId ustack{};  // stack of the launch, or of a similar launch if extrapolated
   profile::StackId kstack{};
   size_t outer = 0;           // number of leading frames that are the process and NVTX ranges
   profile::StringId stall{};  // samples only
@@ -54,10 +54,10 @@ class Walk {
   Walk& operator=(const Walk&) = delete;
   ~Walk() = default;
 
-  // Visits rows with nonzero weights, split if extrapolated. The weights add up to total(). Stops if `visit` fails.
+  // Visits nonzero rows, an extrapolated row once per stack. The weights add up to total(). Stops if `visit` fails.
   Status run(const Visit& visit);
 
-  // Ids are small and stable. The ids of a row are valid from its visit on.
+  // Ids are small and stable. A row's ids become valid when it is visited.
   [[nodiscard]] const WalkFrame& frame(uint32_t id) const { return frames_.frame(id); }
 
   std::span<const uint32_t> stack(bool kernel, profile::StackId id) { return frames_.of(paths_.stack(kernel, id)); }

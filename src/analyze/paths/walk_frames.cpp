@@ -6,8 +6,8 @@ namespace gpuprof::analyze {
 
 namespace p = gpuprof::profile;
 
-// Converts the parts in the order of their numbers, so that frame ids are deterministic. A frame of a part has the same
-// position in ids_ as its number has among those of WorkPaths.
+// Converts path segments in the order of their numbers, so that frame ids are deterministic. ids_ and WorkPaths store
+// the frames of all segments in the same order.
 std::span<const uint32_t> WalkFrames::of(WorkPaths::PathSegment part) {
   for (; known_parts_ <= part; ++known_parts_) {
     add_part(static_cast<WorkPaths::PathSegment>(known_parts_));

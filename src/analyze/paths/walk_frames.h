@@ -19,7 +19,7 @@ struct WalkFrame {
   std::string_view name;      // function, without file and line
   std::string_view file;      // recorded path of the source file; empty: unknown
   std::string_view module;    // path of the mapped file, or name of the GPU module; empty: unknown
-  std::string_view build_id;  // of the module; empty: unknown
+  std::string_view build_id;  // build id of the module; empty: unknown
   uint64_t address = 0;       // offset in the module
   uint32_t line = 0;          // 0: unknown
   FrameClass cls = FrameClass::note;
@@ -35,12 +35,12 @@ class WalkFrames {
 
   WorkPaths& paths() { return paths_; }
 
-  // Returns the frame ids of a part. Ids are small and stable, but the span is valid only until the next call.
+  // Returns the frame ids of a path segment. Ids are small and stable, but the span is valid only until the next call.
   std::span<const uint32_t> of(WorkPaths::PathSegment part);
   uint32_t of_place(profile::Element element) {
     return of_element(ElementSource::place, element, paths_.view().place_frame(element));
   }
-  uint32_t text(uint32_t shown);  // a frame of the view
+  uint32_t text(uint32_t shown);  // `shown`: frame number of the view
   uint32_t text(std::string_view label, FrameClass cls) { return text(paths_.view().text(label, cls)); }
   uint32_t add(const WalkFrame& frame);
 
@@ -58,8 +58,8 @@ class WalkFrames {
   std::deque<WalkFrame> frames_;
   std::unordered_map<uint32_t, uint32_t> texts_;     // key: frame number of the view
   std::unordered_map<uint64_t, uint32_t> elements_;  // key: stack or code location element
-  std::vector<uint32_t> ids_;                        // of the frames of all parts
-  size_t known_parts_ = 0;                           // parts whose frames are in ids_
+  std::vector<uint32_t> ids_;                        // ids of the frames of all path segments
+  size_t known_parts_ = 0;                           // number of path segments whose frames are in ids_
 };
 
 }  // namespace gpuprof::analyze

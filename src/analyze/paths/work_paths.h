@@ -25,7 +25,7 @@ enum class GraphStacks : uint8_t {
 inline constexpr std::string_view kCapturedAt = "[captured at]";
 inline constexpr std::string_view kAllHidden = "[all frames hidden]";
 
-// Paths share parts: a process, NVTX ranges, a stack, a note. Each is built once, and has a number for callers' caches.
+// Paths share segments: a process, NVTX ranges, a stack, a note. Each is built once. Callers may cache its number.
 class WorkPaths {
  public:
   using PathSegment = uint32_t;  // small and dense; kNothing has no frames
@@ -37,18 +37,18 @@ class WorkPaths {
   PathSegment process(const profile::Work& work);
   PathSegment ranges(profile::RangeId id);  // outermost first
   PathSegment stack(bool kernel, profile::StackId id);
-  // Returns the parts from the launch on, outermost first. Valid until the next call.
+  // Returns the segments of the launch and its capture, outermost first. Valid until the next call.
   std::span<const PathSegment> launch(const LaunchSite& site);
 
-  // Returns the view's frame numbers, outermost first. Valid until the next part is built.
+  // Returns the view's frame numbers, outermost first. Valid until the next segment is built.
   [[nodiscard]] std::span<const uint32_t> frames(PathSegment part) const {
     return std::span(frames_).subspan(parts_[part].begin, parts_[part].size);
   }
-  // The position of the part's first frame among the frames of all parts. Parts lie one behind the other.
+  // Returns the position of the segment's first frame among the frames of all segments, which are stored in order.
   [[nodiscard]] size_t begin(PathSegment part) const { return parts_[part].begin; }
   enum class Kind : uint8_t { text, ustack, kstack };
   [[nodiscard]] Kind kind(PathSegment part) const { return parts_[part].kind; }
-  // Makes elements() available. Call it before the first part is built.
+  // Makes elements() available. Call it before the first segment is built.
   void keep_elements() { keeps_elements_ = true; }
   [[nodiscard]] std::span<const profile::Element> elements(PathSegment part) const {
     return std::span(elements_).subspan(parts_[part].elements, parts_[part].size);
@@ -66,7 +66,7 @@ class WorkPaths {
 
  private:
   struct KnownPart {
-    size_t begin = 0;  // in frames_
+    size_t begin = 0;  // first position in frames_
     size_t size = 0;
     Kind kind = Kind::text;
     size_t elements = 0;  // first position in elements_; stacks only
@@ -87,7 +87,7 @@ class WorkPaths {
   bool keeps_elements_ = false;
   std::vector<KnownPart> parts_ = {{}};
   std::vector<uint32_t> frames_;
-  std::vector<profile::Element> elements_;  // of all stacks, if keeps_elements_
+  std::vector<profile::Element> elements_;  // elements of all stacks, if keeps_elements_
   std::unordered_map<uint32_t, PathSegment> processes_;
   std::unordered_map<uint32_t, PathSegment> ranges_;
   std::unordered_map<uint32_t, PathSegment> stacks_[2];  // [1]: kernel stacks

@@ -124,7 +124,7 @@ Activity Job::activity_of(const p::Work& work) {
   return Activity::nothing;
 }
 
-// Matches the name, the innermost NVTX range and, for CPU waits, the frames of the calling stack.
+// True if the pattern matches the work's name, innermost NVTX range or, for CPU waits, a frame of the calling stack.
 bool Job::is_collective(const p::Work& work) {
   const Pattern& wanted = options_.collective;
   if (index(work.name) != 0 && wanted.matches(std::string(tables_.text(work.name)))) {
@@ -281,7 +281,7 @@ uint64_t Job::usual_collectives() const {
   return counts[counts.size() / 2];
 }
 
-// CPU waits in collectives count as collectives only if the job has no GPU work of collectives: it is the same time.
+// CPU waits in collectives count as collectives only if the job has no GPU work of collectives: both are the same time.
 void Job::assign_collective_waits() {
   const bool on_gpu = collectives_ > 0;
   const auto settle = [on_gpu](RankCell& cell) {

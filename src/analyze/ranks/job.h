@@ -26,7 +26,7 @@ enum class Activity : uint8_t { compute, collective, wait, collective_wait, othe
 
 struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
-  uint64_t floor = 0;       // as busy, if each work item took the shortest time of its kind in that slice
+  uint64_t floor = 0;       // `busy` if each work item had taken the shortest time of its kind in that slice
   uint64_t collective = 0;  // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
   uint64_t waits = 0;       // the CPU waited for the GPU, except in collectives
   uint64_t idle = 0;
@@ -50,7 +50,7 @@ struct JobPath {  // work items of all ranks with the same activity, call path a
 struct PathSum {
   uint64_t ns = 0;
   uint64_t count = 0;
-  uint64_t floor = 0;  // GPU work only: as RankCell::floor
+  uint64_t floor = 0;  // like RankCell::floor; GPU work only
 };
 
 struct JobOptions {

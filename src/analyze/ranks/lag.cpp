@@ -8,12 +8,12 @@
 namespace gpuprof::analyze {
 namespace {
 
-constexpr double kSigmaOfMad = 1.4826;     // deviation over median absolute deviation (normal distribution)
-constexpr double kErrorOfMedian = 1.2533;  // standard error of a median, in standard errors of a mean
-constexpr double kLeastNoise = 0.005;      // precision of clocks and slices
+constexpr double kSigmaOfMad = 1.4826;     // standard deviation / median absolute deviation (normal distribution)
+constexpr double kErrorOfMedian = 1.2533;  // standard error of a median / standard error of a mean
+constexpr double kLeastNoise = 0.005;      // limited precision of clocks and slices
 constexpr double kPersistent = 0.8;
-// Minimum length of a lag: a fifth of the columns if it lasts to the end (up to two columns before), otherwise a third.
-// Shorter slowdowns mostly come from a disturbed host.
+// A lag must last a fifth of all columns if it ends in the last three, otherwise a third. Shorter slowdowns mostly come
+// from a disturbed host.
 constexpr size_t kLeastPart = 5;
 constexpr size_t kLeastPartEnded = 3;
 constexpr size_t kEnd = 2;
@@ -123,7 +123,7 @@ std::vector<double> medians_of(const std::vector<double>& values, size_t group) 
   return medians;
 }
 
-// Returns the noise of one column, from the changes between columns. A step in the level is only one of many changes.
+// Returns the noise of one column, from changes between columns. A lag's start is only one change and matters little.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
   const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
@@ -141,7 +141,7 @@ size_t least_length(size_t columns, size_t last) {
 double noise_of(const Excess& excess, size_t rank) {
   const size_t columns = excess.share[rank].size();
   double noise = noise_of_changes(excess.share[rank], 1);
-  if (columns >= kGroup * kLeastGroups) {  // noise that lasts, because a host is disturbed for a while
+  if (columns >= kGroup * kLeastGroups) {  // a disturbed host causes noise over several columns
     noise = std::max(noise, noise_of_changes(excess.share[rank], kGroup));
   }
   if (excess.share.size() >= kRanksForSpread) {
@@ -171,7 +171,7 @@ Fit fit_of(const std::vector<double>& share, double least_effect) {
     std::vector<double> rest = cut(share, 0, fit.first);
     rest.pop_back();
     rest.insert(rest.end(), share.begin() + static_cast<std::ptrdiff_t>(fit.last) + 1, share.end());
-    // With too few other columns the level is unknown: assume that the rank equals the others there.
+    // With too few other columns the level is unknown: assume that the rank takes as long as the others there.
     fit.outside = rest.size() < kLeastLag ? 0 : std::clamp(median_of(std::move(rest)), -fit.within / 2, fit.within / 2);
   }
   return fit;

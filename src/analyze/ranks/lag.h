@@ -16,27 +16,27 @@ struct LagOptions {
   double least_score = 4.5;    // minimum ratio of the median excess to its standard error
 };
 
-constexpr size_t kLeastLag = 3;  // columns, and a fifth of all (a third if it ends earlier); shorter is not a lag
+constexpr size_t kLeastLag = 3;  // minimum columns of a lag; for many columns, lag.cpp requires a share of them
 
 struct Lag {
   size_t rank = 0;
-  size_t first = 0;           // column
-  size_t first_earliest = 0;  // the lag may have begun from here
-  size_t first_latest = 0;    // to here, inclusive
-  size_t last = 0;            // inclusive
-  double effect = 0;          // excess over the others' median, as a share of that; median over columns
+  size_t first = 0;           // first column of the lag
+  size_t first_earliest = 0;  // earliest column in which the lag may have begun
+  size_t first_latest = 0;    // latest column in which the lag may have begun
+  size_t last = 0;            // last column of the lag
+  double effect = 0;          // excess over the others' median, relative to that median; median over columns
   double noise = 0;           // noise of one column, as a share like `effect`
   double score = 0;
-  double own_ns = 0;  // median of one column
+  double own_ns = 0;  // median over the lag's columns
   double others_ns = 0;
   bool by_work = false;    // score, noise and interval come from the shortest GPU work times, not from own times
-  bool waited_for = true;  // false: by_work is true, effect is about that work, and own times show that no rank waits
+  bool waited_for = true;  // false: own times show that no rank waits; by_work is true, and effect compares GPU work
 };
 
 // Finds the lagging ranks, the most expensive one first. A fit of two levels by least absolute deviations chooses the
 // columns of a lag. In them the rank must exceed the others' median in four of five columns, by at least `least_effect`
-// in the median, and by at least `least_score` standard errors. The noise is how a rank's excess changes between
-// columns or groups of four columns. With four ranks or more it is at least the spread among the others.
+// in the median, and by at least `least_score` standard errors. The noise is the variation of the rank's excess between
+// columns or groups of four columns. With four ranks or more, the noise is at least the spread among the others.
 std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options);
 
 void sort_by_cost(std::vector<Lag>& lags);
@@ -44,7 +44,7 @@ void sort_by_cost(std::vector<Lag>& lags);
 struct IntervalMedians {  // medians over columns
   double own_ns = 0;
   double others_ns = 0;
-  double effect = 0;  // as Lag::effect
+  double effect = 0;  // like Lag::effect
 };
 
 // Returns what a rank and the median of the others need in the columns `first` to `last`, inclusive.

@@ -97,7 +97,7 @@ void add_differences(const Job& job, LaggingRank& laggard) {
     }
   }
   const auto more = [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; };
-  const auto more_at_least = [](const Difference& a, const Difference& b) {  // counts less than others as 0
+  const auto more_at_least = [](const Difference& a, const Difference& b) {  // a floor below others_floor counts as 0
     return a.floor - std::min(a.floor, a.others_floor) > b.floor - std::min(b.floor, b.others_floor);
   };
   for (auto* list : {&laggard.kernels, &laggard.idle, &laggard.host}) {
@@ -129,7 +129,8 @@ LaggingRank laggard_of(const Job& job, const Lag& lag) {
   return laggard;
 }
 
-// Returns the time that a rank needs by itself. Waits count where they end; a longer one began in earlier blocks.
+// Returns the time that a rank needs by itself. The profile counts a wait in the block in which it ends, so time beyond
+// that block's length goes to earlier blocks.
 std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, uint64_t block_ns) {
   const auto block = static_cast<double>(block_ns);
   std::vector<double> times;
@@ -146,15 +147,15 @@ std::vector<double> own_times(const JobRank& rank, const JobVerdict& verdict, ui
   return times;
 }
 
-// Returns GPU work per collective, if each work item took the shortest time of its kind in its slice. Waiting on a busy
-// machine does not change that value, so it reveals a slow kernel that the times themselves hide.
+// Returns GPU work per collective as if each work item had taken the shortest time of its kind in its slice. Delays on
+// a busy machine do not change this value, so it reveals a slow kernel that measured times hide.
 std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
   std::vector<double> times;
   for (uint64_t i = verdict.first; i <= verdict.last; ++i) {
     const RankCell& cell = rank.cells[i];
     if (cell.collectives > 0) {
       const double each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
-      times.resize(i - verdict.first, each);  // blocks before the first collective get its value
+      times.resize(i - verdict.first, each);  // blocks before the first collective get the value of its block
       times.push_back(each);
     } else if (!times.empty()) {  // inside one collective all the time: repeat the last value
       times.push_back(times.back());
@@ -164,8 +165,8 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
   return times;
 }
 
-// Decides whether a lag found by GPU work counts. Own times show whether the other ranks wait for it. If they do not,
-// it counts only if the excess work would be a lag if they did.
+// True if a lag that was found by GPU work must be reported. That is so if other ranks wait for this rank, according to
+// own times, or if the excess work is large enough to make them wait.
 bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdict, const LagOptions& options,
                     Lag& lag) {
   const IntervalMedians stretch = interval_medians(own, lag.rank, lag.first, lag.last);
@@ -194,7 +195,7 @@ std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& wo
     const auto known = std::find_if(lags.begin(), lags.end(), [&](const Lag& one) { return one.rank == lag.rank; });
     if (known == lags.end()) {
       lags.push_back(lag);
-    } else if (lag.waited_for && lag.score > known->score) {  // its start is more precise
+    } else if (lag.waited_for && lag.score > known->score) {  // GPU work shows the lag's start more precisely
       *known = lag;
     }
   }

@@ -1,4 +1,4 @@
-// Judges a parallel job: which ranks lag, by how much, since when, and what they did meanwhile.
+// Judges a parallel job: which ranks lag, by how much, since when, and what they did during the lag.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@ namespace gpuprof::analyze {
 
 struct Difference {   // between a rank and the median of the others, in an interval
   uint32_t path = 0;  // index into Job::paths()
-  uint64_t ns = 0;    // per block
+  uint64_t ns = 0;    // time of the rank per block
   uint64_t others_ns = 0;
-  uint64_t floor = 0;  // as ns, if each work item took the shortest time of its kind in its slice
+  uint64_t floor = 0;  // `ns` if each work item had taken the shortest time of its kind in its slice
   uint64_t others_floor = 0;
-  double count = 0;  // per block
+  double count = 0;  // number of work items or calls per block
   double others_count = 0;
 };
 
 struct LaggingRank {
   Lag lag;              // columns are blocks of the job
-  bool by_gpu = false;  // at least half of the lag is longer GPU work, or GPU work revealed it; false: the CPU was late
+  bool by_gpu = false;  // half of the lag or more is GPU work, or GPU work revealed the lag; false: the CPU was late
   uint64_t gpu_ns = 0;  // GPU work per block without collectives
   uint64_t others_gpu_ns = 0;
-  double collective_share = 0;  // share of the rank's time
+  double collective_share = 0;  // share of the rank's time in collectives
   double others_collective_share = 0;
   std::vector<Difference> kernels;  // greatest first; each list has at most kMostDifferences
-  std::vector<Difference> idle;     // the device had nothing to do before this work item was launched
-  std::vector<Difference> host;     // waits, allocations
+  std::vector<Difference> idle;     // idle time of the device until these work items were launched
+  std::vector<Difference> host;     // waits and allocations of the CPU
 };
 constexpr size_t kMostDifferences = 3;
 
@@ -38,7 +38,7 @@ struct JobVerdict {
   std::string inconclusive;           // why no verdict is possible; otherwise empty
   uint64_t first = 0;                 // the judged blocks, inclusive
   uint64_t last = 0;
-  bool by_collectives = false;  // false: by GPU time only, so whether others wait is unknown
+  bool by_collectives = false;  // false: judged by GPU time only, which does not show whether others wait
 };
 
 JobVerdict judge_job(const Job& job, const LagOptions& options);

@@ -41,7 +41,7 @@ SampleKey row_key_of(const p::EuStall& r) {
 }
 
 Error no_interval(uint64_t line) {
-  return {"the profile does not say in front of line " + std::to_string(line) +
+  return {"the profile does not say before line " + std::to_string(line) +
               " how long its time slices are (META interval_ns), so no window of time can be chosen",
           "leave --from and --to out; `gpuprof record` makes profiles that say it"};
 }
@@ -246,7 +246,7 @@ class Aggregator {
     return reason;
   }
 
-  // Returns the index of the row of the work at that position; kNone if it has no row yet.
+  // Returns the row index for the WORK at `position` of the tables; kNone if the WORK has no row yet.
   uint32_t& row_of(uint32_t position, std::vector<uint32_t>& rows_of) const {
     if (position >= rows_of.size()) {
       rows_of.resize(result_.tables.works().size(), kNone);
@@ -312,7 +312,7 @@ class Aggregator {
     result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
   }
 
-  // True if the slices have counts and bytes of GPU work. For busy and exclusive, SHARE lines add the times.
+  // True if GPU lines add counts and bytes to the slices. For busy and exclusive, SHARE lines add the times.
   [[nodiscard]] bool measures_gpu() const {
     return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
   }
@@ -538,7 +538,7 @@ class Aggregator {
   }
 
   static constexpr uint32_t kNone = p::IdIndex::kNone;
-  // Long enough to hide the memory latency, short enough to stay in the L1 cache.
+  // Number of queued samples: enough to hide the memory latency, few enough for the L1 cache.
   static constexpr size_t kQueue = 16;
 
   p::Reader& reader_;
@@ -565,7 +565,7 @@ Result<Aggregate> aggregate(profile::Reader& reader, const AggregateOptions& opt
   for (;;) {
     auto next = reader.next_batch();
     const bool at_end = next && next->at_end();
-    // Queued samples come from earlier lines, so their error goes first.
+    // Queued samples come from earlier lines, so report their error first.
     Status taken = next && !at_end ? aggregator.take(*next) : aggregator.flush_queue();
     if (!taken) {
       return std::move(taken).error();

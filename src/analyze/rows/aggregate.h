@@ -21,7 +21,7 @@
 
 namespace gpuprof::analyze {
 
-// What a profile measures, for the default weight. HOST lines never count, samples only if there is nothing else.
+// What a profile measures, for the default weight. HOST lines do not affect it; samples only if there is nothing else.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // Facts about the complete recording.
@@ -31,7 +31,7 @@ struct ProfileInfo {
   std::map<std::string, uint64_t> coverage;  // COVERAGE counts by word
   std::multimap<std::string, std::string> meta;
   std::vector<std::string> warnings;  // contradictions in a profile that is still readable
-  bool complete = false;              // the end is not missing; the published form has no END record
+  bool complete = false;              // the profile is not cut short; true for the published form, which has no END
   bool cut_short = false;
   uint64_t launches = 0;  // from END, or counted from LAUNCH lines
   uint64_t gpu_records = 0;
@@ -61,7 +61,7 @@ struct alignas(64) Row {
   RowKind kind = RowKind::gpu;
   uint32_t ref = 0;  // position of the WORK: see Aggregate::work()
   Weight weight;
-  uint64_t min_ns = 0;  // of one record; min and max are 0 if nothing was timed
+  uint64_t min_ns = 0;  // shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
   uint64_t busy_ns = 0;  // from SHARE lines; gpu rows only
   uint64_t exclusive_ns = 0;
@@ -113,14 +113,14 @@ struct Aggregate {
   std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: parallel to `rows`, but may be shorter
   uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
   LargeVector<SampleRow> samples;
-  StallSlices stall_slices;              // with AggregateOptions::stall_slices: from the samples
-  SliceSums slices;                      // with AggregateOptions::slices: what that measures,
-  SliceSums sample_slices;               // and the samples if it measures gpu or samples
+  StallSlices stall_slices;              // with AggregateOptions::stall_slices: stalls over time
+  SliceSums slices;                      // with AggregateOptions::slices: weights of that measure
+  SliceSums sample_slices;               // sample counts, if AggregateOptions::slices is gpu or samples
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle: one per device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency: one per WORK and phase
-  std::vector<profile::Window> windows;  // in the file's order
-  Weight total;                          // sum of `rows`; it does not overflow, so no sum of rows does
+  std::vector<profile::Window> windows;  // in the order of the file
+  Weight total;                          // sum of `rows`; does not overflow, nor does the sum of a subset
   uint64_t sample_count = 0;             // sum of `samples`; does not overflow
   Weight host_total;  // sum of all HOST lines, even without AggregateOptions::host; does not overflow
   uint64_t busy_ns = 0;
@@ -142,7 +142,7 @@ struct Aggregate {
   [[nodiscard]] const profile::Work& work(const SampleRow& row) const { return *tables.work(row.key.work); }
 };
 
-// What to collect besides `rows`. aggregate() checks all lines, and sums up all but the LATENCY lines in any case.
+// What to collect besides `rows`. aggregate() always checks all lines, and sums up all but LATENCY lines.
 struct AggregateOptions {
   bool host = false;
   bool idle = false;
@@ -151,7 +151,7 @@ struct AggregateOptions {
   bool queue = false;
   bool stall_slices = false;
   std::optional<Measure> slices;
-  // Only slices that overlap it make rows and sums. `info` and lines without a slice cover the complete recording.
+  // Limits rows and sums to slices that overlap it. `info` and lines without a slice cover the complete recording.
   std::optional<TimeWindow> window;
 };
 

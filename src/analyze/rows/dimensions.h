@@ -1,4 +1,4 @@
-// What `flame --by` can group work by, besides its stack.
+// The dimensions by which `flame --by` can group work, besides call stacks.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ struct LatencyStats {
 // Latencies of one kernel or copy, or of one call path that launched it.
 struct LatencyLine {
   std::string_view work;     // valid as long as the rows and `texts`
-  std::string_view process;  // only with LatencyOptions::paths
+  std::string_view process;  // set only with LatencyOptions::paths
   CallPath path;             // CPU frames, outermost first; only with LatencyOptions::paths
   std::shared_ptr<WorkPaths> texts;
   std::array<LatencyStats, kPhases> phases;  // indexed by profile::Phase

@@ -11,7 +11,7 @@
 
 namespace gpuprof::analyze {
 
-// Matches each name, stack and frame only once.
+// Caches the result for each name, stack and frame.
 class RowFilter {
  public:
   // All arguments must outlive the filter. An empty pattern accepts everything.
@@ -20,7 +20,7 @@ class RowFilter {
 
   [[nodiscard]] bool takes_all() const { return !work_ && !path_; }
 
-  // Matches frames by the labels that are shown.
+  // True if the filter accepts the work. Matches frames by the labels that are shown.
   bool takes(const profile::Work& work) {
     return takes_all() || ((!work_ || matches_name(work)) && (!path_ || matches_path(work)));
   }

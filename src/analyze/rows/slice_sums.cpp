@@ -2,7 +2,7 @@
 
 namespace gpuprof::analyze {
 
-// Returns the slice's block. Joins blocks in pairs until the slice fits.
+// Returns the slice's block. Joins blocks in pairs until kBlocks blocks include the slice.
 Weight& SliceSums::block_of(uint64_t slice) {
   while ((slice - origin_) / width_ >= kBlocks) {
     const size_t joined = (blocks_.size() + 1) / 2;

@@ -28,7 +28,7 @@ class SliceSums {
 
   [[nodiscard]] uint64_t origin() const { return origin_; }
   [[nodiscard]] uint64_t width() const { return width_; }                      // slices per block
-  [[nodiscard]] const std::vector<Weight>& blocks() const { return blocks_; }  // without empty blocks at the end
+  [[nodiscard]] const std::vector<Weight>& blocks() const { return blocks_; }  // empty blocks at the end are omitted
 
  private:
   Weight& block_of(uint64_t slice);

@@ -37,7 +37,7 @@ struct Sum {
   [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
   [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
 
-  // Returns nullopt if the squares are less than those of the mean: they were not recorded.
+  // Returns nullopt if the sum of squares is less than the mean allows, because it was not recorded.
   [[nodiscard]] std::optional<uint64_t> deviation() const {
     if (weight.count == 0 || weight.ns == 0) {
       return std::nullopt;
@@ -63,7 +63,7 @@ struct Sum {
   }
 };
 
-// Sort criterion. measure() returns it with a tie-breaker.
+// Sort criterion. measure() returns a line's value for it, and a tie-breaker.
 enum class Order : uint8_t { ns, count, bytes, average, max };
 
 std::pair<uint64_t, uint64_t> measure(const Sum& sum, Order order) {
@@ -119,7 +119,7 @@ std::vector<typename Sums::const_iterator> heaviest(const Sums& sums, Order orde
 }
 
 struct TextLess {
-  // Compares addresses first: equal texts are mostly the same text, and it may be long.
+  // Compares addresses first: equal texts usually have one address, and comparing long texts is slow.
   bool operator()(std::string_view a, std::string_view b) const {
     return (a.data() != b.data() || a.size() != b.size()) && a < b;
   }
@@ -212,7 +212,7 @@ std::vector<FunctionLine> function_lines(std::vector<FunctionLine> lines, bool t
   if (options.chains) {
     join_chains(lines);
   }
-  // Functions without a name or of vendors count only with what they launched directly.
+  // Vendor functions and unnamed functions count only with the work that they launched directly.
   const auto key = [timed](const FunctionLine& line) {
     const Weight& total = line.origin > Origin::library ? line.direct : line.total;
     return std::pair(timed ? total.ns : total.count, timed ? line.direct.ns : line.direct.count);
@@ -409,7 +409,7 @@ class Summarizer {
     summary_.stalls_without_in_zebins = stalls.without_in_zebins();
   }
 
-  // In a profile with only samples, treats them as the work.
+  // In a profile with only samples, sums samples as if they were work.
   void add_sampled(const p::Work& work, uint64_t count) {
     const Weight weight{.count = count};
     if (rows_.info.kind != ProfileKind::stall_samples) {

@@ -42,11 +42,11 @@ struct SummaryOptions {
 
 // One line of a report: GPU or host work, optionally with the call path that launched it.
 struct SummaryLine {
-  std::string_view process;  // only with a call path; empty if several processes are summed
+  std::string_view process;  // set only with a call path; empty if several processes are summed
   std::string_view work;     // kernel, "[copy HtoD]", launched function; or a stall reason
   CallPath path;             // CPU frames, outermost first; only with a call path
   Weight weight;
-  uint64_t min_ns = 0;  // of one record; min and max are 0 if nothing was timed
+  uint64_t min_ns = 0;  // shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
   std::optional<uint64_t> deviation_ns;  // standard deviation of one record; nullopt if the profile has no squares
 };
@@ -65,7 +65,7 @@ struct GroupLine {
   Weight weight;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
-  uint64_t busy_ns = 0;  // of its devices' time; 0 if the profile has no SHARE lines
+  uint64_t busy_ns = 0;  // busy time of its devices; 0 if the profile has no SHARE lines
   std::optional<uint64_t> deviation_ns;
 };
 
@@ -88,7 +88,7 @@ struct PlaceLine {
 
 struct Summary {
   ProfileInfo info;                  // about the complete recording, even with a window
-  std::optional<TimeWindow> window;  // the selected time of all but `info` and `counted`; nullopt: all
+  std::optional<TimeWindow> window;  // time of all fields but `info` and `counted`; nullopt: complete recording
   uint64_t interval_ns = 0;
   // Counts of the window or of the complete recording; see ProfileInfo.
   uint64_t gpu_records = 0;
@@ -101,7 +101,7 @@ struct Summary {
   bool filtered = false;             // `total` may be less than `all`
   std::vector<SummaryLine> work;
   std::vector<SummaryLine> call_paths;
-  bool timed = false;                   // lines are sorted by ns; otherwise by count
+  bool timed = false;                   // true: lines are sorted by ns; false: by count
   std::vector<FunctionLine> functions;  // heaviest total first; frames without a useful name only if they launched work
   Weight with_stack;                    // FunctionTable::with_stack
   std::vector<DeviceLine> devices;      // devices with work, in the order of the profile
@@ -116,8 +116,8 @@ struct Summary {
   // Stalls per kernel, sorted by kernel time; only if ProfileInfo::samples_are_reliable().
   std::vector<KernelStalls> stalls;
   uint64_t stalls_without_lines = 0;      // selected samples without a source line
-  uint64_t stalls_without_in_zebins = 0;  // those of them in code of Intel's compiler
-  std::vector<CountedTable> counted;      // counts at instructions; empty with a path filter: they have no path
+  uint64_t stalls_without_in_zebins = 0;  // of stalls_without_lines: samples in code of Intel's compiler
+  std::vector<CountedTable> counted;      // counts at instructions, which have no path; empty with a path filter
   // CPU-side work, which is in no sum of GPU work. Requires AggregateOptions::host.
   std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; by ns, then bytes
   std::vector<SummaryLine> waits;        // call paths of blocking calls, by ns
@@ -125,7 +125,7 @@ struct Summary {
   Weight wait_total;
   Weight allocation_total;
   StackView::Trimmed trimmed;
-  // Number of lines without the limits.
+  // Numbers of lines before SummaryOptions::Limits were applied.
   struct Found {
     size_t work = 0;
     size_t call_paths = 0;

@@ -5,7 +5,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Divisors and multiples of a minute: cells of one second become cells of 2, 5, 10 or 30 seconds.
+// Preferred numbers of blocks per cell: divisors and multiples of a minute if a block lasts a second.
 constexpr std::array<uint64_t, 8> kSteps{1, 2, 5, 10, 20, 30, 60, 120};
 
 uint64_t blocks_in_cell(size_t blocks, size_t most_cells) {

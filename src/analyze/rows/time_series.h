@@ -14,10 +14,10 @@ struct TimeSeries {
   uint64_t start_ns = 0;  // start of the first cell, since the start of the recording
   uint64_t cell_ns = 0;   // length of a cell: one or several slices
   uint64_t interval_ns = 0;
-  std::vector<Weight> cells;  // from the start to the last nonzero one; empty without data
+  std::vector<Weight> cells;  // from start_ns to the last nonzero cell; empty without data
   Weight total;
 
-  [[nodiscard]] uint64_t begin_ns(size_t cell) const { return start_ns + cell * cell_ns; }  // valid for the end, too
+  [[nodiscard]] uint64_t begin_ns(size_t cell) const { return start_ns + cell * cell_ns; }  // allows cells.size()
 };
 
 // Makes up to `most_cells` cells of a round number of slices. Needs AggregateOptions::slices = `measure`. Uses samples

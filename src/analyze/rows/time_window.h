@@ -26,7 +26,7 @@ struct SliceRange {
 // Returns the slices that overlap the window. `interval_ns` must not be 0, and the window must not be empty.
 SliceRange slices_of(const TimeWindow& window, uint64_t interval_ns);
 
-// Returns the time of the slices. It contains the window that slices_of() got.
+// Returns the time of the slices. For slices_of(window), the result contains that window.
 TimeWindow window_of(const SliceRange& slices, uint64_t interval_ns);
 
 // Returns a time as options accept it, such as "12.4s", without rounding.

@@ -35,7 +35,7 @@ std::string device_name(const p::Tables& tables, p::DeviceId id) {
 
 p::WorkCoverage covered_samples(const Aggregate& rows, const Outside& outside) {
   p::WorkCoverage samples = outside.samples;
-  samples.recorded = rows.sample_count;  // all lines, also outside of the window
+  samples.recorded = rows.sample_count;  // all samples, including those outside of the window
   samples.lost = p::lost_samples(rows.info.losses);
   for (const SampleRow& row : rows.samples) {
     samples.with_stack += has_stack(rows.work(row)) ? row.count : 0;
@@ -163,7 +163,7 @@ std::string end_mismatch(const char* what, uint64_t end, uint64_t sum) {
 
 void check_conservation(Aggregate& rows) {
   ProfileInfo& info = rows.info;
-  // A subset may lack earlier work or the idle time.
+  // Times of a subset need not agree: it may lack earlier work or the idle time.
   const bool is_part = !part_text(info.meta).empty();
   if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window || is_part) {
     return;

@@ -47,7 +47,7 @@ void count_rows(Aggregate& rows, const Outside& outside);
 // Computes ProfileInfo::covered.
 profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside);
 
-// Subtracts what is outside of the window from the sums, which covered all lines.
+// Subtracts what is outside of the window from the sums of all lines.
 void leave_out(Aggregate& rows, const Outside& outside);
 
 // Warns if the times of a complete profile with SHARE lines are inconsistent. On each device with work, busy time must

@@ -19,8 +19,8 @@ enum class CountedKind : uint8_t {
 };
 
 struct CountedRow {
-  std::string_view function;  // in GPU code
-  std::string_view file;      // empty: unknown
+  std::string_view function;
+  std::string_view file;  // empty: unknown
   uint32_t line = 0;
   uint64_t value = 0;
   uint64_t reference = 0;

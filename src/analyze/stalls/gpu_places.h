@@ -21,10 +21,10 @@ class GpuPlaces {
   struct Shown {
     FlameTree::Run above;
     FlameTree::Run below;
-    uint32_t kernel = kNotYet;  // STRING of the kernel that the frames are for; 0: any kernel
+    uint32_t kernel = kNotYet;  // STRING of the only kernel that has these frames; 0: any kernel
   };
 
-  // Converts each code location only once, because many samples share it. Without source lines, once per kernel.
+  // Converts each code location only once, because many samples share it; without source lines, once per kernel.
   const Shown& shown(profile::GpuPlaceId id, profile::StringId kernel);
 
   [[nodiscard]] bool shows_stall() const { return shows_stall_; }
@@ -50,9 +50,9 @@ class GpuPlaces {
   FlameTree& tree_;
   Leaves leaves_;
   bool shows_stall_ = false;
-  bool shows_instruction_ = false;              // or shows the offset
+  bool shows_instruction_ = false;              // also true if Leaf::offset is shown
   std::vector<LabelId> path_;                   // scratch buffer
-  std::vector<Shown> first_;                    // indexed by position of the code location; usually one kernel each
+  std::vector<Shown> first_;                    // frames for the first kernel; indexed by position of the code location
   std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel
   std::array<Offset, 1024> offsets_ = {};       // small cache, indexed by bits of the offset
   std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // [FrameClass], key: STRING

@@ -12,10 +12,10 @@ namespace gpuprof::analyze {
 
 enum class Leaf : uint8_t {
   function,     // GPU functions, including inlined ones
-  line,         // functions with lines; after `function`, only the line
+  line,         // functions with their lines; if `function` is shown above, only the line
   instruction,  // its text; or its offset if the text is unknown and `offset` is not chosen
-  offset,       // of the instruction
-  stall,        // what the instruction waited for
+  offset,
+  stall,  // what the instruction waited for
 };
 
 // The kinds of frames below a kernel, outermost first, each at most once. Empty: none.

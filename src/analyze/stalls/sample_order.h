@@ -41,7 +41,7 @@ class SampleOrder {
  private:
   const Aggregate& rows_;
   std::vector<uint32_t> begins_;  // indexed by position of the work
-  LargeVector<uint64_t> order_;   // row index; the code location's id in the upper half serves for sorting
+  LargeVector<uint64_t> order_;   // lower half: row index; upper half: id of the code location, for sorting
 };
 
 }  // namespace gpuprof::analyze

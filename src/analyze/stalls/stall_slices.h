@@ -20,11 +20,11 @@ struct StallSpread {
 
   StallSpread& operator+=(const StallSpread& other);
 
-  // Variance of the parts, relative to a binomial distribution; at least 1, also if unknown. One block is one draw.
+  // Returns the variance of `part` between blocks, relative to a binomial distribution. At least 1; 1 if unknown.
   [[nodiscard]] double dispersion() const;
 };
 
-// Sums per kernel and reason in at most kBlocks blocks of time slices. Blocks grow with the recording.
+// Sums per kernel and reason in at most kBlocks blocks of time slices. Blocks become longer as the recording does.
 class StallSlices {
  public:
   static constexpr size_t kBlocks = 64;
@@ -58,7 +58,7 @@ struct Interval {
   double high = 1;
 };
 
-// Returns Wilson's 95% interval of part / whole (at least 1), for a sample size reduced by the dispersion.
+// Returns Wilson's 95% interval of part / whole (whole >= 1), for a sample size divided by the dispersion.
 Interval share_interval(uint64_t part, uint64_t whole, double dispersion);
 
 }  // namespace gpuprof::analyze

@@ -21,7 +21,7 @@ void keep_first(Lines& lines, size_t most) {
 
 }  // namespace
 
-// Returns the kernel's position. Caches it by work, unless the work is a batch of several kernels.
+// Returns the kernel's position. Caches the position by work, unless the work may be a batch of several kernels.
 size_t StallTable::position_of(const p::Work& work, std::string_view kernel, bool one_of_many) {
   const auto known = one_of_many ? by_work_.end() : by_work_.find(index(work.id));
   if (known != by_work_.end()) {

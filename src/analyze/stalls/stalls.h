@@ -16,7 +16,7 @@ namespace gpuprof::analyze {
 struct StallLine {
   std::string_view reason;
   uint64_t samples = 0;
-  Interval share;  // of the kernel's samples, 95% confidence interval
+  Interval share;  // share of the kernel's samples, 95% confidence interval
 };
 
 // A source line with samples. `function` is the innermost inlined function.
@@ -42,8 +42,8 @@ struct KernelStalls {
   uint64_t samples = 0;
   uint64_t estimated = 0;          // samples whose attribution was estimated
   uint64_t without_lines = 0;      // samples whose module has no line information for them
-  uint64_t without_in_zebins = 0;  // those of them in code of Intel's compiler
-  std::vector<StallLine> reasons;  // reasons, lines and awaited lines: most samples first
+  uint64_t without_in_zebins = 0;  // of without_lines: samples in code of Intel's compiler
+  std::vector<StallLine> reasons;  // most samples first, as in the other lists
   std::vector<HotLine> lines;
   std::vector<AwaitedLine> awaited;  // at most as many as lines; empty without instruction analysis
   size_t found_reasons = 0;

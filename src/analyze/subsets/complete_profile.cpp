@@ -60,7 +60,7 @@ RowOwner belongs_to(const R& r, const CompleteProfile& whole) {
 
 }  // namespace
 
-// Ignores overflow: Part::count() reports it.
+// Ignores overflow, which SubsetWriter::count() reports.
 void CompleteProfile::count(const p::Record& row) {
   if (const auto* gpu = std::get_if<p::Gpu>(&row)) {
     gpu_records_ += gpu->count;

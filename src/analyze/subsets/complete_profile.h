@@ -19,17 +19,17 @@ using MetaLines = std::vector<std::pair<std::string, std::string>>;
 // Collects everything but the rows. Memory grows with definitions, META and WINDOW lines.
 class CompleteProfile {
  public:
-  // Takes the output of merge(), with checked ids from 1. Returns true for a row, which the caller must handle.
+  // Takes the output of merge(): ids are checked, and start at 1. Returns true for a row, which the caller must handle.
   Result<bool> take(const profile::Record& record);
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }
 
-  [[nodiscard]] const MetaLines& meta() const { return meta_; }  // without the lines of processes
+  [[nodiscard]] const MetaLines& meta() const { return meta_; }  // without "process.<pid>.*" lines
   // META lines "process.<pid>.*", by pid.
   [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
   [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }
   [[nodiscard]] const std::optional<profile::End>& end() const { return end_; }
-  // Describes differences between the counts of END and the rows. Subsets have their own END, which hides them.
+  // Describes differences between the counts of END and the rows. A subset's own END hides these.
   [[nodiscard]] std::vector<std::string> mismatches() const;
 
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
@@ -53,13 +53,13 @@ class CompleteProfile {
   uint64_t interval_ns_ = 0;
 };
 
-// Fields of a row that select its subset. nullopt: rows of this kind lack the field. Id 0: no such entity.
+// Fields of a row that select its subset. nullopt: rows of this kind lack the field. Id 0: the row has no such entity.
 struct RowOwner {
   std::optional<profile::WorkId> work;
   std::optional<profile::ProcessId> process;
   std::optional<profile::DeviceId> device;
-  std::optional<uint64_t> slice;           // where the GPU work or the interval ended
-  std::optional<profile::StackId> ustack;  // only of rows without a WORK
+  std::optional<uint64_t> slice;           // slice in which the GPU work or the interval ended
+  std::optional<profile::StackId> ustack;  // set only for rows without a WORK
 };
 
 RowOwner owner_of(const profile::Record& row, const CompleteProfile& whole);

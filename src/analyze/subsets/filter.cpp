@@ -112,7 +112,7 @@ std::optional<Filter::Answer> Filter::ask(Aspect aspect, const RowOwner& row) {
   return row.work ? std::optional(ask_work(aspect, *row.work)) : std::nullopt;
 }
 
-// Evaluates takes() only once for each process or WORK.
+// Caches the answer, so that takes() runs only once for each process or WORK.
 template <typename Takes>
 Filter::Answer Filter::known_or(Aspect aspect, uint32_t id, const Takes& takes) {
   std::vector<uint8_t>& known = known_.at(static_cast<size_t>(aspect));
@@ -167,7 +167,7 @@ std::vector<p::Window> Filter::kept_windows() const {
     uint64_t sum = 0;
     return __builtin_add_overflow(ns, whole_.start_ns(), &sum) ? UINT64_MAX : sum;
   };
-  // Slice 0 also holds what happened before the start.
+  // Slice 0 also includes what happened before the start of the recording.
   const uint64_t from = time->from_ns == 0 ? 0 : absolute(time->from_ns);
   const uint64_t to = time->has_end() ? absolute(time->to_ns) : UINT64_MAX;
   std::vector<p::Window> kept;

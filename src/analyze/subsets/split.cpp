@@ -99,7 +99,7 @@ std::optional<uint64_t> Split::key_of(const RowOwner& row) const {
   if (!row.slice) {
     return std::nullopt;
   }
-  // The start of the slice may exceed 64 bits.
+  // Uses 128 bits, because the start of the slice may exceed 64.
   const p::Uint128 begin = p::Uint128{*row.slice} * whole_.interval_ns();
   const p::Uint128 part = begin / length_ns_;
   return part > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(part);
@@ -129,7 +129,7 @@ std::pair<std::string, std::string> Split::identity_of(uint64_t key) const {
 std::string Split::name_of(uint64_t key) const {
   auto [number, name] = identity_of(key);
   if (by_ == SplitBy::time) {
-    constexpr size_t kDigits = 6;  // makes names sort by time
+    constexpr size_t kDigits = 6;  // leading zeros make names sort by time
     number.insert(0, kDigits - std::min(kDigits, number.size()), '0');
   }
   std::string file(split_word(by_));
@@ -200,7 +200,7 @@ Result<SubsetWriter*> Split::part_of(const p::Record& row) {
   return &part;
 }
 
-// Puts what no subset has into "rest", and finishes all subsets.
+// Puts processes, devices, META and launches that no subset has into "rest". Finishes all subsets.
 Status Split::add_leftovers() {
   std::set<p::ProcessId> processes;
   std::set<p::DeviceId> devices;

@@ -47,15 +47,15 @@ class SubsetCollector {
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
-    Lines inherited;  // META of a split profile that was a subset itself, without duplicates
-    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // number of each window in the result
+    Lines inherited;  // distinct META lines of a split profile that was a subset itself
+    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how often the result has each window
     [[nodiscard]] bool complete() const {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());
     }
   };
   std::map<std::string, Group, std::less<>> groups_;
   Group* current_ = nullptr;
-  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // number of each window in the current input
+  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // how often the current input has each window
 };
 
 }  // namespace gpuprof::analyze

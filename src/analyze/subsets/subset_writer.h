@@ -16,9 +16,8 @@ namespace gpuprof::analyze {
 
 // Which META lines of the complete profile a subset gets.
 struct SubsetMeta {
-  bool sums = true;  // includes the lines that merge() sums
-  // at most this many lines
-  size_t most = std::numeric_limits<size_t>::max();
+  bool sums = true;                                  // includes META lines that merge() sums
+  size_t most = std::numeric_limits<size_t>::max();  // maximum number of META lines
   bool parts_nested = false;  // renames "part.x" of a profile that is a subset itself to "part.part.x"
 };
 
@@ -45,7 +44,7 @@ class SubsetWriter {
   struct Last {
     MetaLines meta;
     std::span<const profile::Window> windows;
-    std::set<uint32_t> pids;  // pids for `process.<pid>.` META lines, besides the subset's own
+    std::set<uint32_t> pids;  // write `process.<pid>.` META lines of these pids, too
     uint64_t launches = 0;
   };
   // Writes END only if the complete profile has one.

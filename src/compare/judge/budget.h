@@ -24,7 +24,7 @@ struct RunBudget {
   std::string file;
   uint64_t ns = 0;
   std::vector<std::string> matched;  // matching names, heaviest first
-  std::string gap;                   // why the true time may be higher; empty: it is exact
+  std::string gap;                   // why the true time may be higher; empty if the time is exact
 };
 
 struct BudgetResult {

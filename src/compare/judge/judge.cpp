@@ -23,9 +23,9 @@ namespace {
 
 constexpr size_t kMany = 10;            // minimum number of kernels for a common factor
 constexpr size_t kManyVariances = 25;   // minimum number of kernels for a common variance
-constexpr size_t kPermutationRuns = 8;  // per side
+constexpr size_t kPermutationRuns = 8;  // minimum runs per side for a permutation test
 constexpr double kPower = 0.8;
-constexpr double kHeavyShare = 0.1;    // share of all GPU time above which a pass also covers a single kernel
+constexpr double kHeavyShare = 0.1;    // share of all GPU time; for smaller kernels, check_power() is less strict
 constexpr uint64_t kClockSamples = 3;  // minimum clock samples per run for a useful mean
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -61,12 +61,12 @@ class Judge {
   const JudgeOptions& options_;
   double material_ns_ = 0;  // minimum material difference
   std::vector<TestedLine> kernels_;
-  std::vector<double> factor_;  // logarithm per run; empty: not removed
+  std::vector<double> factor_;  // common factor's logarithm per run; empty: not removed
   TestedLine total_;
   std::optional<TestedLine> unmatched_;
   std::vector<Finding> one_sided_;
   std::map<uint32_t, std::vector<uint32_t>> paths_;  // indexes of paths, by kernel
-  size_t planned_runs_ = 0;                          // judge_self(): planned runs per side; otherwise 0
+  size_t planned_runs_ = 0;                          // planned runs per side in judge_self(); 0 in judge()
   Judgement judgement_;
 };
 
@@ -212,7 +212,7 @@ std::vector<double> judged_clocks(const Comparison& runs) {
   return clocks;
 }
 
-// Repeats the test in GPU cycles. A slowdown in only time or only cycles may be the clock's effect: unclear.
+// Repeats the test in GPU cycles. A slowdown in only time or only cycles may come from the clock: Verdict::unclear.
 void Judge::compare_cycles(std::span<const Cost> costs, double level, TestedLine& tested) {
   std::vector<double> clocks = judged_clocks(runs_);
   if (clocks.empty()) {
@@ -255,7 +255,7 @@ void Judge::test_total() {
   compare_cycles(runs_.totals, options_.total_level, total_);
 }
 
-// Tests what one-sided kernels add to the others. Without the common factor, new kernels show despite a noisy total.
+// Tests what one-sided kernels add to the total. Removing the common factor reveals new kernels despite a noisy total.
 void Judge::test_unmatched() {
   std::vector<Cost> matched(runs_.runs.size());
   bool any = false;
@@ -348,7 +348,7 @@ void Judge::gather() {
   }
 }
 
-// Returns the runs per side with which an unchanged program's interval ends below `effect` (with kPower); 0: over 200.
+// Returns the runs per side that let an unchanged program's interval end below `effect` (at kPower); 0: over 200.
 size_t runs_needed(double variance_of_run, double effect) {
   constexpr size_t kMost = 200;
   for (size_t runs = 3; runs <= kMost; ++runs) {

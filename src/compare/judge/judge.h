@@ -15,13 +15,13 @@ namespace gpuprof::compare {
 struct JudgeOptions {
   double material_percent = 2;          // ignore differences of at most this percentage
   double share_percent = 0.1;           // ignore differences below this percentage of all GPU time
-  double false_discovery_rate = 0.013;  // for all kernels together
-  double total_level = 0.002;           // of the total; with the FDR, at most 2% of unchanged programs raise an alarm
+  double false_discovery_rate = 0.013;  // expected share of false alarms among all flagged kernels
+  double total_level = 0.002;  // test level of the total; with the FDR, at most 2% of unchanged programs raise an alarm
   double min_effect_percent = 25;  // report "inconclusive" unless the runs could have shown a slowdown of this size
-  size_t min_runs = 3;             // per side
-  double max_loss_percent = 1;     // of GPU work; a greater loss in any run: inconclusive
-  Thresholds thresholds;           // for kernels, functions or paths; may be empty
-  uint64_t seed = 1;               // for drawing permutations if there are too many to enumerate
+  size_t min_runs = 3;             // minimum number of runs per side
+  double max_loss_percent = 1;     // limit for lost GPU work; more in any run makes the outcome inconclusive
+  Thresholds thresholds;           // allowed slowdowns of kernels, functions or paths; may be empty
+  uint64_t seed = 1;               // random seed for drawing permutations if there are too many to enumerate
 };
 
 // The values are exit codes of `check`.
@@ -37,18 +37,18 @@ struct Finding {
   double old_ns = 0;  // mean per run
   double new_ns = 0;
   // Percentages are infinite if unknown (one run per side) or if the old value is 0.
-  double change_percent = 0;  // of the geometric means, without the runs' common factor if that was removed
+  double change_percent = 0;  // change of the geometric means, without the runs' common factor if that was removed
   double low_percent = 0;     // 95% confidence interval of change_percent
   double high_percent = 0;
-  double p = 1;                           // one-sided test for slower
+  double p = 1;                           // p-value of the one-sided test for slower new runs
   double adjusted_p = 1;                  // Benjamini-Hochberg over kernels, Holm over the paths of a kernel
-  std::optional<double> permutation_p;    // second opinion; with at least 8 runs per side
+  std::optional<double> permutation_p;    // p-value of a permutation test; only with at least 8 runs per side
   bool permutations_drawn = false;        // permutation_p comes from a random sample of the permutations
   double launches_percent = 0;            // change caused by more launches
   double duration_percent = 0;            // change caused by longer launches
   std::optional<double> cycles_percent;   // change in GPU cycles, if clocks are known
-  double minimum_detectable_percent = 0;  // with this number of runs, at a power of 80%
-  std::string note;                       // why the verdict is excused, unclear ...
+  double minimum_detectable_percent = 0;  // minimum change that these runs show with a probability of 80%
+  std::string note;                       // why the verdict is waived, unclear or the like
 };
 
 struct Judgement {
@@ -57,7 +57,7 @@ struct Judgement {
   std::vector<std::string> reasons;       // why the outcome is inconclusive, one per line
   std::vector<std::string> notes;         // other information for readers: few kernels, unequal variances
   std::vector<Finding> findings;          // total first, then kernels with their flagged paths, worst first
-  bool moderated = false;                 // variances were shrunk across kernels
+  bool moderated = false;                 // variances were shrunk towards those of all kernels
   bool factor_removed = false;            // the runs' common factor was removed from the kernels
   double factor_percent = 0;              // common factor, new against old: "everything 2.1% slower"
   double noise_percent = 0;               // median over kernels of a run's standard deviation

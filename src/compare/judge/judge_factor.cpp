@@ -9,7 +9,7 @@ namespace gpuprof::compare {
 namespace {
 
 constexpr size_t kLeastApart = 2;
-constexpr size_t kPartApart = 10;  // or one kernel in this many
+constexpr size_t kPartApart = 10;  // minimum: kLeastApart kernels, or one in kPartApart if that is more
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::string suspicious_factor(std::span<const TestedLine> kernels, std::span<con
   if (percent <= options.material_percent || options.thresholds.allowing(kTotal, percent) != nullptr) {
     return "";
   }
-  // Counts kernels that are faster even with the common factor. Others may only be faster than the rest.
+  // Counts kernels that are faster only in comparison: their own time did not fall, so the others may all be slower.
   const double margin = growth.margin(options.total_level);
   const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const TestedLine& kernel) {
     return kernel.finding.verdict == Verdict::faster && growth.mean + kernel.difference.mean > -margin;

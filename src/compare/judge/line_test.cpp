@@ -10,7 +10,7 @@ double Values::percent(double difference) const {
   if (logs) {
     return 100 * std::expm1(difference);
   }
-  // Relative to the old side's mean instead of the mean of all runs.
+  // Percent of the old side's mean; `difference` is relative to the mean of all runs.
   const double before = mean(old_side());
   return before > 0 ? 100 * difference / before : std::numeric_limits<double>::infinity();
 }

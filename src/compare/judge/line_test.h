@@ -26,13 +26,13 @@ struct Values {
 // Converts a change in percent to a difference of logarithms.
 double log_change(double percent);
 
-// `factor` is the common factor to remove, as a logarithm per run; may be empty.
+// Converts costs to values. `factor` is the common factor to remove, as a logarithm per run; may be empty.
 Values values_of(std::span<const Cost> costs, size_t old_runs, std::span<const double> factor);
 
-// Uses Welch's test. With fewer than two runs on a side, the error is infinite.
+// Compares both sides with Welch's test. With fewer than two runs on a side, the error is infinite.
 EstimatedDifference plain_difference(const Values& values);
 
-// Uses one variance for both sides, shrunk towards the prior.
+// Compares both sides. Uses one variance for both, shrunk towards the prior.
 EstimatedDifference shrunk_difference(const Values& values, const VariancePrior& prior);
 
 // Returns the variance of a run, pooled over both sides.

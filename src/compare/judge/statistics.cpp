@@ -92,7 +92,7 @@ double incomplete_beta(double a, double b, double x) {
 
 namespace {
 
-constexpr double kAsNormal = 1e8;  // degrees of freedom
+constexpr double kAsNormal = 1e8;  // with more degrees of freedom, use the normal distribution
 
 double student_t_density(double t, double freedom) {
   if (freedom > kAsNormal) {
@@ -237,7 +237,7 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
   std::vector<double> all(old_side.begin(), old_side.end());
   all.insert(all.end(), new_side.begin(), new_side.end());
   const double seen = std::accumulate(new_side.begin(), new_side.end(), 0.0);
-  const double enough = seen - (1e-12 * std::max(1.0, std::abs(seen)));  // sums of equal values may differ
+  const double enough = seen - (1e-12 * std::max(1.0, std::abs(seen)));  // rounding: sums of equal values may differ
   const size_t taken = new_side.size();
   uint64_t ways = 0;
   uint64_t as_far = 0;

@@ -10,7 +10,7 @@
 namespace gpuprof::compare {
 
 double mean(std::span<const double> values);      // 0 without values
-double variance(std::span<const double> values);  // of a sample (n - 1); 0 for fewer than two values
+double variance(std::span<const double> values);  // variance of a sample (n - 1); 0 for fewer than two values
 double median(std::vector<double> values);        // 0 without values
 
 // Returns the regularized incomplete beta function I_x(a, b); a > 0, b > 0.
@@ -31,7 +31,7 @@ double trigamma_inverse(double y);  // y > 0
 struct VariancePrior {
   double freedom = 0;  // infinite: variances differ only by chance; 0: no prior
   double variance = 0;
-  double most = std::numeric_limits<double>::infinity();  // limit for a line's test: freedom of all lines together
+  double most = std::numeric_limits<double>::infinity();  // maximum degrees for a line's test: those of all lines
 };
 
 // Fits the prior. Each of `variances` has `freedom` degrees. Returns no prior for fewer than two variances.
@@ -55,7 +55,7 @@ struct EstimatedDifference {
 
   // Returns the one-sided p-value of the hypothesis that the true difference is at most `least`.
   [[nodiscard]] double p_above(double least = 0) const;
-  // Returns half the width of the confidence interval that leaves `above` beyond each end.
+  // Returns half the width of the confidence interval with probability `above` beyond each end.
   [[nodiscard]] double margin(double above) const;
   // Returns the true difference that a test at level `alpha` finds with probability `power`.
   [[nodiscard]] double detectable(double alpha, double power) const;

@@ -68,7 +68,7 @@ bool is_date(std::string_view word) {
   return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
-// Returns what is wrong with the line; empty: nothing.
+// Returns what is wrong with the line; empty if it is valid.
 std::string parse_line(std::string_view rest, Threshold& entry) {
   std::string_view glob;
   if (!take_glob(rest, glob)) {

@@ -21,7 +21,7 @@ inline constexpr std::string_view kTotal = "[total]";
 
 struct Thresholds {
   std::string file;
-  std::vector<Threshold> entries;  // in the order of the file; the first match counts
+  std::vector<Threshold> entries;  // in the order of the file; the first match applies
 
   [[nodiscard]] const Threshold* find(std::string_view name) const;  // nullptr: no match
 

@@ -29,7 +29,7 @@ void note_renamed(Line& line, std::string&& old_name, Match match) {
   line.change = Change::renamed;
 }
 
-// Saturates, so that no sum of a part exceeds the sum of its whole.
+// Saturates on overflow, so that no part's sum exceeds the sum of its whole.
 void add_up(uint64_t& to, uint64_t more) {
   to = more > UINT64_MAX - to ? UINT64_MAX : to + more;
 }
@@ -95,7 +95,7 @@ void LineMatcher::add(const Run& run, size_t at) {
   }
 }
 
-// `kernels` maps the run's kernels to lines.
+// `kernels` maps kernels of the run to kernel lines.
 void LineMatcher::add_stalls(const Run& run, size_t side, const std::vector<uint32_t>& kernels) {
   std::vector<uint32_t> reasons;
   reasons.reserve(run.stall_reasons.size());

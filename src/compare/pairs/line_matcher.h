@@ -25,7 +25,7 @@ struct Sides {
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (old-only line, matching new-only line)
 
-// The lines of both sides. Indexes are stable until finish(). A matched old line stays empty: its costs move.
+// The lines of both sides. Indexes are stable until finish(). A match moves an old line's costs, and leaves it empty.
 class LineMatcher {
  public:
   struct Path {
@@ -47,8 +47,8 @@ class LineMatcher {
   [[nodiscard]] const std::u32string& stack(uint32_t id) const { return *stacks_[id]; }
   [[nodiscard]] size_t stack_count() const { return stacks_.size(); }
   [[nodiscard]] Sides sides(const std::vector<Cost>& costs) const;
-  [[nodiscard]] double launches(const Sides& sums) const;  // per run, on the old side if there are any
-  [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const;  // without parents
+  [[nodiscard]] double launches(const Sides& sums) const;  // per old run; per new run if no old run has any
+  [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const;  // Candidate::parents stays empty
 
   // Merges each pair into one line. Renumbers paths and stacks, and merges those that became equal.
   void join(const Pairs& kernels, const Pairs& functions, Match match);
@@ -88,7 +88,7 @@ class SharedFunctions {
  public:
   explicit SharedFunctions(const LineMatcher& lines);
 
-  // Equal for all stacks with the same functions of both sides.
+  // Returns an id. Stacks have equal ids if they differ only in functions that one side lacks.
   [[nodiscard]] uint32_t id(uint32_t stack) const { return ids_[stack]; }
   // True if the stack is not empty and at least half of its functions exist on both sides.
   [[nodiscard]] bool placed(uint32_t stack) const { return placed_[stack]; }

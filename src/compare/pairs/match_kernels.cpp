@@ -133,7 +133,7 @@ Pairs pair_in_steps(const LineMatcher& lines, const Candidates& candidates, Keys
 Pairs match_kernels_by_name(const LineMatcher& lines, const SharedFunctions& landmarks) {
   std::unordered_map<std::string, uint32_t> ids;
   std::vector<uint32_t> name_of(lines.kernels().size(), 0);
-  std::vector<std::pair<Pairs::value_type, std::pair<uint32_t, uint32_t>>> names;  // a line per side; lines per side
+  std::vector<std::pair<Pairs::value_type, std::pair<uint32_t, uint32_t>>> names;  // (old, new) line; (old, new) count
   for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
     const KernelLine& kernel = lines.kernels()[line];
     const Sides sums = lines.sides(kernel.costs);
@@ -149,7 +149,7 @@ Pairs match_kernels_by_name(const LineMatcher& lines, const SharedFunctions& lan
     (sums.in_old() ? pair.first : pair.second) = line;
     (sums.in_old() ? counts.first : counts.second) += 1;
   }
-  // A name with one kernel per side is a match. Otherwise compare the callers and times of the kernels.
+  // If a name has one kernel per side, these match. Otherwise compare the callers and times of the kernels.
   Pairs pairs;
   for (const auto& [pair, counts] : names) {
     if (counts == std::pair<uint32_t, uint32_t>(1, 1)) {

@@ -49,7 +49,7 @@ Pairs match_functions_by_name(const LineMatcher& lines) {
 }
 
 Pairs match_paths(const LineMatcher& lines, const SharedFunctions& landmarks) {
-  std::map<std::pair<uint32_t, uint32_t>, PathGroup> places;  // key: kernel and landmarks
+  std::map<std::pair<uint32_t, uint32_t>, PathGroup> places;  // key: kernel and SharedFunctions::id()
   for (uint32_t at = 0; at < lines.paths().size(); ++at) {
     const LineMatcher::Path& path = lines.paths()[at];
     const Sides sums = lines.sides(path.costs);

@@ -80,7 +80,7 @@ std::string_view without_return_type(std::string_view name) {
   return name;
 }
 
-// Removes the qualifiers behind the parameters of a member function.
+// Removes the qualifiers after the parameters of a member function.
 std::string_view without_qualifiers(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kQualifiers = {" const", " volatile", " noexcept", " &&", " &", " "};
   const auto ends = [&text](std::string_view qualifier) { return text.ends_with(qualifier); };

@@ -7,13 +7,13 @@
 namespace gpuprof::compare {
 namespace {
 
-// Minimum ratio of mean times: less means different kernels. Stricter if the callers are unknown.
+// Kernels differ if the ratio of their mean times is less. The second limit applies if the callers are unknown.
 constexpr double kLeastMeanRatio = 0.1;
 constexpr double kLeastUnplacedRatio = 0.5;
 constexpr double kLeastSharedParents = 0.5;
-constexpr double kLeastLikeness = 0.5;     // if there is a choice
-constexpr double kRivalLikeness = 0.9;     // relative to the best: nearly as similar
-constexpr std::ptrdiff_t kNeighbours = 4;  // in each direction, in the order of the means
+constexpr double kLeastLikeness = 0.5;     // minimum likeness of a pair if several are possible
+constexpr double kRivalLikeness = 0.9;     // share of the best likeness that makes a rival
+constexpr std::ptrdiff_t kNeighbours = 4;  // compared candidates with shorter means; as many with longer
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 using Group = std::vector<const Candidate*>;
@@ -64,7 +64,7 @@ struct Scored {
   size_t new_at = 0;
 };
 
-// Scores each candidate with its neighbours in the order of the means.
+// Scores each old candidate with the new candidates that have the nearest means.
 std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   std::vector<Scored> pairs;
   for (size_t at = 0; at < old_ones.size(); ++at) {
@@ -83,7 +83,7 @@ std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   return pairs;
 }
 
-// Pairs the best matches. A candidate with a rival stays unpaired, and no other candidate gets its match.
+// Pairs candidates that match each other best. Skips a pair if either has another match that is nearly as good.
 Pairs pair_best(const Group& old_ones, const Group& new_ones) {
   const std::vector<Scored> pairs = scored_pairs(old_ones, new_ones);
   std::vector<double> best_old(old_ones.size(), -1);
