@@ -269,9 +269,8 @@ int on_fence_signaled(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-/* Programs for i915, which has its own scheduler. Arguments: (struct i915_request*). on_i915_submit() runs at the entry
- * of __i915_request_submit(), because few kernels have a tracepoint there. A request ends when its fence is signaled.
- */
+/* Programs for i915, which has its own scheduler. Arguments: (struct i915_request*). on_i915_submit() is attached to
+ * __i915_request_submit(), because few kernels have a tracepoint there. A request ends when its fence is signaled. */
 
 SEC("raw_tp")
 int on_i915_queue(struct bpf_raw_tracepoint_args* ctx) {

@@ -58,8 +58,7 @@ static __always_inline void begin_submission(const struct drm_file* file,
   bpf_map_update_elem(&submissions, &thread, &call, BPF_ANY);
 }
 
-/* Handles the end of an exec ioctl. The driver may first queue jobs itself, such as memory moves and new binds. The
- * last job is the caller's. */
+/* Ends an exec ioctl, whose last job is the caller's. The driver's own jobs (memory moves, new binds) precede it. */
 static __always_inline int end_submission(int result) {
   __u64 thread = bpf_get_current_pid_tgid();
   const struct call* call = bpf_map_lookup_elem(&submissions, &thread);

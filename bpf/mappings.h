@@ -29,8 +29,7 @@ struct {
   __type(value, struct unload);
 } unloads SEC(".maps");
 
-/* The template has only sizes. If it had BTF types, Linux 6.1 would reject the recorder's inner maps, which have none.
- */
+/* The template has only sizes. With BTF types, Linux 6.1 would reject the recorder's inner maps, which have none. */
 struct inner_mappings {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_INNER_MAP);

@@ -1,4 +1,4 @@
-// Gives libbpf's objects owners, and configures BPF objects in the same way for all that load them.
+// Defines owning types for libbpf's objects, and configures all BPF objects in the same way.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -39,7 +39,7 @@ Result<BpfObject> open_bpf_object(std::span<const unsigned char> bytes);
 // Returns what all BPF programs need: the recorder's pid namespace, and the number of concurrent walks.
 gpuprof_bpf_config make_bpf_config();
 
-// Writes the configuration, and the sizes of the maps that all objects have. Returns false for a foreign object.
+// Writes the configuration, and the sizes of the maps that all objects have. Returns false if the object lacks these.
 bool configure_bpf_object(bpf_object* object, const gpuprof_bpf_config& config);
 
 bool resize_bpf_map(bpf_object* object, const char* name, uint32_t entries);

@@ -18,8 +18,8 @@ inline constexpr size_t kMaxInitialInstructions = 1024;
 struct Entry {
   enum class Kind : uint8_t { terminator, cie, fde };
   Kind kind = Kind::terminator;
-  Cursor body;              // after the id
-  uint64_t cie_offset = 0;  // for an FDE
+  Cursor body;              // the entry's bytes after its id
+  uint64_t cie_offset = 0;  // of the CIE to which an FDE refers
 };
 
 // Reads the entry at `*offset` and advances to the next one. Returns false if the entry is not complete.
@@ -97,7 +97,7 @@ bool parse_cie(Cursor in, Section section, Cie* cie) {
   }
   Cursor names(name, name + length, 0);
   if (version == 4 && (in.number<uint8_t>() != sizeof(uint64_t) || in.number<uint8_t>() != 0)) {
-    return false;  // addresses must have 8 bytes, segment selectors none
+    return false;  // addresses must have 8 bytes, and segment selectors 0 bytes
   }
   if (length == 2 && name[0] == 'e' && name[1] == 'h') {
     in.skip(sizeof(uint64_t));

@@ -61,7 +61,7 @@ class Listener {
   };
 
   explicit Listener(const ExpectedCallers& expected) : expected_(expected) {}
-  bool accept_new(std::vector<Caller>& callers);                  // true: strangers, or many connections
+  bool accept_new(std::vector<Caller>& callers);                  // true: strangers have connected, or many callers
   bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: accept no more now
   bool is_expected(const Credentials& peer);
   bool is_ours(PendingConnection& silent) const;

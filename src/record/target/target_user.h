@@ -22,9 +22,9 @@ struct TargetUser {
 };
 Result<std::optional<TargetUser>> find_user(const std::string& name);  // nullopt for an empty name
 
-// Returns the variables that a target starts with. `own`: NAME=VALUE each, as in environ. Without a user, all of them
+// Returns the variables that a target starts with. `own`: NAME=VALUE each, as in environ. Without a user, all of `own`
 // stay. With a user, HOME and so on are set as sudo sets them. The user must not read the recorder's variables, so only
-// those for terminal, language, time zone, GPU choice and gpuprof stay. `preserve` keeps all others, too.
+// those for terminal, language, time zone, GPU choice and gpuprof stay. `preserve` keeps all other variables, too.
 std::vector<std::pair<std::string, std::string>> target_environment(std::span<const std::string> own,
                                                                     const std::optional<TargetUser>& user,
                                                                     bool preserve);
