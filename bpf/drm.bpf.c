@@ -4,12 +4,12 @@
  * its own.
  *
  * The programs are raw tracepoints and read the drivers' structs by BTF. Programs on trace events would not need BTF.
- * But the kernel skips those on a CPU that already runs one, so the interrupts that end jobs would be missed. Up to
- * Linux 6.16 the tracepoints are drm_sched_job, drm_run_job and drm_sched_process_job. From 6.17 they are
+ * But the kernel skips such a program on a CPU that already runs one, so it would miss interrupts that end jobs. Up to
+ * Linux 6.16 the tracepoints are drm_sched_job, drm_run_job and drm_sched_process_job. Since 6.17 they are
  * drm_sched_job_queue, _run and _done, with the same arguments.
  *
  * The programs follow jobs that recorded processes queue. They also follow jobs that a kernel thread queues for a named
- * client; the recorder finds the process that owns the client. The consumer polls (no wake-ups).
+ * client; the recorder finds the process that owns the client. Events do not wake the recorder, which polls.
  */
 /* The order matters: bpf_helpers.h uses types of vmlinux_min.h without including it. */
 /* clang-format off */

@@ -6,7 +6,7 @@
  * correlation id mark graph nodes, and calls that wait or allocate. on_launch_function runs at a launch function
  * (cudaLaunchKernel, clEnqueueNDRangeKernel, ...) of a process without injection library, and counts launches.
  *
- * A stack is sent once. Each later launch with this stack costs one 48-byte event. The consumer polls (no wake-ups).
+ * A stack is sent once. Each later launch with this stack costs one 48-byte event. Events do not wake the recorder.
  * The programs are loaded as sleepable if the kernel supports that.
  */
 /* The order matters: bpf_helpers.h uses types of vmlinux_min.h without including it. */

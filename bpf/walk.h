@@ -25,7 +25,7 @@ struct walk {
   __u64 frame;        /* the next Python frame; 0: none */
   __u64 cframe;       /* the CFrame of the evaluation loop that runs `frame`; 0: unknown */
   __u64 boundary;     /* identifies the native frame of the pending run; 0: no run is pending */
-  __u32 run;          /* words of the pending run */
+  __u32 run;          /* number of Python frames in the pending run */
   __u32 mode;         /* enum walk_mode */
   __u32 exact;        /* 1: pc is not a return address */
   __u32 native_ended; /* 1: only Python frames are left */

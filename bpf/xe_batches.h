@@ -124,7 +124,7 @@ int on_xe_vm_destroyed(__u64* ctx) {
   return 0;
 }
 
-/* Arguments: as for on_xe_vm_destroyed(), which has dropped the VM's bindings although a busy VM is not destroyed. */
+/* Counts a busy VM, which remains although on_xe_vm_destroyed() has dropped its bindings. Same arguments as there. */
 SEC("fexit")
 int on_xe_vm_kept(__u64* ctx) {
   if ((int)ctx[3] == -EBUSY && is_recorded()) {

@@ -27,7 +27,7 @@ using BpfObject = std::unique_ptr<bpf_object, BpfObjectClose>;
 using BpfLink = std::unique_ptr<bpf_link, BpfLinkDestroy>;
 using BpfRing = std::unique_ptr<ring_buffer, BpfRingFree>;
 
-// Describes an error of the kernel. The hint depends on `error` (an errno): missing rights, or else `hint`.
+// Describes an error of the kernel. `error`: an errno. If rights are missing, the Error's hint names them, else `hint`.
 Error bpf_error(const std::string& what, int error, std::string_view hint);
 
 // Sends libbpf's messages to gpuprof's log.
@@ -47,7 +47,7 @@ bool resize_bpf_map(bpf_object* object, const char* name, uint32_t entries);
 // Sums one entry of a per-CPU array over all CPUs.
 uint64_t sum_of_cpus(int map, uint32_t index);
 
-// Capacity: a launch event takes 56 bytes with its header, so half a second at 500,000 launches/s. Stacks take more.
+// Holds half a second of launch events (56 bytes each with header) at 500,000 launches/s. Stacks take more.
 constexpr uint32_t kBpfRingBytes = 16U << 20;
 
 }  // namespace gpuprof

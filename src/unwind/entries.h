@@ -46,7 +46,7 @@ inline bool read_entry(const Bytes& all, Section section, uint64_t* offset, Entr
   if (section == Section::eh_frame) {
     const auto id = body.number<uint32_t>();
     entry->kind = id == 0 ? Entry::Kind::cie : Entry::Kind::fde;
-    entry->cie_offset = id_at - id;  // before the section: the subtraction wraps to a value above the section's size
+    entry->cie_offset = id_at - id;  // a CIE before the section wraps to an offset above the section's size
   } else {
     const uint64_t id = wide ? body.number<uint64_t>() : body.number<uint32_t>();
     entry->kind = id == (wide ? UINT64_MAX : UINT32_MAX) ? Entry::Kind::cie : Entry::Kind::fde;

@@ -15,7 +15,7 @@ constexpr uint16_t kNoneIndex = 0;
 
 TableBuilder::TableBuilder(const FrameSections& sections) : sections_(sections), table_(new Table) {
   table_->rules_.push_back(kNoRule);
-  // On average, a row takes 4 bytes of .eh_frame, and a function about 60.
+  // On average, a row takes 4 bytes of .eh_frame, and a function about 60 bytes.
   const uint64_t expected = std::min<uint64_t>(sections.size() / 4, Table::kMaxRows);
   row_offsets_.reserve(expected);
   row_rules_.reserve(expected);

@@ -34,7 +34,7 @@ constexpr useconds_t kBetweenRoundsUs = 2000;
 constexpr size_t kMaxThreads = 256;  // examined in one round
 constexpr size_t kMaxRunning = 16;   // at most this many running threads are stopped in a round
 
-// From the kernel's include/linux/errno.h: the results of interrupted calls that a tracer sees.
+// The results of interrupted system calls that only a tracer sees (the kernel's include/linux/errno.h).
 constexpr long kRestarts[] = {-512, -513, -514, -516};
 
 // Waiting system calls that continue after a stop. A thread in one of them holds only the program's own locks.

@@ -88,7 +88,7 @@ void close_all_but(std::vector<int> kept) {
   close_between(first, std::numeric_limits<int>::max());
 }
 
-// Only the recorder handles signals. Readers of its standard output and error must not wait for the child.
+// Only the recorder handles signals. Readers of the recorder's output must not wait for the child.
 void leave_recorder() {
   sigset_t all;
   sigfillset(&all);

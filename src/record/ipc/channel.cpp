@@ -66,7 +66,7 @@ struct Channel::Source {
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
   // Private copies: a process can overwrite the tails in its segment, and no record may be read twice.
   std::array<uint64_t, GPUPROF_RING_COUNT> tails{};
-  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head was below the tail, which has been counted
+  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head was below the tail; this has been counted
   bool exited = false;  // the process had exited before the snapshot, so no more records will come
   bool ended = false;
   bool reason_shown = false;

@@ -72,7 +72,7 @@ class Listener {
 
   ExpectedCallers expected_;
   std::map<uid_t, uint64_t> strange_until_;  // users that are refused until this time (monotonic)
-  uint64_t next_accept_ns_ = 0;              // no connection is accepted before (monotonic)
+  uint64_t next_accept_ns_ = 0;              // no connection is accepted before this time (monotonic)
   std::string name_;
   std::string token_;
   UniqueFd socket_;

@@ -51,7 +51,7 @@ uint32_t OverheadLimiter::update(uint64_t launches, uint64_t samples, uint64_t s
   if (cost > 0) {
     factor = std::min(kHeadroom * allowed_ / cost, kFastest);
   }
-  // Keeps the share while the cost is between kHeadroom and the limit, to avoid oscillation.
+  // Keeps the share while the cost is between kHeadroom * limit and the limit, to avoid oscillation.
   if (factor < 1 && cost <= allowed_) {
     factor = 1;
   }

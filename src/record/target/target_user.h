@@ -29,8 +29,8 @@ std::vector<std::pair<std::string, std::string>> target_environment(std::span<co
                                                                     const std::optional<TargetUser>& user,
                                                                     bool preserve);
 
-// Runs in the child before exec. Gives it the user's ids and groups, and a session keyring of its own. It also gets a
-// session of its own, so that it cannot type into the recorder's terminal. Marks descriptors above 2 close-on-exec.
+// Runs in the child before exec. Gives the child the user's ids and groups, and a separate session keyring. Starts a
+// new session, so that the child cannot type into the recorder's terminal. Marks descriptors above 2 close-on-exec.
 // Returns null, or the failed step with errno set.
 const char* become_user(const TargetUser& user);
 
