@@ -1,7 +1,7 @@
 /*
- * Finds kernels in the commands of batches that xe and i915 receive. A batch is given by an address in a VM of the GPU,
- * and is read where the process has mapped that memory. A batch that is incomplete at its submission is read again at
- * later calls of the process to xe.
+ * Finds GPU kernels in the command batches that xe and i915 receive. A batch is given by an address in a GPU VM. It is
+ * read where the process has mapped that memory. An xe batch that is incomplete when it is submitted is read again in
+ * later xe ioctls of the process.
  *
  * Include after gpu_bindings.h.
  */
@@ -11,8 +11,8 @@
 #include "wire/batch_scan.h"
 
 #define DEFERRED 256              /* deferred batches of all processes */
-#define DEFERRED_OF_FILE 16       /* ... of one file */
-#define MAX_READS 64              /* ... reads of one batch */
+#define DEFERRED_OF_FILE 16       /* deferred batches of one file */
+#define MAX_READS 64              /* reads of one batch */
 #define MAX_AGE_NS 10000000000ull /* an older deferred batch may be replaced */
 #define LISTED_OBJECTS 1024       /* limit on the object list of a batch */
 
@@ -22,14 +22,14 @@ struct batch {
   struct gpuprof_batch_scan scan;
   __u64 address;
   __u64 page; /* the GPU page of the last lookup */
-  __u64 to;   /* its address in the process; 0: unknown */
-  __u64 list; /* i915: the objects of the call, which its addresses can refer to */
+  __u64 to;   /* address of `page` in the process; 0: unknown */
+  __u64 list; /* i915: the call's object list, which gives the objects' GPU addresses; xe: 0 */
   __u64 since_ns;
   __u32 listed;
   __u32 reads;
-  __u32 words[GPUPROF_BATCH_WINDOW]; /* one command; here because BPF stacks are small */
+  __u32 words[GPUPROF_BATCH_WINDOW]; /* one command; not on the BPF stack, which is too small */
 };
-/* A thread owns a slot while its state is DEFERRED_BUSY. It must set this state before it accesses the batch. */
+/* A thread must change a slot's state to DEFERRED_BUSY before it accesses the slot's batch. It then owns the slot. */
 enum deferred_state { DEFERRED_FREE = 0, DEFERRED_BUSY = 1, DEFERRED_WAITS = 2 };
 struct deferred {
   __u32 state;
@@ -48,7 +48,7 @@ struct {
   __type(key, __u64); /* thread */
   __type(value, struct batch);
 } batches SEC(".maps");
-/* A zeroed batch, because struct batch is too large for a program's stack. */
+/* A zeroed batch from which others are copied: struct batch is too large for a BPF program's stack. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -56,7 +56,7 @@ struct {
   __type(value, struct batch);
 } no_batch SEC(".maps");
 
-/* Layout of i915's interface. */
+/* struct drm_i915_gem_exec_object2 of i915's interface. */
 struct i915_object {
   __u32 handle;
   __u32 relocations_count;
@@ -84,7 +84,7 @@ static long find_listed(__u32 index, struct listed_context* context) {
       bpf_probe_read_kernel(&handle, sizeof(handle), &object->handle) != 0) {
     return 1;
   }
-  /* Addresses are in canonical form. */
+  /* GPU addresses are sign-extended from bit 47 (canonical form). The mask drops the bits above. */
   __u64 into = (context->address - begin) & 0xffffffffffffull;
   __u64 number = object_number(context->file, handle, 0);
   const struct object_memory* memory = number ? bpf_map_lookup_elem(&object_memories, &number) : 0;
@@ -135,7 +135,7 @@ static long scan_command(__u32 index, struct batch_context* context) {
   __u32* words = batch->words;
   __builtin_memset(batch->words, 0, sizeof(batch->words));
   __u64 from = address_in_process(batch, gpuprof_batch_next(scan));
-  /* A short command may be at the end of the mapped memory. */
+  /* Near the end of the mapped memory, less than batch->words may be readable. */
   if (!from || (bpf_probe_read_user(words, sizeof(batch->words), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, 3 * sizeof(words[0]), (const void*)from) != 0 &&
                 bpf_probe_read_user(words, sizeof(words[0]), (const void*)from) != 0)) {
@@ -151,7 +151,7 @@ static __noinline int read_batch(struct batch* batch) {
   if (!batch) {
     return 1;
   }
-  /* clang compiles the two parts to plain stores, but not the complete struct. */
+  /* Cleared in two parts, because clang turns each part into plain stores, but not the complete struct. */
   __builtin_memset(&batch->scan, 0, __builtin_offsetof(struct gpuprof_batch_scan, recent));
   barrier_var(batch);
   __builtin_memset(batch->scan.recent, 0, sizeof(batch->scan.recent));
@@ -167,7 +167,7 @@ static __noinline int read_batch(struct batch* batch) {
   }
   int written = batch->scan.state != GPUPROF_BATCH_UNWRITTEN;
   if (!written && batch->reads > 0 && batch->reads < MAX_READS) {
-    return 0; /* nothing new */
+    return 0; /* still incomplete, which the first read has reported */
   }
   batch->event.base = batch->scan.base;
   batch->event.state = batch->scan.state;
@@ -175,14 +175,14 @@ static __noinline int read_batch(struct batch* batch) {
   __builtin_memcpy(batch->event.starts, batch->scan.starts, sizeof(batch->event.starts));
   if (bpf_ringbuf_output(&events, &batch->event, sizeof(batch->event), BPF_RB_NO_WAKEUP) != 0) {
     if (batch->list) {
-      count_job(GPUPROF_DRM_LOST_BATCHES); /* i915 only: batches of xe are sent again */
+      count_job(GPUPROF_DRM_LOST_BATCHES); /* i915 only: an xe batch is deferred and sent later */
     }
     return 0;
   }
   return written;
 }
 
-/* The slots of a file start at a hash of its number; other files may share them. */
+/* Returns the first slot of a file: a hash of the file's number. Files may share slots. */
 static __always_inline __u32 first_place(__u64 file) {
   return (__u32)(mix(file, 0) >> 32);
 }
@@ -204,7 +204,7 @@ struct again_context {
 static long reread(__u32 index, struct again_context* context) {
   struct deferred* place = place_of(context->file, index);
   if (!place || !change_state(place, DEFERRED_WAITS, DEFERRED_BUSY)) {
-    return 0; /* free, or another thread reads it */
+    return 0; /* the slot is free, or another thread owns it */
   }
   __u32 next = DEFERRED_WAITS;
   if (place->batch.event.file == context->file) {
@@ -221,13 +221,13 @@ static long reread(__u32 index, struct again_context* context) {
   return 0;
 }
 
-/* Reads the deferred batches again, in a call of a process that may have submitted one before. */
+/* Reads the file's deferred batches again. Call it in the context of the process that submitted them. */
 static __always_inline void reread_deferred(__u64 file) {
   struct again_context context = {file, 0};
   bpf_loop(DEFERRED_OF_FILE, reread, &context, 0);
 }
 
-/* Reads the deferred batches of a file that is being closed, for the last time. */
+/* Drops the deferred batches of a file that is being closed, and counts them as given up. */
 static __always_inline void forget_deferred(__u64 file) {
   struct again_context context = {file, 1};
   bpf_loop(DEFERRED_OF_FILE, reread, &context, 0);
@@ -278,7 +278,7 @@ struct handed {
   __u32 pad;
 };
 
-/* Returns the id of the batch's event; 0: not read. Call it in the context of the submitting thread. */
+/* Reads a submitted batch. Returns the id of its event; 0: not read. Call it in the submitting thread's context. */
 static __always_inline __u64 take_batch(const struct handed* handed) {
   __u64 thread = bpf_get_current_pid_tgid();
   __u32 first = 0;
@@ -305,7 +305,7 @@ static __always_inline __u64 take_batch(const struct handed* handed) {
   if (!finished && !batch->list) {
     defer(batch);
   } else if (!finished && batch->scan.state == GPUPROF_BATCH_UNWRITTEN) {
-    count_job(GPUPROF_DRM_GIVEN_UP); /* i915 gets only complete batches */
+    count_job(GPUPROF_DRM_GIVEN_UP); /* not deferred: i915 batches must be complete when submitted */
   }
   __u64 id = batch->event.id;
   bpf_map_delete_elem(&batches, &thread);

@@ -4,14 +4,14 @@
  * its own.
  *
  * The programs are raw tracepoints and read the drivers' structs by BTF. Programs on trace events would not need BTF.
- * But the kernel skips those on a CPU that already runs one, so the interrupts that end jobs would be missed. Up to
- * Linux 6.16 the tracepoints are drm_sched_job, drm_run_job and drm_sched_process_job. From 6.17 they are
+ * But the kernel skips such a program on a CPU that already runs one, so it would miss interrupts that end jobs. Up to
+ * Linux 6.16 the tracepoints are drm_sched_job, drm_run_job and drm_sched_process_job. Since 6.17 they are
  * drm_sched_job_queue, _run and _done, with the same arguments.
  *
  * The programs follow jobs that recorded processes queue. They also follow jobs that a kernel thread queues for a named
- * client; the recorder finds the process that owns the client. The consumer polls (no wake-ups).
+ * client; the recorder finds the process that owns the client. Events do not wake the recorder, which polls.
  */
-/* The order matters: the helpers' header uses these types without including them. */
+/* The order matters: bpf_helpers.h uses types of vmlinux_min.h without including it. */
 /* clang-format off */
 #include "vmlinux_min.h"
 #include <bpf/bpf_helpers.h>
@@ -26,7 +26,7 @@
 #include "stack_walk.h"
 #include "submitter.h"
 #include "wire/drm_events.h"
-/* The order matters: these headers use the ones above. */
+/* The order matters: each of these headers uses the headers above it. */
 /* clang-format off */
 #include "gpu_bindings.h"
 #include "batch_buffers.h"
@@ -53,7 +53,7 @@ static __always_inline struct job_key key_of(const struct dma_fence* fence) {
 /* The last program that submitted work under a pid. */
 struct image {
   __u64 image;
-  __u64 since_ns; /* its first submission; tables read before that belong to an earlier program */
+  __u64 since_ns; /* first submission of the program; older tables belong to an earlier program */
   __u64 asked_ns;
 };
 
@@ -116,7 +116,7 @@ static __always_inline void add_kernel_stack(void* ctx, struct slot* slot) {
   slot->walk.id |= !slot->walk.id; /* never 0 */
 }
 
-/* Returns the id of the user stack at the system call, with the kernel stack. 0: missing or not walkable. */
+/* Returns the id of the stack: user frames at the system call, then kernel frames. 0: the stack was not captured. */
 static __always_inline __u64 user_and_kernel_stack(void* ctx, const struct submitter* submitter) {
   struct slot* slot = take_slot_of(&slots);
   if (!slot) {
@@ -203,7 +203,7 @@ static __always_inline void on_queued(void* ctx, const struct dma_fence* fence, 
 static __always_inline void tell(__u32 type, const struct job_key* key, __u64 now, int error) {
   struct gpuprof_drm_job* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
-    count_job(GPUPROF_DRM_LOST_TIMES); /* the recorder counts jobs without times */
+    count_job(GPUPROF_DRM_LOST_TIMES); /* the recorder counts the job as one without times */
     return;
   }
   event->type = type;
@@ -230,8 +230,8 @@ static __always_inline void on_done(const struct dma_fence* fence) {
   }
 }
 
-/* The kernel's GPU scheduler. Arguments: (struct drm_sched_job*, struct drm_sched_entity*); of on_scheduler_done:
- * (struct drm_sched_fence*). */
+/* Programs for the kernel's GPU scheduler. Arguments: (struct drm_sched_job*, struct drm_sched_entity*), except for
+ * on_scheduler_done(): (struct drm_sched_fence*). */
 
 SEC("raw_tp")
 int on_scheduler_queue(struct bpf_raw_tracepoint_args* ctx) {
@@ -262,15 +262,15 @@ int on_scheduler_done(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
-/* Runs for all fences. It sees scheduler jobs that are dropped before they run, because their process is killed. */
+/* Runs for all fences. So it also ends scheduler jobs that the kernel drops unrun because their process is killed. */
 SEC("raw_tp")
 int on_fence_signaled(struct bpf_raw_tracepoint_args* ctx) {
   on_done((const struct dma_fence*)ctx->args[0]);
   return 0;
 }
 
-/* i915 has its own scheduler. Arguments: (struct i915_request*). __i915_request_submit() submits a request to the
- * hardware; few kernels have its tracepoint. The request is finished when its fence is signaled. */
+/* Programs for i915, which has its own scheduler. Arguments: (struct i915_request*). on_i915_submit() is attached to
+ * __i915_request_submit(), because few kernels have a tracepoint there. A request ends when its fence is signaled. */
 
 SEC("raw_tp")
 int on_i915_queue(struct bpf_raw_tracepoint_args* ctx) {

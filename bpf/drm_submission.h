@@ -1,6 +1,6 @@
 /* Finds the exec queue and VM (xe) or the context (i915) of a submission, which the tracepoints of jobs do not report.
- * It observes the drivers' ioctls. If the table is full, a thread's jobs lack these ids, but are recorded. Include
- * after <bpf/bpf_core_read.h>. */
+ * These ids come from the drivers' ioctls. If the table of running ioctls is full, jobs are recorded without these ids.
+ * Include after <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_DRM_SUBMISSION_H
 #define GPUPROF_DRM_SUBMISSION_H
 
@@ -29,8 +29,8 @@ struct exec_queue_key {
   __u64 queue;
 };
 
-/* VMs of exec queues that were created during the recording. If the kernel reuses the address of a file, the new file's
- * queues replace these entries. */
+/* The VM of each exec queue that was created during the recording. If the kernel reuses a file's address, the new
+ * file's queues replace the old entries. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -38,8 +38,8 @@ struct {
   __type(value, __u32);
 } vms SEC(".maps");
 
-/* The fence context of an exec queue's jobs, learned from its last call. Jobs with another context that are queued in a
- * call are the driver's own. */
+/* The fence context of each exec queue's jobs, learned from the last exec ioctl for that queue. Jobs with another
+ * context that are queued during an exec ioctl are the driver's own. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -58,7 +58,7 @@ static __always_inline void begin_submission(const struct drm_file* file,
   bpf_map_update_elem(&submissions, &thread, &call, BPF_ANY);
 }
 
-/* The driver may first queue jobs of its own, such as memory moves and new binds. The last job is the caller's. */
+/* Ends an exec ioctl, whose last job is the caller's. The driver's own jobs (memory moves, new binds) precede it. */
 static __always_inline int end_submission(int result) {
   __u64 thread = bpf_get_current_pid_tgid();
   const struct call* call = bpf_map_lookup_elem(&submissions, &thread);
@@ -78,7 +78,7 @@ static __always_inline int end_submission(int result) {
   return 0;
 }
 
-/* xe. Arguments: (struct drm_device*, void* data, struct drm_file*) */
+/* Programs at xe's ioctls. Arguments: (struct drm_device*, void* data, struct drm_file*) */
 
 SEC("fentry")
 int on_xe_exec(__u64* ctx) {
@@ -113,8 +113,8 @@ int on_xe_queue_created(__u64* ctx) {
   return 0;
 }
 
-/* i915. Arguments: (struct drm_device*, struct drm_file*, struct drm_i915_gem_execbuffer2*, struct
- * drm_i915_gem_exec_object2*) */
+/* Programs at i915_gem_do_execbuffer(). Arguments: (struct drm_device*, struct drm_file*, struct
+ * drm_i915_gem_execbuffer2*, struct drm_i915_gem_exec_object2*) */
 
 SEC("fentry")
 int on_i915_exec(__u64* ctx) {
@@ -133,7 +133,7 @@ int on_i915_exec_end(__u64* ctx) {
   return end_submission((int)ctx[4]);
 }
 
-/* Call it in the context of the thread that queues the job. */
+/* Notes the last job of the thread's ioctl. Call it in the context of the thread that queues the job. */
 static __always_inline void note_queued(const struct job_key* key) {
   __u64 thread = bpf_get_current_pid_tgid();
   struct call* call = bpf_map_lookup_elem(&submissions, &thread);

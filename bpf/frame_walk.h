@@ -5,10 +5,10 @@
 
 #include "launch_events.h"
 
-/* In memory, not in registers, so that the verifier checks the callback of bpf_loop once for all values. */
+/* The state of a walk. It is in memory, not in registers, so that the verifier checks bpf_loop's callback only once. */
 struct walk {
   __u64 at;           /* frame pointer */
-  __u64 id;           /* hash so far */
+  __u64 id;           /* hash of the addresses so far */
   __u64 window_begin; /* contents of scratch->window: [begin, end) */
   __u64 window_end;
   __u32 count; /* addresses so far */
@@ -30,7 +30,7 @@ struct {
   __type(value, struct scratch);
 } slots SEC(".maps");
 
-/* Loads a window from `at`, at most to the page's end, because the stack may end there. */
+/* Copies stack memory from `at` into the window, at most to the page's end, because the stack may end there. */
 static int load_window(struct scratch* scratch, __u64 at) {
   __u64 bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
   if (bytes > WINDOW_WORDS * 8) {
@@ -85,15 +85,15 @@ static long walk_frame(__u32 index, struct walk_context* context) {
   }
   add_address(scratch, return_address);
   if (caller_frame != 0 && caller_frame <= at) {
-    return 1; /* callers have higher addresses: the register is not a frame pointer */
+    return 1; /* not a frame pointer: a caller's frame has a higher address */
   }
   walk->at = caller_frame;
   return 0;
 }
 
 /* Walks the user stack by frame pointers. bpf_get_stack would read user memory twice per frame and not report a
- * truncated stack. It would also omit the caller at a function's entry. There, the register still holds the caller's
- * frame pointer, and the return address is on top of the stack. `owner` distinguishes process images. */
+ * truncated stack. At a function's entry, it would also omit the caller, because the register still holds the caller's
+ * frame pointer. The return address is then on top of the stack. `owner` makes the ids of process images differ. */
 static void walk_frames(struct pt_regs* regs, struct scratch* scratch, __u64 owner, int at_entry) {
   struct walk* walk = &scratch->walk;
   walk->at = GPUPROF_FRAME_POINTER(regs);
@@ -124,7 +124,7 @@ static __u64 stack_id(struct pt_regs* regs, struct scratch* scratch, __u32 pid, 
   if (bpf_map_lookup_elem(&known_stacks, &id)) {
     return id;
   }
-  /* Reserves the full size, because a ring buffer reservation must have a constant size. New stacks are rare. */
+  /* A ring buffer reservation must have a constant size, so this is the largest one. New stacks are rare. */
   struct stack_event* event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     count_loss(GPUPROF_BPF_LOST_STACK);

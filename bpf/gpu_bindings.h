@@ -1,7 +1,7 @@
 /*
- * Translates an address in a VM of the GPU to an address in the process. There, it is memory of the process or a mapped
- * object of the driver. VMs, files and objects get numbers that are never reused. So entries of a deleted VM are not
- * found, even if the driver reuses its id.
+ * Translates an address in a GPU VM to an address in the process, of its own memory or of a mapped driver object. VMs,
+ * files and objects get numbers that are never reused. So the entries of a deleted VM are not found, even if the driver
+ * reuses the VM's id.
  *
  * A range of addresses is stored as aligned blocks with power-of-two sizes. A new block does not replace overlapping
  * blocks of other sizes. Of all blocks that contain an address, the most recently bound one counts. An unbound range is
@@ -16,7 +16,7 @@
 #define BLOCK_SIZES 64
 #define PAGE_BITS 12
 
-/* The last number of each kind. */
+/* The last numbers given to VMs, bindings, files and objects. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, GPUPROF_DRM_NUMBERS);
@@ -71,7 +71,7 @@ static __u64 space_number(__u64 file, __u32 vm, int make) {
 #define BINDING_PREFIX_BITS 96
 struct binding {
   __u64 since;  /* sequence number: later bindings have greater ones */
-  __u64 to;     /* plus the GPU address: the address in the process, or the offset in the object */
+  __u64 to;     /* this plus a GPU address is the address in the process, or the offset in the object */
   __u64 object; /* number of the object; 0: memory of the process */
   __u32 size;   /* log2 of the block's size */
   __u32 is_nothing;
@@ -167,7 +167,7 @@ struct bind_context {
   __u32 failed;
 };
 
-/* Binds the largest aligned block that begins at `at` and fits. */
+/* Binds the largest aligned block that begins at `at` and is not longer than the rest of the range. */
 static long bind_block(__u32 index, struct bind_context* context) {
   __u64 lowest = context->at & -context->at;
   __u64 size = context->left;
@@ -232,7 +232,7 @@ static long forget_space(void* map, struct gpuprof_drm_space_key* key, __u64* va
   return 0;
 }
 
-/* Handles the close of a file, also at the end of its process. */
+/* Forgets a file that is closed, by its process or because the process ends. */
 static void forget_file(__u64 file) {
   struct forget_context context = {file_number(file, 0), 0};
   if (!context.file) {
@@ -246,7 +246,7 @@ static void forget_file(__u64 file) {
 /* Binds a range to an object, to memory, or to nothing. */
 static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u64 bytes, const struct binding* what) {
   struct bind_context context = {};
-  send_bound(file, vm, address, bytes); /* kernels found there are no longer valid */
+  send_bound(file, vm, address, bytes); /* GPU kernels found in this range are no longer valid */
   context.binding = *what;
   context.at = address;
   context.left = bytes;
@@ -259,7 +259,7 @@ static __always_inline void bind_range(__u64 file, __u32 vm, __u64 address, __u6
     bpf_loop(BINDING_BLOCKS, bind_block, &context, 0);
   }
   if (!context.space || context.failed) {
-    /* An unknown VM is better than an outdated one. */
+    /* The VM's bindings are incomplete: forget them, because no address is better than a wrong one. */
     count_job(GPUPROF_DRM_LOST_BINDINGS);
     forget_vm(file, vm);
   }
@@ -270,7 +270,7 @@ struct find_context {
   struct binding found;
 };
 
-/* Tries the smallest block first, then larger ones that contain it. */
+/* Looks up one block that contains the address. Successive calls go from the smallest block to the largest. */
 static long find_block(__u32 index, struct find_context* context) {
   struct gpuprof_drm_binding_key key = context->key;
   const struct binding* binding = bpf_map_lookup_elem(&bindings, &key);
@@ -284,7 +284,7 @@ static long find_block(__u32 index, struct find_context* context) {
   return 0;
 }
 
-/* Returns the address in the process for this address of the GPU; 0: unknown. */
+/* Translates a GPU address to an address in the process; 0: unknown. */
 static __always_inline __u64 user_address(__u64 file, __u32 vm, __u64 address) {
   struct find_context context = {};
   struct unbound_key key = {space_number(file, vm, 0), 0};
@@ -348,7 +348,7 @@ int on_i915_map(__u64* ctx) {
   return 0;
 }
 
-/* The driver may soon reuse the handle. Existing bindings of the object remain. */
+/* Forgets an object's handle, which the driver may soon reuse. The object's bindings remain. */
 static __always_inline void on_closed(const __u64* ctx) {
   struct object_key key = {file_number(number_of(ctx[0]), 0), (__u32)ctx[1]};
   bpf_map_delete_elem(&objects, &key);
@@ -361,7 +361,7 @@ int on_object_closed(__u64* ctx) {
   return 0;
 }
 
-/* The same for kernels with i915 only. */
+/* Does the same as on_object_closed(), which is attached only for xe. */
 SEC("fentry")
 int on_i915_object_closed(__u64* ctx) {
   on_closed(ctx);

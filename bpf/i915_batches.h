@@ -3,7 +3,7 @@
 #ifndef GPUPROF_I915_BATCHES_H
 #define GPUPROF_I915_BATCHES_H
 
-/* Layouts of the kernel's stable interface. */
+/* Layouts from the kernel's stable interface, i915_drm.h. */
 struct i915_exec {
   __u64 objects;
   __u32 count;
@@ -14,7 +14,7 @@ struct i915_exec {
   __u64 flags;
   __u64 context;
 };
-#define I915_BATCH_IS_FIRST (1ull << 18) /* otherwise it is the last object */
+#define I915_BATCH_IS_FIRST (1ull << 18) /* the batch is the call's first object; without this flag, the last */
 struct i915_mmap_offset {
   __u32 object;
   __u32 pad;
@@ -25,7 +25,7 @@ struct i915_mmap {
   __u32 pad;
   __u64 offset;
   __u64 bytes;
-  __u64 begin; /* output */
+  __u64 begin; /* set by the driver */
 };
 struct i915_user_memory {
   __u64 begin;
@@ -58,7 +58,7 @@ struct context_key {
   __u64 file; /* file number */
   __u64 context;
 };
-/* VMs that user space has given to contexts. Every other context has its own VM. */
+/* The VMs of contexts to which user space has assigned one. Every other context has its own VM. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 16384);
@@ -92,7 +92,7 @@ static long take_extension(__u32 index, struct extensions_context* context) {
   return 0;
 }
 
-/* The arguments of the following: (struct drm_device*, void* data, struct drm_file*) */
+/* Arguments of the programs below: (struct drm_device*, void* data, struct drm_file*) */
 
 SEC("fexit")
 int on_i915_context_created(__u64* ctx) {
@@ -102,7 +102,7 @@ int on_i915_context_created(__u64* ctx) {
   }
   struct extensions_context context = {number_of(ctx[2]), made.extensions, made.context};
   struct context_key key = {file_number(context.file, 1), made.context};
-  bpf_map_delete_elem(&context_vms, &key); /* from an earlier context with this id */
+  bpf_map_delete_elem(&context_vms, &key); /* the entry of an earlier context with this id */
   if (made.flags & I915_CREATE_EXTENDED) {
     bpf_loop(MAX_EXTENSIONS, take_extension, &context, 0);
   }
@@ -127,7 +127,7 @@ int on_i915_mmap_offset(__u64* ctx) {
   return 0;
 }
 
-/* Here the driver itself maps the object. */
+/* Runs after the older mmap ioctl, in which the driver itself maps the object. */
 SEC("fexit")
 int on_i915_mmap(__u64* ctx) {
   struct i915_mmap made;
@@ -154,7 +154,7 @@ int on_i915_closed(__u64* ctx) {
   return 0;
 }
 
-/* See take_batch(). `vm` becomes the VM given to the context; 0: the context has its own. */
+/* Calls take_batch(). `vm` becomes the VM assigned to the context; 0: the context has its own. */
 static __always_inline __u64 take_i915_batch(__u64 file, __u32 context, const void* exec, __u64 objects, __u32* vm) {
   struct i915_exec asked;
   __u64 address = 0;

@@ -2,13 +2,13 @@
  * Captures CPU stacks of GPU launches by frame pointers, without tables. See stacks.bpf.c for complete stacks.
  *
  * on_launch_probe runs at gpuprof_launch_probe(correlation, source, range) in an injection library, on the launching
- * thread. The stack carries the launch's correlation id, so nothing is matched by time. Graph nodes, and calls that
- * wait or allocate, use bits of the correlation id. on_launch_function runs at a launch function (cudaLaunchKernel,
+ * thread. The stack carries the launch's correlation id, so nothing is matched by time. Bits of the correlation id mark
+ * graph nodes, and calls that wait or allocate. on_launch_function runs at a launch function (cudaLaunchKernel,
  * clEnqueueNDRangeKernel, ...) of a process without injection library, and counts launches.
  *
- * A stack is sent once. After that, a launch costs one 48-byte event. The consumer polls (no wake-ups).
+ * A stack is sent once. Each later launch with this stack costs one 48-byte event. Events do not wake the recorder.
  */
-/* The order matters: the helpers' header uses these types without including them. */
+/* The order matters: bpf_helpers.h uses types of vmlinux_min.h without including it. */
 /* clang-format off */
 #include "vmlinux_min.h"
 #include <bpf/bpf_helpers.h>
@@ -40,7 +40,7 @@ static void on_launch(struct pt_regs* ctx, __u32 source, __u64 correlation, __u3
 SEC("uprobe")
 int on_launch_probe(struct pt_regs* ctx) {
   if ((__u32)GPUPROF_ARG2(ctx) == 0) {
-    return 0; /* reserved for on_launch_function */
+    return 0; /* source 0 is reserved for on_launch_function */
   }
   on_launch(ctx, (__u32)GPUPROF_ARG2(ctx), GPUPROF_ARG1(ctx), (__u32)GPUPROF_ARG3(ctx));
   return 0;

@@ -45,7 +45,7 @@ struct {
 } threads SEC(".maps");
 
 /* A walk uses a slot, whose first word is a busy flag. A slot is busy only during a walk, so a few per CPU suffice.
- * Slots are not bound to a CPU, because a walk can be preempted by another thread's, or sleep for paged-out memory. */
+ * Slots are not bound to a CPU, because a walk can be preempted by another walk, or sleep for paged-out memory. */
 static __always_inline void* take_slot_of(void* slots) {
   __u32 first = bpf_get_smp_processor_id();
   for (__u32 i = 0; i < 8; ++i) {
@@ -73,7 +73,7 @@ static inline __u64 mix(__u64 h, __u64 v) {
   return gpuprof_mix_hash(h, v);
 }
 
-/* Returns tgid << 32 | tid of the calling thread in the recorder's pid namespace; 0: it is not in that namespace. */
+/* Returns tgid << 32 | tid of the calling thread in the recorder's pid namespace; 0: the thread is not in it. */
 static inline __u64 ids_of_thread(void) {
   if (config.pidns_inode) {
     struct bpf_pidns_info ids;
@@ -93,7 +93,7 @@ static inline void send_name(__u32 pid, __u32 tid) {
   if (bpf_get_current_comm(name, sizeof(name)) != 0) {
     return;
   }
-  __u64* last = known ? (__u64*)known->name : 0; /* if there is no memory for it, every launch sends the name */
+  __u64* last = known ? (__u64*)known->name : 0; /* null if out of memory: every launch then sends the name */
   if (last && known->named && last[0] == name[0] && last[1] == name[1]) {
     return;
   }
@@ -124,7 +124,7 @@ struct launch {
 
 /* Fills in the launch that the calling thread is making. Returns 0 for a process outside the recorder's namespace. */
 static __always_inline int begin_launch(struct launch* launch, __u32 source, __u64 correlation, __u32 range) {
-  launch->time_ns = bpf_ktime_get_ns(); /* before the probe's own work */
+  launch->time_ns = bpf_ktime_get_ns(); /* taken first, to exclude the probe's own work */
   launch->correlation = correlation;
   launch->ids = ids_of_thread();
   launch->source = source;

@@ -5,7 +5,7 @@
 
 #include "mappings.h"
 
-/* Values of r_state in the loader's struct r_debug. The probe's cookie is its address relative to the probe. */
+/* Values of r_state in the loader's struct r_debug. The probe's cookie is r_state's address relative to the probe. */
 #define LOADER_CONSISTENT 0
 #define LOADER_ADDS 1
 #define LOADER_DELETES 2
@@ -28,9 +28,9 @@ int on_loader(struct pt_regs* ctx) {
     now.time_ns = UNLOADING;
   } else if (last && last->loading) {
     now.told = last->told;
-    send_loader_event(pid); /* the new libraries can be read only now */
+    send_loader_event(pid); /* a load has ended: the new libraries are mapped only now */
   } else {
-    /* An unload has ended. Or a namespace of dlmopen() has changed, whose state is in another r_debug. */
+    /* An unload has ended, or dlmopen() has changed another namespace, whose state is in another r_debug. */
     now.time_ns = bpf_ktime_get_ns();
     now.told = send_loader_event(pid);
   }

@@ -17,7 +17,7 @@ struct {
 /* The last unload of a process. Until the recorder reads the mappings again, they may name the wrong files. */
 struct unload {
   __u64 time_ns; /* UNLOADING: in progress; 0: never */
-  __u32 told;    /* 1: the recorder knows that it has ended */
+  __u32 told;    /* 1: the recorder knows that the unload has ended */
   __u32 loading; /* 1: a load is in progress */
 };
 #define UNLOADING (~0ull)
@@ -29,7 +29,7 @@ struct {
   __type(value, struct unload);
 } unloads SEC(".maps");
 
-/* Inner maps have only sizes, no types: Linux 6.1 rejects other inner maps if the template has a BTF type. */
+/* The template has only sizes. With BTF types, Linux 6.1 would reject the recorder's inner maps, which have none. */
 struct inner_mappings {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_INNER_MAP);
@@ -118,7 +118,7 @@ static __noinline __u32 compare_mapping(const struct gpuprof_bpf_mapping* mappin
     wanted.inode = mapping->inode;
     wanted.offset = pc - mapping->begin + mapping->offset;
     if (!wanted.inode) {
-      return mapping->gone ? MAPPED_OTHER : MAPPED_SAME; /* the vdso */
+      return mapping->gone ? MAPPED_OTHER : MAPPED_SAME; /* only the vdso has no inode */
     }
   }
   long result = 0;
@@ -131,7 +131,7 @@ static __noinline __u32 compare_mapping(const struct gpuprof_bpf_mapping* mappin
   return result == -EBUSY ? MAPPED_UNKNOWN : wanted.found;
 }
 
-/* Returns the rule at `relative` in a file: that of the last row that does not begin after it. */
+/* Returns the rule at address `relative` in a file: the rule of the last row that begins at or before this address. */
 static __noinline __u64 find_rule(const struct gpuprof_bpf_mapping* mapping, __u64 relative) {
   if (!mapping) { /* needed by the verifier */
     return GPUPROF_UNWIND_NONE;
@@ -214,7 +214,7 @@ static __noinline struct gpuprof_bpf_mapping* find_mapping(struct slot* slot, __
   return 0;
 }
 
-/* Selects the mappings of this walk. The recorder may have written them, but not the process entry yet. */
+/* Selects this walk's mappings. They may be newer than the process entry, because the recorder writes them first. */
 static __always_inline void begin_mappings(struct slot* slot) {
   __u32 pid = slot->walk.pid;
   struct gpuprof_bpf_mappings* head = head_of(slot->process.number ? bpf_map_lookup_elem(&mappings, &pid) : 0);

@@ -11,12 +11,12 @@
 /* The result of stepping from a frame to its caller. */
 enum step_result {
   STEP_ON = 0,
-  STEP_COMPLETE = 1, /* complete: the thread began here */
+  STEP_COMPLETE = 1, /* this is the thread's outermost frame */
   STEP_FAILED = 2,   /* the walk cannot continue */
 };
 
-/* A cache of rules, indexed by a hash of process number and address. It has no lock. check is key ^ rule, so a mix of
- * two entries is not accepted. */
+/* A cache of rules, indexed by a hash of process number and address. It has no lock. check is key ^ rule, so a reader
+ * rejects an entry that mixes the writes of two threads. */
 struct cached_rule {
   __u64 check;
   __u64 rule;
@@ -29,13 +29,13 @@ struct {
   __type(value, struct cached_rule);
 } rule_cache SEC(".maps");
 
-/* Checks a mapping (null: unknown) that may be outdated at pc. A possible error marks the stack as truncated. If pc
- * would get the name of a file that is no longer there, the walk ends. */
+/* Returns whether the recorder's mapping at pc (null: unknown) is still true. If that is uncertain, or the recorder
+ * does not know the file at pc, marks the stack as truncated. If another file is mapped at pc, ends the walk. */
 static __always_inline int still_holds(struct slot* slot, const struct gpuprof_bpf_mapping* mapping, __u64 pc) {
   struct walk* walk = &slot->walk;
   __u32 mapped = compare_mapping(mapping, pc);
   if (!mapping) {
-    if (mapped != MAPPED_ANONYMOUS) { /* a file without rules */
+    if (mapped != MAPPED_ANONYMOUS) { /* a file that the recorder does not know */
       slot->stack.flags |= GPUPROF_STACK_TRUNCATED;
       walk->surprised = 1;
     }
@@ -77,7 +77,7 @@ static __always_inline __u64 rule_of(struct slot* slot, __u64 pc) {
     return GPUPROF_UNWIND_NONE;
   }
   rule = find_rule(mapping, pc - mapping->begin + mapping->relative_begin);
-  if (!doubtful) { /* otherwise the recorder will soon read the mappings again */
+  if (!doubtful) { /* not cached if doubtful: the recorder will soon read the mappings again */
     cached->rule = rule;
     cached->check = key ^ rule;
   }
@@ -124,8 +124,8 @@ static __always_inline long step_over_signal(struct slot* slot) {
   return pc == 0 ? STEP_COMPLETE : STEP_ON;
 }
 
-/* Steps to the caller of a frame with a known CFA. The caller has a higher address, except for functions that run their
- * callees on another stack. Those keep the old stack in fp. */
+/* Steps to the caller of a frame with a known CFA. The caller's frame has a higher address, unless the function runs
+ * its callees on another stack. Such a function keeps the old stack pointer in fp. */
 static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 cfa) {
   struct walk* walk = &slot->walk;
   __u64 pc = 0;
@@ -153,9 +153,9 @@ static __always_inline long step_to_caller(struct slot* slot, __u64 rule, __u64 
   return pc == 0 ? STEP_COMPLETE : STEP_ON;
 }
 
-/* Guesses the rule of a frame that has none. It may be a signal frame, or code with frame pointers (mostly compiled at
- * run time). END: the function to which a new stack was made to return. NONE: none of these, also for a frame pointer
- * of 0, because the register may hold something else. `*is_code` becomes 0 if the address is unlikely to be code. */
+/* Guesses the rule for code without one: a signal frame, or code with frame pointers (mostly compiled at run time).
+ * Returns END at the initial return address of a new stack, and NONE if nothing matches. A frame pointer of 0 means
+ * NONE, not END, because the register may hold other data. `*is_code` becomes 0 if pc is unlikely to be in code. */
 static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, __u32* is_code) {
   if (!slot || !is_code) { /* needed by the verifier */
     return GPUPROF_UNWIND_NONE;
@@ -173,7 +173,7 @@ static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, _
       return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, GPUPROF_UNWIND_FP_SAME, 0, 0);
     }
     if (!gpuprof_ends_with_call(code)) {
-      /* A function's start that does not follow a call is the initial return address of a new stack. */
+      /* If pc is a function's start and no call precedes it, it is the initial return address of a new stack. */
       __u64 start = rule_of(slot, walk->pc);
       if (start == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(start) == GPUPROF_UNWIND_END) {
         return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0);

@@ -1,13 +1,13 @@
-/* Finds the PyThreadState of the current thread from outside. It searches the threads of the main interpreter for the
- * thread pointer, which is the value of pthread_self(). The list may change meanwhile, because another thread may hold
- * the GIL. So the values read are only compared, and every read may fail. Include after mappings.h and
+/* Finds the PyThreadState of the current thread without the process's help. Searches the main interpreter's list of
+ * threads for the thread pointer, which is the value of pthread_self(). Another thread may hold the GIL and change the
+ * list during the search. So the values read are only compared, and every read may fail. Include after mappings.h and
  * <bpf/bpf_core_read.h>. */
 #ifndef GPUPROF_PYTHON_THREADS_H
 #define GPUPROF_PYTHON_THREADS_H
 
 #include "mappings.h"
 
-#define MAX_PYTHON_THREADS 512 /* the newest threads come first in the list */
+#define MAX_PYTHON_THREADS 512 /* limit on the search, which begins with the newest threads */
 
 struct thread_search {
   __u64 state;

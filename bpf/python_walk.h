@@ -15,8 +15,8 @@ struct {
 
 __u64 last_code_id = 0;
 
-#define BOUNDARY_NOT_KNOWN 1  /* the next native frame in [eval_begin, eval_end) */
-#define BOUNDARY_NONE (~0ull) /* no native frame: these come last, because the chain of frames is broken */
+#define BOUNDARY_NOT_KNOWN 1  /* the next native frame in [eval_begin, eval_end) runs the pending frames */
+#define BOUNDARY_NONE (~0ull) /* no native frame runs the pending frames (broken chain), so they come last */
 #define OWNED_BY_GENERATOR 1
 #define VERSION_3_13 0x030d0000
 
@@ -74,7 +74,7 @@ static long send_piece(__u32 index, struct lines_context* context) {
   lines->offset = offset;
   lines->count = count;
   if (read_user(lines->bytes, count, context->from + offset) != 0) {
-    __builtin_memset(lines->bytes, 0, 16); /* the size has been announced, so the piece must be sent */
+    __builtin_memset(lines->bytes, 0, 16); /* send zeros: the code event has announced all bytes */
   }
   if (bpf_ringbuf_output(&events, lines, __builtin_offsetof(struct gpuprof_bpf_lines, bytes) + count,
                          BPF_RB_NO_WAKEUP) != 0) {
@@ -140,9 +140,9 @@ static __noinline __u32 send_code(struct slot* slot, __u64 name, __u64 file, __u
   return context.failed ? 0 : id;
 }
 
-/* Hashes what distinguishes a code object from an earlier one at its address. From 3.12 on each has a version number.
- * Otherwise the hash covers its fields and the start of its line table, because repeatedly compiled code (eval) reuses
- * all memory. */
+/* Hashes what distinguishes a code object from an earlier one at the same address. Since Python 3.12, code objects have
+ * a version number. Without it, the hash covers the object's fields and the start of its line table, because code that
+ * is compiled repeatedly (eval) reuses all memory. */
 static __always_inline __u64 code_identity(struct slot* slot, __u64 code) {
   const struct gpuprof_python_layout* python = &slot->process.python;
   __u64 hash = mix(mix(code, slot->walk.pid), slot->process.image);
@@ -157,7 +157,7 @@ static __always_inline __u64 code_identity(struct slot* slot, __u64 code) {
                        slot, python->code_qualname != GPUPROF_PYTHON_NONE ? python->code_qualname : python->code_name));
   hash = mix(mix(hash, object_word(slot, python->code_filename)), line_table);
   hash = mix(hash, (__u32)object_word(slot, python->code_first_line));
-  if (read_user(words, sizeof(words), line_table + python->bytes_size) == 0) { /* size, hash value, bytes */
+  if (read_user(words, sizeof(words), line_table + python->bytes_size) == 0) { /* the line table's size, hash, bytes */
     hash = mix(mix(mix(mix(mix(hash, words[0]), words[2]), words[3]), words[4]), words[5]);
   }
   return hash;
@@ -193,7 +193,7 @@ static __always_inline long code_id(struct slot* slot, __u64 code) {
   return id;
 }
 
-/* Reads the frame at walk->frame and memory below it, where its callers are. */
+/* Reads the Python frame at walk->frame, and the memory below, which contains the frames of its callers. */
 static __always_inline long load_frames(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 frame = walk->frame;
@@ -242,14 +242,14 @@ static __always_inline long instruction_offset(struct slot* slot, __u64 code) {
   return offset < 0 || offset > 0x7fffffff ? 0xffffffffll : offset;
 }
 
-/* Ends a run of Python frames. `boundary` is the address that identifies its native frame. */
+/* Ends a run of Python frames. `boundary`: an address inside the native frame that runs them; 0: unknown. */
 static __always_inline void end_run(struct slot* slot, __u64 boundary) {
   struct walk* walk = &slot->walk;
   walk->boundary = boundary ? boundary : BOUNDARY_NOT_KNOWN;
   walk->mode = WALK_NATIVE;
 }
 
-/* The evaluation loop's C frame contains the CFrame (3.10, 3.11), which links to that of the next outer loop. */
+/* Ends a run at its CFrame (3.10, 3.11), which is in the evaluation loop's C frame and links to the next outer one. */
 static __always_inline void end_run_at_cframe(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 cframe = walk->cframe;
@@ -263,7 +263,7 @@ static __always_inline void end_run_at_cframe(struct slot* slot) {
   walk->cframe = previous;
 }
 
-/* The chain of Python frames has ended. The pending ones belong to the next native frame that can run them. */
+/* Ends the chain of Python frames. Frames that are still pending have no native frame, so they come last. */
 static __always_inline long end_python(struct slot* slot, __u32 flags) {
   struct walk* walk = &slot->walk;
   walk->frame = 0;

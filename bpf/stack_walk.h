@@ -36,8 +36,8 @@ static __always_inline int runs_python(const struct slot* slot, __u64 cfa) {
   return walk->boundary && inside >= python->eval_begin && inside < python->eval_end;
 }
 
-/* Whether the walk passed the address of the pending Python frames' native frame without finding it. The pending frames
- * then join the next run. */
+/* Whether the walk has passed walk->boundary without finding the native frame that runs the pending Python frames.
+ * These frames then join the next run. */
 static __always_inline int missed_python(const struct walk* walk) {
   return walk->boundary > BOUNDARY_NOT_KNOWN && walk->boundary < walk->sp && walk->boundary >= walk->stack_begin;
 }
@@ -64,7 +64,7 @@ static __always_inline long add_frame(struct slot* slot, __u64 word, __u64 rule,
   }
   long result = cfa ? step_to_caller(slot, rule, cfa) : STEP_FAILED;
   if (guessed && result == STEP_COMPLETE) {
-    result = STEP_FAILED; /* fp may not have been a frame pointer */
+    result = STEP_FAILED; /* the guess may be wrong: fp may not have been a frame pointer */
   }
   return result == STEP_ON ? 0 : end_native(slot, result);
 }
@@ -113,15 +113,15 @@ static long step(__u32 index, struct slot_context* context) {
   return slot->walk.mode == WALK_PYTHON ? step_python(slot) : step_native(slot);
 }
 
-/* Identifies the thread to walk, and the start. */
+/* Where a walk starts. */
 struct walk_from {
   __u32 pid;
   __u32 at_entry; /* 1: the registers are those at a function's first instruction */
-  __u64 owner;    /* distinguishes its stacks from those of other processes with the same pid */
-  __u64 thread;   /* its PyThreadState; 0: unknown */
+  __u64 owner;    /* identifies the process in the stack id */
+  __u64 thread;   /* address of the thread's PyThreadState; 0: unknown */
 };
 
-/* `process`: null if the recorder has not registered it. */
+/* Walks the stack into `slot`. `process`: null if the recorder has not registered the process. */
 static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, const struct walk_from* from,
                                        const struct gpuprof_bpf_process* process) {
   struct walk* walk = &slot->walk;
@@ -137,7 +137,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
   walk->pc = GPUPROF_INSTRUCTION_POINTER(ctx);
   walk->sp = GPUPROF_STACK_POINTER(ctx);
   walk->fp = GPUPROF_FRAME_POINTER(ctx);
-  /* The image is part of the id, because pids and addresses are reused. */
+  /* The process image is part of the stack id, because pids and addresses are reused. */
   walk->id = mix(mix(0x6770757072666cull, from->owner), slot->process.image);
   walk->stack_begin = walk->sp;
   walk->exact = 1;
@@ -146,7 +146,7 @@ static __always_inline void walk_stack(struct pt_regs* ctx, struct slot* slot, c
   slot->stack.count = 0;
   slot->stack.kernel = 0;
   slot->stack.pad = 0;
-  /* Without tables, frame pointers may skip frames or end too early. */
+  /* Without tables, the walk follows frame pointers, which may skip frames or end too early. */
   slot->stack.flags = slot->process.number ? 0 : GPUPROF_STACK_TRUNCATED;
   begin_mappings(slot);
   walk->outdated = process && is_outdated(from->pid, &slot->process);

@@ -2,14 +2,14 @@
  * Captures complete CPU stacks of GPU launches: native frames by unwind tables, with the Python frames between them.
  *
  * on_launch_probe runs at gpuprof_launch_probe(correlation, source, range, python) in an injection library, on the
- * launching thread. The stack carries the launch's correlation id, so nothing is matched by time. Graph nodes, and
- * calls that wait or allocate, use bits of the correlation id. on_launch_function runs at a launch function
+ * launching thread. The stack carries the launch's correlation id, so nothing is matched by time. Bits of the
+ * correlation id mark graph nodes, and calls that wait or allocate. on_launch_function runs at a launch function
  * (cudaLaunchKernel, clEnqueueNDRangeKernel, ...) of a process without injection library, and counts launches.
  *
- * A stack is sent once. After that, a launch costs one 48-byte event. The consumer polls (no wake-ups). The programs
- * are loaded as sleepable if the kernel supports that.
+ * A stack is sent once. Each later launch with this stack costs one 48-byte event. Events do not wake the recorder.
+ * The programs are loaded as sleepable if the kernel supports that.
  */
-/* The order matters: the helpers' header uses these types without including them. */
+/* The order matters: bpf_helpers.h uses types of vmlinux_min.h without including it. */
 /* clang-format off */
 #include "vmlinux_min.h"
 #include <bpf/bpf_helpers.h>
@@ -21,7 +21,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* `process`: null if the recorder has not registered it. */
+/* Sends a launch and its stack. `process`: null if the recorder has not registered the process. */
 static __always_inline void on_launch(struct pt_regs* ctx, const struct launch* launch,
                                       const struct gpuprof_bpf_process* process, __u64 thread) {
   __u32 pid = launch->ids >> 32;

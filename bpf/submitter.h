@@ -13,7 +13,7 @@ struct submitter {
   __u32 tid;
 };
 
-/* Returns the process id in the recorder's pid namespace; 0: it is not in that namespace. */
+/* Returns the process id in the recorder's pid namespace; 0: the process is not in that namespace. */
 static __always_inline int pid_of(struct task_struct* task) {
   if (!config.pidns_inode) {
     return BPF_CORE_READ(task, tgid);
@@ -30,7 +30,7 @@ static __always_inline int pid_of(struct task_struct* task) {
   return 0;
 }
 
-/* Checked here because the recorder may ask too late: an ended process has no known ancestors. */
+/* Checked in BPF because the recorder may check too late: the ancestors of an ended process are unknown. */
 static __always_inline int descends_from_root(struct task_struct* task) {
   for (int i = 0; i < MAX_GENERATIONS; ++i) {
     if ((__u32)pid_of(task) == config.root) {

@@ -11,7 +11,7 @@ enum walk_mode {
   WALK_PYTHON = 1, /* reads the frames of one activation of the evaluation loop */
 };
 
-/* In memory, not in registers, so that the verifier checks the callbacks of bpf_loop once for all values. */
+/* The state of a walk. It is in memory, not in registers, so that the verifier checks bpf_loop's callback only once. */
 struct walk {
   __u64 pc;
   __u64 sp;
@@ -23,16 +23,16 @@ struct walk {
   __u64 frames_begin; /* contents of slot->frames: [begin, end) */
   __u64 frames_end;
   __u64 frame;        /* the next Python frame; 0: none */
-  __u64 cframe;       /* the CFrame of the evaluation loop that runs it; 0: unknown */
+  __u64 cframe;       /* the CFrame of the evaluation loop that runs `frame`; 0: unknown */
   __u64 boundary;     /* identifies the native frame of the pending run; 0: no run is pending */
-  __u32 run;          /* words of the pending run */
+  __u32 run;          /* number of Python frames in the pending run */
   __u32 mode;         /* enum walk_mode */
   __u32 exact;        /* 1: pc is not a return address */
   __u32 native_ended; /* 1: only Python frames are left */
   __u32 switches;     /* stack switches so far */
   __u32 at_entry;     /* 1: pc is the first instruction of its function */
   __u32 pid;
-  __u32 unsent;    /* 1: a code object could not be sent */
+  __u32 unsent;    /* 1: a Python code object could not be sent */
   __u32 outdated;  /* 1: mappings were read before the last unload, so each one is checked */
   __u32 astray;    /* 1: the file at pc is not the one in the mappings */
   __u32 surprised; /* 1: the recorder should read the mappings again */
@@ -45,7 +45,7 @@ struct slot {
   struct walk walk;
   struct gpuprof_bpf_process process;
   __u64 window[WINDOW_WORDS]; /* part of the stack */
-  __u8 frames[WINDOW_BYTES];  /* Python frames are contiguous; callees have higher addresses */
+  __u8 frames[WINDOW_BYTES];  /* a window of the Python frames; callees have higher addresses */
   __u8 object[OBJECT_BYTES];  /* a Python code object */
   __u64 run[WORDS];           /* pending Python frames, until their native frame is found */
   struct gpuprof_bpf_stack stack;
@@ -90,8 +90,8 @@ static __always_inline long load_window(struct slot* slot, __u64 at) {
   return 0;
 }
 
-/* Reads an aligned word of the stack. A frame's return address, its highest word, is read first, so the window begins
- * at sp if possible. */
+/* Reads an aligned word of the stack. The walk first reads a frame's highest word, the return address. So the window
+ * begins at sp if possible, to contain the rest of the frame. */
 static __always_inline long read_stack(struct slot* slot, __u64 at, __u64* word) {
   struct walk* walk = &slot->walk;
   if (at & 7) {
@@ -114,7 +114,7 @@ static __always_inline long read_stack(struct slot* slot, __u64 at, __u64* word)
   return 0;
 }
 
-/* Returns 1 if the stack is full. */
+/* Adds a word to the stack. Returns 1 if the stack is full. */
 static __always_inline long add_word(struct slot* slot, __u64 word) {
   __u32 count = slot->stack.count;
   if (count >= config.max_words || count >= WORDS) {

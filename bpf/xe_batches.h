@@ -3,9 +3,9 @@
 #ifndef GPUPROF_XE_BATCHES_H
 #define GPUPROF_XE_BATCHES_H
 
-#define MAX_BINDS 64 /* per call */
+#define MAX_BINDS 64 /* operations of one bind ioctl */
 
-/* Layouts of the kernel's stable interface. */
+/* Layouts from the kernel's stable interface, xe_drm.h. */
 struct xe_bind_op {
   __u64 extensions;
   __u32 object;
@@ -23,7 +23,7 @@ struct xe_bind {
   __u32 exec_queue;
   __u32 pad;
   __u32 count;
-  struct xe_bind_op bind; /* if count > 1, its first 8 bytes point to the operations */
+  struct xe_bind_op bind; /* if count > 1, the first 8 bytes point to the operations */
 };
 struct xe_mmap_offset {
   __u64 extensions;
@@ -43,7 +43,7 @@ struct xe_vm_destroy {
   __u32 vm;
 };
 enum { XE_BIND_MAP = 0, XE_BIND_UNMAP = 1, XE_BIND_USER = 2, XE_BIND_UNMAP_ALL = 3 };
-#define XE_BIND_NULL (1 << 2)   /* reads of the range succeed, without memory behind it */
+#define XE_BIND_NULL (1 << 2)   /* the range has no memory, but reads succeed */
 #define XE_BIND_MIRROR (1 << 5) /* GPU addresses equal the process's addresses */
 
 static __always_inline void on_bind(__u64 file, __u32 vm, const struct xe_bind_op* op) {
@@ -66,7 +66,7 @@ static __always_inline void on_bind(__u64 file, __u32 vm, const struct xe_bind_o
   } else if (op->op == XE_BIND_MAP && op->flags & XE_BIND_MIRROR) {
     binding.to = 0;
   } else if (op->op != XE_BIND_USER) {
-    return; /* no change of bindings */
+    return; /* the operation changes no bindings */
   }
   bind_range(file, vm, op->address, op->range, &binding);
 }
@@ -105,7 +105,7 @@ int on_xe_bind(__u64* ctx) {
   } else {
     struct binds_context context = {file, bind.bind.extensions, bind.vm, bind.count};
     bpf_loop(MAX_BINDS, bind_one, &context, 0);
-    if (bind.count > MAX_BINDS) { /* an unknown VM is better than an outdated one */
+    if (bind.count > MAX_BINDS) { /* no address is better than a wrong one */
       count_job(GPUPROF_DRM_LOST_BINDINGS);
       forget_vm(file, bind.vm);
     }
@@ -113,7 +113,7 @@ int on_xe_bind(__u64* ctx) {
   return 0;
 }
 
-/* Runs before the driver frees the id: another thread's VM may get it before the call returns. */
+/* Runs before the driver frees the VM's id, because a new VM may get this id before the ioctl returns. */
 /* Arguments: (struct drm_device*, struct drm_xe_vm_destroy*, struct drm_file*) */
 SEC("fentry")
 int on_xe_vm_destroyed(__u64* ctx) {
@@ -124,7 +124,7 @@ int on_xe_vm_destroyed(__u64* ctx) {
   return 0;
 }
 
-/* The same arguments. A busy VM is not destroyed, but its bindings have been dropped here. */
+/* Counts a busy VM, which remains although on_xe_vm_destroyed() has dropped its bindings. Same arguments as there. */
 SEC("fexit")
 int on_xe_vm_kept(__u64* ctx) {
   if ((int)ctx[3] == -EBUSY && is_recorded()) {
@@ -152,19 +152,19 @@ int on_xe_mmap_offset(__u64* ctx) {
   return 0;
 }
 
-/* See take_batch(). */
+/* Reads the batch of an exec ioctl, see take_batch(). */
 static __always_inline __u64 take_xe_batch(__u64 file, __u32 vm, __u32 queue, const void* exec) {
   struct xe_exec asked;
   if (!is_recorded() || bpf_probe_read_kernel(&asked, sizeof(asked), exec) != 0 || asked.batches != 1) {
-    return 0; /* with several batches per call, parallel engines run them at addresses given by a list */
+    return 0; /* not supported: several batches, for parallel engines, at addresses given by a list */
   }
   reread_deferred(file);
   struct handed handed = {.file = file, .address = asked.address, .vm = vm, .queue = queue};
   return take_batch(&handed);
 }
 
-/* A thread that waits for a batch has written it. Arguments: (struct drm_device*, struct drm_xe_wait_user_fence*,
- * struct drm_file*) */
+/* A thread that waits for a batch has finished writing it. Arguments: (struct drm_device*, struct
+ * drm_xe_wait_user_fence*, struct drm_file*) */
 SEC("fentry")
 int on_xe_wait(__u64* ctx) {
   if (is_recorded()) {

@@ -24,7 +24,7 @@ int print_libbpf(enum libbpf_print_level level, const char* format, va_list args
   return 0;
 }
 
-// A walk lasts microseconds, but may sleep while the kernel reads paged-out memory.
+// More slots than CPUs: a walk lasts microseconds, but may sleep while the kernel reads paged-out memory.
 uint32_t slot_count() {
   const int cpus = libbpf_num_possible_cpus();
   return std::bit_ceil(static_cast<uint32_t>(cpus > 8 ? cpus * 2 : 16));
@@ -54,7 +54,7 @@ gpuprof_bpf_config make_bpf_config() {
   constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO of the kernel
   struct stat info {};
   gpuprof_bpf_config config{};
-  // The programs must report pids of the recorder's pid namespace, which differs in containers.
+  // The programs must report pids of the recorder's pid namespace, which in a container is not the initial one.
   if (::stat("/proc/self/ns/pid", &info) == 0 && info.st_ino != kInitialPidNamespace) {
     config.pidns_device = info.st_dev;
     config.pidns_inode = info.st_ino;

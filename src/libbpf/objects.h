@@ -1,4 +1,4 @@
-// Gives libbpf's objects owners, and configures BPF objects in the same way for all that load them.
+// Defines owning types for libbpf's objects, and configures all BPF objects in the same way.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -27,7 +27,7 @@ using BpfObject = std::unique_ptr<bpf_object, BpfObjectClose>;
 using BpfLink = std::unique_ptr<bpf_link, BpfLinkDestroy>;
 using BpfRing = std::unique_ptr<ring_buffer, BpfRingFree>;
 
-// Describes an error of the kernel. The hint depends on `error` (an errno): missing rights, or else `hint`.
+// Describes an error of the kernel. `error`: an errno. If rights are missing, the Error's hint names them, else `hint`.
 Error bpf_error(const std::string& what, int error, std::string_view hint);
 
 // Sends libbpf's messages to gpuprof's log.
@@ -39,7 +39,7 @@ Result<BpfObject> open_bpf_object(std::span<const unsigned char> bytes);
 // Returns what all BPF programs need: the recorder's pid namespace, and the number of concurrent walks.
 gpuprof_bpf_config make_bpf_config();
 
-// Writes the configuration, and the sizes of the maps that all objects have. Returns false for a foreign object.
+// Writes the configuration, and the sizes of the maps that all objects have. Returns false if the object lacks these.
 bool configure_bpf_object(bpf_object* object, const gpuprof_bpf_config& config);
 
 bool resize_bpf_map(bpf_object* object, const char* name, uint32_t entries);
@@ -47,7 +47,7 @@ bool resize_bpf_map(bpf_object* object, const char* name, uint32_t entries);
 // Sums one entry of a per-CPU array over all CPUs.
 uint64_t sum_of_cpus(int map, uint32_t index);
 
-// Capacity: a launch event takes 56 bytes with its header, so half a second at 500,000 launches/s. Stacks take more.
+// Holds half a second of launch events (56 bytes each with header) at 500,000 launches/s. Stacks take more.
 constexpr uint32_t kBpfRingBytes = 16U << 20;
 
 }  // namespace gpuprof

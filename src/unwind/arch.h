@@ -1,5 +1,5 @@
-// Names the architecture of this build, which is also that of the files and processes that it reads. The reader of call
-// frame information takes an architecture as a template parameter: a type with the members of X86_64.
+// Names the architecture of this build. Files and processes that it reads have the same architecture. The reader of
+// call frame information takes an architecture as a template parameter: a type with the members of X86_64.
 #pragma once
 
 #if defined(__x86_64__)

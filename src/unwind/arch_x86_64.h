@@ -20,7 +20,7 @@ struct X86_64 {
   static constexpr uint64_t kReturnAddress = 16;   // rip: not a real register, but the column of the return address
   static constexpr bool kHasLinkRegister = false;  // see ReturnAddress
 
-  // A rule has no field for the return address, which must be where the call pushed it.
+  // A rule has no field for the return address. If that is not where the call pushed it, pack() returns NONE.
   using Rule = uint64_t;
   static constexpr Rule pack(const FrameRule& frame) {
     constexpr ReturnAddress kPushed{ReturnAddress::Kind::at_cfa, GPUPROF_RETURN_ADDRESS_OFFSET};
@@ -34,7 +34,7 @@ struct X86_64 {
   }
 
   // Returns the CFA rule at `pc` in a PLT described by `expression`; NONE for other expressions. `*until` becomes the
-  // end of the rule's range; it is not set if the rule holds throughout.
+  // end of the rule's range; it is not set if the rule holds in the complete PLT.
   static CfaRule plt_rule(const Expression& expression, uint64_t pc, uint64_t* until) {
     const uint64_t threshold = plt_threshold(expression);
     if (threshold == 0) {

@@ -26,7 +26,7 @@ bool is_ours_alone(int directory) {
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Root creates no directories in those of other users, who control what is there.
+// Root creates no directories inside directories of other users, who control the contents.
 bool may_make_in(int directory) {
   struct stat status {};
   return ::geteuid() != 0 || (::fstat(directory, &status) == 0 && status.st_uid == 0);

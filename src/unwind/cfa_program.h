@@ -89,7 +89,7 @@ class CfaProgram {
       *place = {kind, offset, expression};
     } else if (reg == Arch::kStackPointer && kind != RegisterRule::Kind::undefined &&
                kind != RegisterRule::Kind::same) {
-      // Rules assume that the caller's stack pointer is the CFA. Signal frames restore it from memory at the CFA.
+      // Rules assume that the caller's stack pointer is the CFA. But signal frames restore sp from memory at the CFA.
       row_.cfa_known = row_.cfa_known && row_.cfa_by_expression && kind == RegisterRule::Kind::at_expression;
     }
   }
@@ -111,7 +111,7 @@ class CfaProgram {
     row_.cfa_by_expression = true;
     row_.cfa_expression = expression;
   }
-  // Both instructions change one half of a register plus offset.
+  // DW_CFA_def_cfa_register and DW_CFA_def_cfa_offset each change one half of a CFA "register + offset".
   void set_cfa_register(uint64_t reg) {
     row_.cfa_register = reg;
     row_.cfa_known = row_.cfa_known && !row_.cfa_by_expression;
@@ -179,7 +179,7 @@ class CfaProgram {
       case 0x1d:  // DW_CFA_MIPS_advance_loc8
         advance(code_.number<uint64_t>());
         return true;
-      case 0x2e:  // only for landing pads
+      case 0x2e:  // DW_CFA_GNU_args_size, only for landing pads
         code_.uleb();
         return true;
       default:

@@ -17,8 +17,8 @@ struct Bytes {
   uint64_t address = 0;
 };
 
-// Returns the rule at `pc` in a loaded module, or GPUPROF_UNWIND_NONE if none is known or can be expressed. `module`:
-// the readable bytes, from the first to the last mapped one. `header`: address of its .eh_frame_hdr.
+// Returns the rule at `pc` in a loaded module, or GPUPROF_UNWIND_NONE if no rule is known or it cannot be expressed.
+// `module`: the readable bytes, from the first to the last mapped one. `header`: address of the module's .eh_frame_hdr.
 uint64_t rule_of(const Bytes& module, uint64_t header, uint64_t pc);
 
 // Receives rules in ascending order of addresses. `rule` holds from `pc` to the next call. A function ends with

@@ -1,4 +1,4 @@
-// Reads numbers from untrusted bytes. Past the end it returns 0 and ok() becomes false.
+// Reads numbers from untrusted bytes. A read past the end returns 0 and makes ok() false.
 #pragma once
 
 #include <cstddef>

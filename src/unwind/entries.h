@@ -18,8 +18,8 @@ inline constexpr size_t kMaxInitialInstructions = 1024;
 struct Entry {
   enum class Kind : uint8_t { terminator, cie, fde };
   Kind kind = Kind::terminator;
-  Cursor body;              // after the id
-  uint64_t cie_offset = 0;  // for an FDE
+  Cursor body;              // the entry's bytes after its id
+  uint64_t cie_offset = 0;  // of the CIE to which an FDE refers
 };
 
 // Reads the entry at `*offset` and advances to the next one. Returns false if the entry is not complete.
@@ -46,7 +46,7 @@ inline bool read_entry(const Bytes& all, Section section, uint64_t* offset, Entr
   if (section == Section::eh_frame) {
     const auto id = body.number<uint32_t>();
     entry->kind = id == 0 ? Entry::Kind::cie : Entry::Kind::fde;
-    entry->cie_offset = id_at - id;  // before the section: the subtraction wraps to a value above the section's size
+    entry->cie_offset = id_at - id;  // a CIE before the section wraps to an offset above the section's size
   } else {
     const uint64_t id = wide ? body.number<uint64_t>() : body.number<uint32_t>();
     entry->kind = id == (wide ? UINT64_MAX : UINT32_MAX) ? Entry::Kind::cie : Entry::Kind::fde;
@@ -97,7 +97,7 @@ bool parse_cie(Cursor in, Section section, Cie* cie) {
   }
   Cursor names(name, name + length, 0);
   if (version == 4 && (in.number<uint8_t>() != sizeof(uint64_t) || in.number<uint8_t>() != 0)) {
-    return false;  // addresses must have 8 bytes, segment selectors none
+    return false;  // addresses must have 8 bytes, and segment selectors 0 bytes
   }
   if (length == 2 && name[0] == 'e' && name[1] == 'h') {
     in.skip(sizeof(uint64_t));

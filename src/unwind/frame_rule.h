@@ -1,5 +1,5 @@
-// Describes how to get from a frame to its caller on any processor. An architecture packs it into the 64 bits of
-// wire/stack.h, or rejects it if it does not fit. Internal to src/unwind.
+// Describes how to get from a frame to its caller on any processor. An architecture packs a FrameRule into the 64 bits
+// of wire/stack.h, or rejects a rule that does not fit. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr uint64_t kMaxSection = uint64_t{256} << 20;
-constexpr uint64_t kMaxAddress = uint64_t{1} << 62;  // the sum of two does not overflow
+constexpr uint64_t kMaxAddress = uint64_t{1} << 62;  // the sum of two addresses does not overflow
 
 void add_code(FrameSections& found, uint64_t address, uint64_t size) {
   if (size > 0 && size < kMaxAddress && address < kMaxAddress) {
@@ -70,7 +70,7 @@ std::vector<Elf64_Phdr> program_headers(const symbolize::ByteSource& source) {
   return headers;
 }
 
-// Locates .eh_frame by the offset in .eh_frame_hdr. Its end is unknown, so it is read up to the end of its segment.
+// Locates .eh_frame by the offset in .eh_frame_hdr. The section's end is unknown, so its segment is read to the end.
 void by_program_headers(const symbolize::ElfImage& image, FrameSections& found) {
   const std::vector<Elf64_Phdr> headers = program_headers(image.source());
   uint64_t frames = 0;

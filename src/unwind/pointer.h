@@ -18,7 +18,7 @@ inline constexpr uint8_t kIndirect = 0x80;
 
 struct Pointer {
   uint64_t value = 0;
-  bool usable = false;  // false: skipped, because its value cannot be computed
+  bool usable = false;  // false: the pointer was read, but its value cannot be computed
 };
 
 inline uint64_t read_value(Cursor& in, uint8_t format) {

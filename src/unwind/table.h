@@ -27,7 +27,7 @@ class Table {
   static constexpr unsigned kPageShift = 12;
   static constexpr uint32_t kMaxRules = 1 << 16;  // more rules become GPUPROF_UNWIND_NONE
   static constexpr uint32_t kMaxRows = 1U << 26;  // files with more rows get no table
-  // Limits pages beyond one per row, because a small file may claim two functions that are 4 GB apart.
+  // Limits the pages in excess of the rows, because a small file may claim two functions that are 4 GB apart.
   static constexpr uint32_t kMaxEmptyPages = 1U << 16;
 
   // Builds a table from .eh_frame, and from .debug_frame for functions that .eh_frame lacks. Takes up to 1 s for the
@@ -58,7 +58,7 @@ class Table {
   friend class TableCache;
   Table() = default;
   static std::shared_ptr<const Table> build(const symbolize::ElfImage& image, const FrameSections& sections);
-  [[nodiscard]] bool valid() const;       // checks the conditions above, except for pages_
+  [[nodiscard]] bool valid() const;       // checks the class comment's conditions, but not pages_
   [[nodiscard]] bool too_sparse() const;  // pages_ would take too much memory
   void index_pages();
 

@@ -15,7 +15,7 @@ constexpr uint16_t kNoneIndex = 0;
 
 TableBuilder::TableBuilder(const FrameSections& sections) : sections_(sections), table_(new Table) {
   table_->rules_.push_back(kNoRule);
-  // On average, a row takes 4 bytes of .eh_frame, and a function about 60.
+  // On average, a row takes 4 bytes of .eh_frame, and a function about 60 bytes.
   const uint64_t expected = std::min<uint64_t>(sections.size() / 4, Table::kMaxRows);
   row_offsets_.reserve(expected);
   row_rules_.reserve(expected);
@@ -35,7 +35,7 @@ void TableBuilder::on_rule(uint64_t pc, uint64_t rule) {
   }
   Piece& piece = pieces_.back();
   if (pc - piece.begin > kReach) {
-    return;  // close_piece() drops the piece, because its end lies further out
+    return;  // close_piece() will drop the piece, which is too long
   }
   row_offsets_.push_back(static_cast<uint32_t>(pc - piece.begin));
   row_rules_.push_back(index_of(rule));
@@ -88,7 +88,7 @@ void TableBuilder::begin_fallback() {
   first_choice_ = pieces_.size();
 }
 
-// Sorts the pieces, and drops those of the second choice that overlap one of the first.
+// Sorts the pieces, and drops second-choice pieces that overlap a first-choice piece.
 void TableBuilder::merge_fallback() {
   const auto by_begin = [](const Piece& a, const Piece& b) { return a.begin < b.begin; };
   const auto middle = pieces_.begin() + static_cast<ptrdiff_t>(std::min(first_choice_, pieces_.size()));
@@ -96,7 +96,7 @@ void TableBuilder::merge_fallback() {
   if (middle == pieces_.end()) {
     return;
   }
-  // For each piece of the first choice: the greatest end of it and all pieces before it.
+  // For each first-choice piece: the greatest end among this piece and all pieces before it.
   std::vector<uint64_t> reach;
   uint64_t furthest = 0;
   for (auto piece = pieces_.begin(); piece != middle; ++piece) {

@@ -140,7 +140,7 @@ uint64_t TableCache::State::bytes() const {
   return sum;
 }
 
-// Returns null if the memory for all tables is used up. A later process with the file tries again.
+// Returns null if the memory for all tables is used up. When a later process maps the file, the cache tries again.
 std::shared_ptr<const Table> TableCache::State::keep(CachedTable& entry, std::shared_ptr<const Table> table) {
   const std::lock_guard lock(mutex);
   trim();

@@ -7,11 +7,11 @@
 namespace gpuprof::unwind {
 namespace {
 
-// Increase it when the layout changes, or when a section yields other rules than before.
+// Increase this version when the layout changes, or when the same section would yield other rules than before.
 constexpr uint32_t kVersion = 1;
 constexpr char kMagic[8] = {'G', 'P', 'U', 'U', 'N', 'W', 'T', 'B'};
 
-// Followed by pcs, rule indexes, zeros up to a multiple of 8, rules. Little-endian, like all supported machines.
+// After the header follow pcs, rule indexes, zeros up to a multiple of 8, and rules. All numbers are little-endian.
 struct Header {
   char magic[sizeof kMagic];
   uint32_t version;
@@ -21,7 +21,7 @@ struct Header {
   uint64_t base;
   uint64_t source_hash;
   uint64_t source_size;
-  uint64_t checksum;  // covers all that follows, and the header with checksum 0
+  uint64_t checksum;  // covers the header (with checksum 0) and all bytes after it
 };
 static_assert(sizeof(Header) == 56);
 

@@ -44,7 +44,7 @@ class CacheDirectory {
 
   // Returns nullopt if the file is missing or belongs to another user.
   [[nodiscard]] std::optional<std::vector<uint8_t>> read(const std::string& name) const;
-  // Replaces the file atomically. Returns false for names other than those above, and after an error.
+  // Replaces the file atomically. Returns false for invalid names, and after an error.
   bool write(const std::string& name, std::span<const uint8_t> bytes) const;
 
  private:

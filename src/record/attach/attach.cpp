@@ -20,7 +20,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr uint64_t kSearchNs =
-    20'000'000'000;  // bounds the search, because the target's owner decides how many files exist and what they hold
+    20'000'000'000;  // bounds the search, because the target's owner controls the number and content of the files
 constexpr size_t kMaxPoints = 4096;
 
 struct ProbePoint {
@@ -68,7 +68,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
   return points;
 }
 
-// Limits the search: the recorder's signals are blocked here, and the target decides how long the search takes.
+// Ends the search at a pending stop signal, because signals are blocked here, or after kSearchNs.
 Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
                                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;
@@ -126,12 +126,12 @@ Error cannot_inject(const symbolize::ProcessMaps& maps,
     const bool never =
         backend->attaches_to().empty() || !(backend->attach_needs().empty() || can_attach(maps, *backend));
     if (never && !functions.empty() && has_mapped(maps, functions.front().library)) {
-      return {"it uses " + std::string(backend->descriptor().name) +
+      return {"the process uses " + std::string(backend->descriptor().name) +
                   ", which loads an injection library only at the program's first call",
               "for GPU times, start it with gpuprof record -- COMMAND"};
     }
   }
-  return {"it has not loaded CUDA or Level Zero, which gpuprof can record in a running process",
+  return {"the process has not loaded CUDA or Level Zero, which gpuprof can record in a running process",
           "attach once it has loaded CUDA or Level Zero, or start it with gpuprof record -- COMMAND"};
 }
 

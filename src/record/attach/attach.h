@@ -1,5 +1,5 @@
-// Starts the recording of a running process (record -p). Injecting the library gives durations. Where that is
-// impossible, uprobes on the launch functions count launches per stack.
+// Starts the recording of a running process (record -p). An injected library reports GPU times. If it cannot be
+// injected, uprobes on the launch functions count launches per stack.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct AttachChannel {
 };
 
 // Injects the library of the backend that Backend::attaches_to() selects for the mapped vendor library. The error says
-// why that is impossible.
+// why the injection failed.
 Result<Injection> attach_by_injection(const TracedIdentity& who,
                                       const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                       const AttachChannel& channel);

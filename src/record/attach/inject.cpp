@@ -35,7 +35,7 @@ constexpr uint64_t kStackGap = 256;  // bytes above the stack
 constexpr size_t kMaxText = 4096;
 constexpr uint64_t kExecutableMemfd = 0x10;  // MFD_EXEC, Linux 6.3
 constexpr uint64_t kLoaderSearchNs =
-    10'000'000'000;  // limits the search: the target's owner decides what its files hold
+    10'000'000'000;  // limits the search, because the target's owner controls the files' content
 constexpr std::string_view kEntry = "gpuprof_attach";
 
 std::string error_text(int64_t result) {
@@ -68,7 +68,7 @@ class Work {
   Result<std::optional<Injection>> run() {
     const auto gate = find_gate();
     if (gate == 0) {
-      return Error{"no system call instruction was found in its code", ""};
+      return Error{"no system call instruction was found in the process's code", ""};
     }
     RETURN_IF_ERROR(thread_.borrow(gate));
     auto scratch =
@@ -94,7 +94,7 @@ class Work {
     }
     const uint64_t entry = library ? symbol_address(maps_, *library, kEntry) : 0;
     if (entry == 0) {
-      return Error{"the injection library was opened in it, but is missing in its memory map", ""};
+      return Error{"the process opened the injection library, but its memory map lacks the library", ""};
     }
     injection.file.reset(::fcntl(library->fd.get(), F_DUPFD_CLOEXEC, 0));
     injection.path = "/proc/self/fd/" + std::to_string(injection.file.get());
@@ -107,7 +107,7 @@ class Work {
     auto result = thread_.system_call(number, arguments);
     constexpr int64_t kMaxErrno = 4095;
     if (result && *result < 0 && *result >= -kMaxErrno) {
-      return Error{"its system call " + std::to_string(number) + " failed: " + error_text(*result), ""};
+      return Error{"the process's system call " + std::to_string(number) + " failed: " + error_text(*result), ""};
     }
     return result;
   }
@@ -121,7 +121,7 @@ class Work {
     const uint64_t address = scratch_ + slot * kMaxText;
     const std::span<const unsigned char> bytes(reinterpret_cast<const unsigned char*>(text.c_str()), text.size() + 1);
     if (bytes.size() > kMaxText || !thread_.write_memory(address, bytes)) {
-      return Error{"its memory cannot be written", ""};
+      return Error{"the process's memory cannot be written", ""};
     }
     return address;
   }
@@ -177,7 +177,7 @@ class Work {
   }
 
   Status bring(size_t others) {
-    // The mapping's base name is what follows the last '/', so it equals the library's file name.
+    // The mappings' path will be "/memfd:gpuprof/FILE", so that its base name is the library's file name.
     auto name = put(0, "gpuprof/" + request_.file_name);
     RETURN_IF_ERROR(name);
     auto fd = thread_.system_call(SYS_memfd_create, {*name, MFD_CLOEXEC | kExecutableMemfd});
@@ -186,7 +186,7 @@ class Work {
     }
     RETURN_IF_ERROR(fd);
     if (*fd < 0) {
-      return Error{"it cannot create a memfd: " + error_text(*fd) +
+      return Error{"the process cannot create a memfd: " + error_text(*fd) +
                        (*fd == -EPERM || *fd == -ENOSYS ? " (a seccomp filter, or an old kernel)" : ""),
                    ""};
     }
@@ -199,7 +199,7 @@ class Work {
 
   Status fill_and_open(int64_t fd, size_t others) {
     RETURN_IF_ERROR(fill(fd));
-    // Makes the path unique: the loader takes an equal path for the same library, and may know this one already.
+    // Makes the path unique. If the loader has opened another version by the same path, it returns that version.
     std::string below;
     for (size_t i = 0; i < others; ++i) {
       below += "./";
@@ -210,7 +210,7 @@ class Work {
     auto handle = call(loader_.open, *path, kNow);
     RETURN_IF_ERROR(handle);
     if (*handle == 0) {
-      return Error{"its loader cannot open the injection library: " + loader_error(), ""};
+      return Error{"the process's loader cannot open the injection library: " + loader_error(), ""};
     }
     return {};
   }
@@ -223,11 +223,11 @@ class Work {
     struct statfs system {};
     if (!path || ::fstat(path.get(), &info) != 0 || ::fstatfs(path.get(), &system) != 0 || !S_ISREG(info.st_mode) ||
         info.st_nlink != 0 || info.st_size != 0 || system.f_type != TMPFS_MAGIC) {
-      return Error{"its memfd was not found", ""};
+      return Error{"the process's memfd was not found", ""};
     }
     const UniqueFd file(::open(("/proc/self/fd/" + std::to_string(path.get())).c_str(), O_WRONLY | O_CLOEXEC));
     if (!file || !write_all(file.get(), request_.bytes, "its memfd")) {
-      return Error{"its memfd cannot be written: " + std::string(std::strerror(errno)), ""};
+      return Error{"the process's memfd cannot be written: " + std::string(std::strerror(errno)), ""};
     }
     return {};
   }
@@ -252,7 +252,7 @@ class Work {
     auto socket = put(0, request_.socket);
     auto token = put(1, request_.token);
     if (!socket || !token) {
-      return Error{"its memory cannot be written", ""};
+      return Error{"the process's memory cannot be written", ""};
     }
     auto result = call(entry, *socket, *token, ::geteuid());
     RETURN_IF_ERROR(result);
@@ -274,7 +274,7 @@ InjectionOutcome inject_here(const InjectionRequest& request, const std::functio
   RETURN_IF_ERROR(check_process(request.who.pid()));
   symbolize::ProcessMaps maps(request.who.pid(), symbolize::make_file_cache());
   if (!maps.refresh()) {
-    return Error{"it has ended", ""};
+    return Error{"the process has ended", ""};
   }
   const uint64_t deadline = monotonic_ns() + kLoaderSearchNs;
   auto loader = find_loader(maps, [&] { return stop() || monotonic_ns() > deadline; });
@@ -287,7 +287,7 @@ InjectionOutcome inject_here(const InjectionRequest& request, const std::functio
 }  // namespace
 
 Result<Injection> inject(const InjectionRequest& request) {
-  // A recording that has just ended takes a moment to leave the process.
+  // The library of a recording that has just ended takes a moment to leave the process.
   const uint64_t until = monotonic_ns() + GPUPROF_LEAVE_WAIT_NS;
   const std::array<int, 1> needed{request.who.pidfd()};
   for (useconds_t pause = 100'000;; pause *= 2) {
@@ -299,7 +299,7 @@ Result<Injection> inject(const InjectionRequest& request) {
     }
     const uint64_t now = monotonic_ns();
     if (now >= until || (request.stop && request.stop())) {
-      return Error{"it is being recorded already, or its last recording has not finished yet", ""};
+      return Error{"the process is being recorded already, or its last recording has not finished yet", ""};
     }
     ::usleep(std::min(pause, static_cast<useconds_t>((until - now) / 1000 + 1)));
   }

@@ -1,6 +1,6 @@
-// Injects a library into a running process by ptrace. One of its threads is stopped while it waits in the kernel or
-// runs code outside libc and the loader. That thread opens a memfd with the library, calls gpuprof_attach() in it, and
-// resumes where it was stopped. See docs/decisions.md.
+// Injects a library into a running process by ptrace. Stops a thread of the process that waits in the kernel or runs
+// code outside libc and the loader. The thread opens a memfd with the library, calls the library's gpuprof_attach(),
+// and resumes where it was stopped. See docs/decisions.md.
 #pragma once
 
 #include <sys/types.h>
@@ -34,9 +34,9 @@ struct Injection {
 
 // Injects the library and starts its thread in the target. On success, the library connects to the socket a moment
 // later. If the last recording has just ended, waits up to GPUPROF_LEAVE_WAIT_NS for its library to leave. A step
-// without progress fails after 5 s. The thread is restored also when a step fails. Returns within about a second once
-// `stop` returns true, see inject_child.h. A process that no longer matches `who` is left alone. The error's message is
-// one line: no right to trace, no dlopen, seccomp, another network namespace, no safe thread...
+// without progress fails after 5 s. The thread is restored even if a step fails. Returns within about a second once
+// `stop` returns true, see inject_child.h. A process that no longer matches `who` is left alone. Reasons for an error,
+// in one line: no right to trace, no dlopen, seccomp, another network namespace, no safe thread...
 Result<Injection> inject(const InjectionRequest& request);
 
 }  // namespace gpuprof::record

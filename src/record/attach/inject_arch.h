@@ -27,11 +27,11 @@ uint64_t first_argument(const user_regs_struct& general);
 uint64_t instruction(const user_regs_struct& general);
 uint64_t stack_pointer(const user_regs_struct& general);
 
-// The number of the system call that the thread is in or returns from (-1: none), and its result.
+// The number of the system call that the thread is in or returns from (-1: none), and the system call's result.
 long system_call(const user_regs_struct& general);
 long result(const user_regs_struct& general);
 
-// Makes an interrupted system call start again where the kernel would fail it with EINTR.
+// Restarts an interrupted system call that the kernel would otherwise end with EINTR.
 void begin_again(user_regs_struct& general);
 
 // The bytes of the instruction that enters the kernel, and the alignment of its address.
@@ -43,13 +43,13 @@ user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_add
                                  const std::array<uint64_t, 6>& arguments);
 
 // Returns the registers with which the thread calls `function`, which returns to `gate_address`. `stack_end` is a
-// multiple of 16. The return address takes `return_slot` bytes below it; 0: the return address is in a register.
+// multiple of 16. The return address takes the last `return_slot` bytes of the stack; 0: it is in a register.
 user_regs_struct for_function(const user_regs_struct& from, uint64_t function, uint64_t stack_end,
                               const std::array<uint64_t, 3>& arguments, uint64_t gate_address);
 extern const size_t return_slot;
 
 // At a stop on system call entry, returned() says whether the called function has returned to the gate.
-// function_result() gives its value. skip_system_call() replaces the gate's call with a harmless one.
+// function_result() returns the function's value. skip_system_call() replaces the gate's system call by a harmless one.
 bool returned(const user_regs_struct& general, uint64_t gate_address, uint64_t stack_end);
 uint64_t function_result(const user_regs_struct& general);
 void skip_system_call(user_regs_struct& general);

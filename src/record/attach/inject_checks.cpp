@@ -34,10 +34,10 @@ constexpr useconds_t kBetweenRoundsUs = 2000;
 constexpr size_t kMaxThreads = 256;  // examined in one round
 constexpr size_t kMaxRunning = 16;   // at most this many running threads are stopped in a round
 
-// From the kernel's include/linux/errno.h: the results of interrupted calls that a tracer sees.
+// The results of interrupted system calls that only a tracer sees (the kernel's include/linux/errno.h).
 constexpr long kRestarts[] = {-512, -513, -514, -516};
 
-// System calls that wait. In them a thread holds only the program's own locks, and they continue after a stop.
+// Waiting system calls that continue after a stop. A thread in one of them holds only the program's own locks.
 constexpr long kWaits[] = {
 #ifdef SYS_poll
     SYS_poll,    SYS_select,        SYS_pause,
@@ -114,7 +114,7 @@ ThreadState state_of(uint32_t pid, pid_t tid) {
     return state;
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), state.system_call);
-  state.running = error != std::errc{};  // unreadable: the registers decide later
+  state.running = error != std::errc{};  // unreadable: is_safe() decides by the registers
   return state;
 }
 
@@ -147,7 +147,7 @@ bool in_loader(TracedThread& thread, const symbolize::ProcessMaps& maps) {
   std::array<uint64_t, 128> words{};
   const std::span<unsigned char> bytes(reinterpret_cast<unsigned char*>(words.data()), sizeof(words));
   if (!thread.read_memory(arch::stack_pointer(thread.registers()), bytes)) {
-    return false;  // so close to the stack's end that no loader frames fit
+    return false;  // too close to the stack's end for frames of the loader
   }
   return std::any_of(words.begin(), words.end(), [&](uint64_t word) {
     const symbolize::Mapping* mapping = maps.find(word);
@@ -176,7 +176,7 @@ bool is_safe(TracedThread& thread, symbolize::ProcessMaps& maps) {
   if (starts_with_any(file, kLockingCode) || file.find("malloc") != std::string::npos || in_loader(thread, maps)) {
     return false;
   }
-  // A program with its own malloc: the loader uses that allocator, too, so its locks matter.
+  // If the file defines malloc, the loader uses that allocator, too, and the thread may hold the allocator's locks.
   return mapping->file == nullptr || symbol_address(maps, *mapping->file, "malloc") == 0;
 }
 
@@ -232,12 +232,12 @@ uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::Map
 
 Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop) {
   bool dynamic = false;
-  // Before glibc 2.34, libc exports __libc_dlopen_mode. It is the second choice.
+  // The second choice is __libc_dlopen_mode, which libc exports before glibc 2.34.
   for (const std::string_view function : {"dlopen", "__libc_dlopen_mode"}) {
     for (const symbolize::Mapping& mapping : maps.mappings()) {
       const std::string file = file_of(mapping);
       if (file.starts_with("ld-musl") || file.starts_with("libc.musl")) {
-        return Error{"its C library is musl, which CUDA does not work with", ""};
+        return Error{"the process's C library is musl, which CUDA does not work with", ""};
       }
       const bool libc = file.starts_with("libc.so.6") || file.starts_with("libc-2.");
       dynamic = dynamic || libc;
@@ -245,7 +245,7 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::functi
         continue;
       }
       if (stop()) {
-        return Error{"injection was stopped before its dlopen was found", ""};
+        return Error{"injection was stopped before the process's dlopen was found", ""};
       }
       Loader loader{mapping.file, symbol_address(maps, *mapping.file, function, stop), 0};
       if (loader.open != 0) {
@@ -254,8 +254,8 @@ Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::functi
       }
     }
   }
-  return dynamic ? Error{"its C library offers no dlopen", ""}
-                 : Error{"it is a statically linked program, which cannot open libraries", ""};
+  return dynamic ? Error{"the process's C library offers no dlopen", ""}
+                 : Error{"the process is a statically linked program, which cannot open libraries", ""};
 }
 
 Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
@@ -272,13 +272,13 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
           continue;
         }
         if (stop()) {
-          return Error{"injection was stopped before one of its threads reached a safe point", ""};
+          return Error{"injection was stopped before one of the process's threads reached a safe point", ""};
         }
         auto thread = TracedThread::stop(who, tid, stop);
         if (!thread && thread.error().message == kNoRight && !has_ended(pid, tid)) {
           return no_right(pid);
         }
-        // Checked after the stop, because the id of a held thread cannot be reused.
+        // Checked after the stop, because the id of a stopped thread cannot be reused.
         RETURN_IF_ERROR(who.check(thread ? tid : 0));
         if (thread && is_safe(*thread, maps)) {
           return thread;
@@ -287,7 +287,7 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
     }
     ::usleep(kBetweenRoundsUs);
   } while (monotonic_ns() < deadline && !who.has_ended());
-  return Error{"none of its threads reached a safe point within 5 s", "try again"};
+  return Error{"none of the process's threads reached a safe point within 5 s", "try again"};
 }
 
 }  // namespace gpuprof::record

@@ -28,7 +28,7 @@ constexpr int kPollMs = 20;
 
 enum class Outcome : uint8_t { failed, of_another_recording, brought };
 
-// What the child sends to the recorder; the library's descriptor travels with it.
+// The child's message to the recorder. The same packet carries the library's descriptor.
 struct Report {
   Outcome outcome = Outcome::failed;
   bool was_there = false;
@@ -75,7 +75,7 @@ InjectionOutcome receive_report(int socket) {
   return std::optional<Injection>(std::move(injection));
 }
 
-// The child can outlive the recorder. Then a pipe with the profile, or the recorder's socket, must not stay open.
+// The child can outlive the recorder, and must then not keep the recorder's socket or output pipe open.
 void close_all_but(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
   int first = STDERR_FILENO + 1;
@@ -88,7 +88,7 @@ void close_all_but(std::vector<int> kept) {
   close_between(first, std::numeric_limits<int>::max());
 }
 
-// Only the recorder handles signals, and stops the child. Readers of the output must not wait for the child.
+// Only the recorder handles signals. Readers of the recorder's output must not wait for the child.
 void leave_recorder() {
   sigset_t all;
   sigfillset(&all);
@@ -99,13 +99,13 @@ void leave_recorder() {
   }
 }
 
-// The recorder shuts the connection down to stop the child. The recorder's end does so, too.
+// Whether the recorder has shut the connection down to stop the child, or has ended.
 bool told_to_stop(int socket) {
   pollfd end{socket, POLLIN, 0};
   return ::poll(&end, 1, 0) > 0;
 }
 
-// Returns nullopt if the child has not answered 1 s after `stop`: it finishes alone.
+// Returns nullopt if the child has not answered 1 s after `stop` returned true. The child then finishes alone.
 std::optional<InjectionOutcome> wait_for_report(int socket, const std::function<bool()>& stop) {
   uint64_t stopped_ns = 0;
   for (;;) {
@@ -150,7 +150,8 @@ InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::fu
   theirs.reset();
   auto outcome = wait_for_report(ours.get(), stop);
   if (!outcome) {
-    return Error{"one of its threads does not return from its loader", "try again when it is less busy"};
+    return Error{"one of the process's threads does not return from the loader",
+                 "try again when the process is less busy"};
   }
   ::waitpid(child, nullptr, 0);
   return std::move(*outcome);

@@ -1,5 +1,5 @@
 // Runs the work of inject() in a forked child. The work may wait long for a thread of the target, and a tracer cannot
-// leave such a thread without harm. The recorder can leave the child, and answer its user meanwhile.
+// leave such a thread without harm. The recorder need not wait for the child, and can answer its user.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ using InjectionOutcome = Result<std::optional<Injection>>;  // nullopt: the libr
 // Runs `work` in a child and returns its outcome. Once `stop` returns true, so does the stop function of `work`. The
 // work then restores the target as soon as that is safe. The recorder waits 1 s for it, and then lets the child finish
 // alone (at most about a minute). Killing the child would leave a thread of the target in the middle of an injected
-// call. The child also finishes if the recorder is killed. It keeps only the descriptors in `needed`.
+// call. The child also finishes if the recorder is killed. The child closes all descriptors that are not in `needed`.
 InjectionOutcome run_in_child(const std::function<InjectionOutcome(const std::function<bool()>& stop)>& work,
                               const std::function<bool()>& stop, std::span<const int> needed = {});
 

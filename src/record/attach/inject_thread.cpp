@@ -30,7 +30,7 @@ constexpr useconds_t kPollUs = 100;
 constexpr int kSpins = 100;  // polls before sleeping: most steps are short system calls of the loader
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// Not blocked: if an injected call raised a blocked fault, the kernel would reset the target's signal handler.
+// These signals stay unblocked: if an injected call raised a blocked one, the kernel would reset the target's handler.
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
 constexpr uint64_t bit(int signal) {
@@ -58,21 +58,22 @@ void* as_pointer(uint64_t value) {
 Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up) {
   if (::ptrace(PTRACE_SEIZE, tid, nullptr, as_pointer(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)) != 0) {
     const int error = errno;
-    return Error{error == EPERM ? kNoRight : "it cannot be traced: " + std::string(std::strerror(error)), ""};
+    return Error{error == EPERM ? kNoRight : "the process cannot be traced: " + std::string(std::strerror(error)), ""};
   }
   TracedThread thread(who, tid, give_up);
-  // The descriptor keeps the memory of the present program, also if the process executes another one.
+  // The descriptor refers to the present program's memory, even after the process executes another program.
   thread.memory_.reset(::open(("/proc/" + std::to_string(who.pid()) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
   thread.stopped_ = false;
   thread.may_leave_ = true;
   const bool stops = thread.interrupt(monotonic_ns() + kStepNs);
   thread.may_leave_ = false;
   if (!stops) {
-    return Error{
-        thread.gone_ || thread.replaced_ ? "it has ended" : "its thread " + std::to_string(tid) + " does not stop", ""};
+    return Error{thread.gone_ || thread.replaced_ ? "the process has ended"
+                                                  : "the process's thread " + std::to_string(tid) + " does not stop",
+                 ""};
   }
   if (!arch::read(tid, thread.before_)) {
-    return Error{"its registers cannot be read", ""};
+    return Error{"the thread's registers cannot be read", ""};
   }
   return thread;
 }
@@ -97,7 +98,7 @@ TracedThread::~TracedThread() {
   }
 }
 
-// Waits for the next stop of the thread. Returns false at the deadline, or if the thread has ended or executes.
+// Waits for the thread's next stop. Returns false at the deadline, or if the thread ends or executes another program.
 bool TracedThread::wait(int& status, uint64_t deadline_ns) {
   for (int turn = 0; !gone_; ++turn) {
     const pid_t got = ::waitpid(tid_, &status, __WALL | WNOHANG);
@@ -124,8 +125,8 @@ bool TracedThread::wait(int& status, uint64_t deadline_ns) {
   return false;
 }
 
-// Stops the thread on its way from the kernel to the program. There, an interrupted system call restarts if the
-// registers say so. Signals that arrive meanwhile are passed on.
+// Stops the thread on its return from the kernel to the program. At this point, the registers decide whether an
+// interrupted system call restarts. Signals that arrive before the stop are passed on.
 bool TracedThread::interrupt(uint64_t deadline_ns) {
   if (::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
     return false;
@@ -144,7 +145,7 @@ bool TracedThread::interrupt(uint64_t deadline_ns) {
     const int signal = WSTOPSIG(status);
     const bool ours = signal == kSystemCallStop || (borrowed_ && (bit(signal) & all_but_faults()) == 0);
     if (borrowed_ && ours && signal != kSystemCallStop) {
-      return true;  // a fault in an injected call: this stop, too, is on the way to the program
+      return true;  // a fault in an injected call, which also stops on the return to the program
     }
     stopped_ = false;
     ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop cancels a pending interrupt
@@ -177,11 +178,11 @@ bool TracedThread::begins_again(long system_call) {
 Status TracedThread::borrow(uint64_t gate) {
   gate_ = gate;
   if (::ptrace(PTRACE_GETSIGMASK, tid_, as_pointer(sizeof(signal_mask_)), &signal_mask_) != 0) {
-    return Error{"its signal mask cannot be read", ""};
+    return Error{"the thread's signal mask cannot be read", ""};
   }
   uint64_t mask = all_but_faults();
   if (::ptrace(PTRACE_SETSIGMASK, tid_, as_pointer(sizeof(mask)), &mask) != 0) {
-    return Error{"its signal mask cannot be set", ""};
+    return Error{"the thread's signal mask cannot be set", ""};
   }
   borrowed_ = true;
   return {};
@@ -197,7 +198,7 @@ bool TracedThread::step(int& status, uint64_t deadline_ns) {
     if (!is_event_stop(status)) {
       return WSTOPSIG(status) == kSystemCallStop;
     }
-    stopped_ = false;  // a group stop of the process: it takes effect after the injection
+    stopped_ = false;  // a group stop of the process, which takes effect after the injection
     if (::ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
       return false;
     }
@@ -208,7 +209,7 @@ bool TracedThread::step(int& status, uint64_t deadline_ns) {
 Error TracedThread::lost(std::string_view doing, int status) {
   const std::string what(doing);
   if (gone_ || replaced_) {
-    return {(gone_ ? "it ended during " : "it executed another program during ") + what, ""};
+    return {(gone_ ? "the process ended during " : "the process executed another program during ") + what, ""};
   }
   if (stopped_ && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSYS) {
     return {"a seccomp filter does not allow " + what, ""};
@@ -241,12 +242,12 @@ Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const
   const std::span<const unsigned char> used(slot.data(), arch::return_slot);
   if (!write_memory(stack_end - used.size(), used) ||
       !arch::write_general(tid_, arch::for_function(before_.general, function, stack_end, arguments, gate_))) {
-    return Error{"its memory cannot be written", ""};
+    return Error{"the process's memory cannot be written", ""};
   }
   return follow_call(stack_end);
 }
 
-// Whether the thread waits for the loader's outermost lock. Locks inside it, as malloc's, are in libc's memory.
+// Whether the thread waits for the loader's outermost lock. Inner locks, such as malloc's, are in libc's memory.
 bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
   if (arch::system_call(general) != SYS_futex) {
     return false;
@@ -273,7 +274,7 @@ void TracedThread::leave_wait(uint64_t lock) {
 }
 
 // Follows the call until the function returns. An interrupted call would hold the loader's lock for ever, so slow calls
-// get more time. A call that has only waited for that lock can be left.
+// get more time. A call that has done nothing but wait for that lock can be left.
 Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
   const uint64_t end = monotonic_ns() + kCallNs;
   const auto deadline = [end] { return std::min(monotonic_ns() + kStepNs, end); };
@@ -303,7 +304,7 @@ Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
   }
   if (std::exchange(may_leave_, false) && !gone_ && !replaced_) {
     leave_wait(lock);
-    return Error{"its loader is busy: another of its threads keeps opening libraries", "try again later"};
+    return Error{"the process's loader is busy: another thread keeps opening libraries", "try again later"};
   }
   return lost("a call", status);
 }

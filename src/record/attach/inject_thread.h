@@ -1,5 +1,5 @@
-// Makes a stopped thread of another process run system calls and functions, then restores it. ptrace requires one
-// calling thread.
+// Makes a stopped thread of another process run system calls and functions, then restores it. ptrace requires that all
+// these calls come from one thread of the recorder.
 #pragma once
 
 #include <sys/types.h>
@@ -17,13 +17,13 @@
 
 namespace gpuprof::record {
 
-// The error message of TracedThread::stop() if the kernel refuses.
-inline constexpr const char* kNoRight = "no right to trace it";
+// The error message of TracedThread::stop() if the kernel does not permit tracing.
+inline constexpr const char* kNoRight = "no right to trace the process";
 
 class TracedThread {
  public:
-  // Stops the thread. The error says why it cannot be traced. Once `give_up` returns true, no new step begins, and a
-  // step ends early if that is safe. `who` and `give_up` must outlive the result.
+  // Stops the thread. The error says why it cannot be traced. Once `give_up` returns true, no new step begins, and the
+  // running step ends early if that is safe. `who` and `give_up` must outlive the result.
   static Result<TracedThread> stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up);
 
   TracedThread(TracedThread&& other) noexcept;
@@ -38,7 +38,7 @@ class TracedThread {
   // The registers at the stop.
   [[nodiscard]] const user_regs_struct& registers() const { return before_.general; }
 
-  // Allows calls in the thread. Its signals are blocked until the destructor restores its registers and signal mask.
+  // Allows system_call() and call(). Blocks the thread's signals until the destructor restores registers and signals.
   // `gate`: the address of an arch::gate instruction in the process.
   Status borrow(uint64_t gate);
 

@@ -111,7 +111,7 @@ bool returned(const user_regs_struct& general, uint64_t gate_address, uint64_t s
 }
 
 uint64_t function_result(const user_regs_struct& general) {
-  return general.orig_rax;  // the kernel moves rax there, as the number of a system call
+  return general.orig_rax;  // the kernel has copied rax, because it expects the system call's number there
 }
 
 void skip_system_call(user_regs_struct& general) {

@@ -54,7 +54,7 @@ TracedIdentity::Facts TracedIdentity::read(pid_t thread) const {
 Status TracedIdentity::check(pid_t thread) const {
   const std::string process = "process " + std::to_string(pid_);
   const Facts now = read(thread != 0 ? thread : static_cast<pid_t>(pid_));
-  // Checked last: if the process has not ended, what was read from /proc/PID is about it.
+  // Checked last: if this process still exists, the files of /proc/PID were not those of a later process.
   if (has_ended()) {
     return Error{process + " has ended", ""};
   }

@@ -120,7 +120,7 @@ class BpfEngine final : public StackEngine {
   static int on_event(void* context, void* data, size_t bytes) {
     auto* self = static_cast<BpfEngine*>(context);
     self->dispatch({static_cast<const std::byte*>(data), bytes});
-    // Stops after one buffer size, because launches may arrive faster than this loop reads them.
+    // Stops after as many bytes as the buffer has, because launches may arrive faster than this loop reads them.
     self->drained_bytes_ += bytes;
     return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
   }
@@ -185,7 +185,7 @@ class BpfEngine final : public StackEngine {
   int losses_fd_ = -1;
   int known_stacks_fd_ = -1;
   size_t drained_bytes_ = 0;
-  StackSink* sink_ = nullptr;  // only while drain() runs
+  StackSink* sink_ = nullptr;  // set only while drain() runs
 };
 
 struct Loaded {

@@ -34,7 +34,7 @@ void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {
   }
 }
 
-// Runs at each reading of the mappings, because Python may not have been initialized before. Takes milliseconds.
+// Runs after each reading of the mappings, because Python may not have been initialized before. Takes milliseconds.
 void BpfProcesses::find_python(const symbolize::ProcessMaps& maps) {
   const symbolize::Mapping* interpreter = find_interpreter(maps);
   if (interpreter == nullptr) {
@@ -72,7 +72,7 @@ void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
     }
     loader.link = std::move(*link);
     const std::lock_guard lock(mutex_);
-    outdated_.push_back(maps.pid());  // changes between reading the mappings and attaching the probe were missed
+    outdated_.push_back(maps.pid());  // changes after reading the mappings and before attaching the probe were missed
     return;
   }
 }

@@ -16,8 +16,8 @@ namespace gpuprof::record {
 
 class BpfProcesses final : public ProcessListener {
  public:
-  // `object`: loaded, with the maps of bpf/mappings.h and the program of bpf/loader.h; it must outlive this one.
-  // `finds_python`: searches the process for its interpreter, because no injection library reports the layout.
+  // `object`: loaded, with the maps of bpf/mappings.h and the program of bpf/loader.h; must outlive the BpfProcesses.
+  // `finds_python`: search each process for Python, because no injection library reports Python's layout.
   BpfProcesses(bpf_object* object, bool finds_python);
 
   void on_process(const symbolize::ProcessMaps& maps) override;

@@ -23,7 +23,7 @@ constexpr uint64_t kMaxKernelBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxBuilders = 8;
 constexpr uint32_t kMaxNumber = 0xFFFF;
 constexpr uint32_t kNoPool = UINT32_MAX;
-constexpr uint32_t kMaxObjectBytes = 256;  // the most that bpf/walk.h reads
+constexpr uint32_t kMaxObjectBytes = 256;  // OBJECT_BYTES of bpf/walk.h
 
 UniqueFd create_inner_map(const char* name, uint32_t value_bytes, size_t entries, uint32_t flags) {
   bpf_map_create_opts options{};
@@ -115,7 +115,7 @@ bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vect
 BpfTables::BpfTables(const BpfTableMaps& maps, const std::string& cache_directory)
     : maps_(maps), cache_(cache_directory) {}
 
-// Builds missing tables on all CPUs, because the process waits and each large file takes seconds.
+// Builds missing tables on up to kMaxBuilders threads, because the process waits and each large file takes seconds.
 void BpfTables::build(const std::vector<symbolize::Mapping>& mappings) {
   std::vector<FilePointer> missing;
   std::unordered_set<const symbolize::MappedFile*> seen;
@@ -179,7 +179,7 @@ void BpfTables::use_files(const std::vector<symbolize::Mapping>& mappings) {
   }
 }
 
-// Closes files that are no longer mapped anywhere. Their tables stay as long as the kernel holds them.
+// Closes files that are no longer mapped anywhere. Their tables stay in memory as long as the kernel has copies.
 void BpfTables::leave_files(const std::vector<symbolize::Mapping>& mappings) {
   for (const symbolize::Mapping& mapping : mappings) {
     const auto found = mapping.file ? built_.find(mapping.file.get()) : built_.end();
@@ -216,7 +216,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   const bool same = entries.size() == process.entries.size() &&
                     std::memcmp(entries.data(), process.entries.data(), entries.size() * sizeof(entries[0])) == 0;
   if (same && process.number != 0) {
-    write_process(pid, process);  // only the time of reading has changed
+    write_process(pid, process);  // only read_ns has changed
     return;
   }
   if (is_other_image(process.entries, entries)) {
@@ -410,7 +410,7 @@ void BpfTables::write_process(uint32_t pid, const Process& process) const {
   (void)worked("add a process", bpf_map_update_elem(maps_.processes, &pid, &value, BPF_ANY) == 0);
 }
 
-// Numbers restart after 65535. The rule cache is then cleared, because it may hold rules of their previous owners.
+// Numbers restart after 65535. The rule cache is then cleared, because it may hold rules of earlier processes.
 uint32_t BpfTables::next_number() {
   const auto taken = [&](uint32_t number) {
     return std::any_of(processes_.begin(), processes_.end(),
@@ -437,7 +437,7 @@ BpfTables::TablePointer BpfTables::vdso_table(const std::vector<uint8_t>& image)
   if (found != vdsos_.end()) {
     return found->second;
   }
-  constexpr size_t kMaxVdsos = 16;  // a kernel has one, but a process can present others
+  constexpr size_t kMaxVdsos = 16;  // a kernel has one vdso, but processes can map other bytes as theirs
   if (vdsos_.size() >= kMaxVdsos) {
     return nullptr;
   }

@@ -1,5 +1,5 @@
-// Sends events about processes (started, mapped, ended) to the stack walker on a thread of its own. Building the tables
-// of a large library takes a second, and the rings must be drained meanwhile.
+// Sends events about processes (started, mapped, ended) to the stack walker from a separate thread. Building the tables
+// of a large library takes a second, and the main thread must drain the rings during that time.
 #pragma once
 
 #include <condition_variable>
@@ -30,8 +30,8 @@ class ProcessFeed {
   // the end first and the mappings, which take the longest, last.
   void put(std::vector<ProcessEvent> events);
 
-  // put_so_far() counts all events. taken() is the length of the event prefix that the engine has received, or that
-  // newer events have replaced.
+  // put_so_far() returns the number of events put. taken() returns N if the engine has received the first N of them, or
+  // newer events have replaced them.
   [[nodiscard]] uint64_t put_so_far() const { return put_; }
   [[nodiscard]] uint64_t taken() const;
 

@@ -15,14 +15,14 @@ class ProcessListener {
   ProcessListener& operator=(const ProcessListener&) = delete;
   virtual ~ProcessListener() = default;
 
-  // Called before a process first launches (while the handshake holds it), and whenever its mappings have been read.
-  // Prepares tables for its files. Does nothing in an engine without tables. These three functions run on the feed's
-  // thread, one at a time, because building tables takes seconds.
+  // Prepares tables for the files of a process. Called before its first launch (while it waits in its handshake), and
+  // whenever its mappings have been read. Does nothing in an engine without tables. This function and the next two run
+  // on the feed's thread, one at a time, because building tables takes seconds.
   virtual void on_process(const symbolize::ProcessMaps& maps) = 0;
   virtual void on_python(uint32_t pid, const gpuprof_python_layout& layout) = 0;
   virtual void on_process_end(uint32_t pid) = 0;
-  // on_process() will follow for this pid, perhaps seconds later. `anew`: the pid belongs to a new program, so earlier
-  // information is void. Can run concurrently with the three functions above.
+  // Announces on_process() for this pid, perhaps seconds later. `anew`: the pid belongs to a new program, so earlier
+  // information is void. Can run concurrently with the other functions.
   virtual void expect_process(uint32_t /*pid*/, bool /*anew*/) {}
 };
 

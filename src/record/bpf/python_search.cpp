@@ -45,7 +45,7 @@ class Interpreter {
     return maps_.read_memory(at, &value, sizeof(value)) ? std::optional(value) : std::nullopt;
   }
 
-  // Checks the name of a type. It confirms the offset of an object's type field, and that the type is the code type.
+  // Checks that the type's name is "code". This confirms the type, and the offset of an object's type field.
   [[nodiscard]] bool is_code_type(uint64_t type, const gpuprof_python_layout& layout) const {
     constexpr uint32_t kNameBehindType = 16;
     std::array<char, 5> text{};
@@ -113,7 +113,7 @@ uint32_t find_first_thread(uint64_t interpreter, uint16_t back, const ReadWord& 
 
 const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps) {
   const auto& all = maps.mappings();
-  // The library comes first: the program may contain nothing but a call of it.
+  // Prefers the library, because the program may contain nothing but a call of the library.
   for (const std::string_view begin : {"libpython", "python"}) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return is_named(one, begin); });
     if (found != all.end()) {

@@ -20,10 +20,10 @@ struct FoundPython {
 // Returns the code mapping of a file named like an interpreter ("python3.11", "libpython3.12.so.1.0"), or null.
 const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps);
 
-// Returns nullopt if the version is unsupported, Python is not initialized yet, or the structures do not match it.
+// Returns nullopt if Python's version is unsupported or does not match its structures, or it is not initialized yet.
 std::optional<FoundPython> read_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter);
 
-// Returns the version in a file name ("python3.9", "libpython3.10.so.1.0") as PY_VERSION_HEX of 3.9.0; 0 if missing.
+// Returns the version in a file name ("python3.9", "libpython3.10.so.1.0") as major << 24 | minor << 16; 0 if missing.
 uint32_t version_of_name(std::string_view file);
 
 // Returns the offset of the pointer to the first thread state within the interpreter state; 0 if not found. Thread

@@ -1,4 +1,4 @@
-// Delivers CPU stacks. An engine reports each launch's correlation id and stack id, and new stacks before their ids.
+// Delivers CPU stacks. An engine reports each launch's correlation id and stack id, and before that any new stack.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace gpuprof::record {
 
-// A launch, or another call with a stack; GPUPROF_CORRELATION_* bits in `correlation` mark the latter.
+// A launch, or another call with a stack. GPUPROF_CORRELATION_* bits in `correlation` mark the other calls.
 struct LaunchStack {
   uint32_t source = 0;  // source id, see EventSink
   uint64_t correlation = 0;
@@ -64,7 +64,7 @@ class StackEngine : public ProcessListener {
   // Walks stacks at the launch probe of an injection library, in every process that maps the file.
   virtual Status attach_library(const std::string& path) = 0;
 
-  // Walks stacks at a function at `file_offset` of `path` in process `pid`. Launches are reported with `function`.
+  // Walks stacks at a function at `file_offset` of `path` in process `pid`. Its launches are reported with `function`.
   virtual Status attach_function(const std::string& path, uint64_t file_offset, uint32_t pid, uint32_t function) = 0;
 
   // Delivers all events that have arrived. Never blocks.

@@ -20,17 +20,17 @@
 namespace gpuprof::record {
 namespace {
 
-// A process that broke off its handshake may be ending. If it lives longer than this, it has given up on the recorder.
+// A process that broke off its handshake may be ending. If it lives longer than this, it continues without recording.
 constexpr uint64_t kBrokenHandshakeNs = 200'000'000;
 
 constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two checks of a process's rights
 constexpr const char* kRightsHint =
     "gpuprof does not record another user's program that has more rights than its user (set-user-id, file "
     "capabilities) or is not dumpable";
-// Estimate: a byte from the wire takes up to 8 bytes here. A one-word stack is stored in several tables.
+// Estimate: a byte of wire records takes up to 8 bytes of memory. A one-word stack is stored in several tables.
 constexpr size_t kGrowth = 8;
 constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
-// Default limit, in percent of the time, on the waits of exactly sampled launches for their kernels.
+// Exactly sampled launches wait for their GPU kernels. Default limit on these waits, in percent of the time.
 constexpr double kExactPercent = 10;
 
 // Targets write the shared fields of the segment at any time, so all accesses are atomic.
@@ -61,13 +61,13 @@ struct Channel::Source {
   std::string backend;
   std::shared_ptr<ProcessGuard> guard;
   uint64_t next_check_ns = 0;   // next check of the process's rights
-  bool changed_rights = false;  // since it connected; it is not recorded any more
+  bool changed_rights = false;  // the process's rights have changed, so it is no longer recorded
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
   // Private copies: a process can overwrite the tails in its segment, and no record may be read twice.
   std::array<uint64_t, GPUPROF_RING_COUNT> tails{};
-  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head moved back behind the tail, which was counted
-  bool exited = false;                            // seen before the snapshot, so no more records will come
+  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head was below the tail; this has been counted
+  bool exited = false;  // the process had exited before the snapshot, so no more records will come
   bool ended = false;
   bool reason_shown = false;
   uint64_t launches = 0;
@@ -199,7 +199,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   source->id = options_.ids->make();
   set_up(options_, caller.hello.backend, *source);
 
-  // Reported before the welcome: while the target waits for it, the target lives and its mappings can be read.
+  // Reported before the welcome: while the target waits for its welcome, it is alive and its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
   sink.on_process(source->pid, source->guard);
   sink.on_source(source->id, source->pid, backend);
@@ -213,7 +213,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   } else {
     welcome(*source);
   }
-  // A second connection from the same process and library follows an exec, which ended the image behind the first one.
+  // A second connection from the same process and library follows an exec, which ended the first connection's image.
   for (const auto& other : sources_) {
     other->exited = other->exited || (other->pid == source->pid && other->backend == backend);
   }
@@ -317,7 +317,7 @@ bool Channel::has_records(Source& source, size_t ring) {
   const uint64_t head = source.snapshot[ring];
   const uint64_t tail = source.tails[ring];
   const bool was_behind = std::exchange(source.behind[ring], head < tail);
-  if (head < tail) {  // already read; the target sees a full ring and counts its own losses
+  if (head < tail) {  // no new records; the target sees a full ring and counts its own losses
     counts_.malformed += was_behind ? 0 : 1;
     return false;
   }

@@ -75,7 +75,7 @@ class Channel {
   std::vector<backend::SourceId> take_waiting();
   void release(backend::SourceId source);
 
-  // Stores the fill level of each ring. The stack engine already has the launches of all GPU work up to here.
+  // Stores the fill level of each ring. The launches of all GPU work up to this level are already in the stack engine.
   void snapshot();
 
   // Decodes records up to the last snapshot. Returns their bytes.

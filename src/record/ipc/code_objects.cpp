@@ -17,10 +17,10 @@
 namespace gpuprof::record {
 namespace {
 
-// The time in which a target must send the file. It is longer than the target waits for an answer.
+// The time in which a target must send the file. It is longer than the target's own wait for an answer.
 constexpr uint64_t kSendNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr size_t kMaxTransfers = 64;                 // at the same time; each holds two descriptors
-constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // takes about 30 ms; the rings must not fill meanwhile
+constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // per take(): about 30 ms, in which the rings must not fill
 constexpr size_t kPieceBytes = size_t{1} << 20;      // a multiple of the hash's word size
 
 bool answer(const UniqueFd& connection, gpuprof_code_word word) {

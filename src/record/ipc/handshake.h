@@ -20,7 +20,7 @@ enum class HelloFault : uint8_t { none, size, not_ours, version, token, backend 
 struct Hello {
   HelloFault fault = HelloFault::none;  // if set, the other fields are invalid
   std::string backend;                  // letters, digits and '_'
-  gpuprof_python_layout python{};       // as the process sent it, see is_python_layout()
+  gpuprof_python_layout python{};       // unchecked, see is_python_layout()
 };
 
 // `packet` is everything received. The comparison of the token takes constant time.
@@ -32,7 +32,7 @@ inline CodeHash code_hash_of(const gpuprof_code_hash& hash) {
   return {hash.words[0], hash.words[1]};
 }
 
-// A process's claims about an object, all unverified.
+// A process's unverified claims about a code object.
 struct CodeOffer {
   uint32_t source = 0;
   uint32_t kind = 0;  // enum gpuprof_code_kind

@@ -24,18 +24,18 @@ namespace {
 constexpr int kBacklog = 128;
 // Bounds one call of take(), but covers the complete backlog, so that every caller is accepted in time.
 constexpr int kMaxAccepts = 2 * kBacklog;
-// After strangers, or many connections, the listener pauses: 20 times the CPU time used, so about 5% of a CPU at most.
+// After strangers, or many connections, the listener pauses for 20 times their CPU time (so at most about 5% of a CPU).
 constexpr int kMany = 16;
 constexpr uint64_t kPauseFactor = 20;
 constexpr uint64_t kLeastPauseNs = 5'000'000;
 constexpr uint64_t kLongestPauseNs = 200'000'000;
-static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);  // callers give up after the latter
+static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);  // callers give up after GPUPROF_HANDSHAKE_WAIT_NS
 // Checking the ancestors of another user's process is expensive. After a failure, that user is refused for this time.
 constexpr uint64_t kStrangeNs = 200'000'000;
 constexpr size_t kMaxStrangeUsers = 64;
 constexpr size_t kMaxPendingConnections = 256;
 constexpr size_t kSilentShare = 8;  // 1/8 of the descriptor limit for silent connections
-// Allows for a process that is stopped or waits for a CPU. Normally the hello follows the connection at once.
+// Time limit for the hello. It usually follows the connection at once, but a process may be stopped or wait for a CPU.
 constexpr uint64_t kHelloTimeoutNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
 
@@ -167,8 +167,8 @@ bool Listener::is_expected(const Credentials& peer) {
   return false;
 }
 
-// Whether the process descends from the recording. Its environment could show that, too, but is written by a process
-// that has not sent the token.
+// Whether the process descends from the recording. Its environment could show that, too, but cannot be trusted before
+// the process has sent the token.
 bool Listener::is_ours(PendingConnection& silent) const {
   if (!silent.ours) {
     const auto pid = static_cast<pid_t>(silent.pid);
@@ -203,7 +203,7 @@ bool Listener::drop_oldest(std::vector<Caller>& callers) {
   }
   PendingConnection oldest = std::move(silent_.front());
   silent_.pop_front();
-  if (!listen_to(oldest, callers)) {  // it may have sent its hello meanwhile
+  if (!listen_to(oldest, callers)) {  // the caller may have sent its hello by now
     forget(oldest);
   }
   return true;

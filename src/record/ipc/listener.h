@@ -61,7 +61,7 @@ class Listener {
   };
 
   explicit Listener(const ExpectedCallers& expected) : expected_(expected) {}
-  bool accept_new(std::vector<Caller>& callers);                  // true: strangers, or many connections
+  bool accept_new(std::vector<Caller>& callers);                  // true: strangers have connected, or many callers
   bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: accept no more now
   bool is_expected(const Credentials& peer);
   bool is_ours(PendingConnection& silent) const;
@@ -72,7 +72,7 @@ class Listener {
 
   ExpectedCallers expected_;
   std::map<uid_t, uint64_t> strange_until_;  // users that are refused until this time (monotonic)
-  uint64_t next_accept_ns_ = 0;              // no connection is accepted before (monotonic)
+  uint64_t next_accept_ns_ = 0;              // no connection is accepted before this time (monotonic)
   std::string name_;
   std::string token_;
   UniqueFd socket_;

@@ -17,7 +17,7 @@ constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
 constexpr uint64_t kMaxTimeNs = uint64_t{1} << 62;
 constexpr uint64_t kMaxCount = uint64_t{1} << 50;
 constexpr uint32_t kMaxCode = 0x7fffffff;
-constexpr uint32_t kMaxCodeText = 4096;  // of a name or a file name
+constexpr uint32_t kMaxCodeText = 4096;  // limit on a name or a file name, in bytes
 constexpr uint64_t kCorrelationBits = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE;
 
 // Copies the fixed part of a record, which may be unaligned, so that it is read only once.
@@ -58,7 +58,7 @@ bool is_launch_id(uint64_t correlation) {
   return (correlation & (kCorrelationBits | GPUPROF_CORRELATION_EXEC)) == 0;
 }
 
-// Accepts also the id of an executable graph (never 0), for work without a known launch.
+// Whether the id is that of a launch or, for work without a known launch, of an executable graph (never 0).
 bool is_launch_of(uint64_t correlation) {
   const uint64_t exec = correlation & ~GPUPROF_CORRELATION_EXEC;
   return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);

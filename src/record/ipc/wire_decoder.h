@@ -27,8 +27,8 @@ size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes
 // Calls `take` with the id and text of each valid NAME record in `bytes`.
 void decode_names(std::span<const std::byte> bytes, const std::function<void(uint32_t, std::string_view)>& take);
 
-// Whether a layout from a hello or a PYTHON record is valid. Only the types bound its offsets, so every read through
-// them must be checked. They refer to memory of the process that sent them.
+// Whether a layout from a hello or a PYTHON record is valid. A valid offset may still have any value of its type, so
+// every read by an offset must be checked. The offsets refer to memory of the process that sent them.
 bool is_python_layout(const gpuprof_python_layout& layout);
 
 }  // namespace gpuprof::record

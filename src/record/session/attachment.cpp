@@ -24,7 +24,7 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
   auto injection = attach_by_injection(*who, backends, {channel.socket_name(), channel.token(), stop});
   if (injection) {
     injection_ = std::move(*injection);
-    // An engine other than the injection library exists only if the user named it.
+    // By default, the injection library walks the stacks. An engine exists only if the user named one.
     return stacks.engine ? stacks.engine->attach_library(injection_->path) : Status();
   }
   const Error& why = injection.error();
@@ -61,7 +61,7 @@ Status Attachment::count(const Error& why, const SessionOptions& options, const 
   }
   functions_ = std::move(*functions);
   counts_only_ = why.message;
-  log::warn("launches are counted only: " + why.message, why.hint);
+  log::warn("launches are only counted, without GPU times: " + why.message, why.hint);
   if (!options.nvtx_range.empty()) {
     log::warn("all launches are counted, not only those inside of --nvtx-range",
               "only an injected library sees NVTX ranges");

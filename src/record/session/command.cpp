@@ -13,7 +13,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Reaps children that have ended. Returns whether others still run.
+// Reaps children that have ended. Returns whether other children still run.
 bool have_children() {
   pid_t ended = 0;
   do {

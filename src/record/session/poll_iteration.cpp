@@ -17,8 +17,8 @@ PollIteration::PollIteration(Channel& channel, LocalSources& sources, Correlator
   }
 }
 
-// The order: causes before effects. Local sources may report work that a target has launched, and the GPU work up to
-// the snapshot was launched before it. So the rings up to the snapshot are read last.
+// An iteration that reads work must also read the work's launch. So it reads the local sources, then takes the snapshot
+// of the rings, then reads the stack engine, and last the rings up to the snapshot.
 size_t PollIteration::take() {
   channel_.accept_all(correlator_);
   feed_engine();
@@ -42,7 +42,7 @@ void PollIteration::forget_stacks() {
   }
 }
 
-// Sends process events to the engine. New processes wait in their handshake until it is ready, or for a limited time.
+// Sends process events to the engine. New processes wait in their handshake until the engine is ready, at most kHoldNs.
 void PollIteration::feed_engine() {
   for (const uint32_t pid : sources_.take_outdated()) {
     correlator_.on_loader(pid);

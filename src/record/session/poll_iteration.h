@@ -29,8 +29,8 @@ class PollIteration {
   // Whether any process has connected.
   [[nodiscard]] bool ever_connected() const { return ever_connected_; }
 
-  // Both iterate until done, for a few seconds at most. flush_targets() gets the records that live processes still
-  // hold. retract_libraries() makes injected libraries leave; false if one has not left.
+  // These two iterate until done, for a few seconds at most. flush_targets() gets the records that live processes still
+  // hold. retract_libraries() makes injected libraries leave; false if a library has not left.
   void flush_targets();
   bool retract_libraries();
 

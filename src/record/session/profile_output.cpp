@@ -11,7 +11,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxRows = 200'000;  // a batch with this many rows is written early
-constexpr size_t kMaxBatches = 4;     // batches that may wait for a slow disk; more work is aggregated meanwhile
+constexpr size_t kMaxBatches = 4;     // batches that may wait for a slow disk; further work is only aggregated
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Time limits of a session. Assertions relate them to each other and to the injection library's, in wire/wire.h.
+// Time limits of a session. Assertions relate them to each other, and to the injection library's limits in wire/wire.h.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ inline constexpr int kIdlePollMs = GPUPROF_POLL_NS / 1'000'000;
 static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS, "a polling recorder must count as alive");
 static_assert(GPUPROF_POLL_NS < OverheadLimiter::kIntervalNs);
 
-// The most that is lost if gpuprof is killed.
+// The time between two batches. If gpuprof is killed, the records of at most this time are lost.
 inline constexpr uint64_t kWriteIntervalNs = 500'000'000;
 
 // The longest wait for the stack engine to be ready for a new process. The process waits in its handshake, and must not
-// have given up when it is released.
+// give up before its release.
 inline constexpr uint64_t kHoldNs = 1'500'000'000;
 static_assert(kHoldNs + 250'000'000 <= GPUPROF_HANDSHAKE_WAIT_NS);
 
-// The waits for unconnected children of the ended command, and after the last connected one has ended.
+// After the command's end: the wait for unconnected children, and the wait after the end of the last connected process.
 inline constexpr uint64_t kLingerNs = 2'000'000'000;
 inline constexpr uint64_t kLastLingerNs = kLingerNs / 10;
 
@@ -38,7 +38,7 @@ static_assert(kRetractWaitNs > GPUPROF_LEAVE_WAIT_NS);
 inline constexpr uint64_t kConnectWaitNs = 10'000'000'000;
 static_assert(kConnectWaitNs > GPUPROF_HANDSHAKE_WAIT_NS);
 
-// After a longer pause, a stop signal counts as a first one.
+// If the last stop signal is older than this, a stop signal counts as the first one.
 inline constexpr uint64_t kSignalMemoryNs = 5'000'000'000;
 
 }  // namespace gpuprof::record

@@ -14,7 +14,7 @@ namespace gpuprof::record {
 class WaitingProcesses {
  public:
   // Takes newly held processes. Releases those for which the engine is ready (`feed` null: no engine). Also releases
-  // those that waited too long, and records that their first stacks are cut. Does not wait.
+  // those that waited too long, and records that their first stacks are truncated. Does not wait.
   void update(Channel& channel, const ProcessFeed* feed, Correlator& correlator);
 
  private:

@@ -19,7 +19,7 @@ std::optional<Error> accept_any(const std::string& /*value*/) {
   return std::nullopt;
 }
 
-// Includes variables of unused backends, which may be misspelt, too. docs/cli.md lists those for users.
+// Includes variables of unused backends, which may be misspelt, too. docs/cli.md lists the variables meant for users.
 std::vector<backend::Variable> all_variables() {
   std::vector<backend::Variable> all = {{"GPUPROF_UNWIND_CACHE", accept_any},
                                         {"GPUPROF_DEBUG_BPF", accept_any},
@@ -33,7 +33,7 @@ std::vector<backend::Variable> all_variables() {
   return all;
 }
 
-// Returns the known variable that `name` probably means: within two edits, or containing it; else empty.
+// Returns the known variable that `name` probably means: within edit distance 2, or containing `name`; else empty.
 std::string_view similar_variable(std::string_view name, std::span<const backend::Variable> variables) {
   const std::string_view rest = name.substr(kVariablePrefix.size());
   constexpr size_t kMaxEditDistance = 2;

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kFolderPrefix = "gpuprof-libraries-";
 constexpr int kTries = 16;
-constexpr int kMaxStaleFolders = 1000;  // limits the work: anybody can fill /tmp with such names
+constexpr int kMaxStaleFolders = 1000;  // limits the work, because anybody can fill /tmp with such names
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 struct CloseDirectory {
@@ -33,7 +33,7 @@ struct CloseDirectory {
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-// The descriptor `directory` may have O_PATH.
+// Lists the directory's names that start with `beginning`. `directory` may be an O_PATH descriptor.
 std::vector<std::string> names_in(int directory, std::string_view beginning) {
   std::vector<std::string> names;
   UniqueFd fd(::openat(directory, ".", kOpenDirectory));
@@ -59,7 +59,7 @@ void remove_directory(int parent, const std::string& name, int directory) {
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
 }
 
-// A lock shows that the recorder lives, also in another pid namespace, where its pid would mean nothing here.
+// Removes the directories of ended recorders. A live recorder holds a lock, visible also in other pid namespaces.
 void remove_stale(int parent) {
   int selected_window = 0;
   for (const std::string& name : names_in(parent, kFolderPrefix)) {
@@ -97,8 +97,8 @@ bool is_in_place(int parent, const std::string& name, int directory) {
          named.st_dev == open.st_dev && named.st_ino == open.st_ino && open.st_uid == ::geteuid();
 }
 
-// Until the directory is locked, another gpuprof of this user may remove it as stale. File systems without locks (some
-// network ones) have no such removal. Mode 0711: other users open files by name, but cannot lock the directory.
+// Until the directory is locked, another gpuprof of this user may remove it as stale. On file systems without locks
+// (some network ones), nothing is removed. Mode 0711: other users open files by name, but cannot lock the directory.
 UniqueFd make_locked(int parent, const std::string& name) {
   if (::mkdirat(parent, name.c_str(), 0700) != 0) {
     return {};

@@ -61,7 +61,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   if (const char* step = user ? become_user(*user) : nullptr; step != nullptr) {
     fail_in_child(pipe, step);
   }
-  environ = envp;  // execvp searches its PATH
+  environ = envp;  // execvp searches the PATH of environ
   ::execvp(argv[0], argv);
   fail_in_child(pipe, nullptr);
 }

@@ -22,15 +22,15 @@ struct TargetUser {
 };
 Result<std::optional<TargetUser>> find_user(const std::string& name);  // nullopt for an empty name
 
-// Returns the variables that a target starts with. `own`: NAME=VALUE each, as in environ. Without a user, all of them
+// Returns the variables that a target starts with. `own`: NAME=VALUE each, as in environ. Without a user, all of `own`
 // stay. With a user, HOME and so on are set as sudo sets them. The user must not read the recorder's variables, so only
-// those for terminal, language, time zone, GPU choice and gpuprof stay. `preserve` keeps all others, too.
+// those for terminal, language, time zone, GPU choice and gpuprof stay. `preserve` keeps all other variables, too.
 std::vector<std::pair<std::string, std::string>> target_environment(std::span<const std::string> own,
                                                                     const std::optional<TargetUser>& user,
                                                                     bool preserve);
 
-// Runs in the child before exec. Gives it the user's ids and groups, and a session keyring of its own. It also gets a
-// session of its own, so that it cannot type into the recorder's terminal. Marks descriptors above 2 close-on-exec.
+// Runs in the child before exec. Gives the child the user's ids and groups, and a separate session keyring. Starts a
+// new session, so that the child cannot type into the recorder's terminal. Marks descriptors above 2 close-on-exec.
 // Returns null, or the failed step with errno set.
 const char* become_user(const TargetUser& user);
 

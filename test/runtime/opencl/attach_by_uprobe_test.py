@@ -46,7 +46,7 @@ class Attach(rig.RuntimeTest):
         self.assertGreater(expected, 0)
         self.assertEqual(launches, expected, stderr)
         self.assertIn("no GPU times", stderr)
-        self.assertIn("launches are counted only: it uses opencl", stderr)
+        self.assertIn("launches are only counted, without GPU times: the process uses opencl", stderr)
 
     @rig.requires("ebpf")
     def test_a_process_without_opencl_is_refused(self):

@@ -15,10 +15,10 @@
 namespace gpuprof::record {
 namespace {
 
-// For all functions of a recording: nvdisasm takes 0.5 s per function while the user waits for the prompt.
+// Time limit for all functions of a recording: nvdisasm takes 0.5 s per function while the user waits for the prompt.
 constexpr uint64_t kTimeNs = 4'000'000'000;
 constexpr size_t kMostFunctions = 8;
-constexpr size_t kMostWaits = 64;  // code locations per function whose cause is searched
+constexpr size_t kMostWaits = 64;  // code locations per function for which add_cause() runs
 
 // The search path for nvdisasm. The CUDA toolkit does not add itself to PATH.
 std::string disassembler_path() {
@@ -51,7 +51,7 @@ class Function {
   }
 
  private:
-  // Adds the nearest instruction that produces what the sampled one waits for: a certain one, or the only candidate.
+  // Adds the nearest instruction that produces what the sampled one waits for, if it is certain or the only candidate.
   void add_cause(const symbolize::SassSlice& slice, const SampledPlace& place, profile::GpuInstruction& made) {
     const auto waits = slice.waits_for(place.offset, correlator_.names().text(place.reason));
     if (waits.producers.empty()) {

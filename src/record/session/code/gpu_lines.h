@@ -36,14 +36,14 @@ class GpuLines final : public CodeReader {
                                              uint64_t offset) override;
   std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
 
-  // Returns all instructions of a function, the first ones, or none. Those of a cubin need `disassembler`.
+  // Returns a function's instructions, only the first ones (at a limit), or none. For a cubin, needs `disassembler`.
   std::vector<symbolize::GpuInstruction> instructions(backend::SourceId source, uint64_t module,
                                                       std::string_view function,
                                                       const std::optional<symbolize::Disassembler>& disassembler,
                                                       const symbolize::ReaderLimits& limits);
   [[nodiscard]] bool is_cubin(backend::SourceId source, uint64_t module);
 
-  // Sampled functions without lines, because their code was compiled without that option.
+  // Numbers of sampled functions without lines, because they were compiled without line information.
   struct Functions {
     size_t in_cubins = 0;
     size_t in_zebins = 0;

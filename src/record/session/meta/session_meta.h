@@ -23,7 +23,7 @@ struct SessionFacts {
 void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
                       const backend::Backends& backends);
 
-// Lists backends that may have worked unseen, and why: "opencl (the loader ...)". Empty if all work was seen.
+// Lists backends whose work may have been missed, and why: "opencl (the loader ...)". Empty if all work was seen.
 std::string unseen_backends(const backend::Backends& backends);
 
 // Adds the records that are known at the end.

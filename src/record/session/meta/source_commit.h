@@ -14,7 +14,7 @@ inline constexpr std::string_view kNoCommit = "none";
 
 // Returns `given` (--commit), else what the CI sets (GITHUB_SHA, CI_COMMIT_SHA), else the commit checked out in the git
 // repository around `folder`; empty if unknown. Reads git's files instead of running git, because the configuration in
-// a stranger's folder can start any program. Only the digits of a commit are taken from them.
+// a stranger's folder can start any program. Only the digits of a commit are taken from git's files.
 std::string source_commit(const std::string& given, const Variable& environment, const std::string& folder);
 
 }  // namespace gpuprof::record
