@@ -109,7 +109,7 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// Returns how much was written before stderr was full. After an error it returns all: no later message can report it.
+// Returns how much was written before stderr was full. After an error, returns the full length, which ends the message.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kMaxWait;

@@ -26,7 +26,7 @@ class SlotTable {
     return at;
   }
 
-  // Fills the empty slot that find() returned. No other put() may come between.
+  // Fills the empty slot that find() returned. No other put() may come between the two calls.
   void put(size_t at, uint64_t hash, uint32_t position) {
     slots_[at] = {position, tag_of(hash)};
     if (4 * ++used_ > 3 * slots_.size()) {

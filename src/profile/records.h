@@ -147,7 +147,7 @@ struct Work {
 inline constexpr uint32_t kWorkGraphNode = 1;  // a node of a graph launch
 inline constexpr uint32_t kWorkUnsampled = 2;  // launches that got no stack because of --max-overhead
 inline constexpr uint32_t kWorkAttached =
-    4;  // the recorder attached to the process: a node may be older than the recording
+    4;  // the recorder attached to the process, so a graph node may be older than the recording
 
 // Whether the launch has a stack. The stack of a graph's capture does not count.
 constexpr bool has_stack(const Work& work) {
@@ -289,7 +289,7 @@ struct GpuPlace {
   std::span<const FrameId> frames;  // source lines: the outermost function first, then inlined ones; may be empty
 };
 
-// Found out about a GpuPlace after its line: the text of its instruction, and the producer of the value it waits for.
+// Data of a GpuPlace that was found after its line was written: its instruction, and which one that waits for.
 struct GpuInstruction {
   GpuPlaceId place{};
   StringId text{};         // 0: unknown

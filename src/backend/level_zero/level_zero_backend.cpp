@@ -73,7 +73,7 @@ std::vector<std::string> matches(const char* pattern) {
   return paths;
 }
 
-// Finds what the loader would use: an Intel GPU or NPU, or the alternative drivers of the variable. May return "".
+// Names what the loader would use: an Intel GPU or NPU, or the drivers that the user's variable names. "": nothing.
 std::string find_device(const std::string* alternative_drivers) {
   if (alternative_drivers != nullptr && !alternative_drivers->empty()) {
     return std::string(kDriversVariable) + "=" + *alternative_drivers;
@@ -144,8 +144,8 @@ class LevelZeroBackend final : public Backend {
   // Older loaders can enable the tracing layer only at program start, by an environment variable.
   [[nodiscard]] std::string_view attach_needs() const override { return "zelEnableTracingLayer"; }
 
-  // The library must be in the process when it initializes Level Zero, because the loader reads its variable then.
-  // Without a device, programs do not get the library, because it would do nothing.
+  // The library must be in the process when it initializes Level Zero, because only then does the loader read the
+  // variable. Without a device, programs do not get the library, because it would do nothing.
   Status prepare(LaunchEnv& env) override {
     if (find_device(env.get(kDriversVariable)).empty()) {
       return {};
@@ -161,7 +161,7 @@ class LevelZeroBackend final : public Backend {
     }
     env.set(kPreloadVariable, std::move(libraries));
     env.set(kTracingVariable, "1");
-    // If the user disabled metrics, the library reports why there are no samples.
+    // The user's value stays. If it disables metrics, the library reports why there are no samples.
     if (env.samples && !is_code_only() && env.get(kMetricsVariable) == nullptr) {
       env.set(kMetricsVariable, "1");
     }

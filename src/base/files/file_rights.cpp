@@ -184,7 +184,7 @@ ActAs::~ActAs() {
   if (!own_) {
     return;
   }
-  // The ids first, because they need no capability. If restoring the groups fails, the thread only has fewer rights.
+  // First restores the ids, which needs no capability. If restoring the groups fails, the thread has fewer rights.
   set_fsuid(own_->uid);
   set_fsgid(own_->gid);
   ::syscall(SYS_setgroups, own_->groups.size(), own_->groups.data());

@@ -41,7 +41,7 @@ Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   if (errno != ENOPROTOOPT) {
     return cannot_hold(credentials->pid, errno == ENODATA ? ESRCH : errno);
   }
-  // On an older kernel another process may already have the pid. One of another user counts as changed.
+  // Before Linux 6.5, another process may already have the pid. If its user differs, the state becomes `changed`.
   return make(*credentials, open_pidfd(credentials->pid));
 }
 

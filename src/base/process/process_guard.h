@@ -24,8 +24,8 @@ class ProcessGuard {
 
   enum class State {
     same,
-    // It has, or can regain, the rights of another user. Or it is not dumpable, so its own user may not inspect it:
-    // it executed a program with more rights or an unreadable one, or asked for it. A changed process stays changed.
+    // The process has, or can regain, the rights of another user. Or it is not dumpable, so its own user may not
+    // inspect it: it asked for this, or executed a program that is unreadable or has more rights. It stays `changed`.
     changed,
     ended,
   };

@@ -55,7 +55,7 @@ class IaprofForm::IaprofFields {
     out = static_cast<uint32_t>(wide);
     return wide <= UINT32_MAX || fail(of(field, "is too large"));
   }
-  // With or without 0x.
+  // Takes a hexadecimal number, with or without 0x.
   bool hexadecimal(std::string_view field, uint64_t& out) {
     std::string_view digits;
     if (!take(field, digits)) {
@@ -229,7 +229,7 @@ bool IaprofForm::take_kernel(IaprofFields& in) {
   return true;
 }
 
-// The two dialects with this kind both have twelve fields. In the third dialect the first field is an offset.
+// Takes an `eustall` of the first or third dialect. The first field begins with 0x only in the third dialect.
 bool IaprofForm::take_stall(IaprofFields& in) {
   return in.ahead().starts_with("0x") ? take_stall_counts(in) : take_whole_stall(in);
 }

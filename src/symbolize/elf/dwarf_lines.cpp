@@ -16,7 +16,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Files are read, because mapped files may shrink. Larger ones are mapped if root or gpuprof's user owns them.
+// Larger files are mapped, but only files of root or gpuprof's user, because others could shrink a mapped file.
 constexpr uint64_t kMaxReadBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 30;
 constexpr size_t kMaxUnits = 1 << 18;
@@ -136,7 +136,7 @@ bool names_scope(int tag) {
          tag == DW_TAG_union_type;
 }
 
-// Steps to the next sibling. Returns false at the end, and if the file leads backwards.
+// Steps to the next sibling. Returns false at the end, and if the sibling is not after this DIE (a malformed file).
 bool next_sibling(Dwarf_Die* die) {
   const Dwarf_Off before = dwarf_dieoffset(die);
   Dwarf_Die next;
@@ -328,7 +328,7 @@ bool DwarfLines::State::visit() {
   return ++visits <= kMaxVisits && (visits % kVisitsPerCheck != 0 || budget.in_time());
 }
 
-// Small entries may share long ranges and names, so the memory for them does not depend on the file's size.
+// Entries can share long ranges and names, so a small file may need much memory for them.
 bool DwarfLines::State::grow(uint64_t bytes) {
   growth += bytes;
   if (may_grow && growth >= kStepBytes) {
@@ -350,7 +350,7 @@ bool DwarfLines::State::has_lines(Unit& unit) {
   return unit.lines == Unit::Lines::usable;
 }
 
-// Reads all lines of the unit, as libdw does if it is asked for one.
+// Reads all lines of the unit, because libdw also reads them all for a single line.
 Unit::Lines DwarfLines::State::read_lines(Unit& unit) {
   Dwarf_Attribute attribute;
   Dwarf_Word offset = 0;

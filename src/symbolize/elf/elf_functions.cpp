@@ -61,7 +61,7 @@ class Search {
         symbol.st_name >= names_.size()) {
       return;
     }
-    // The limit is the longest wanted name: otherwise a table of unterminated names would be read for each symbol.
+    // Reads no more than the longest wanted name. Without NULs, each symbol's name would reach to the table's end.
     const auto* begin = reinterpret_cast<const char*>(names_.data()) + symbol.st_name;
     const size_t length = ::strnlen(begin, std::min<size_t>(names_.size() - symbol.st_name, longest_ + 1));
     const auto match = length <= longest_ ? wanted_.find({begin, length}) : wanted_.end();

@@ -86,7 +86,7 @@ const CubinFunction* CubinLines::find(std::string_view name) const {
   return found != by_name_.end() && !found->second.ambiguous ? found->second.function : nullptr;
 }
 
-// Returns the innermost function at an offset: the last one that begins before it and contains it.
+// Returns the innermost function at an offset: the last one that begins at or before the offset and contains it.
 const CubinFunction* CubinLines::innermost(uint32_t section, uint64_t at) const {
   auto after = std::upper_bound(functions_.begin(), functions_.end(), std::tie(section, at),
                                 [](const auto& place, const CubinFunction& function) {

@@ -50,7 +50,7 @@ class SassSlice {
  private:
   struct Node {
     uint64_t offset = 0;
-    uint32_t first_source = 0;  // first index in sources_; ends at that of the next node
+    uint32_t first_source = 0;  // first index in sources_; the next node's first index ends the range
     bool open = false;          // may be reached from an unknown instruction
     SassInstruction instruction;
   };
@@ -62,8 +62,8 @@ class SassSlice {
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> sources_;  // predecessors
-  bool jumps_ = false;             // it has indirect jumps
-  bool returns_ = false;           // it has RET instructions
+  bool jumps_ = false;  // the function has indirect jumps
+  bool returns_ = false;  // the function has RET instructions
 };
 
 }  // namespace gpuprof::symbolize
