@@ -37,7 +37,7 @@ struct Descriptor {
 struct Availability {
   bool available = false;
   std::string detail;       // what was found, or what is missing
-  std::string hint;  // how to make the interface available; empty if it is
+  std::string hint;         // how to make the interface available; empty if it is
   bool unrecorded = false;  // programs may be able to use the interface, but gpuprof could not record them
 };
 

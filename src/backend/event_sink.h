@@ -29,9 +29,10 @@ struct GpuOp {
   uint32_t device = 0;
   uint16_t op = 0;          // enum gpuprof_op of wire/wire.h
   bool more = false;        // more work with the same correlation id may follow
-  bool unsampled = false;  // the launch has no stack, by choice; `tid` and `range` are those of the launch
+  bool unsampled = false;   // the launch has no stack, by choice; `tid` and `range` are those of the launch
   uint64_t graph_node = 0;  // 0: not part of a graph launch
-  uint32_t exec = 0;  // if not 0, the work belongs to an unknown launch of this executable graph, and `correlation` is 0
+  uint32_t exec =
+      0;  // if not 0, the work belongs to an unknown launch of this executable graph, and `correlation` is 0
   bool outside = false;  // the launch was outside of --nvtx-range; set only by code that finds the launch itself
   uint32_t tid = 0;
   uint32_t range = 0;
@@ -140,7 +141,7 @@ struct PythonCode {
 
 // Properties of a source, sent once, before its first launch. The default is false.
 struct SourceTraits {
-  bool walks_stacks = false;  // the source walks the stacks of its launches itself, even beside a stack engine
+  bool walks_stacks = false;   // the source walks the stacks of its launches itself, even beside a stack engine
   bool takes_samples = false;  // samples may come after their work, so the recorder keeps launches longer
 };
 
@@ -200,7 +201,7 @@ struct LocationSamples {
   };
   uint64_t module = 0;       // number of the GPU code, as sent with the code; 0: unknown
   uint64_t offset = 0;       // of the instruction, in bytes from the start of the function
-  uint64_t address = 0;  // instruction address, for a lookup in LoadedKernels if the module is unknown; 0: unknown
+  uint64_t address = 0;      // instruction address, for a lookup in LoadedKernels if the module is unknown; 0: unknown
   uint32_t function_id = 0;  // name id, mangled as in GpuOp; 0: the kernel at the address
   uint32_t window = 0;
   uint64_t correlation = 0;  // the launch, after its on_sampled_launch(); 0: unknown
@@ -213,7 +214,7 @@ struct LocationSamples {
 struct SampleWindow {
   uint64_t start_ns = 0;  // taken in [start_ns, end_ns)
   uint64_t end_ns = 0;
-  uint64_t handed = 0;  // samples that were sent to the sink, or should have been
+  uint64_t handed = 0;   // samples that were sent to the sink, or should have been
   uint64_t dropped = 0;  // by the hardware or the vendor's library
   uint64_t foreign = 0;  // in code that does not belong to the program
   uint64_t period = 0;   // units between two samples; 0: unknown
@@ -229,7 +230,7 @@ struct LoadedKernel {
   uint64_t address = 0;
   uint64_t time_ns = 0;
   uint64_t load = 0;             // the source's number for this load of the module
-  uint32_t name_id = 0;  // the kernel's name, mangled
+  uint32_t name_id = 0;          // the kernel's name, mangled
   bool gone = false;             // the load, with all its kernels, is gone; only `load` and `time_ns` are set
   uint32_t device = UINT32_MAX;  // the code was loaded for this device, on all its partitions; UINT32_MAX: unknown
 };

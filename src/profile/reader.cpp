@@ -197,7 +197,7 @@ struct Reader::State {
   std::optional<PublishedForm> published;  // set if the input has this form
   std::optional<IaprofForm> tabbed;        // set if the input has this form
   std::optional<Record> record;            // storage for the result of next_batch()
-  std::array<Gpu, kMostRows> gpu;  // storage for rows, like the next two arrays
+  std::array<Gpu, kMostRows> gpu;          // storage for rows, like the next two arrays
   std::array<EuStall, kMostRows> samples;
   std::array<Share, kMostRows> shares;
   uint64_t line = 0;

@@ -12,7 +12,7 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;  // known at the same time
+  uint64_t perf_map_functions = 1 << 20;                   // known at the same time
   uint64_t checksum_bytes = uint64_t{1} << 30;             // of candidate files for .gnu_debuglink
   uint64_t debug_info_bytes = uint64_t{1} << 30;           // in memory: DWARF and unpacked .gnu_debugdata
   uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // the same, for files not owned by root or gpuprof's user

@@ -43,7 +43,7 @@ class Clients {
 
   static constexpr size_t kMaxClients = 65536;
   static constexpr size_t kMaxFilesOfOne = 4096;  // searched per process, which may have any number of files
-  static constexpr size_t kMaxFiles = 131072;  // searched over all processes, in one find_owners()
+  static constexpr size_t kMaxFiles = 131072;     // searched over all processes, in one find_owners()
 
  private:
   [[nodiscard]] bool is_recorded(uint32_t pid) const;

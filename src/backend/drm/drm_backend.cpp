@@ -31,7 +31,7 @@ Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
 }
 
-constexpr uint64_t kPollIntervalNs = 200'000'000;  // interval of checks for processes that have ended
+constexpr uint64_t kPollIntervalNs = 200'000'000;     // interval of checks for processes that have ended
 constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // to remove destroyed VMs
 constexpr uint64_t kSearchPause = 20;  // pause between client searches, in multiples of the last search's duration
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kMaxIncompleteNs / 2;
@@ -195,7 +195,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // first, because join_.end_source() drops the jobs that ran during the last samples
+        stalls_->end_source(source,
+                            now);  // first, because join_.end_source() drops the jobs that ran during the last samples
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -304,7 +305,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;  // empty without sampling; has no reader if the GPU can not be sampled
+  std::optional<drm::StallSampling> stalls_;   // empty without sampling; has no reader if the GPU can not be sampled
   std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
   uint64_t next_poll_ns_ = 0;

@@ -65,7 +65,7 @@ class OutputFile {
   void take_another_name();
 
   UniqueFd fd_;
-  UniqueFd file_;  // second descriptor of the file, to find its place; closed for special files
+  UniqueFd file_;      // second descriptor of the file, to find its place; closed for special files
   UniqueFd folder_;    // folder of the final name
   std::string entry_;  // final name in the folder
   bool keep_old_ = false;

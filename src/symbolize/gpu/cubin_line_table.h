@@ -25,7 +25,7 @@ struct CubinRow {
 
 struct CubinSequence {
   std::vector<CubinRow> rows;  // sorted by address; of several rows with one address, the last one is valid
-  uint32_t end = 0;  // address after the last instruction
+  uint32_t end = 0;            // address after the last instruction
 };
 
 class CubinLineTable {

@@ -15,14 +15,14 @@ enum class SassForm : uint8_t {
   conversion,     // like result, with the widths of the two types
   clock,          // like result, with 64 bits unless the modifiers say 32
   load,           // like result, with the width of the modifiers
-  matrix,  // like result; the number of matrices gives the width
+  matrix,         // like result; the number of matrices gives the width
   atomic,         // like result; its data has the same width
-  mma,  // like result; the shape gives the widths
+  mma,            // like result; the shape gives the widths
   texture,        // the first two operands
   predicates,     // up to two predicates
   to_predicates,  // any of the predicates
   store,          // no result; data with the width of the modifiers
-  matrix_store,  // no result; the number of matrices gives the width of the data
+  matrix_store,   // no result; the number of matrices gives the width of the data
   reads,          // no result
 };
 

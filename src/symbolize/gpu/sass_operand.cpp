@@ -18,7 +18,7 @@ bool is_word(char c) {
 struct File {
   std::string_view prefix;
   std::string_view constant;  // name of the register with a constant value
-  std::string_view all;  // name for the complete register file; may be empty
+  std::string_view all;       // name for the complete register file; may be empty
   size_t first;
   size_t count;
 };

@@ -11,7 +11,7 @@ namespace gpuprof::symbolize {
 struct SassOperand {
   struct Register {
     size_t number = 0;  // number among the registers of all register files
-    size_t end = 0;  // number after the last register of its register file
+    size_t end = 0;     // number after the last register of its register file
     size_t width = 1;   // explicit width in the operand: "R2.64"
   };
 

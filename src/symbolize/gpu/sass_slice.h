@@ -62,8 +62,8 @@ class SassSlice {
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> sources_;  // predecessors
-  bool jumps_ = false;  // the function has indirect jumps
-  bool returns_ = false;  // the function has RET instructions
+  bool jumps_ = false;             // the function has indirect jumps
+  bool returns_ = false;           // the function has RET instructions
 };
 
 }  // namespace gpuprof::symbolize

@@ -60,7 +60,7 @@ class StallJoin {
  public:
   // Maximum delay from taking a sample to reading it. The driver polls the hardware every 5 ms.
   static constexpr uint64_t kLagNs = 20'000'000;
-  static constexpr uint64_t kWindowNs = 50'000'000;  // samples read within this time form a window
+  static constexpr uint64_t kWindowNs = 50'000'000;         // samples read within this time form a window
   static constexpr uint64_t kResolveDelayNs = 300'000'000;  // delay after a window, until most of its jobs are known
   static constexpr uint64_t kLateNs = 2'000'000'000;  // wait for late events; then the samples are reported as unknown
   static constexpr uint64_t kKeepNs = 5'000'000'000;  // how long finished jobs are stored
