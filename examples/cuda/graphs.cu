@@ -5,7 +5,7 @@
 //
 //   example_cuda_graphs [--nodes N] [--added K] [--replays M] [--child 0|1] [--wait-ms T]
 //
-// Between capture and replay it waits T milliseconds and prints "replaying", so that a profiler can attach late.
+// Before the replay, the program prints "replaying" and waits T milliseconds, so that a profiler can attach late.
 #include <chrono>
 #include <thread>
 #include <vector>

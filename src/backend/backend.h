@@ -128,14 +128,14 @@ class Backend {
   [[nodiscard]] virtual bool is_local() const { return false; }
   // Called before the target runs. After an error there are no other calls, and no recording.
   virtual Status start(const Recording& /*recording*/) { return {}; }
-  // Switches recording (off at first). While off, the source reports no launches, only GPU work of earlier ones.
+  // Switches recording (off at first). While off, the source reports only the GPU work of earlier launches.
   virtual void set_recording(bool /*on*/) {}
   // Sends new events to the sink and returns their number. Never blocks. If it returns 0, the next call may come later.
   virtual size_t drain() { return 0; }
   // The BPF programs of a source that walk stacks by tables (bpf/stack_walk.h), from start() to stop(). The recorder
   // fills their maps for the processes that the source reports. Null: no such programs.
   [[nodiscard]] virtual bpf_object* walking_programs() const { return nullptr; }
-  // The last call: sends all remaining events. If the source has ended earlier, it does nothing.
+  // The last call. Sends all remaining events, or does nothing if the source has already ended.
   virtual void stop() {}
 
  private:

@@ -235,7 +235,7 @@ struct LoadedKernel {
   uint32_t device = UINT32_MAX;  // the code was loaded for this device, on all its partitions; UINT32_MAX: unknown
 };
 
-// What the hardware counted at an instruction since the last record. It belongs to no launch.
+// What the hardware counted at an instruction since the previous PlaceCount. The value belongs to no launch.
 struct PlaceCount {
   uint64_t module = 0;  // see LocationSamples
   uint64_t offset = 0;

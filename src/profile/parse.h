@@ -35,7 +35,7 @@ struct ParseContext {
   std::string reason;                    // why parse_line() returned no record
 };
 
-// Parses `line` into `record`, or leaves that empty and sets context.reason. Unescapes the text of `line` in place.
+// Parses `line` into `record`, or leaves `record` empty and sets context.reason. Unescapes the text of `line` in place.
 void parse_line(Line line, ParseContext& context, std::optional<Record>& record);
 
 // True if a later version could use the text as a new kind.

@@ -31,7 +31,7 @@ class ReadingBudget {
 
   [[nodiscard]] uint64_t room() const { return room_ ? room_() : UINT64_MAX; }
 
-  // What was requested but not read, by the limit that prevented it.
+  // How much was not read because of a limit.
   struct LeftOut {
     uint64_t perf_maps = 0;      // truncated readings
     uint64_t debug_links = 0;    // files not compared with a .gnu_debuglink

@@ -120,7 +120,7 @@ std::optional<Error> check_domains(const std::string& value) {
     }
   }
   return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none; it is read as both",
-               "leave it unset (driver) unless you compare them"};
+               "leave it unset (default: driver), unless you compare the domains"};
 }
 
 std::optional<Error> check_flush(const std::string& value) {
@@ -156,7 +156,7 @@ std::vector<LaunchFunction> counted_functions() {
   return functions;
 }
 
-// CUPTI calls the injection library from inside the driver's launch function.
+// CUPTI calls the injection library inside the driver's launch function, so stacks contain frames of libcupti.
 constexpr std::string_view kCudaLibraries[] = {"libcupti.so"};
 
 class CuptiBackend final : public Backend {

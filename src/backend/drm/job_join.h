@@ -57,7 +57,7 @@ class JobJoin {
  public:
   explicit JobJoin(JobSink& sink) : sink_(sink) {}
 
-  // The three events of a job may come in any order, and may be missing.
+  // The three events of a job may come in any order, and any of them may be missing.
   void on_queued(const JobKey& key, const Job& job);
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns, bool failed);

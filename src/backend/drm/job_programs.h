@@ -42,7 +42,7 @@ class JobPrograms {
   // Records jobs of `root` and its descendants; with `batches`, also their kernels. The error says what is missing.
   static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events, bool batches = false);
 
-  // The available events that the kernel lets gpuprof use.
+  // The events that exist and that the Linux kernel lets gpuprof use.
   [[nodiscard]] const KernelEvents& used() const { return used_; }
 
   // The object with the loaded programs. The recorder fills its maps for stack walks.

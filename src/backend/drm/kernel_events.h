@@ -1,4 +1,4 @@
-// Finds which of the hooks for the BPF programs this kernel and its drivers have, from their type information (BTF).
+// Finds out from type information (BTF) which hooks for BPF programs the Linux kernel and its GPU drivers have.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct KernelEvents {
   bool i915_contexts = false;
   bool xe_batches = false;  // whether the kernels in submitted batches can be read
   bool i915_batches = false;
-  std::string lacks;  // what is loaded but unusable; may be empty
+  std::string lacks;  // what the loaded drivers lack; may be empty
 
   [[nodiscard]] std::string text() const;  // for doctor
 };

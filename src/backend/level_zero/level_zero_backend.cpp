@@ -102,7 +102,7 @@ constexpr LaunchFunction kLevelZeroLaunches[] = {
     {"libze_loader.so", "zeCommandListAppendMemoryFill"},
 };
 
-// The tracing layer calls the injection library from inside the loader's functions.
+// The loader's functions call the injection library through the tracing layer, so stacks contain frames of the layer.
 constexpr std::string_view kLevelZeroLibraries[] = {"libze_tracing_layer.so"};
 
 class LevelZeroBackend final : public Backend {

@@ -61,8 +61,8 @@ bool get_capabilities(CapabilityData& data) {
   return ::syscall(SYS_capget, &header, data.data()) == 0;
 }
 
-// Sets the bits of kReadsAll (both are in the first word). The kernel clears them when the user id becomes nonzero,
-// and restores them for 0, unless a security bit of the thread is set. This function does not rely on that.
+// Sets the bits of kReadsAll (both capabilities are in the first word). The kernel clears them when the user id becomes
+// nonzero, and restores them for 0, unless a security bit of the thread is set. This function does not rely on that.
 bool set_capabilities(uint64_t wanted) {
   CapabilityData data{};
   if (!get_capabilities(data)) {

@@ -146,7 +146,7 @@ Result<size_t> PackedInput::read(int fd, char* out, size_t size) {
     }
     if (used_ == packed_.size() && at_end_ && !format_->is_whole()) {
       return Error{std::string("its ") + format_->name() + " data is cut short",
-                   std::string(format_->tool()) + " FILE | gpuprof ... reads what there is of it"};
+                   std::string(format_->tool()) + " FILE | gpuprof ... reads what comes before the cut"};
     }
   }
 }

@@ -29,8 +29,8 @@ class ElfModule {
     return image_->vaddr_of(file_offset, mapping_offset);
   }
 
-  // Returns the frames at a virtual address, outermost first; never empty. Valid until the next call. `maps` is the
-  // address's process; it opens the files to which the DWARF refers.
+  // Returns the frames at a virtual address, outermost first; never empty. Valid until the next call. `maps` belongs to
+  // the address's process, and opens the files that the DWARF names.
   const std::vector<SymbolizedFrame>& frames(uint64_t vaddr, const ProcessMaps& maps);
   // Returns the cached frames of an earlier frames() call, else null.
   [[nodiscard]] const std::vector<SymbolizedFrame>* known_frames(uint64_t vaddr) const;

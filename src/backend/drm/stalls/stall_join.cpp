@@ -49,7 +49,7 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
   }
 }
 
-// The old code is gone: the next kernel at such an address is a new one.
+// A bind replaces the code: the next kernel at one of its addresses is a new one.
 void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
   for (auto& [id, space] : spaces_) {
     const bool is_its = space.file == bound.file && (bound.vm == GPUPROF_DRM_ALL_VMS || space.vm == bound.vm);

@@ -67,8 +67,9 @@ class StallJoin {
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
-  static constexpr size_t kMaxKernels = 65536;   // per space
-  static constexpr size_t kMaxWaiting = 262144;  // addresses; beyond it, the oldest samples are reported as unknown
+  static constexpr size_t kMaxKernels = 65536;  // per space
+  static constexpr size_t kMaxWaiting =
+      262144;  // pending addresses; with more, the oldest samples are reported as unknown
 
   explicit StallJoin(StallSink& sink) : sink_(sink) {}
 
@@ -118,12 +119,12 @@ class StallJoin {
     Job job;
     uint64_t run_ns = 0;
     uint64_t done_ns = 0;
-    uint64_t start_ns = 0;  // as reported with its work; 0: not yet reported
+    uint64_t start_ns = 0;  // start time that was reported with the job's work; 0: not yet reported
     uint64_t batch = 0;
     bool is_complete = false;                      // all kernels of the batch are known
     bool is_full = false;                          // the batch has more kernels than its event can hold
     bool in_order = false;                         // its ring runs one job after the other
-    bool is_inferred = false;                      // done_ns is inferred: the job was done by then
+    bool is_inferred = false;                      // the job was done by done_ns, at the latest
     std::multimap<uint64_t, BatchKernel> kernels;  // key: start
     // Before start_ns is known: a job that the hardware has may still wait for others of its ring.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
