@@ -31,9 +31,8 @@ struct GpuOp {
   bool more = false;        // more work with the same correlation id may follow
   bool unsampled = false;   // the launch has no stack, by choice; `tid` and `range` are those of the launch
   uint64_t graph_node = 0;  // 0: not part of a graph launch
-  uint32_t exec =
-      0;  // if not 0, the work belongs to an unknown launch of this executable graph, and `correlation` is 0
-  bool outside = false;  // the launch was outside of --nvtx-range; set only by code that finds the launch itself
+  uint32_t exec = 0;        // the executable graph, if its launch is unknown; else 0
+  bool outside = false;     // the launch was outside of --nvtx-range; set only by code that finds the launch itself
   uint32_t tid = 0;
   uint32_t range = 0;
 };
@@ -196,7 +195,7 @@ struct Sample {
 // of the function. They come before on_sample_window() of the window.
 struct LocationSamples {
   struct Reason {
-    uint32_t reason_id = 0;  // name id
+    uint32_t reason_id = 0;  // name id of the stall reason
     uint32_t samples = 0;
   };
   uint64_t module = 0;       // number of the GPU code, as sent with the code; 0: unknown

@@ -53,8 +53,7 @@ class LargeAllocator {
 
  private:
   static constexpr size_t kHugePage = size_t{2} << 20U;
-  static constexpr size_t kFewest =
-      2 * kHugePage / sizeof(T) + 1;  // with fewer elements, rounding would waste too much memory
+  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // fewer would waste too much memory by rounding
 
   static size_t rounded(size_t count) { return (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage; }
 };

@@ -15,7 +15,7 @@ struct Line {
   char* end = nullptr;  // end of the content; the newline (or "\r\n") follows
 };
 
-// More stack frames and inlined functions than real code has. The limits bound the memory for a hostile line.
+// More stack frames and inlined functions than real code has. These limits bound the memory for a hostile line.
 inline constexpr size_t kMostFrames = 65536;
 inline constexpr size_t kMostPlaceFrames = 1024;
 

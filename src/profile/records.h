@@ -168,7 +168,7 @@ struct Gpu {
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
   Uint128 sum_squares_ns2 = 0;
-  uint64_t queue_ns = 0;  // sum of start - queued, over work for which both are known
+  uint64_t queue_ns = 0;  // sum of (start - queued) over the work items with both times
   uint64_t bytes = 0;
 };
 
@@ -207,7 +207,7 @@ struct Idle {
   uint64_t ns = 0;
 };
 
-// An interval in which recording was on. For each device that had work, busy + idle is the sum of the windows.
+// An interval of recording. For each device that had work, busy and idle time sum to the length of all windows.
 struct Window {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;

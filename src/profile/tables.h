@@ -20,7 +20,7 @@
 
 namespace gpuprof::profile {
 
-// Which kind of line can measure a WORK.
+// The kind of line that can measure a WORK.
 enum class WorkKind : uint8_t { gpu, launch, host };
 
 constexpr WorkKind work_kind(Op op) {

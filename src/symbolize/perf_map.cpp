@@ -68,7 +68,7 @@ void PerfMap::refresh(ReadingBudget& budget) {
   }
   const auto size = static_cast<uint64_t>(std::max<off_t>(status.st_size, 0));
   if (size < consumed_ || std::exchange(replaced_, false)) {
-    forget(budget);  // rewritten from the start
+    forget(budget);  // the file was rewritten from the start
   }
   if (size > consumed_ && size != read_to_) {
     read_appended(size, budget);

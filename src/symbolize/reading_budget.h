@@ -12,11 +12,12 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;                   // known at the same time
-  uint64_t checksum_bytes = uint64_t{1} << 30;             // of candidate files for .gnu_debuglink
-  uint64_t debug_info_bytes = uint64_t{1} << 30;           // in memory: DWARF and unpacked .gnu_debugdata
-  uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // the same, for files not owned by root or gpuprof's user
-  uint64_t symbols = 8 << 20;                              // over all symbol tables
+  uint64_t perf_map_functions = 1 << 20;          // known at the same time
+  uint64_t checksum_bytes = uint64_t{1} << 30;    // of candidate files for .gnu_debuglink
+  uint64_t debug_info_bytes = uint64_t{1} << 30;  // in memory: DWARF and unpacked .gnu_debugdata
+  uint64_t others_debug_info_bytes = uint64_t{128}
+                                     << 20;           // in memory, for files of users other than root and gpuprof's
+  uint64_t symbols = 8 << 20;                         // over all symbol tables
   uint64_t time_after_end_ns = 30'000'000'000;        // time to name the remaining addresses after the end of recording
   uint64_t download_ns = uint64_t{120} * 1000000000;  // wait for debuginfod; does not count as time after the end
 };
@@ -33,7 +34,7 @@ class ReadingBudget {
 
   // How much was not read because of a limit.
   struct LeftOut {
-    uint64_t perf_maps = 0;      // truncated readings
+    uint64_t perf_maps = 0;      // maps that were truncated
     uint64_t debug_links = 0;    // files not compared with a .gnu_debuglink
     uint64_t debug_infos = 0;    // files whose DWARF or .gnu_debugdata was not read
     uint64_t symbol_tables = 0;  // truncated tables

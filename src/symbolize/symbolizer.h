@@ -22,7 +22,7 @@ struct SymbolizedFrame {
   uint32_t line = 0;
   std::string module;    // path of the mapped file, "[vdso]", "[kernel]", "perf-PID.map"
   std::string build_id;  // lower-case hex
-  // The looked-up address (one less than a return address), as the module's ELF file counts if there is a module.
+  // The address that was looked up (return address - 1); with a module, as a virtual address of its ELF file.
   uint64_t address = 0;
 };
 

@@ -18,7 +18,7 @@ class ClockWatch {
   ClockWatch& operator=(const ClockWatch&) = delete;
   ~ClockWatch();
 
-  // Stops sampling. Omits devices without samples.
+  // Stops sampling. Returns the clocks of the devices that have samples.
   std::vector<DeviceClock> finish();
 
  private:

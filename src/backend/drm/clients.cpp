@@ -16,8 +16,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxFdInfo =
-    8192;  // the fdinfo of a DRM file has a few hundred bytes, plus some for each memory region
+constexpr size_t kMaxFdInfo = 8192;  // the fdinfo of a DRM file has a few hundred bytes, or some more
 constexpr size_t kMaxProcesses = 65536;
 constexpr int kMaxGenerations = 32;  // parents to check, as in bpf/submitter.h
 

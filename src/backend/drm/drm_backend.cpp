@@ -164,7 +164,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
  private:
-  // A GPU that can not be sampled is still recorded.
+  // Starts to sample stalls. A GPU that can not be sampled is recorded without samples.
   void start_sampling(const Recording& recording) {
     auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling.period);
     if (!reader) {

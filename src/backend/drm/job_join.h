@@ -47,7 +47,7 @@ class JobSink {
 
   // The job is complete. `start_ns` is when both the hardware had the job and the previous job of the ring was done.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
-  // The job was dropped before it ran.
+  // The job failed before it ran.
   virtual void on_failed_job(const Job& job) = 0;
   // The job can not be reported as complete: its end was not seen if `unfinished`, else its times are unknown.
   virtual void on_lost_job(const JobKey& key, const Job& job, bool unfinished) = 0;

@@ -1,5 +1,5 @@
-// Holds one process, so that its pid can not refer to another one, and reports whether its identity is unchanged.
-// Only while it is unchanged may data of /proc/PID go to the process's user. Otherwise a recorder that runs as root
+// Holds one process, so that its pid can not refer to another one, and reports whether its identity is unchanged. Only
+// while it is unchanged may data of /proc/PID go to the process's user. Without this rule, a recorder that runs as root
 // could reveal to a user where a set-user-id program is in memory.
 //
 // Call state() before and after reading /proc/PID, and drop the data unless both return `same`.

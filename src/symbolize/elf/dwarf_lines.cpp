@@ -233,7 +233,7 @@ struct DwarfLines::State {
   DwarfPointer alternate;
   DwarfPointer dwarf;
   std::vector<Unit> units;
-  std::vector<Range> ranges;  // of the units, sorted by low
+  std::vector<Range> ranges;  // address ranges of the units, sorted by low
   int visits = 0;
   bool trusted = false;  // root or gpuprof's user owns the file
   bool may_grow = true;  // false once the budget is exhausted

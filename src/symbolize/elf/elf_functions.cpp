@@ -74,7 +74,7 @@ class Search {
   const ElfImage& image_;
   const Wanted& wanted_;
   const std::function<bool()>& stop_;
-  size_t longest_ = 0;  // the longest wanted name
+  size_t longest_ = 0;  // length of the longest wanted name
   int matches_ = 0;
   std::vector<ElfSymbol> found_;
   std::vector<uint8_t> names_;  // string table of the current symbol table

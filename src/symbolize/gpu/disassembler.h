@@ -36,8 +36,8 @@ class Disassembler {
 
   [[nodiscard]] const std::string& program() const { return program_; }
 
-  // Returns the instructions of a function of CubinLines::functions() for the same bytes. If nvdisasm fails or a
-  // limit is reached, returns only the first instructions, or none. Runs it with run_on_code().
+  // Returns the instructions of `function`, which must be from CubinLines::functions() of the same cubin. If nvdisasm
+  // fails or a limit is reached, returns only the first instructions, or none. Runs it with run_on_code().
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,
                                                 const Owner& owner, const Limits& limits) const;
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,

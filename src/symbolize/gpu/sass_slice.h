@@ -36,7 +36,7 @@ struct SassWaits {
 class SassSlice {
  public:
   static constexpr size_t kMostInstructions = size_t{1} << 18U;  // longer functions are not analyzed
-  static constexpr size_t kMostSteps = size_t{1} << 16U;         // backward
+  static constexpr size_t kMostSteps = size_t{1} << 16U;         // limit of the backward search
   static constexpr size_t kMostProducers = 8;
 
   // All instructions of a function, sorted by offset.

@@ -28,7 +28,7 @@ class KernelCounters {
     uint64_t alone_ns = 0;
   };
   using Where = std::tuple<uint32_t, uint64_t, std::string>;  // device, stream, kernel
-  static constexpr size_t kMaxKnown = 65536;                  // per source
+  static constexpr size_t kMaxKnown = 65536;                  // limit of counted kernels per source
 
   struct Source {
     std::map<Where, Seen> kernels;

@@ -67,9 +67,8 @@ class StallJoin {
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
-  static constexpr size_t kMaxKernels = 65536;  // per space
-  static constexpr size_t kMaxWaiting =
-      262144;  // pending addresses; with more, the oldest samples are reported as unknown
+  static constexpr size_t kMaxKernels = 65536;   // per address space
+  static constexpr size_t kMaxWaiting = 262144;  // pending addresses; with more, the oldest samples become unknown
 
   explicit StallJoin(StallSink& sink) : sink_(sink) {}
 
