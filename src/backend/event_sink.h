@@ -63,7 +63,7 @@ struct HostOp {
 struct GraphNode {
   uint64_t node = 0;
   uint64_t original = 0;  // the node that this node copies, or (if updated) whose work it now runs; 0: none
-  uint64_t launch = 0;    // the captured launch; 0: none
+  uint64_t launch = 0;    // correlation id of the captured launch; 0: none
   uint64_t time_ns = 0;
   uint32_t name_id = 0;  // name of its kernel; 0: unknown
   bool destroyed = false;
@@ -130,7 +130,7 @@ struct Module {
 };
 
 struct PythonCode {
-  uint32_t id = 0;       // the id in the words of stacks
+  uint32_t id = 0;       // the id by which stacks refer to this code
   uint32_t version = 0;  // PY_VERSION_HEX, which determines the format of the line table
   uint32_t first_line = 0;
   std::string_view name;
@@ -183,8 +183,8 @@ struct Sample {
   uint32_t name_id = 0;  // the kernel's name
   uint32_t place = 0;
   uint32_t device = UINT32_MAX;  // UINT32_MAX: unknown
-  uint32_t tid = 0;              // of the launch, for an unknown correlation id
-  uint32_t range = 0;            // of the launch, for an unknown correlation id
+  uint32_t tid = 0;              // of the launch, if the correlation id is unknown
+  uint32_t range = 0;            // of the launch, if the correlation id is unknown
   SamplingUnit unit = SamplingUnit::cycles;
   bool unsampled = false;  // its launch has no stack by choice, see GpuOp
   bool outside = false;    // see GpuOp
@@ -203,7 +203,7 @@ struct LocationSamples {
   uint64_t address = 0;      // instruction address, for a lookup in LoadedKernels if the module is unknown; 0: unknown
   uint32_t function_id = 0;  // name id, mangled as in GpuOp; 0: the kernel at the address
   uint32_t window = 0;
-  uint64_t correlation = 0;  // the launch, after its on_sampled_launch(); 0: unknown
+  uint64_t correlation = 0;  // the launch, already reported by on_sampled_launch(); 0: unknown
   std::span<const Reason> reasons;
   bool estimated = false;    // the attribution to the source or the function was estimated
   bool low_address = false;  // only the low 32 bits of the address are known
@@ -211,11 +211,11 @@ struct LocationSamples {
 
 // The end of a window. All samples of the window were sent before.
 struct SampleWindow {
-  uint64_t start_ns = 0;  // taken in [start_ns, end_ns)
+  uint64_t start_ns = 0;  // the samples were taken in [start_ns, end_ns)
   uint64_t end_ns = 0;
   uint64_t handed = 0;   // samples that were sent to the sink, or should have been
-  uint64_t dropped = 0;  // by the hardware or the vendor's library
-  uint64_t foreign = 0;  // in code that does not belong to the program
+  uint64_t dropped = 0;  // samples that the hardware or the vendor's library dropped
+  uint64_t foreign = 0;  // samples in code that does not belong to the program
   uint64_t period = 0;   // units between two samples; 0: unknown
   uint32_t window = 0;
   uint32_t device = 0;
@@ -285,7 +285,7 @@ class EventSink {
   virtual void on_gpu_place(SourceId source, const GpuPlace& place) = 0;
   virtual void on_sample(const Sample& sample) = 0;
   virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;             // since the last call
-  virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}  // before its GPU work
+  virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}  // before the launch's GPU work
   virtual void on_location_samples(SourceId source, const LocationSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_location_count(SourceId /*source*/, const PlaceCount& /*count*/) {}

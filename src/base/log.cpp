@@ -176,7 +176,7 @@ Level level() {
 }
 
 void error(const Error& error) {
-  put("error: ", error.message, error.hint, true);  // probably the last message
+  put("error: ", error.message, error.hint, true);  // patient, because this is probably the last message
 }
 void warn(std::string_view message, std::string_view hint) {
   put("warning: ", message, hint);

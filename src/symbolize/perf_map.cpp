@@ -12,7 +12,7 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMaxMapName = 64 << 10;
-constexpr size_t kMaxLine = kMaxMapName + 64;  // including its numbers
+constexpr size_t kMaxLine = kMaxMapName + 64;  // a name, and the two numbers before it
 constexpr size_t kMapChunk = 256 << 10;
 
 // Takes a hex number and the space after it off the front of `line`.

@@ -62,7 +62,7 @@ class Locations {
     const uint32_t head = table_[at_++];
     length_ = ((head & 7U) + 1) * kUnitBytes;
     const uint32_t kind = head >> 3U & 15U;
-    constexpr uint32_t kOneLine = 10;  // 10 to 12: line delta of kind - 10
+    constexpr uint32_t kOneLine = 10;  // kinds 10 to 12 have the line delta kind - 10
     constexpr uint32_t kNoColumns = 13;
     constexpr uint32_t kNone = 15;
     has_line_ = kind != kNone;

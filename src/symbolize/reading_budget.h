@@ -12,7 +12,7 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;          // known at the same time
+  uint64_t perf_map_functions = 1 << 20;          // known at the same time, over all maps
   uint64_t checksum_bytes = uint64_t{1} << 30;    // of candidate files for .gnu_debuglink
   uint64_t debug_info_bytes = uint64_t{1} << 30;  // in memory: DWARF and unpacked .gnu_debugdata
   uint64_t others_debug_info_bytes = uint64_t{128}
@@ -39,7 +39,7 @@ class ReadingBudget {
     uint64_t debug_infos = 0;    // files whose DWARF or .gnu_debugdata was not read
     uint64_t symbol_tables = 0;  // truncated tables
     uint64_t downloads = 0;      // files not requested from debuginfod
-    uint64_t addresses = 0;      // not named before the time was over
+    uint64_t addresses = 0;      // addresses that were not named before the time was over
     [[nodiscard]] bool nothing() const {
       return perf_maps + debug_links + debug_infos + symbol_tables + downloads + addresses == 0;
     }

@@ -27,7 +27,7 @@ struct SymbolizedFrame {
 };
 
 struct SymbolizerOptions {
-  std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // with separate debug files
+  std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // folders with separate debug files
   bool debuginfod = true;  // ask the debuginfod servers in DEBUGINFOD_URLS; may take seconds
   ReadingLimits limits;
   ReadingBudget::Headroom room = {};  // empty: only the limits apply

@@ -195,8 +195,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source,
-                            now);  // first, because join_.end_source() drops the jobs that ran during the last samples
+        stalls_->end_source(source, now);  // first, because join_.end_source() drops the jobs of its last samples
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -239,7 +238,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
     clients_.find_owners(clients);
     for (const gpuprof_drm_queued& queued : std::exchange(unclaimed_, {})) {
-      if (!queue_for_client(queued)) {  // more clients than Clients::kMaxClients
+      if (!queue_for_client(queued)) {  // there are more clients than Clients::kMaxClients
         drop(queued, true);
       }
     }

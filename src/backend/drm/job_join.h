@@ -30,7 +30,7 @@ struct Job {
   uint64_t ring = 0;         // jobs of one ring run one after the other
   uint64_t stream = 0;
   uint64_t queued_ns = 0;
-  uint64_t run_ns = 0;  // when the driver gave it to the hardware
+  uint64_t run_ns = 0;  // when the driver gave the job to the hardware
   uint64_t done_ns = 0;
   uint32_t name_id = 0;
   uint32_t device = 0;

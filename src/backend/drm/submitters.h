@@ -130,7 +130,7 @@ class Submitters {
   uint64_t stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job);
   uint64_t stack(Submitter& of, uint64_t id);
 
-  static constexpr uint32_t kFirstOfOthers = 256;  // devices without a card number
+  static constexpr uint32_t kFirstOfOthers = 256;  // the first number of devices without a card number
   static constexpr size_t kMaxNames = 262144;      // per process
   static constexpr size_t kMaxWaitingStacks = 65536;
   static constexpr size_t kMaxRings = 65536;

@@ -161,7 +161,7 @@ std::pair<uint64_t, uint64_t> debug_bytes(const ElfImage& image) {
         image.source().read(section.header.sh_offset, &compression, sizeof compression)) {
       unpacked += std::min<uint64_t>(compression.ch_size, kMaxUnpackedBytes + 1);
     } else if (section.name.starts_with(".zdebug_")) {
-      unpacked += kMaxUnpackedBytes + 1;  // the outdated form, whose size field is not checked
+      unpacked += kMaxUnpackedBytes + 1;  // the outdated compressed form, whose size field is not checked
     }
   }
   return {packed, unpacked};
@@ -546,7 +546,7 @@ std::vector<SourceFrame> DwarfLines::find(uint64_t vaddr) {
     });
   });
   if (result.empty() && lines_only < state_->units.size()) {
-    Unit& unit = state_->units[lines_only];  // for example assembly
+    Unit& unit = state_->units[lines_only];  // for example with assembler code
     Dwarf_Line* line = state_->has_lines(unit) ? dwarf_getsrc_die(&unit.die, vaddr) : nullptr;
     const char* path = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
     int number = 0;

@@ -88,7 +88,7 @@ std::unique_ptr<ElfModule> ElfModule::of_memory(std::vector<uint8_t> bytes, std:
     return nullptr;
   }
   module->name_ = std::move(name);
-  module->dwarf_tried_ = true;  // no DWARF: libdw reads only files
+  module->dwarf_tried_ = true;  // skips the DWARF, because libdw reads only files
   module->symbols_.add(*module->image_, SHT_DYNSYM, budget);
   module->symbols_.finish();
   return module;

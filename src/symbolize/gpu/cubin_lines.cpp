@@ -15,11 +15,11 @@ constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr size_t kMaxFrames = 1024;   // per code location, as in the profile
 constexpr size_t kMaxStepsBack = 64;  // limit of shorter functions between an address and the start of its function
 constexpr size_t kMaxSectionRows = 1 << 20;      // rows of all sequences of a section
-constexpr size_t kMaxRowsKept = 4 << 20;         // rows of 20 bytes
-constexpr size_t kMaxFilesKept = 1 << 20;        // files of 24 bytes
-constexpr size_t kMaxNameBytesKept = 8 << 20;    // bytes of demangled names
+constexpr size_t kMaxRowsKept = 4 << 20;         // stored rows, of 20 bytes each
+constexpr size_t kMaxFilesKept = 1 << 20;        // stored files, of 24 bytes each
+constexpr size_t kMaxNameBytesKept = 8 << 20;    // stored bytes of demangled names
 constexpr size_t kMaxKernelName = 32 << 10;      // per function; longer names are not demangled anyway
-constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of all functions at one code location
+constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of the names of all functions at one code location
 
 // A function that only one kernel calls has the name "$_Z6kernelv$_Z6calleev" in that kernel's section.
 std::string_view own_name(std::string_view name) {

@@ -59,7 +59,7 @@ enum class SassFlow : uint8_t {
   end,       // EXIT; a conditional one may continue with the next instruction
   ret,       // RET to the caller; a conditional one may continue with the next instruction
   indirect,  // to an address in a register
-  call,      // next instruction, with any registers changed
+  call,      // to the next instruction, where any register may have changed
 };
 
 struct SassInstruction {

@@ -52,7 +52,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
   std::map<uint32_t, std::string> buses_;  // device -> bus
   uint64_t now_ns_ = 0;
   bool on_ = false;
-  bool whole_ = false;  // nothing was left to read
+  bool whole_ = false;  // the last read left no records
 };
 
 }  // namespace gpuprof::backend::drm

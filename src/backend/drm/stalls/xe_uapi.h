@@ -21,7 +21,7 @@ constexpr uint32_t kQueryEuStall = 10;
 
 struct GtList {
   uint32_t count = 0;
-  uint32_t pad = 0;  // Gt[count] follow
+  uint32_t pad = 0;  // an array Gt[count] follows
 };
 struct Gt {
   uint16_t type = 0;
@@ -46,7 +46,7 @@ struct EuStall {
   uint64_t record_bytes = 0;
   uint64_t buffer_bytes = 0;  // per core
   uint64_t reserved[5] = {};
-  uint64_t rates = 0;  // uint64_t[rates] follow: GPU cycles between two samples, ascending
+  uint64_t rates = 0;  // an array uint64_t[rates] follows: GPU cycles between two samples, ascending
 };
 static_assert(sizeof(EuStall) == 80);
 constexpr uint64_t kEuStallBase = 1;  // capability: the other fields are valid
