@@ -16,7 +16,7 @@ struct ReadingLimits {
   uint64_t checksum_bytes = uint64_t{1} << 30;    // of candidate files for .gnu_debuglink
   uint64_t debug_info_bytes = uint64_t{1} << 30;  // in memory: DWARF and unpacked .gnu_debugdata
   uint64_t others_debug_info_bytes = uint64_t{128}
-                                     << 20;           // in memory, for files of users other than root and gpuprof's
+                                     << 20;           // in memory, for files that root and gpuprof's user do not own
   uint64_t symbols = 8 << 20;                         // over all symbol tables
   uint64_t time_after_end_ns = 30'000'000'000;        // time to name the remaining addresses after the end of recording
   uint64_t download_ns = uint64_t{120} * 1000000000;  // wait for debuginfod; does not count as time after the end

@@ -139,9 +139,9 @@ constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
 constexpr std::string_view kCudaVariables[] = {"CUDA_", "NVIDIA_"};
 constexpr Descriptor kCupti = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs", kVariables, kCudaVariables};
 
-// The runtime's launch functions call the exported launch functions of libcuda. (Seen on driver 580 for 311 637 of 311
-// 720 launches; the others fell between the two attachments.) So probes on libcuda's functions count every launch once,
-// with the runtime's function on the stack. `<<<>>>` calls __cudaLaunchKernel, which jumps into cudaLaunchKernel.
+// The runtime's launch functions call the exported launch functions of libcuda. (Seen on driver 580 for 311 637 of
+// 311 720 launches; the others fell between the two attachments.) So probes on libcuda's functions count each launch
+// once, with the runtime's function on the stack. `<<<>>>` calls __cudaLaunchKernel, which jumps to cudaLaunchKernel.
 std::vector<LaunchFunction> counted_functions() {
   std::vector<LaunchFunction> functions;
   for (const CudaLaunch& launch : kCudaLaunches) {
