@@ -22,7 +22,7 @@ namespace gpuprof::backend {
 // A gpuprof environment variable that a backend, or its injection library in targets, reads.
 struct Variable {
   const char* name;
-  // Returns what is wrong with a value, or nullopt. Null for a variable that gpuprof itself sets in targets.
+  // Returns what is wrong with a value, or nullopt. Null: gpuprof itself sets the variable in targets.
   std::optional<Error> (*check)(const std::string& value) = nullptr;
 };
 
@@ -115,7 +115,7 @@ class Backend {
   // For record -p: a function that the library of attaches_to() must have. Empty: none.
   [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
 
-  // The functions that record -p probes. Of these, no launch may call two, except through an `outer` function.
+  // The functions that record -p probes. A launch may pass through only one of them, and through `outer` ones.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
 
   // Starts to sample the clocks of devices, until take_clocks(). Neither call waits for a device.

@@ -258,7 +258,7 @@ class EventSink {
   EventSink& operator=(const EventSink&) = delete;
   virtual ~EventSink() = default;
 
-  // Called before on_source(). The sink reads data of the process only while the guard says that it is unchanged.
+  // Called before on_source(). The sink reads data of a process only while its guard reports no change.
   virtual void on_process(uint32_t /*pid*/, const std::shared_ptr<ProcessGuard>& /*guard*/) {}
   virtual void on_source(SourceId source, uint32_t pid, std::string_view backend) = 0;
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
@@ -289,7 +289,7 @@ class EventSink {
   virtual void on_location_samples(SourceId source, const LocationSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_location_count(SourceId /*source*/, const PlaceCount& /*count*/) {}
-  // Kernels in which samples of any source of the process are looked up, if the samples have an address.
+  // Reports a kernel in which the sink looks up the addresses of samples of all sources of the process.
   virtual void on_loaded_kernel(SourceId /*source*/, const LoadedKernel& /*kernel*/) {}
   virtual void on_source_end(SourceId source) = 0;
 };

@@ -1,4 +1,4 @@
-// How much GPU work has a CPU stack: the definition for the recorder's summary, the readers and --min-coverage.
+// Defines coverage (how much GPU work has a CPU stack) for the recorder's summary, the readers and --min-coverage.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ inline constexpr size_t kCoverageCounts = static_cast<size_t>(CoverageCount::sta
 
 std::string_view word(CoverageCount what);
 
-// Coverage of GPU records. A profile without GPU records counts launches instead, or stall samples.
+// Coverage of GPU records. In a profile without GPU records: coverage of launches, or of stall samples.
 struct WorkCoverage {
   uint64_t recorded = 0;
   uint64_t with_stack = 0;  // records with their own CPU stack; those left without one by --max-overhead do not count

@@ -103,7 +103,7 @@ class FileCache {
     const auto found = files_.find({line.device, line.inode});
     return found == files_.end() ? nullptr : found->second.file.lock();
   }
-  // Whether this process, with these rights, had requested the file that find() returns.
+  // Whether the file that find() returns was added for this process, with these rights.
   [[nodiscard]] bool is_of(const MapsLine& line, uint32_t pid, const std::optional<FileRights>& rights) const {
     const auto found = files_.find({line.device, line.inode});
     return found != files_.end() && found->second.pid == pid && found->second.rights == rights;

@@ -12,12 +12,11 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;          // known at the same time, over all maps
-  uint64_t checksum_bytes = uint64_t{1} << 30;    // of candidate files for .gnu_debuglink
-  uint64_t debug_info_bytes = uint64_t{1} << 30;  // in memory: DWARF and unpacked .gnu_debugdata
-  uint64_t others_debug_info_bytes = uint64_t{128}
-                                     << 20;           // in memory, for files that root and gpuprof's user do not own
-  uint64_t symbols = 8 << 20;                         // over all symbol tables
+  uint64_t perf_map_functions = 1 << 20;                   // known at the same time, over all maps
+  uint64_t checksum_bytes = uint64_t{1} << 30;             // of candidate files for .gnu_debuglink
+  uint64_t debug_info_bytes = uint64_t{1} << 30;           // in memory: DWARF and unpacked .gnu_debugdata
+  uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // part of debug_info_bytes for files of other users
+  uint64_t symbols = 8 << 20;                              // over all symbol tables
   uint64_t time_after_end_ns = 30'000'000'000;        // time to name the remaining addresses after the end of recording
   uint64_t download_ns = uint64_t{120} * 1000000000;  // wait for debuginfod; does not count as time after the end
 };

@@ -30,7 +30,7 @@ constexpr const char* kDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
 constexpr const char* kPreloadVariable = "LD_PRELOAD";
 
 // Returns the file of the loader that a program on this machine would load
-// (/usr/lib/x86_64-linux-gnu/libze_loader.so.1), or an empty string. Does not load drivers: zeInit() does.
+// (/usr/lib/x86_64-linux-gnu/libze_loader.so.1), or an empty string. Loads no drivers. zeInit() would.
 std::string find_ze_loader() {
   void* library = dlopen(kLoader, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -161,7 +161,7 @@ class LevelZeroBackend final : public Backend {
     }
     env.set(kPreloadVariable, std::move(libraries));
     env.set(kTracingVariable, "1");
-    // The user's value stays. If it disables metrics, the library reports why there are no samples.
+    // Keeps the user's value. If that value disables metrics, the library reports why there are no samples.
     if (env.samples && !is_code_only() && env.get(kMetricsVariable) == nullptr) {
       env.set(kMetricsVariable, "1");
     }

@@ -46,7 +46,7 @@ bool file_contains(const char* path, std::string_view text) {
   return found;
 }
 
-// The ICD loader that a program on this machine would load. Finding it loads no drivers, as an OpenCL call would.
+// The ICD loader that a program on this machine would load. Finding it loads no drivers. An OpenCL call would.
 struct Loader {
   bool present = false;
   bool layers = false;

@@ -53,7 +53,7 @@ bool is_mounted(int folder, const std::string& entry) {
          (there.stx_mask & here.stx_mask & STATX_MNT_ID) != 0 && there.stx_mnt_id != here.stx_mnt_id;
 }
 
-// Excludes other writers while this one checks and takes a name. The wait is limited: any reader may hold the lock.
+// Excludes other writers while this one checks and takes a name. The wait is limited: other users may hold the lock.
 class FolderLock {
  public:
   explicit FolderLock(int folder) : fd_(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {

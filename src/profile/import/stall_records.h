@@ -1,4 +1,4 @@
-// Makes gpuprof records from published stall samples, each definition once. Internal to the readers of those forms.
+// Makes gpuprof records from published stall samples, each definition once. Internal to their readers.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ class SassSlice {
 
   // Returns the producers for a stall reason of analyze/stalls/stall_reasons.h (with or without "_not_issued").
   // long_scoreboard: memory and textures; short_scoreboard: shared memory, special functions and the like; wait:
-  // arithmetic just before. Other reasons do not wait for a result and give none.
+  // arithmetic directly before. Other reasons do not wait for a result and give none.
   [[nodiscard]] SassWaits waits_for(uint64_t offset, std::string_view reason) const;
 
  private:

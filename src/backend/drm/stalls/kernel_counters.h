@@ -1,4 +1,4 @@
-// Counts, per stream and kernel, the jobs with that kernel, and sums the times of jobs with no other kernel.
+// For each stream and GPU kernel, counts the jobs with that kernel, and sums the times of jobs without other kernels.
 #pragma once
 
 #include <cstdint>

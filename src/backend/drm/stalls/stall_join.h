@@ -49,10 +49,10 @@ class StallSink {
     uint64_t offset = 0;   // from the start address in the batch
     uint64_t address = 0;  // in the process's VM; 0: unknown
   };
-  // Samples of one instruction, sent before on_window() of their window. `estimated`: the address is ambiguous.
+  // Reports samples of one instruction, before on_window() of their window. `estimated`: the address is ambiguous.
   virtual void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) = 0;
   virtual void on_window(SourceId source, const SampleWindow& window) = 0;
-  // Samples at an address in no known kernel.
+  // Reports samples whose address is in no known kernel.
   virtual void on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) = 0;
 };
 
@@ -125,7 +125,7 @@ class StallJoin {
     bool in_order = false;                         // its ring runs one job after the other
     bool is_inferred = false;                      // the job was done by done_ns, at the latest
     std::multimap<uint64_t, BatchKernel> kernels;  // key: start
-    // Before start_ns is known: a job that the hardware has may still wait for others of its ring.
+    // Estimates the start by run_ns until start_ns is known. The job may have waited for others of its ring.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
   };
   struct Window {

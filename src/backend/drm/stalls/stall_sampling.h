@@ -17,7 +17,7 @@ namespace gpuprof::backend::drm {
 
 class StallSampling final : public StallSink, public StallRecordSink {
  public:
-  // Without a reader, kernels are reported but no samples.
+  // Without a reader, it reports kernels but no samples.
   StallSampling(const Recording& recording, Submitters& submitters, std::optional<StallReader> reader)
       : sink_(recording.sink), submitters_(submitters), reader_(std::move(reader)), join_(*this) {}
 
