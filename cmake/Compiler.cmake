@@ -16,14 +16,14 @@ set(GPUPROF_PREFIX_MAP -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-m
 target_compile_options(gpuprof_compiler INTERFACE $<$<CONFIG:Release>:${GPUPROF_PREFIX_MAP}>)
 target_include_directories(gpuprof_compiler INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(GPUPROF_SANITIZE)
-  # gcc warns about instrumented std::function and std::regex.
+  # In sanitizer builds, gcc wrongly warns that std::function and std::regex use uninitialized variables.
   target_compile_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE} -fno-sanitize-recover=all
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE})
 endif()
 
-# gpuprof_compile_in_groups(target): compiles sources in groups, which read the headers only once and so save most of the
-# time. So names in the anonymous namespaces of a target must differ. Sources with their own options stay alone.
+# gpuprof_compile_in_groups(target): compiles sources in groups, which saves most of the time, because a group reads its
+# headers once. So names in the anonymous namespaces of a target must differ. Sources with their own options stay alone.
 function(gpuprof_compile_in_groups target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${GPUPROF_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -39,7 +39,7 @@ function(gpuprof_library room)
   target_link_libraries(gpuprof_${room} PUBLIC gpuprof_compiler ${ARG_LINK})
   gpuprof_compile_in_groups(gpuprof_${room})
   if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # gcc inlines less in files of more than 10000 instructions, so this limit is for twelve files.
+    # gcc inlines less in files of more than 10000 instructions. A group has up to twelve sources, so it gets more.
     target_compile_options(gpuprof_${room} PRIVATE --param=large-unit-insns=120000)
   endif()
 endfunction()

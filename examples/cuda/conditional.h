@@ -10,8 +10,8 @@ namespace conditional {
 constexpr int kFewTrips = 3;
 constexpr int kManyTrips = 5;
 
-// Each site launches its graphs `rounds` times. loop_few and loop_many alternately launch the same two graphs,
-// without waiting: one graph is only a loop, the other has a kernel before its loop.
+// Each site launches its graphs `rounds` times. loop_few and loop_many launch the same two graphs in turn, without
+// waiting: one graph is only a loop, the other has a kernel before its loop.
 inline void expect_all(long rounds) {
   const long few = rounds * 2 * kFewTrips;
   const long many = rounds * 2 * kManyTrips;

@@ -1,11 +1,11 @@
 // CUDA graphs with a known result. capture_nodes() captures N kernels on the main thread. add_nodes() adds K kernels
-// and a fill by hand. A clone of the graph is instantiated twice. replay_first() and replay_second() launch these M
-// times each from another thread. Then the first one is updated with a graph from capture_again(), and
-// replay_updated() launches it M times. --child 1 adds a child graph.
+// and a fill by hand. A clone of the graph is instantiated twice. From another thread, replay_first() and
+// replay_second() each launch one instance M times. Then the first instance is updated with a graph from
+// capture_again(), and replay_updated() launches it M times. --child 1 adds a child graph.
 //
 //   example_cuda_graphs [--nodes N] [--added K] [--replays M] [--child 0|1] [--wait-ms T]
 //
-// Between capture and replay it waits T milliseconds and prints "replaying", so that a profiler can attach late.
+// Before the replay, the program prints "replaying" and waits T milliseconds, so that a profiler can attach late.
 #include <chrono>
 #include <thread>
 #include <vector>

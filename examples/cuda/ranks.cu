@@ -1,7 +1,7 @@
 // The CUDA counterpart of examples/opencl/ranks.cpp, with NCCL. Each GPU has a process, which gets its rank from RANK
-// and WORLD_SIZE, as with torchrun. A step is transport(), smooth() and all_reduce(), which calls ncclAllReduce on
-// the same stream. The rank --slow-rank needs --factor percent of the others' work in smooth(), from step --slow-from
-// on. It prints when that began (CLOCK_MONOTONIC, ns).
+// and WORLD_SIZE, as with torchrun. A step is transport(), smooth() and all_reduce(), which calls ncclAllReduce on the
+// same stream. Starting with step --slow-from, the rank --slow-rank needs --factor percent of the others' work in
+// smooth(). It prints when that began (CLOCK_MONOTONIC, ns).
 //
 //   example_cuda_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
 //                      [--nccl FILE] [--timeout SECONDS]

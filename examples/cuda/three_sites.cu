@@ -17,7 +17,7 @@ __global__ void light(float* data, int steps) {
   data[threadIdx.x] = run(static_cast<float>(threadIdx.x), steps);
 }
 
-// One run of four times the length, because independent runs would overlap on a GPU.
+// One run of four times the steps, because four independent runs would overlap on a GPU.
 __global__ void heavy(float* data, int steps) {
   data[threadIdx.x] = run(static_cast<float>(threadIdx.x), 4 * steps);
 }

@@ -1,6 +1,6 @@
-// A parallel job for `gpuprof ranks`: processes compute, and wait for each other after every step. Each is a rank,
-// set by the variable RANK, as with torchrun. all_reduce() waits on the CPU. The rank --slow-rank needs --factor
-// percent of the others' work in smooth(), from step --slow-from on. It prints when that began (CLOCK_MONOTONIC, ns).
+// A parallel job for `gpuprof ranks`: processes compute, and wait for each other after every step. Each is a rank, set
+// by the variable RANK, as with torchrun. all_reduce() waits on the CPU. Starting with step --slow-from, the rank
+// --slow-rank needs --factor percent of the others' work in smooth(). It prints when that began (CLOCK_MONOTONIC, ns).
 // Each rank prints its own step times without the waits, to compare with a profile: on a machine with other users,
 // processors are not equally fast.
 //
@@ -98,8 +98,8 @@ long number_or(int argc, char** argv, const std::string& name, long otherwise) {
   return otherwise;
 }
 
-// Gives each rank its own processors if there are at least two per rank. Ranks that share a core are slower only for
-// that reason, and which ones is random.
+// Gives each rank its own processors if there are at least two per rank. Without this, random ranks would be slow only
+// because they share a core.
 void keep_to_own_processors(long number, long ranks) {
   cpu_set_t all;
   if (sched_getaffinity(0, sizeof all, &all) != 0) {

@@ -177,7 +177,7 @@ def is_foreign(fd):
 
 def close_all(fills):
     cuda = work(fills)
-    # Only a profiler's: without the driver's devices and pipes, the driver itself would fail.
+    # Closes only a profiler's descriptors: without its own devices and pipes, the driver would fail.
     for fd in map(int, os.listdir("/proc/self/fd")):
         if fd > 2 and is_foreign(fd):
             os.close(fd)

@@ -1,4 +1,4 @@
-// The interface of a way to see GPU work: one folder here, at most one in injection/, and one line in registry.cpp.
+// Backend is the interface to one way of seeing GPU work. Each has a folder here and a line in registry.cpp.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ namespace gpuprof::backend {
 // A gpuprof environment variable that a backend, or its injection library in targets, reads.
 struct Variable {
   const char* name;
-  // Returns what is wrong with a value, or nullopt. Null for a variable that gpuprof itself sets in targets.
+  // Returns what is wrong with a value, or nullopt. Null: gpuprof itself sets the variable in targets.
   std::optional<Error> (*check)(const std::string& value) = nullptr;
 };
 
@@ -37,13 +37,13 @@ struct Descriptor {
 struct Availability {
   bool available = false;
   std::string detail;       // what was found, or what is missing
-  std::string hint;         // how to get it; empty when available
-  bool unrecorded = false;  // programs may still use the interface, but gpuprof would see nothing of it
+  std::string hint;         // how to make the interface available; empty if it is
+  bool unrecorded = false;  // programs may be able to use the interface, but gpuprof could not record them
 };
 
 // The environment of the child to be started. A backend adds the variables that load its injection library.
 struct LaunchEnv {
-  std::vector<std::pair<std::string, std::string>> variables;  // as the target will see them, including changes
+  std::vector<std::pair<std::string, std::string>> variables;  // the target's complete environment, including changes
   std::string library_dir;                                     // folder with the unpacked injection libraries
   bool samples = false;                                        // whether samples inside kernels are wanted
 
@@ -55,12 +55,12 @@ struct LaunchEnv {
 struct LaunchFunction {
   std::string_view library;  // prefix of the library's file name: "libOpenCL.so"
   std::string_view symbol;
-  bool in_program = false;  // also search the program itself (a statically linked library)
-  // Calls another function of the list, which counts the launch. Probed only if none of those others can be probed.
+  bool in_program = false;  // also search the program itself, which may link the library statically
+  // True: it calls another function of the list, so it is probed only if none of the others can be probed.
   bool outer = false;
 };
 
-// What a local backend (a source in the recorder's own process) gets. All of it outlives the source.
+// What start() gives to a local backend, which runs in the recorder's own process. All members outlive the backend.
 struct Recording {
   EventSink& sink;
   SourceIds& ids;
@@ -69,7 +69,7 @@ struct Recording {
 };
 
 struct DeviceClock {
-  std::string uuid;  // the uuid of EventSink::on_device
+  std::string uuid;  // as in EventSink::on_device()
   uint64_t samples = 0;
   double mean_mhz = 0;
   double min_mhz = 0;
@@ -86,36 +86,36 @@ class Backend {
   [[nodiscard]] virtual const Descriptor& descriptor() const = 0;
   [[nodiscard]] virtual Availability probe() const = 0;
 
-  // The injection library of this backend, embedded in gpuprof. Without one, the name is empty.
+  // The injection library of this backend, embedded in gpuprof. The file name is empty if the backend has none.
   struct Library {
     std::string_view file_name;  // "libgpuprof_opencl.so"
     std::span<const unsigned char> bytes;
   };
   [[nodiscard]] virtual Library library() const { return {}; }
 
-  // File name prefixes of libraries that recording puts on stacks. Their innermost frames are left out.
+  // File name prefixes of libraries that are on stacks because of the recording. Their innermost frames are left out.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
-  // True if only --backend NAME selects the backend: it sees work that others see too, which would count twice.
+  // True if only --backend NAME selects the backend: other backends see the same work, so it would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
-  // The backend whose injection library, in the same processes, knows the code that this backend samples; or empty.
+  // Name of the backend whose injection library sends the code that this backend samples. Empty: none does.
   [[nodiscard]] virtual std::string_view code_from() const { return {}; }
 
-  // Restricts the backend to code for the samples of others: its injection library sends GPU code and nothing else.
+  // Restricts the injection library to sending GPU code, which samples of another backend need.
   void set_code_only() { code_only_ = true; }
   [[nodiscard]] bool is_code_only() const { return code_only_; }
 
   virtual Status prepare(LaunchEnv& env) = 0;
 
-  // Prefix of the file name of a library that a running process must have mapped, so that library() is useful after
-  // attaching (record -p). Empty: the library can not be loaded late.
+  // For record -p: prefix of the file name of a library without which library() would be useless in a running process.
+  // Empty: library() cannot be loaded into a running process.
   [[nodiscard]] virtual std::string_view attaches_to() const { return {}; }
 
-  // A function that this mapped library must have, or empty.
+  // For record -p: a function that the library of attaches_to() must have. Empty: none.
   [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
 
-  // The functions that record -p probes. No launch may pass through two of them.
+  // The functions that record -p probes. A launch may pass through only one of them, and through `outer` ones.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
 
   // Starts to sample the clocks of devices, until take_clocks(). Neither call waits for a device.
@@ -128,14 +128,14 @@ class Backend {
   [[nodiscard]] virtual bool is_local() const { return false; }
   // Called before the target runs. After an error there are no other calls, and no recording.
   virtual Status start(const Recording& /*recording*/) { return {}; }
-  // Switches recording (off at first). While off, the source reports no launches, only GPU work of earlier ones.
+  // Switches recording (off at first). While off, the source reports only the GPU work of earlier launches.
   virtual void set_recording(bool /*on*/) {}
-  // Sends new events to the sink and returns their number. Never blocks. After 0, the next call may come later.
+  // Sends new events to the sink and returns their number. Never blocks. If it returns 0, the next call may come later.
   virtual size_t drain() { return 0; }
   // The BPF programs of a source that walk stacks by tables (bpf/stack_walk.h), from start() to stop(). The recorder
   // fills their maps for the processes that the source reports. Null: no such programs.
   [[nodiscard]] virtual bpf_object* walking_programs() const { return nullptr; }
-  // The last call: sends all remaining events. If the source has ended earlier, it does nothing.
+  // The last call. Sends all remaining events, or does nothing if the source has already ended.
   virtual void stop() {}
 
  private:
@@ -147,8 +147,8 @@ using Backends = std::vector<std::unique_ptr<Backend>>;
 // Returns all backends of this build, in the order in which they are probed and shown.
 Backends make_all();
 
-// Returns the backends in `names`, or without names all except the only_by_name() ones. With `samples` it adds, for
-// code only, the backends that know the code of the others' samples. The error lists the valid names.
+// Returns the backends in `names`, or without names all except the only_by_name() ones. With `samples` it adds the
+// backends that send the code of the others' samples, restricted to code. The error lists the valid names.
 Result<Backends> choose(Backends all, const std::vector<std::string>& names, bool samples = false);
 
 }  // namespace gpuprof::backend

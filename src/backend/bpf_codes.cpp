@@ -8,7 +8,7 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kEllipsis = "...";
-constexpr size_t kMaxUnfinished = 4096;  // each thread sends one code object at a time
+constexpr size_t kMaxUnfinished = 4096;  // enough, because each thread sends one code object at a time
 
 uint32_t character_at(const uint8_t* at, unsigned kind) {
   uint32_t value = 0;
@@ -59,7 +59,7 @@ std::string decode_python_text(std::span<const uint8_t> characters, unsigned kin
   if (kind != 1 && kind != 2 && kind != 4) {
     return text;
   }
-  size_t whole = 0;  // number of bytes after which "..." still fits
+  size_t whole = 0;  // length after which "..." still fits
   for (size_t at = 0; at + kind <= characters.size(); at += kind) {
     const size_t before = text.size();
     append_utf8(text, character_at(characters.data() + at, kind));
@@ -99,7 +99,7 @@ void BpfCodes::on_code(std::span<const std::byte> event, const Take& take) {
     if (unfinished_.size() >= kMaxUnfinished) {
       unfinished_.erase(std::min_element(unfinished_.begin(), unfinished_.end(), [](const auto& a, const auto& b) {
         return a.second.number < b.second.number;
-      }));  // the oldest: the ring was full, so its other pieces were lost
+      }));  // drops the oldest: it lacks pieces that did not fit the ring buffer
     }
     code.lines.reserve(code.line_bytes);
     code.number = ++last_number_;

@@ -14,15 +14,15 @@
 
 namespace gpuprof::backend {
 
-// Decodes `characters` of `kind` bytes each (see gpuprof_bpf_code). Invalid characters become U+FFFD; `cut` appends
-// "...". Returns at most GPUPROF_BPF_CODE_TEXT bytes, and an empty string for an invalid `kind`.
+// Decodes a Python string of `kind` bytes per character (see gpuprof_bpf_code). Invalid characters become U+FFFD; `cut`
+// appends "...". Returns at most GPUPROF_BPF_CODE_TEXT bytes, and an empty string for an invalid `kind`.
 std::string decode_python_text(std::span<const uint8_t> characters, unsigned kind, bool cut);
 
 class BpfCodes {
  public:
   using Take = std::function<void(uint32_t pid, const PythonCode& code)>;
 
-  // Take and check events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES. `take` gets each complete code object.
+  // Take and check events of type GPUPROF_BPF_CODE and GPUPROF_BPF_LINES. `take` receives each complete code object.
   void on_code(std::span<const std::byte> event, const Take& take);
   void on_lines(std::span<const std::byte> event, const Take& take);
 

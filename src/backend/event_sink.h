@@ -29,10 +29,10 @@ struct GpuOp {
   uint32_t device = 0;
   uint16_t op = 0;          // enum gpuprof_op of wire/wire.h
   bool more = false;        // more work with the same correlation id may follow
-  bool unsampled = false;   // its launch has no stack by choice; then `tid` and `range` are those of the launch
+  bool unsampled = false;   // the launch has no stack, by choice; `tid` and `range` are those of the launch
   uint64_t graph_node = 0;  // 0: not part of a graph launch
-  uint32_t exec = 0;        // not 0: belongs to an unknown launch of this executable graph; then `correlation` is 0
-  bool outside = false;     // its launch was outside of --nvtx-range; set only by code that finds the launch itself
+  uint32_t exec = 0;        // the executable graph, if its launch is unknown; else 0
+  bool outside = false;     // the launch was outside of --nvtx-range; set only by code that finds the launch itself
   uint32_t tid = 0;
   uint32_t range = 0;
 };
@@ -62,10 +62,10 @@ struct HostOp {
 
 struct GraphNode {
   uint64_t node = 0;
-  uint64_t original = 0;  // the node that it copies, or (updated) whose work it now runs; 0: none
-  uint64_t launch = 0;    // the captured launch; 0: none
+  uint64_t original = 0;  // the node that this node copies, or (if updated) whose work it now runs; 0: none
+  uint64_t launch = 0;    // correlation id of the captured launch; 0: none
   uint64_t time_ns = 0;
-  uint32_t name_id = 0;  // its kernel's name; 0: unknown
+  uint32_t name_id = 0;  // name of its kernel; 0: unknown
   bool destroyed = false;
   bool updated = false;  // runs the work of `original` in launches after time_ns
 };
@@ -74,7 +74,7 @@ struct GraphNode {
 struct GraphLaunch {
   uint64_t correlation = 0;
   uint64_t time_ns = 0;
-  uint64_t finished = 0;  // launches on the stream with a lower correlation id had ended; 0: unknown
+  uint64_t finished = 0;  // all launches on the stream with a lower correlation id than this had ended; 0: unknown
   uint32_t exec = 0;
   uint32_t stream = 0;
   uint32_t tid = 0;
@@ -86,7 +86,7 @@ struct GraphLaunch {
 struct Range {
   uint32_t id = 0;
   uint32_t parent = 0;
-  uint32_t domain_id = 0;  // name ids
+  uint32_t domain_id = 0;  // name id
   uint32_t name_id = 0;
 };
 
@@ -110,7 +110,7 @@ struct Stack {
   uint64_t id = 0;
   std::span<const uint64_t> words;
   uint32_t flags = 0;                 // GPUPROF_STACK_*
-  std::span<const uint32_t> modules;  // numbers of the modules with its frames
+  std::span<const uint32_t> modules;  // ids of the modules that contain its frames
   std::span<const uint64_t> kernel;   // kernel addresses, innermost first; only from local backends
   uint64_t read_ns = 0;               // when the mappings for the walk were read; 0: the walk used no unwind tables
 };
@@ -130,7 +130,7 @@ struct Module {
 };
 
 struct PythonCode {
-  uint32_t id = 0;       // the id in the words of stacks
+  uint32_t id = 0;       // the id by which stacks refer to this code
   uint32_t version = 0;  // PY_VERSION_HEX, which determines the format of the line table
   uint32_t first_line = 0;
   std::string_view name;
@@ -140,7 +140,7 @@ struct PythonCode {
 
 // Properties of a source, sent once, before its first launch. The default is false.
 struct SourceTraits {
-  bool walks_stacks = false;  // the source walks the stacks of its launches, whatever the stack engine of the recording
+  bool walks_stacks = false;   // the source walks the stacks of its launches itself, even beside a stack engine
   bool takes_samples = false;  // samples may come after their work, so the recorder keeps launches longer
 };
 
@@ -183,8 +183,8 @@ struct Sample {
   uint32_t name_id = 0;  // the kernel's name
   uint32_t place = 0;
   uint32_t device = UINT32_MAX;  // UINT32_MAX: unknown
-  uint32_t tid = 0;              // of the launch, for an unknown correlation id
-  uint32_t range = 0;            // of the launch, for an unknown correlation id
+  uint32_t tid = 0;              // of the launch, if the correlation id is unknown
+  uint32_t range = 0;            // of the launch, if the correlation id is unknown
   SamplingUnit unit = SamplingUnit::cycles;
   bool unsampled = false;  // its launch has no stack by choice, see GpuOp
   bool outside = false;    // see GpuOp
@@ -195,15 +195,15 @@ struct Sample {
 // of the function. They come before on_sample_window() of the window.
 struct LocationSamples {
   struct Reason {
-    uint32_t reason_id = 0;  // name id
+    uint32_t reason_id = 0;  // name id of the stall reason
     uint32_t samples = 0;
   };
   uint64_t module = 0;       // number of the GPU code, as sent with the code; 0: unknown
   uint64_t offset = 0;       // of the instruction, in bytes from the start of the function
-  uint64_t address = 0;      // instruction address as in LoadedKernel, if the module is unknown; 0: unknown
+  uint64_t address = 0;      // instruction address, for a lookup in LoadedKernels if the module is unknown; 0: unknown
   uint32_t function_id = 0;  // name id, mangled as in GpuOp; 0: the kernel at the address
   uint32_t window = 0;
-  uint64_t correlation = 0;  // the launch, after its on_sampled_launch(); 0: unknown
+  uint64_t correlation = 0;  // the launch, already reported by on_sampled_launch(); 0: unknown
   std::span<const Reason> reasons;
   bool estimated = false;    // the attribution to the source or the function was estimated
   bool low_address = false;  // only the low 32 bits of the address are known
@@ -211,30 +211,30 @@ struct LocationSamples {
 
 // The end of a window. All samples of the window were sent before.
 struct SampleWindow {
-  uint64_t start_ns = 0;  // taken in [start_ns, end_ns)
+  uint64_t start_ns = 0;  // the samples were taken in [start_ns, end_ns)
   uint64_t end_ns = 0;
-  uint64_t handed = 0;   // samples that were sent, or should have been
-  uint64_t dropped = 0;  // by the hardware or the vendor's library
-  uint64_t foreign = 0;  // in code that does not belong to the program
+  uint64_t handed = 0;   // samples that were sent to the sink, or should have been
+  uint64_t dropped = 0;  // samples that the hardware or the vendor's library dropped
+  uint64_t foreign = 0;  // samples in code that does not belong to the program
   uint64_t period = 0;   // units between two samples; 0: unknown
   uint32_t window = 0;
   uint32_t device = 0;
-  uint32_t whole = 0;  // `device`, or the device that contains this partition; kernels of both were sampled
+  uint32_t whole = 0;  // the complete device of `device`, which may be a partition; kernels of both were sampled
   SamplingUnit unit = SamplingUnit::cycles;
 };
 
-// A kernel's code is at this address of its process's GPU, from time_ns until the load is gone or it is replaced.
+// A kernel's code is at this address of the process's GPU, from time_ns until it is unloaded or replaced.
 struct LoadedKernel {
   uint64_t module = 0;  // see LocationSamples
   uint64_t address = 0;
   uint64_t time_ns = 0;
   uint64_t load = 0;             // the source's number for this load of the module
-  uint32_t name_id = 0;          // as in the code
+  uint32_t name_id = 0;          // the kernel's name, mangled
   bool gone = false;             // the load, with all its kernels, is gone; only `load` and `time_ns` are set
   uint32_t device = UINT32_MAX;  // the code was loaded for this device, on all its partitions; UINT32_MAX: unknown
 };
 
-// What the hardware counted at an instruction since the last record. It belongs to no launch.
+// What the hardware counted at an instruction since the previous PlaceCount. The value belongs to no launch.
 struct PlaceCount {
   uint64_t module = 0;  // see LocationSamples
   uint64_t offset = 0;
@@ -258,13 +258,13 @@ class EventSink {
   EventSink& operator=(const EventSink&) = delete;
   virtual ~EventSink() = default;
 
-  // Comes before on_source. The sink reads data of the process only under this guard.
+  // Called before on_source(). The sink reads data of a process only while its guard reports no change.
   virtual void on_process(uint32_t /*pid*/, const std::shared_ptr<ProcessGuard>& /*guard*/) {}
   virtual void on_source(SourceId source, uint32_t pid, std::string_view backend) = 0;
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
   virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;
   virtual void on_gpu_op(const GpuOp& op) = 0;
-  // One kernel of work that is a batch of kernels, before on_gpu_op() of the work. Samples may use this kernel name.
+  // Names one kernel of a work item that runs several. Called before its on_gpu_op(). Samples may use this name.
   virtual void on_kernel_of(const GpuOp& /*op*/, uint32_t /*name_id*/) {}
   virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
   virtual void on_host_op(const HostOp& op) = 0;
@@ -285,11 +285,11 @@ class EventSink {
   virtual void on_gpu_place(SourceId source, const GpuPlace& place) = 0;
   virtual void on_sample(const Sample& sample) = 0;
   virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;             // since the last call
-  virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}  // before its GPU work
+  virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}  // before the launch's GPU work
   virtual void on_location_samples(SourceId source, const LocationSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_location_count(SourceId /*source*/, const PlaceCount& /*count*/) {}
-  // Samples with an address, of any source of the same process, are looked up in these kernels.
+  // Reports a kernel in which the sink looks up the addresses of samples of all sources of the process.
   virtual void on_loaded_kernel(SourceId /*source*/, const LoadedKernel& /*kernel*/) {}
   virtual void on_source_end(SourceId source) = 0;
 };

@@ -11,8 +11,8 @@ namespace gpuprof::backend {
 struct SamplingOptions {
   bool samples = false;      // sample which instructions run or wait, and why
   uint32_t period = 0;       // cycles between two samples, a power of two; 0: the vendor's default
-  bool exact = false;        // with `samples`: only single launches of chosen kernels, one at a time
-  uint32_t exact_every = 1;  // with `exact`: sample one of this number of launches of each kernel
+  bool exact = false;        // with `samples`: sample only single launches of chosen kernels, one at a time
+  uint32_t exact_every = 1;  // with `exact`: sample one in this many launches of each kernel
   std::string counted;       // metrics to count instead of GPU work: the vendor's names, separated by ','; empty: none
   // Whether to sample a kernel, by its mangled name. Null: all kernels are chosen.
   std::function<bool(std::string_view)> chosen;

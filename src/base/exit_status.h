@@ -1,4 +1,4 @@
-// Exit statuses of gpuprof. `record` otherwise exits with the status of the target.
+// Exit statuses of gpuprof itself. If recording works, `record` exits with the status of the target.
 #pragma once
 
 namespace gpuprof {

@@ -1,4 +1,4 @@
-// Limits warnings of one kind that others could cause without end: only the first ones are printed.
+// Prints only the first warnings of one kind, because targets or other users could cause them without end.
 #pragma once
 
 #include <string>

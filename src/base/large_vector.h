@@ -24,7 +24,7 @@ class LargeAllocator {
     if (count < kFewest) {
       return std::allocator<T>().allocate(count);
     }
-    // Aligns by hand, and returns the surplus at both ends.
+    // Aligns by hand, and unmaps the surplus at both ends.
     const size_t bytes = rounded(count);
     void* const memory =
         ::mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -53,7 +53,7 @@ class LargeAllocator {
 
  private:
   static constexpr size_t kHugePage = size_t{2} << 20U;
-  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // fewer would leave too much memory unused
+  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // fewer would waste too much memory by rounding
 
   static size_t rounded(size_t count) { return (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage; }
 };

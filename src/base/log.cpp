@@ -109,7 +109,7 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// Returns how much was written before stderr was full. After an error it returns all: no later message can report it.
+// Returns how much was written before stderr was full. After an error, returns the full length, which ends the message.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kMaxWait;
@@ -176,7 +176,7 @@ Level level() {
 }
 
 void error(const Error& error) {
-  put("error: ", error.message, error.hint, true);  // probably the last message
+  put("error: ", error.message, error.hint, true);  // patient, because this is probably the last message
 }
 void warn(std::string_view message, std::string_view hint) {
   put("warning: ", message, hint);

@@ -8,7 +8,7 @@ namespace {
 
 __extension__ typedef unsigned __int128 WideNumber;  // NOLINT(modernize-use-using): __extension__ takes no using
 
-// From the golden ratio: no other step distributes the phases of any number of calls more evenly.
+// From the golden ratio: with this step, the phases of consecutive calls are most evenly distributed.
 constexpr uint32_t kSplitStep = 0x9e3779b9;
 constexpr unsigned kPhaseBits = 32;
 

@@ -1,4 +1,4 @@
-// RETURN_IF_ERROR(step()) returns the error of a Status or Result to the caller. Otherwise, a Result keeps its value.
+// RETURN_IF_ERROR(step()) returns the error of a Status or Result to the caller. Without an error, it does nothing.
 #pragma once
 
 #include <utility>

@@ -26,7 +26,7 @@ class SlotTable {
     return at;
   }
 
-  // Fills the empty slot that find() returned. No other put() may come between.
+  // Fills the empty slot that find() returned. No other put() may come between the two calls.
   void put(size_t at, uint64_t hash, uint32_t position) {
     slots_[at] = {position, tag_of(hash)};
     if (4 * ++used_ > 3 * slots_.size()) {
@@ -43,7 +43,7 @@ class SlotTable {
 
  private:
   // The tag is the upper half of the hash. Its first bits determine the slot, so slots are sorted by tag, except for
-  // collisions. A larger table is therefore filled from beginning to end, without access to the array. The last bits
+  // collisions. So growing fills the larger table from beginning to end, without access to the array. The last bits
   // distinguish entries of one slot.
   struct Slot {
     uint32_t position = kEmpty;

@@ -1,4 +1,4 @@
-// How much GPU work has a CPU stack: the definition for the recorder's summary, the readers and --min-coverage.
+// Defines coverage (how much GPU work has a CPU stack) for the recorder's summary, the readers and --min-coverage.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ inline constexpr size_t kCoverageCounts = static_cast<size_t>(CoverageCount::sta
 
 std::string_view word(CoverageCount what);
 
-// Coverage of GPU records. A profile without GPU records counts launches instead, or stall samples.
+// Coverage of GPU records. In a profile without GPU records: coverage of launches, or of stall samples.
 struct WorkCoverage {
   uint64_t recorded = 0;
-  uint64_t with_stack = 0;  // of recorded; records without a stack because of --max-overhead are excluded
+  uint64_t with_stack = 0;  // records with their own CPU stack; those left without one by --max-overhead do not count
   uint64_t lost = 0;        // known to have existed, but not recorded
 
   [[nodiscard]] bool any() const { return recorded > 0 || lost > 0; }
@@ -42,9 +42,8 @@ struct WorkCoverage {
   [[nodiscard]] uint64_t all() const;              // recorded + lost, clamped to 2^64 - 1
 };
 
-// Returns how many GPU work items are missing. Two counts say this: the lost work of LOSS lines (loss.h; unknown
-// reasons count) and the launches without GPU work. The larger one is returned. The sum of all `losses` must fit into
-// 64 bits.
+// Returns how many GPU work items are missing: the lost work of LOSS lines (loss.h; unknown reasons count as work) or
+// the launches without GPU work, whichever is more. The sum of all `losses` must fit into 64 bits.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);

@@ -11,11 +11,11 @@
 
 namespace gpuprof::profile {
 
-// Every function takes the next field. It returns false and sets reason() if the field is missing or malformed. The
-// byte behind the line must be '\n' or '\r', because the loops over digits have no bounds check.
+// Every function takes the next field. It returns false and sets reason() if the field is missing or malformed. A '\n'
+// or '\r' must follow the line in memory, because the loops over digits have no bounds check.
 class Fields {
  public:
-  // `begin` is behind the ';' after the kind, if has_fields. `escaped`: values may hold \xHH.
+  // If has_fields, `begin` is the byte after the ';' that ends the kind. `escaped`: values may hold \xHH.
   Fields(char* begin, char* end, bool has_fields, bool escaped)
       : at_(has_fields ? begin : nullptr), end_(end), escaped_(escaped) {}
 

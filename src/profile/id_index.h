@@ -8,8 +8,8 @@
 
 namespace gpuprof::profile {
 
-// Maps ids to positions. The file chooses the ids: small ones are in an array, others in a hash table. So a hostile
-// file can not make the reader allocate more than it has lines.
+// Maps ids to positions. The file chooses the ids: small ones are in an array, others in a hash table. So the memory is
+// proportional to the number of ids, however large a hostile file chooses them.
 class IdIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;

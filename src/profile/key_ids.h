@@ -17,7 +17,7 @@ class KeyIds {
  public:
   using Key = std::array<uint64_t, kWords>;
 
-  // Returns the key's id, from 1 on, and whether it is new.
+  // Returns the key's id (the first one is 1), and whether the id is new.
   std::pair<uint32_t, bool> intern(const Key& key) {
     const uint64_t h = hash(key);
     const size_t at = slots_.find(h, [&](uint32_t position) { return keys_[position] == key; });

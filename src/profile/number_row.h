@@ -15,7 +15,7 @@ namespace gpuprof::profile {
 // Parses lines in the form that Writer gives them. If take() or last() returns false, Fields must parse the line.
 class NumberRow {
  public:
-  // This number of bytes behind `limit` must be readable; their values do not matter.
+  // This number of bytes after `limit` must be readable; their values do not matter.
   static constexpr size_t kSlack = 64 + sizeof(uint64_t);
 
   // `begin` is the first digit. The line's newline must lie before `limit`.
@@ -32,7 +32,7 @@ class NumberRow {
     return number('\n', out);
   }
 
-  // The position behind the fields taken so far.
+  // The position after the fields taken so far.
   [[nodiscard]] const char* at() const { return at_; }
 
  private:

@@ -17,7 +17,7 @@
 namespace gpuprof::profile {
 namespace {
 
-// Limit of META, LOSS and COVERAGE lines. Readers keep each of them, in far more memory than its line needs.
+// Limit of META, LOSS and COVERAGE lines, because readers keep them all, in far more memory than the lines need.
 constexpr uint64_t kMostRemarks = 1'000'000;
 
 struct Input {

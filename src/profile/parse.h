@@ -15,7 +15,7 @@ struct Line {
   char* end = nullptr;  // end of the content; the newline (or "\r\n") follows
 };
 
-// More stack frames and inlined functions than real code has. The limits bound the memory for a hostile line.
+// More stack frames and inlined functions than real code has. These limits bound the memory for a hostile line.
 inline constexpr size_t kMostFrames = 65536;
 inline constexpr size_t kMostPlaceFrames = 1024;
 
@@ -35,7 +35,7 @@ struct ParseContext {
   std::string reason;                    // why parse_line() returned no record
 };
 
-// Parses `line` into `record`, or leaves that empty and sets context.reason. Unescapes the text of `line` in place.
+// Parses `line` into `record`, or leaves `record` empty and sets context.reason. Unescapes the text of `line` in place.
 void parse_line(Line line, ParseContext& context, std::optional<Record>& record);
 
 // True if a later version could use the text as a new kind.

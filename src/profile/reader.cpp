@@ -77,7 +77,7 @@ class Lines {
     }
   }
 
-  // The buffered bytes, without taking them. NumberRow::kSlack bytes behind them are readable.
+  // The buffered bytes, without taking them. NumberRow::kSlack bytes after them are readable.
   [[nodiscard]] std::string_view ready() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void skip(size_t bytes) { begin_ += bytes; }
 
@@ -197,7 +197,7 @@ struct Reader::State {
   std::optional<PublishedForm> published;  // set if the input has this form
   std::optional<IaprofForm> tabbed;        // set if the input has this form
   std::optional<Record> record;            // storage for the result of next_batch()
-  std::array<Gpu, kMostRows> gpu;          // the same, for three kinds of rows
+  std::array<Gpu, kMostRows> gpu;          // storage for rows, like the next two arrays
   std::array<EuStall, kMostRows> samples;
   std::array<Share, kMostRows> shares;
   uint64_t line = 0;
@@ -441,7 +441,7 @@ Status Reader::read_record(std::optional<Record>& record) {
       return {};
     }
     if (s.context.reason.empty()) {
-      continue;  // it repeats another line
+      continue;  // the line holds no new information
     }
     if (!s.options.lenient) {
       return s.at_line(s.context.reason, kLineHint);

@@ -30,7 +30,7 @@ class Reader {
     [[nodiscard]] bool at_end() const { return record == nullptr && gpu.empty() && samples.empty() && shares.empty(); }
   };
 
-  // `name` stands for the input in errors. Fails if the input is not a profile, or has another major version.
+  // `name` names the input in errors. Fails if the input is not a profile, or has another major version.
   static Result<Reader> open(UniqueFd fd, std::string name, ReaderOptions options = {});
 
   static Result<Reader> open_text(std::string_view text, std::string name, ReaderOptions options = {});  // from memory
@@ -55,8 +55,8 @@ class Reader {
   [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped because of `lenient`
   [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
   [[nodiscard]] bool cut_short() const;
-  // Counts a line as bad, at most once, although it can hold several records of a published form. A caller calls this
-  // in line order if it skips a record for its own reason under `lenient`.
+  // For callers that skip a record for their own reason under `lenient`: counts its line as bad, at most once per line.
+  // Lines must come in ascending order.
   void count_bad(uint64_t line);
   void count_bad() { count_bad(line()); }
   [[nodiscard]] bool lenient() const;

@@ -147,7 +147,7 @@ struct Work {
 inline constexpr uint32_t kWorkGraphNode = 1;  // a node of a graph launch
 inline constexpr uint32_t kWorkUnsampled = 2;  // launches that got no stack because of --max-overhead
 inline constexpr uint32_t kWorkAttached =
-    4;  // the recorder attached to the process: a node may be older than the recording
+    4;  // the recorder attached to the process, so a graph node may be older than the recording
 
 // Whether the launch has a stack. The stack of a graph's capture does not count.
 constexpr bool has_stack(const Work& work) {
@@ -168,7 +168,7 @@ struct Gpu {
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
   Uint128 sum_squares_ns2 = 0;
-  uint64_t queue_ns = 0;  // sum of start - queued, over work for which both are known
+  uint64_t queue_ns = 0;  // sum of (start - queued) over the work items with both times
   uint64_t bytes = 0;
 };
 
@@ -207,7 +207,7 @@ struct Idle {
   uint64_t ns = 0;
 };
 
-// An interval in which recording was on. For each device that had work, busy + idle is the sum of the windows.
+// An interval of recording. For each device that had work, busy and idle time sum to the length of all windows.
 struct Window {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
@@ -289,7 +289,7 @@ struct GpuPlace {
   std::span<const FrameId> frames;  // source lines: the outermost function first, then inlined ones; may be empty
 };
 
-// Found out about a GpuPlace after its line: the text of its instruction, and the producer of the value it waits for.
+// Data of a GpuPlace that was found after its line was written: its instruction, and which one that waits for.
 struct GpuInstruction {
   GpuPlaceId place{};
   StringId text{};         // 0: unknown

@@ -21,7 +21,7 @@ constexpr bool is_good_row(const Share& /*row*/) {
 
 // Parses the line whose first field begins at `begin`. Returns the beginning of the next line. Returns null if Writer
 // would not write such a line, or if the checks of parse_line() fail; then the caller must pass the line to
-// parse_line(). NumberRow::kSlack bytes behind `limit` must be readable.
+// parse_line(). NumberRow::kSlack bytes after `limit` must be readable.
 template <typename Row>
 const char* take_row(const char* begin, const char* limit, Row& out) {
   NumberRow row(begin, limit);

@@ -66,7 +66,7 @@ Reason Tables::add(const EuStall& record) {
   return define(record);
 }
 
-// Skips a row's WORK, which check_work() checks.
+// Checks the ids in a record, except a row's WORK: check_work() does that.
 template <typename R>
 Reason Tables::check_ids(const R& r) const {
   IdSpace missing_space{};

@@ -20,7 +20,7 @@
 
 namespace gpuprof::profile {
 
-// Which kind of line can measure a WORK.
+// The kind of line that can measure a WORK.
 enum class WorkKind : uint8_t { gpu, launch, host };
 
 constexpr WorkKind work_kind(Op op) {
@@ -131,7 +131,7 @@ class Tables {
   std::deque<std::string> labels_;
   std::unordered_map<std::string_view, uint32_t> label_ids_;
   std::vector<FrameRun> stack_rows_;
-  std::vector<Element> elements_;  // of stacks and places
+  std::vector<Element> elements_;  // the elements of all stacks and GPU_PLACEs
   std::vector<Element> scratch_;
   std::vector<uint32_t> range_depths_;
   std::vector<FrameRun> gpu_place_frames_;                         // index: position of the GPU_PLACE

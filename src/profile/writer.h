@@ -12,10 +12,10 @@
 
 namespace gpuprof::profile {
 
-// Appends the record's line, with its newline, to `out`. Unknown appends nothing.
+// Appends the record's line, with its newline, to `out`. Appends nothing for Unknown.
 void format_line(const Record& record, std::string& out);
 
-// The first line.
+// Appends the first line of a profile.
 void format_header(std::string& out);
 
 // Buffers lines and writes them to a descriptor in complete lines.

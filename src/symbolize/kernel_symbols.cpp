@@ -27,7 +27,7 @@ bool is_of_tracepoint(std::string_view name) {
 
 }  // namespace
 
-// Parses "ffffffff81000000 T name", for a module followed by "\t[module]".
+// Parses "ffffffff81000000 T name". In lines of kernel modules, "\t[module]" follows.
 void KernelSymbols::add(std::string_view line) {
   Symbol symbol;
   const char* const end = line.data() + line.size();

@@ -12,7 +12,7 @@ namespace gpuprof::symbolize {
 
 class KernelSymbols {
  public:
-  // Reads the file when the first address is named. `path` stands for /proc/kallsyms.
+  // Reads the file when the first address is named. `path` replaces /proc/kallsyms in tests.
   explicit KernelSymbols(std::string path = "/proc/kallsyms") : path_(std::move(path)) {}
 
   // Whether addresses are visible: without the right, the kernel shows zeros.

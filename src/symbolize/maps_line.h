@@ -17,7 +17,7 @@ struct MapsLine {
   std::string path;  // as printed, with newlines unescaped; ends in " (deleted)" if the kernel says so
 };
 
-// False: not a line of that form.
+// False: `text` does not have the form of such a line.
 bool parse_maps_line(std::string_view text, MapsLine& out);
 
 }  // namespace gpuprof::symbolize

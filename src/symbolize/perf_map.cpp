@@ -12,7 +12,7 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMaxMapName = 64 << 10;
-constexpr size_t kMaxLine = kMaxMapName + 64;  // including its numbers
+constexpr size_t kMaxLine = kMaxMapName + 64;  // a name, and the two numbers before it
 constexpr size_t kMapChunk = 256 << 10;
 
 // Takes a hex number and the space after it off the front of `line`.
@@ -68,7 +68,7 @@ void PerfMap::refresh(ReadingBudget& budget) {
   }
   const auto size = static_cast<uint64_t>(std::max<off_t>(status.st_size, 0));
   if (size < consumed_ || std::exchange(replaced_, false)) {
-    forget(budget);  // rewritten from the start
+    forget(budget);  // the file was rewritten from the start
   }
   if (size > consumed_ && size != read_to_) {
     read_appended(size, budget);

@@ -43,8 +43,8 @@ bool ends_with_deleted(const std::string& path) {
   return path.ends_with(kDeleted);
 }
 
-// Whether an open file is the mapped one. For overlay and btrfs, stat() reports other devices than maps, for overlays
-// also other inodes. There, a path that the kernel does not call deleted is trusted.
+// True if an open file is the mapped one. stat() and maps can report different devices for one file on overlay and
+// btrfs, so devices do not count. On overlay, inodes can differ too: there, a path without "(deleted)" is trusted.
 bool is_mapped_file(int fd, const MapsLine& line) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) {
@@ -103,7 +103,7 @@ class FileCache {
     const auto found = files_.find({line.device, line.inode});
     return found == files_.end() ? nullptr : found->second.file.lock();
   }
-  // Whether this process, with these rights, had requested the file that find() returns.
+  // Whether the file that find() returns was added for this process, with these rights.
   [[nodiscard]] bool is_of(const MapsLine& line, uint32_t pid, const std::optional<FileRights>& rights) const {
     const auto found = files_.find({line.device, line.inode});
     return found != files_.end() && found->second.pid == pid && found->second.rights == rights;
@@ -155,7 +155,7 @@ void ProcessMaps::read_identity() {
 
 void ProcessMaps::read_rights() {
   if (::geteuid() != 0) {
-    return;  // file_access() does not use rights then
+    return;  // file_access() uses rights only if gpuprof is root
   }
   const std::optional<FileRights> now = read_file_rights(proc_fd_.get());
   if (!first_rights_) {
@@ -336,7 +336,7 @@ void ProcessMaps::take_over(std::vector<Mapping> fresh) {
     while (next != fresh.end() && next->end <= old.start) {
       merged.push_back(std::move(*next++));
     }
-    // New mappings from here on may cut pieces out of the old one.
+    // New mappings may cut pieces out of the old one.
     while (old.start < old.end) {
       if (next == fresh.end() || next->start >= old.end) {
         if (budget > 0) {

@@ -72,9 +72,9 @@ class ProcessMaps {
   // rights of the last refresh() apply; they never exceed those of the first one. nullopt: rights unknown, so no file
   // may be opened. The result must not outlive this object.
   [[nodiscard]] std::optional<FileAccess> file_access() const;
-  // The file in which compilers describe code: "/tmp/perf-PID.map" in the process's root, with its own view of its pid.
+  // Path of the perf map: "/tmp/perf-PID.map" in the process's root. The PID is the one that the process itself sees.
   [[nodiscard]] std::string perf_map_path() const;
-  // That file, shared with newer(). Null before the first refresh(). Only for the thread that names addresses.
+  // The reader of the perf map, shared with newer(). Null before the first refresh(). Only for the symbolizing thread.
   [[nodiscard]] PerfMap* perf_map() const { return perf_map_.get(); }
 
  private:

@@ -11,7 +11,7 @@ constexpr uint32_t kMinor = 16;  // number of bits below major and minor in PY_V
 constexpr uint32_t kVersion3_10 = 0x030a;
 constexpr uint32_t kVersion3_11 = 0x030b;
 
-// A broken table can give any sum of deltas.
+// Returns 0 for an impossible line, which the sums in a broken table can give.
 uint32_t valid_line(int64_t line) {
   return line > 0 && line <= INT32_MAX ? static_cast<uint32_t>(line) : 0;
 }
@@ -62,7 +62,7 @@ class Locations {
     const uint32_t head = table_[at_++];
     length_ = ((head & 7U) + 1) * kUnitBytes;
     const uint32_t kind = head >> 3U & 15U;
-    constexpr uint32_t kOneLine = 10;  // 10 to 12: line delta of kind - 10
+    constexpr uint32_t kOneLine = 10;  // kinds 10 to 12 have the line delta kind - 10
     constexpr uint32_t kNoColumns = 13;
     constexpr uint32_t kNone = 15;
     has_line_ = kind != kNone;

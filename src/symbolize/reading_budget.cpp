@@ -27,7 +27,7 @@ bool ReadingBudget::take_whole(uint64_t& used, uint64_t limit, uint64_t wanted, 
   return true;
 }
 
-// The names of a map are one string. While it grows, its old and new memory exist at once, so this takes half.
+// Grants half of the memory, because a growing string of names exists twice for a moment: old and new.
 uint64_t ReadingBudget::take_perf_map(uint64_t wanted) {
   return take_part(perf_map_bytes_, limits_.perf_map_bytes, wanted, room() / 2, left_out_.perf_maps);
 }

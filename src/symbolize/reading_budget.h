@@ -12,10 +12,10 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;                   // at a time
+  uint64_t perf_map_functions = 1 << 20;                   // known at the same time, over all maps
   uint64_t checksum_bytes = uint64_t{1} << 30;             // of candidate files for .gnu_debuglink
   uint64_t debug_info_bytes = uint64_t{1} << 30;           // in memory: DWARF and unpacked .gnu_debugdata
-  uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // the same, for files not owned by root or gpuprof's user
+  uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // part of debug_info_bytes for files of other users
   uint64_t symbols = 8 << 20;                              // over all symbol tables
   uint64_t time_after_end_ns = 30'000'000'000;        // time to name the remaining addresses after the end of recording
   uint64_t download_ns = uint64_t{120} * 1000000000;  // wait for debuginfod; does not count as time after the end
@@ -31,23 +31,23 @@ class ReadingBudget {
 
   [[nodiscard]] uint64_t room() const { return room_ ? room_() : UINT64_MAX; }
 
-  // What was requested but not read, by the limit that prevented it.
+  // How much was not read because of a limit.
   struct LeftOut {
-    uint64_t perf_maps = 0;      // truncated readings
+    uint64_t perf_maps = 0;      // maps that were truncated
     uint64_t debug_links = 0;    // files not compared with a .gnu_debuglink
     uint64_t debug_infos = 0;    // files whose DWARF or .gnu_debugdata was not read
     uint64_t symbol_tables = 0;  // truncated tables
     uint64_t downloads = 0;      // files not requested from debuginfod
-    uint64_t addresses = 0;      // not named before the time was over
+    uint64_t addresses = 0;      // addresses that were not named before the time was over
     [[nodiscard]] bool nothing() const {
       return perf_maps + debug_links + debug_infos + symbol_tables + downloads + addresses == 0;
     }
   };
   [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
 
-  // Returns how many bytes of a perf map may be read, at most `wanted`. Counts it if that is fewer.
+  // Returns how many bytes of a perf map may be read, at most `wanted`. If fewer, counts the map as truncated.
   uint64_t take_perf_map(uint64_t wanted);
-  // Count the known functions of perf maps.
+  // Count the functions that are known from perf maps. False: too many.
   bool add_perf_map_function();
   void remove_perf_map_functions(uint64_t count) { perf_map_functions_ -= count; }
 
@@ -57,13 +57,13 @@ class ReadingBudget {
   }
   // `trusted`: root or gpuprof's user owns the file. Other files get less, to leave some for later processes.
   bool take_debug_info(uint64_t bytes, bool trusted);
-  // Checks a read that needs `peak` bytes while it runs. The caller takes the at most `kept` bytes afterwards.
+  // Checks a read that needs `peak` bytes while it runs. Afterwards, the caller takes what remains, at most `kept`.
   bool may_take_debug_info(uint64_t peak, uint64_t kept, bool trusted);
 
   // Returns how many symbols a table may have, at most `wanted`.
   uint64_t take_symbols(uint64_t wanted);
 
-  // Whether debuginfod may be asked again. downloaded() adds how long that took.
+  // Whether debuginfod may be asked again. The caller passes the duration of each request to downloaded().
   bool may_download();
   void downloaded(uint64_t ns) { download_ns_ += ns; }
 

@@ -38,7 +38,7 @@ UniqueFd locate(int root_fd, const std::string& path, int extra_flags) {
   return start == std::string::npos ? UniqueFd{} : UniqueFd(::openat(root_fd, path.c_str() + start, flags));
 }
 
-// The path counts as well: the process's rights apply to all folders on the way.
+// Uses the process's rights also for `path`, because they apply to all folders on the way.
 UniqueFd open_with(const FileAccess& access, const std::string& path, int extra_flags) {
   const ActAs as(access.rights_or_null());
   return as.ok() ? reopen_regular(locate(access.root_fd, path, extra_flags)) : UniqueFd{};

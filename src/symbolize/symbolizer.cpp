@@ -31,7 +31,7 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
 struct Symbolizer::State {
   explicit State(SymbolizerOptions given) : options(std::move(given)), budget(options.limits, options.room) {}
 
-  // The key stays unique while the entry exists, because the entry holds the file.
+  // The key, the address of `file`, stays unique, because the entry keeps the object alive.
   struct LoadedFile {
     std::shared_ptr<MappedFile> file;
     std::unique_ptr<ElfModule> module;  // null: not ELF

@@ -22,12 +22,12 @@ struct SymbolizedFrame {
   uint32_t line = 0;
   std::string module;    // path of the mapped file, "[vdso]", "[kernel]", "perf-PID.map"
   std::string build_id;  // lower-case hex
-  // The looked-up address (one less than a return address), as the module's ELF file counts if there is a module.
+  // The address that was looked up (return address - 1); with a module, as a virtual address of its ELF file.
   uint64_t address = 0;
 };
 
 struct SymbolizerOptions {
-  std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // with separate debug files
+  std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // folders with separate debug files
   bool debuginfod = true;  // ask the debuginfod servers in DEBUGINFOD_URLS; may take seconds
   ReadingLimits limits;
   ReadingBudget::Headroom room = {};  // empty: only the limits apply

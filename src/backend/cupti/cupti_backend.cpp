@@ -53,7 +53,7 @@ std::string from_environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// Finds a libcupti that a program on this machine could load. The injection library in the target searches better.
+// Finds a libcupti that a program on this machine could load. The injection library searches in more folders.
 std::string find_cupti() {
   std::vector<std::string> roots;
   std::istringstream listed(from_environment(GPUPROF_ENV_CUPTI_PATH));  // files or folders, separated by ':'
@@ -120,7 +120,7 @@ std::optional<Error> check_domains(const std::string& value) {
     }
   }
   return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none; it is read as both",
-               "leave it unset (driver) unless you compare them"};
+               "leave it unset (default: driver), unless you compare the domains"};
 }
 
 std::optional<Error> check_flush(const std::string& value) {
@@ -140,8 +140,8 @@ constexpr std::string_view kCudaVariables[] = {"CUDA_", "NVIDIA_"};
 constexpr Descriptor kCupti = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs", kVariables, kCudaVariables};
 
 // The runtime's launch functions call the exported launch functions of libcuda. (Seen on driver 580 for 311 637 of
-// 311 720 launches; the others fell between the two attachments.) So probes on these count every launch once, with
-// the runtime's function on the stack. `<<<>>>` calls __cudaLaunchKernel, which jumps into cudaLaunchKernel.
+// 311 720 launches; the others fell between the two attachments.) So probes on libcuda's functions count each launch
+// once, with the runtime's function on the stack. `<<<>>>` calls __cudaLaunchKernel, which jumps to cudaLaunchKernel.
 std::vector<LaunchFunction> counted_functions() {
   std::vector<LaunchFunction> functions;
   for (const CudaLaunch& launch : kCudaLaunches) {
@@ -156,7 +156,7 @@ std::vector<LaunchFunction> counted_functions() {
   return functions;
 }
 
-// CUPTI calls the injection library from inside the driver's launch function.
+// CUPTI calls the injection library inside the driver's launch function, so stacks contain frames of libcupti.
 constexpr std::string_view kCudaLibraries[] = {"libcupti.so"};
 
 class CuptiBackend final : public Backend {
@@ -196,8 +196,8 @@ class CuptiBackend final : public Backend {
 
   [[nodiscard]] std::string_view attaches_to() const override { return "libcuda.so"; }
 
-  // libcuda loads only one injection library, so gpuprof's calls the user's own. NVTX does not allow that, because the
-  // program uses handles of the tool. So if the user has an NVTX tool, it gets the ranges, and gpuprof does not.
+  // libcuda loads only one injection library, so gpuprof's library calls the one that the user set. NVTX rules that
+  // out, because programs use handles that the tool made. So a user's NVTX tool gets all ranges, and gpuprof none.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty()) {
       return Error{"the CUPTI library has not been unpacked", "set TMPDIR to a writable directory"};

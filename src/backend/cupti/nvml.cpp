@@ -46,7 +46,7 @@ class Nvml {
     if (usable_) {
       shutdown_();
     }
-    // NVML stays open, because its own threads may still run in it.
+    // The library stays loaded, because NVML's own threads may still run in it.
   }
 
   struct Device {
@@ -72,7 +72,7 @@ class Nvml {
 
   // Returns nullopt if the clock is unknown, or the device is idle: an idle clock says nothing about its work.
   [[nodiscard]] std::optional<unsigned> busy_clock_mhz(void* device) const {
-    Utilization used{1, 0};  // busy, if the device does not report its utilization (MIG)
+    Utilization used{1, 0};  // a device that does not report its utilization (MIG) counts as busy
     unsigned mhz = 0;
     if (utilization_ != nullptr && utilization_(device, &used) == 0 && used.gpu == 0) {
       return std::nullopt;

@@ -9,8 +9,8 @@
 
 namespace gpuprof::backend {
 
-// Uses a separate thread, because NVML waits for locks of the driver and a recording must not. If NVML is missing or
-// fails, there are no clocks and no message: clocks only explain differences.
+// Uses a separate thread, because NVML waits for the driver's locks and a recording must not wait for them. If NVML is
+// missing or fails, there are no clocks and no message, because clocks only explain differences between runs.
 class ClockWatch {
  public:
   ClockWatch();
@@ -18,7 +18,7 @@ class ClockWatch {
   ClockWatch& operator=(const ClockWatch&) = delete;
   ~ClockWatch();
 
-  // Stops sampling. Omits devices without samples.
+  // Stops sampling. Returns the clocks of the devices that have samples.
   std::vector<DeviceClock> finish();
 
  private:

@@ -16,7 +16,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxFdInfo = 8192;  // that of a DRM file has a few hundred bytes, and more for each memory region
+constexpr size_t kMaxFdInfo = 8192;  // the fdinfo of a DRM file has a few hundred bytes, or some more
 constexpr size_t kMaxProcesses = 65536;
 constexpr int kMaxGenerations = 32;  // parents to check, as in bpf/submitter.h
 
@@ -33,7 +33,7 @@ void for_each_number(const std::string& folder, size_t most, const std::function
   }
 }
 
-// Decides by the name, because opening the file may block. Another file of that name has no client in its fdinfo.
+// Checks only the name, because opening the file may block. The fdinfo of another file with such a name has no client.
 bool is_card(const std::string& link) {
   constexpr std::string_view kCards = "/dev/dri/";
   std::array<char, kCards.size()> target{};
@@ -68,7 +68,7 @@ void Clients::learn(uint64_t client, uint32_t pid) {
 }
 
 void Clients::keep(uint64_t client, Found found) {
-  if (found_.size() >= kMaxClients) {  // most have ended
+  if (found_.size() >= kMaxClients) {  // most of these clients have ended
     found_.clear();
   }
   found_[client] = found;

@@ -1,6 +1,6 @@
-// Finds the process that owns a DRM client (an open file of a GPU driver), for jobs that a kernel thread queues for
-// it. Reads /proc/PID/fdinfo of each process's files. Kernels that name a job's client number clients over all
-// drivers, and never reuse a number.
+// Finds the process that owns a DRM client (an open file of a GPU driver), for jobs that a kernel thread queues for the
+// client. Reads /proc/PID/fdinfo of each process's files. A Linux kernel that reports the client of a job numbers
+// clients over all drivers, and never reuses a number.
 #pragma once
 
 #include <sys/types.h>
@@ -21,29 +21,29 @@ std::optional<uint64_t> client_of(std::string_view fdinfo);
 
 class Clients {
  public:
-  // `recorded` is recorded with its descendants. `proc` stands for /proc.
+  // The process `recorded` and its descendants are recorded. `proc` replaces /proc in tests.
   explicit Clients(pid_t recorded, std::string proc = "/proc")
       : recorded_(static_cast<uint32_t>(recorded)), proc_(std::move(proc)) {}
 
   enum class Owner { recorded, other, unknown };
   struct Found {
     Owner owner = Owner::unknown;
-    uint32_t pid = 0;  // only of a recorded process
+    uint32_t pid = 0;  // 0 unless `owner` is Owner::recorded
   };
-  // nullopt: call find_owners().
+  // Returns nullopt if the client was not searched yet: call find_owners().
   [[nodiscard]] std::optional<Found> find(uint64_t client) const;
 
-  // A recorded process has itself queued a job for this client.
+  // Stores the owner of a client: a recorded process that queued a job for it.
   void learn(uint64_t client, uint32_t pid);
-  // The process has ended.
+  // Drops the clients of a process that has ended.
   void forget(uint32_t pid);
 
   // Searches the files of all processes once. Clients that no process has become Owner::unknown.
   void find_owners(const std::vector<uint64_t>& clients);
 
   static constexpr size_t kMaxClients = 65536;
-  static constexpr size_t kMaxFilesOfOne = 4096;  // the number of files is unlimited
-  static constexpr size_t kMaxFiles = 131072;     // of all processes, in one find_owners()
+  static constexpr size_t kMaxFilesOfOne = 4096;  // searched per process, which may have any number of files
+  static constexpr size_t kMaxFiles = 131072;     // searched over all processes, in one find_owners()
 
  private:
   [[nodiscard]] bool is_recorded(uint32_t pid) const;

@@ -31,7 +31,7 @@ Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
 }
 
-constexpr uint64_t kPollIntervalNs = 200'000'000;     // for processes that have ended
+constexpr uint64_t kPollIntervalNs = 200'000'000;     // interval of checks for processes that have ended
 constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // to remove destroyed VMs
 constexpr uint64_t kSearchPause = 20;  // pause between client searches, in multiples of the last search's duration
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kMaxIncompleteNs / 2;
@@ -164,7 +164,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   }
 
  private:
-  // A GPU that can not be sampled is still recorded.
+  // Starts to sample stalls. A GPU that can not be sampled is recorded without samples.
   void start_sampling(const Recording& recording) {
     auto reader = drm::StallReader::open(drm::make_xe_stall_devices(), recording.sampling.period);
     if (!reader) {
@@ -195,7 +195,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // first, because JobJoin::end_source() forgets the jobs of its last samples
+        stalls_->end_source(source, now);  // first, because join_.end_source() drops the jobs of its last samples
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -203,7 +203,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
   }
 
-  // Handles a job that a kernel thread queued. False: find_owners() must find its client first.
+  // Handles a job that a kernel thread queued. False: the client's owner is unknown until find_owners().
   bool queue_for_client(gpuprof_drm_queued queued) {
     const auto found = clients_.find(queued.submission.client);
     if (!found) {
@@ -238,7 +238,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
     clients_.find_owners(clients);
     for (const gpuprof_drm_queued& queued : std::exchange(unclaimed_, {})) {
-      if (!queue_for_client(queued)) {  // more clients than Clients::kMaxClients
+      if (!queue_for_client(queued)) {  // there are more clients than Clients::kMaxClients
         drop(queued, true);
       }
     }
@@ -304,7 +304,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;   // with reader only if the GPU can be sampled; empty without sampling
+  std::optional<drm::StallSampling> stalls_;   // empty without sampling; has no reader if the GPU can not be sampled
   std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
   uint64_t next_poll_ns_ = 0;

@@ -7,7 +7,7 @@ namespace gpuprof::backend::drm {
 void JobJoin::on_queued(const JobKey& key, const Job& job) {
   const auto [at, is_new] = jobs_.try_emplace(key, job);
   if (!is_new) {
-    // Other events of this job may have come first. Those of an earlier job with this key are older than queued_ns.
+    // Other events of this job may have come before. Those before queued_ns belong to an earlier job with this key.
     const Job before = at->second;
     const bool is_half =
         before.source == 0 && !before.ignored && std::max(before.run_ns, before.done_ns) >= job.queued_ns;
@@ -64,11 +64,11 @@ void JobJoin::complete_job(Jobs::iterator at) {
   const JobKey key = at->first;
   const Job done = job;
   jobs_.erase(at);
-  if (last_done_.size() >= kMaxRings) {  // most have ended
+  if (last_done_.size() >= kMaxRings) {  // most of these rings are gone
     last_done_.clear();
   }
   uint64_t& last = last_done_[done.ring];
-  // If a job overtakes others of its ring, it did not start after them.
+  // If the ring's previous job was done later than this one, this job overtook it and did not wait for it.
   const uint64_t start = last <= done.done_ns ? std::max(done.run_ns, last) : done.run_ns;
   last = std::max(last, done.done_ns);
   sink_.on_job(key, done, start);

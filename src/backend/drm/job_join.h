@@ -30,7 +30,7 @@ struct Job {
   uint64_t ring = 0;         // jobs of one ring run one after the other
   uint64_t stream = 0;
   uint64_t queued_ns = 0;
-  uint64_t run_ns = 0;  // when the driver gave it to the hardware
+  uint64_t run_ns = 0;  // when the driver gave the job to the hardware
   uint64_t done_ns = 0;
   uint32_t name_id = 0;
   uint32_t device = 0;
@@ -45,11 +45,11 @@ class JobSink {
   JobSink& operator=(const JobSink&) = delete;
   virtual ~JobSink() = default;
 
-  // The job is complete. It ran from `start_ns`, when the hardware had it and the previous job of the ring was done.
+  // The job is complete. `start_ns` is when both the hardware had the job and the previous job of the ring was done.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
-  // The job was dropped before it ran.
+  // The job failed before it ran.
   virtual void on_failed_job(const Job& job) = 0;
-  // The job will not be reported as complete. `unfinished`: its end was not seen. Otherwise its times are unknown.
+  // The job can not be reported as complete: its end was not seen if `unfinished`, else its times are unknown.
   virtual void on_lost_job(const JobKey& key, const Job& job, bool unfinished) = 0;
 };
 
@@ -57,7 +57,7 @@ class JobJoin {
  public:
   explicit JobJoin(JobSink& sink) : sink_(sink) {}
 
-  // The three events of a job may come in any order, and may be missing.
+  // The three events of a job may come in any order, and any of them may be missing.
   void on_queued(const JobKey& key, const Job& job);
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns, bool failed);
@@ -65,9 +65,9 @@ class JobJoin {
   // No recorded process owns the job: ignore its events.
   void ignore(const JobKey& key, uint64_t queued_ns);
 
-  // Drops jobs that are incomplete for kMaxIncompleteNs: done without a known start, or queued by no process.
+  // Drops jobs that lack an event for kMaxIncompleteNs, except those of a known process that are not done.
   void expire(uint64_t now_ns);
-  // The unfinished jobs of the source will never finish.
+  // Drops the unfinished jobs of a source that has ended.
   void end_source(SourceId source);
 
   [[nodiscard]] size_t waiting() const { return jobs_.size(); }

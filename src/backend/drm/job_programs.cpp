@@ -35,10 +35,10 @@ struct Program {
   const char* name;
   const char* target;  // a tracepoint, or a function of i915 or xe
   bool is_function = false;
-  bool KernelEvents::*use = nullptr;  // the feature that is lost without it; null: the program is required
+  bool KernelEvents::*use = nullptr;  // the feature that needs this program; null: the recording needs it
 };
 
-// Start with the end of a job: a job whose queueing is seen must not end unseen.
+// The programs for the end of jobs come first, so that no job that is seen when queued can end unseen.
 std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
   std::vector<Program> programs{{"on_fence_signaled", "dma_fence_signaled"}};
   if (events.scheduler) {
@@ -92,7 +92,7 @@ Status check_rights() {
   return {};
 }
 
-// Programs that are not loaded do not need the types of missing drivers.
+// Loads only the wanted programs. The others may use types of drivers that this machine lacks.
 Status choose(bpf_object* object, const std::vector<Program>& wanted) {
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object) {
@@ -218,7 +218,7 @@ int JobPrograms::on_event(void* context, void* data, size_t bytes) {
   auto* self = static_cast<JobPrograms*>(context);
   self->dispatch({static_cast<const std::byte*>(data), bytes});
   ++self->drained_events_;
-  // Jobs may come faster than this reads them. So it stops after one full buffer.
+  // Jobs may come faster than drain() reads them, so drain() stops after the size of the buffer.
   self->drained_bytes_ += bytes;
   return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
 }

@@ -24,7 +24,7 @@ class JobEventSink {
   JobEventSink& operator=(const JobEventSink&) = delete;
   virtual ~JobEventSink() = default;
 
-  // Comes before the first use of the stack. See StackSink.
+  // Called before the first event that refers to the stack. See StackSink.
   virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                         std::span<const uint64_t> kernel) = 0;
   virtual void on_code(uint32_t pid, const PythonCode& code) = 0;  // before the first stack that refers to it
@@ -39,13 +39,13 @@ class JobEventSink {
 
 class JobPrograms {
  public:
-  // Records jobs of `root` and its descendants, with `batches` also their kernels. The error says what is missing.
+  // Records jobs of `root` and its descendants; with `batches`, also their kernels. The error says what is missing.
   static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events, bool batches = false);
 
-  // The available events that the kernel lets gpuprof use.
+  // The events that exist and that the Linux kernel lets gpuprof use.
   [[nodiscard]] const KernelEvents& used() const { return used_; }
 
-  // The recorder fills the maps of these programs.
+  // The object with the loaded programs. The recorder fills its maps for stack walks.
   [[nodiscard]] bpf_object* object() const { return object_.get(); }
 
   // Sends all pending events to the sink, and returns their number.
@@ -59,7 +59,7 @@ class JobPrograms {
 
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
 
-  // Calls for which the kernel skipped a program, because they interrupted that program on the same processor.
+  // Number of driver calls for which the Linux kernel ran no BPF program, because the call interrupted that program.
   [[nodiscard]] uint64_t skipped() const;
 
  private:

@@ -45,7 +45,7 @@ class Types {
 
   [[nodiscard]] bool of_kernel() const { return kernel_ != nullptr; }
 
-  // Returns the types of a module, which may be built into the kernel if that has `its_struct`. Null: not loaded.
+  // Returns a module's types. If the kernel has the struct `its_struct`, the module is built in. Null: not loaded.
   Result<Btf> of_module(const std::string& module, const char* its_struct) const {
     const std::string file = folder_ + module;
     if (!exists(file)) {

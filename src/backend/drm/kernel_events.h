@@ -1,4 +1,4 @@
-// Finds which of the hooks for the BPF programs this kernel and its drivers have, from their type information (BTF).
+// Finds out from type information (BTF) which hooks for BPF programs the Linux kernel and its GPU drivers have.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ struct SchedulerEvents {
 struct KernelEvents {
   std::optional<SchedulerEvents> scheduler;  // for drivers that use the kernel's GPU scheduler
   bool i915 = false;
-  // Whether jobs have the driver's number of an exec queue (xe) or context (i915). They are optional.
+  // Optional: whether jobs name their exec queue (xe) or context (i915).
   bool xe_exec_queues = false;
   bool i915_contexts = false;
   bool xe_batches = false;  // whether the kernels in submitted batches can be read
   bool i915_batches = false;
-  std::string lacks;  // what is loaded but unusable; may be empty
+  std::string lacks;  // what the loaded drivers lack; may be empty
 
   [[nodiscard]] std::string text() const;  // for doctor
 };
 
 enum class Hook { tracepoint, function };
 
-// Returns whether a hook of this name exists whose argument (counted from 0) points to such a struct.
+// Returns whether a hook `name` exists whose argument (counted from 0) points to a struct `pointed`.
 using Has = std::function<bool(Hook hook, std::string_view name, std::string_view pointed, uint16_t argument)>;
 
 Result<SchedulerEvents> choose_scheduler_events(const Has& has);

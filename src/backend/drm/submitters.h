@@ -19,11 +19,11 @@
 
 namespace gpuprof::backend::drm {
 
-// Returns the N of the cardN for this device on its bus. nullopt: not a card, or gone. `root` is a prefix of /sys.
+// Returns N if the device with this name on its bus is cardN. nullopt: not a card, or gone. `root` is a prefix of /sys.
 std::optional<uint32_t> card_number(const std::string& device, const std::string& root = "");
 
-// Makes the name of a job from driver and ring. A ring of xe is a queue, whose number differs between runs, so only
-// the engine class remains ("xe-rcs").
+// Makes a job's name from its driver and ring. A ring of xe is a queue, whose number differs between runs, so only the
+// engine class remains in the name ("xe-rcs").
 std::string job_name(std::string_view driver, std::string_view ring);
 
 // What a process submits jobs to: an exec queue of xe, a context of i915, or a ring.
@@ -36,8 +36,8 @@ struct StreamKey {
 
 class StreamNumbers {
  public:
-  // Returns the stream's number, and whether it is new. The number is `wanted` if it is below kFirstOfOthers and free
-  // on the device. (Drivers number streams per open file, and a process may have several.)
+  // Returns the stream's number, and whether it is new. The number is `wanted` if that is below kFirstOfOthers and not
+  // used on the device. (Drivers number streams per open file, and a process may have several open files.)
   std::pair<uint64_t, bool> number(const StreamKey& key, uint64_t wanted);
 
   static constexpr uint64_t kFirstOfOthers = 1'000'000;
@@ -70,8 +70,8 @@ class Submitters {
   void on_code(uint32_t pid, const PythonCode& code);
   // The process has loaded or unloaded libraries, or executed another program.
   void on_loader(uint32_t pid);
-  // Reports the launch and everything that it needs, and makes a job of it. `queued` names a process. If its tid is
-  // 0, a kernel thread queued the job on its behalf, and the launch has no stack.
+  // Reports the job's launch, with its device and stack, and returns the job. `queued` must name a process. If its tid
+  // is 0, a kernel thread queued the job for that process, and the launch has no stack.
   Job launch(const gpuprof_drm_queued& queued);
   void report_work(const Job& job, uint64_t start_ns);
   // Reports a kernel of the job's batch, before or after the job's work.
@@ -82,7 +82,7 @@ class Submitters {
   uint32_t device_number(std::string_view bus);
   // Like device_number(), and reports the device to the source.
   uint32_t device_of(SourceId source, std::string_view bus, std::string_view driver);
-  // Returns the source for events of unknown processes. It lasts until the end.
+  // Returns the source for events of unknown processes. This source lasts until the recording ends.
   SourceId unknown_source();
   void lose(SourceId source, unsigned reason, uint64_t count);  // `reason`: enum gpuprof_loss
   void count_failed(SourceId source);
@@ -96,17 +96,17 @@ class Submitters {
   [[nodiscard]] std::vector<SourceId> ended() const;
   [[nodiscard]] std::vector<SourceId> all() const;
   void end(SourceId source);
-  [[nodiscard]] uint32_t pid_of(SourceId source) const;  // 0: it has ended
+  [[nodiscard]] uint32_t pid_of(SourceId source) const;  // 0: the source has ended
 
  private:
   struct Submitter {
     SourceId id = 0;
     uint32_t pid = 0;
     uint64_t image = 0;
-    std::optional<ProcessGuard> guard;  // nullopt: it had ended before its first event
+    std::optional<ProcessGuard> guard;  // nullopt: the process had ended before its first event
     std::unordered_map<std::string, uint32_t> names;
     std::unordered_set<uint32_t> devices;
-    std::unordered_map<uint64_t, bool> stacks;  // reported stacks; true: walked by unwind tables
+    std::unordered_map<uint64_t, bool> stacks;  // reported ones; true: walked by unwind tables
     StreamNumbers streams;
     size_t described_streams = 0;
     uint64_t without_tables = 0;  // launches whose stack was walked by frame pointers
@@ -130,7 +130,7 @@ class Submitters {
   uint64_t stream(Submitter& of, const gpuprof_drm_queued& queued, const Job& job);
   uint64_t stack(Submitter& of, uint64_t id);
 
-  static constexpr uint32_t kFirstOfOthers = 256;  // devices without a card number
+  static constexpr uint32_t kFirstOfOthers = 256;  // the first number of devices without a card number
   static constexpr size_t kMaxNames = 262144;      // per process
   static constexpr size_t kMaxWaitingStacks = 65536;
   static constexpr size_t kMaxRings = 65536;

@@ -30,7 +30,7 @@ constexpr const char* kDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
 constexpr const char* kPreloadVariable = "LD_PRELOAD";
 
 // Returns the file of the loader that a program on this machine would load
-// (/usr/lib/x86_64-linux-gnu/libze_loader.so.1), or an empty string. Does not load drivers: zeInit() does.
+// (/usr/lib/x86_64-linux-gnu/libze_loader.so.1), or an empty string. Loads no drivers. zeInit() would.
 std::string find_ze_loader() {
   void* library = dlopen(kLoader, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -73,7 +73,7 @@ std::vector<std::string> matches(const char* pattern) {
   return paths;
 }
 
-// Finds what the loader would use: an Intel GPU or NPU, or the alternative drivers of the variable. May return "".
+// Names what the loader would use: an Intel GPU or NPU, or the drivers that the user's variable names. "": nothing.
 std::string find_device(const std::string* alternative_drivers) {
   if (alternative_drivers != nullptr && !alternative_drivers->empty()) {
     return std::string(kDriversVariable) + "=" + *alternative_drivers;
@@ -102,7 +102,7 @@ constexpr LaunchFunction kLevelZeroLaunches[] = {
     {"libze_loader.so", "zeCommandListAppendMemoryFill"},
 };
 
-// The tracing layer calls the injection library from inside the loader's functions.
+// The loader's functions call the injection library through the tracing layer, so stacks contain frames of the layer.
 constexpr std::string_view kLevelZeroLibraries[] = {"libze_tracing_layer.so"};
 
 class LevelZeroBackend final : public Backend {
@@ -144,8 +144,8 @@ class LevelZeroBackend final : public Backend {
   // Older loaders can enable the tracing layer only at program start, by an environment variable.
   [[nodiscard]] std::string_view attach_needs() const override { return "zelEnableTracingLayer"; }
 
-  // The library must be in the process when it initializes Level Zero, because the loader reads its variable then.
-  // Without a device, programs do not get the library, because it would do nothing.
+  // The library must be in the process when it initializes Level Zero, because only then does the loader read the
+  // variable. Without a device, programs do not get the library, because it would do nothing.
   Status prepare(LaunchEnv& env) override {
     if (find_device(env.get(kDriversVariable)).empty()) {
       return {};
@@ -161,7 +161,7 @@ class LevelZeroBackend final : public Backend {
     }
     env.set(kPreloadVariable, std::move(libraries));
     env.set(kTracingVariable, "1");
-    // If the user disabled metrics, the library reports why there are no samples.
+    // Keeps the user's value. If that value disables metrics, the library reports why there are no samples.
     if (env.samples && !is_code_only() && env.get(kMetricsVariable) == nullptr) {
       env.set(kMetricsVariable, "1");
     }

@@ -46,7 +46,7 @@ bool file_contains(const char* path, std::string_view text) {
   return found;
 }
 
-// The ICD loader that a program on this machine would load. Does not load drivers: the first OpenCL call does.
+// The ICD loader that a program on this machine would load. Finding it loads no drivers. An OpenCL call would.
 struct Loader {
   bool present = false;
   bool layers = false;
@@ -62,7 +62,7 @@ Loader find_icd_loader() {
   loader.present = true;
   Dl_info info = {};
   void* function = dlsym(library, "clGetPlatformIDs");
-  // No loader reports whether it supports layers. One that does reads this variable, so its file contains the name.
+  // A loader that supports layers reads this variable. So its file contains the variable's name.
   if (function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr) {
     loader.path = info.dli_fname;
     loader.layers = file_contains(info.dli_fname, kLayersVariable);
@@ -82,7 +82,7 @@ std::string vendors_path() {
   return vendors != nullptr && *vendors != '\0' ? vendors : kVendorsDirectory;
 }
 
-// Returns the names of the drivers that the loader would find there.
+// Returns the names of the drivers that the loader would find in `path`.
 std::vector<std::string> find_drivers(const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
@@ -152,7 +152,7 @@ class OpenClBackend final : public Backend {
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kOpenClLaunches; }
 
-  // The first layer in the list is next to the driver: gpuprof's layer sees the calls that the user's layers pass on.
+  // gpuprof's layer is the first in the list, next to the driver. So it sees the calls that the user's layers pass on.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty() || env.library_dir.find(':') != std::string::npos) {
       return Error{"the OpenCL layer can not be named: '" + env.library_dir + "' is not a usable directory",

@@ -53,7 +53,7 @@ struct WrittenFile {
 // Writes a new file, and keeps an existing one as NAME.old.
 Result<WrittenFile> write_with_backup(const std::string& path, const std::function<void(TextStream&)>& write);
 
-// While it exists, exceeding the file size limit (ulimit -f) makes write() fail instead of killing the process.
+// While an object exists, exceeding the file size limit (ulimit -f) makes write() fail instead of killing the process.
 class FileLimitAsError {
  public:
   FileLimitAsError();
@@ -65,7 +65,7 @@ class FileLimitAsError {
   void (*before_)(int);
 };
 
-// Closes a written file. Reports an error if the data reaches the disk only then, and that fails.
+// Closes a written file. Reports an error if the file system stores the data only now, and fails.
 Status close_written(UniqueFd fd, const std::string& name);
 
 }  // namespace gpuprof

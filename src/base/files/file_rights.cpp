@@ -61,8 +61,8 @@ bool get_capabilities(CapabilityData& data) {
   return ::syscall(SYS_capget, &header, data.data()) == 0;
 }
 
-// Sets the bits of kReadsAll (both are in the first word). The kernel clears them when the user id becomes nonzero,
-// and restores them for 0, unless a security bit of the thread is set. This function does not rely on that.
+// Sets the bits of kReadsAll (both capabilities are in the first word). The kernel clears them when the user id becomes
+// nonzero, and restores them for 0, unless a security bit of the thread is set. This function does not rely on that.
 bool set_capabilities(uint64_t wanted) {
   CapabilityData data{};
   if (!get_capabilities(data)) {
@@ -184,7 +184,7 @@ ActAs::~ActAs() {
   if (!own_) {
     return;
   }
-  // The ids first, because they need no capability. If restoring the groups fails, the thread only has fewer rights.
+  // First restores the ids, which needs no capability. If restoring the groups fails, the thread has fewer rights.
   set_fsuid(own_->uid);
   set_fsgid(own_->gid);
   ::syscall(SYS_setgroups, own_->groups.size(), own_->groups.data());

@@ -15,17 +15,17 @@ struct FileRights {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  uint64_t capabilities = 0;  // for files that the ids may not read: CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, as bits
+  uint64_t capabilities = 0;  // for files that the ids may not read; bits: CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
   bool operator==(const FileRights&) const = default;
 };
 
-// `status` is the text of /proc/PID/status. Capabilities count only for a process in gpuprof's own user namespace:
-// elsewhere they give no right to files of this one. For a set-user-id or set-group-id program, the ids of the user
-// who started it count.
+// `status` is the text of /proc/PID/status. The capabilities of a process in another user namespace are ignored,
+// because they give no right to files of gpuprof's namespace. For a set-user-id or set-group-id program, the ids of the
+// user who started it count.
 std::optional<FileRights> parse_file_rights(std::string_view status, bool own_user_namespace);
 
-// Reads the rights of the process behind an open directory /proc/PID, never of a later one. nullopt: it is gone.
+// Reads the rights of the process that owns the open directory /proc/PID. nullopt: the process is gone.
 std::optional<FileRights> read_file_rights(int proc_fd);
 
 // The rights of a user after a login, without capabilities. A uid without a name in the system gets no groups.

@@ -86,9 +86,9 @@ class Walk {
     return {};
   }
 
-  // Whether only root or gpuprof's user can have put a link into the current folder. In a user namespace, the
-  // machine's root may appear with the owner of "/". All unmapped users share that id. So it counts only in folders
-  // that nobody else may write to.
+  // True if only root or gpuprof's user can have put a link of this owner into the current folder. In a user namespace,
+  // "/" and all files of unmapped users show the same owner. So that owner is trusted only in its own folders, to which
+  // nobody else may write.
   [[nodiscard]] bool is_trusted(uid_t owner) const {
     struct stat root {};
     struct stat folder {};

@@ -37,7 +37,7 @@ bool may_replace(const struct stat& folder, const struct stat& entry) {
   return self == 0 || (folder.st_mode & S_ISVTX) == 0 || entry.st_uid == self || folder.st_uid == self;
 }
 
-// A symbolic link of gpuprof's user or root to a special file must not be replaced by a regular file.
+// True for a symbolic link of gpuprof's user or root to a special file. A regular file must not replace such a link.
 bool leads_to_special(int folder, const std::string& entry, const struct stat& link) {
   struct stat target {};
   return (link.st_uid == 0 || link.st_uid == ::geteuid()) && ::fstatat(folder, entry.c_str(), &target, 0) == 0 &&
@@ -53,7 +53,7 @@ bool is_mounted(int folder, const std::string& entry) {
          (there.stx_mask & here.stx_mask & STATX_MNT_ID) != 0 && there.stx_mnt_id != here.stx_mnt_id;
 }
 
-// Excludes other writers while this one checks and takes a name. Waits a limited time: any reader may hold the lock.
+// Excludes other writers while this one checks and takes a name. The wait is limited: other users may hold the lock.
 class FolderLock {
  public:
   explicit FolderLock(int folder) : fd_(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -121,7 +121,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   if (there && kind == S_IFDIR) {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  // Another spelling of /dev/stdout, which root must not replace. It need not exist: /dev may have no such link.
+  // The name may be another spelling of /dev/stdout, which root must not replace, even if /dev has no such link.
   if (const std::string path = real_path(file.folder_.get()) + "/" + file.entry_;
       path != name && descriptor_named(path)) {
     return open(path, options);

@@ -15,7 +15,7 @@
 namespace gpuprof {
 
 struct OutputOptions {
-  // An existing file becomes NAME.old. If another program still writes it, it stays, and this one gets another name.
+  // An existing file becomes NAME.old. If a program still writes the existing file, the new one gets another name.
   bool keep_old = false;
   mode_t mode = 0666;                                // reduced by the umask, and by the permissions of a replaced file
   StopRequested stop;                                // ends the wait for the reader of a pipe
@@ -28,8 +28,8 @@ struct OutputOptions {
 // symbolic link at the final name.
 class OutputFile {
  public:
-  // "-" is stdout. Descriptor names, character devices and pipes are written directly. Reports errors that would
-  // later keep the file from getting its name, as far as they are known.
+  // "-" is stdout. Descriptor names, character devices and pipes are written directly. Fails if it is already known
+  // that the file can not get its final name.
   static Result<OutputFile> open(const std::string& name, const OutputOptions& options);
 
   OutputFile(OutputFile&& other) noexcept;
@@ -40,8 +40,8 @@ class OutputFile {
 
   // Gives the file its name. May be called again after a failure.
   Status commit();
-  // Ends a complete file: gives it its name if necessary, and returns its place(). If the renaming fails, the file
-  // keeps a temporary name, which the hint contains. Warns if the file is no longer at its name.
+  // Ends a complete file: gives it its final name if necessary, and returns its place(). If the renaming fails, the
+  // file keeps a temporary name, which the hint contains. Warns if somebody has moved the file.
   Result<std::string> finish();
 
   [[nodiscard]] UniqueFd take_fd() { return std::move(fd_); }
@@ -65,7 +65,7 @@ class OutputFile {
   void take_another_name();
 
   UniqueFd fd_;
-  UniqueFd file_;      // the same file, to find it later; this and the next four are set only for regular files
+  UniqueFd file_;      // second descriptor of the file, to find its place; closed for special files
   UniqueFd folder_;    // folder of the final name
   std::string entry_;  // final name in the folder
   bool keep_old_ = false;

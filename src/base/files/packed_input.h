@@ -1,5 +1,5 @@
-// Unpacks gzip and zstd input (recognized by its first bytes) piece by piece. A small file may unpack to a huge one:
-// that needs time, but at most 128 MiB of memory. This is the largest accepted window of a zstd frame.
+// Unpacks gzip and zstd input (recognized by its first bytes) piece by piece. A small file may unpack to a huge one.
+// Unpacking then takes time, but at most 128 MiB of memory: the largest accepted window of a zstd frame.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ namespace gpuprof {
 namespace {
 
 constexpr int kStepMs = 50;
-constexpr int kWarnAfterMs = 1000;  // time until a message about the wait, or until a reader is given up
+constexpr int kWarnAfterMs = 1000;  // time until gpuprof reports that it waits for a reader, or gives the reader up
 
 Error refused(const std::string& name, const std::string& why, std::string hint) {
   return Error{"cannot write " + name + ": " + why, std::move(hint)};
@@ -25,7 +25,7 @@ Error special_error(const std::string& name, int error) {
   return refused(name, std::strerror(error), "name another file");
 }
 
-// Opens the file through /proc, so that it is the checked one, whatever file has its name now.
+// Reopens the checked file through /proc, because another file may have its name now.
 int reopen(const UniqueFd& place) {
   const std::string self = "/proc/self/fd/" + std::to_string(place.get());
   return ::open(self.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -89,7 +89,7 @@ Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name) {
 Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, const std::string& name,
                               const StopRequested& stop) {
   if (S_ISCHR(info.st_mode)) {
-    // Only root can create devices, and terminals stay in their folder, so the owner does not matter.
+    // Accepts any owner, because only root can create devices, and nobody can move a terminal to another folder.
     UniqueFd fd(reopen(place));
     if (!fd) {
       return special_error(name, errno);

@@ -22,8 +22,8 @@ std::optional<int> descriptor_named(const std::string& path);
 // Duplicates the descriptor, which shares its position and flags. `name` is for messages.
 Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name);
 
-// Opens `place` (an O_PATH descriptor with the status `info`). Accepts character devices, and pipes of root or
-// gpuprof's user: for these it waits for a reader. Rejects everything else before opening it.
+// Opens `place` (an O_PATH descriptor with the status `info`). Accepts character devices. Accepts pipes of root or
+// gpuprof's user, and waits for their reader. Rejects everything else before opening it.
 Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, const std::string& name,
                               const StopRequested& stop);
 

@@ -3,8 +3,8 @@
 
 namespace gpuprof {
 
-// Occupies the closed ones of descriptors 0, 1 and 2. Otherwise a file of gpuprof could get such a number, and be
-// used as standard input or output. Using them still fails, and programs that gpuprof starts do not inherit them.
+// Opens placeholders for those of descriptors 0, 1 and 2 that are closed, so that no file of gpuprof gets such a
+// number. Reading or writing a placeholder fails, and programs that gpuprof starts do not inherit it.
 void hold_standard_streams();
 
 }  // namespace gpuprof

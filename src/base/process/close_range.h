@@ -6,7 +6,7 @@ namespace gpuprof {
 // Closes the descriptors from `first` to `last`.
 void close_between(int first, int last);
 
-// Makes the next exec close all descriptors from `first` on. False: they could not be listed.
+// Makes the next exec close `first` and all higher descriptors. False: they could not be listed.
 bool close_on_exec_from(int first);
 
 }  // namespace gpuprof

@@ -16,7 +16,7 @@ struct Credentials {
   gid_t gid = 0;
 };
 
-// Returns the credentials of the peer of a Unix socket when it called connect(), or (on the other side) listen().
+// Returns the credentials that the peer of a Unix socket had when it called connect(), or listen() if it is the server.
 std::optional<Credentials> peer_credentials(int socket);
 
 // The users and groups of a process.

@@ -41,7 +41,7 @@ Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   if (errno != ENOPROTOOPT) {
     return cannot_hold(credentials->pid, errno == ENODATA ? ESRCH : errno);
   }
-  // On an older kernel another process may already have the pid. One of another user counts as changed.
+  // Before Linux 6.5, another process may already have the pid. If its user differs, the state becomes `changed`.
   return make(*credentials, open_pidfd(credentials->pid));
 }
 
@@ -87,8 +87,8 @@ ProcessGuard::State ProcessGuard::state() {
   if (credentials_.uid == ::geteuid()) {
     return State::same;
   }
-  // For a process that is not dumpable, the kernel makes root the owner of its files. It also does this for a process
-  // without memory, which is about to end, but the status of such a process has no memory lines.
+  // For a process that is not dumpable, the kernel makes root the owner of its files in /proc. It also does this for a
+  // process without memory, which is about to end, but the status of such a process has no memory lines.
   struct stat file {};
   const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
   const std::string status = read_status(proc_.get());

@@ -1,5 +1,5 @@
-// Holds one process, so that its pid can not refer to another one, and reports whether its identity is unchanged.
-// Only while it is unchanged may data of /proc/PID go to the process's user. Otherwise a recorder that runs as root
+// Holds one process, so that its pid can not refer to another one, and reports whether its identity is unchanged. Only
+// while it is unchanged may data of /proc/PID go to the process's user. Without this rule, a recorder that runs as root
 // could reveal to a user where a set-user-id program is in memory.
 //
 // Call state() before and after reading /proc/PID, and drop the data unless both return `same`.
@@ -24,8 +24,8 @@ class ProcessGuard {
 
   enum class State {
     same,
-    // It has, or can regain, the rights of another user. Or it is not dumpable, so its own user may not inspect it:
-    // it executed a program with more rights or an unreadable one, or asked for it. A changed process stays changed.
+    // The process has, or can regain, the rights of another user. Or it is not dumpable, so its own user may not
+    // inspect it: it asked for this, or executed a program that is unreadable or has more rights. It stays `changed`.
     changed,
     ended,
   };

@@ -15,7 +15,7 @@ namespace gpuprof {
 std::string read_status(int proc_fd);
 std::string read_status_of(uint32_t pid, pid_t thread = 0);
 
-// Returns the text behind "Name:" and blanks. nullopt: no such complete line. Does not find the first line.
+// Returns the text after "Name:" and blanks. nullopt: no such complete line. Does not search the first line.
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name);
 
 // Like status_value(), as numbers of type uint32_t (decimal ids) or uint64_t. nullopt: no such line, or other text.

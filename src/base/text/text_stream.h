@@ -35,7 +35,7 @@ class TextStream {
     }
   }
 
-  // The sink has failed, and gets no more text. The caller can stop writing.
+  // True after the sink has failed. It gets no more text, so the caller can stop writing.
   [[nodiscard]] bool failed() const { return !status_; }
 
   // Passes on the remaining text. Returns the sink's first error.

@@ -13,8 +13,8 @@ constexpr std::array<std::string_view, 16> kTabbedKinds = {
     "string", "eustall",   "interval_start", "interval_end", "interval", "kernel", "metric",     "e",
     "pid",    "proc_name", "ustack",         "kstack",       "gpu_file", "frame",  "gpu_symbol", "insn_text"};
 
-// iaprof's default length of an interval. Profiles hold the end times of their intervals, so intervals of another
-// length go into the slices of this length in which they ended.
+// iaprof's default length of an interval. Profiles hold only the end times of their intervals. So an interval of
+// another length goes into the slice of this length in which it ended.
 constexpr std::string_view kSliceText = "10000000";
 constexpr uint64_t kSliceNs = 10'000'000;
 
@@ -55,7 +55,7 @@ class IaprofForm::IaprofFields {
     out = static_cast<uint32_t>(wide);
     return wide <= UINT32_MAX || fail(of(field, "is too large"));
   }
-  // With or without 0x.
+  // Takes a hexadecimal number, with or without 0x.
   bool hexadecimal(std::string_view field, uint64_t& out) {
     std::string_view digits;
     if (!take(field, digits)) {
@@ -229,7 +229,7 @@ bool IaprofForm::take_kernel(IaprofFields& in) {
   return true;
 }
 
-// The two dialects with this kind both have twelve fields. In the third dialect the first field is an offset.
+// Takes an `eustall` of the first or third dialect. The first field begins with 0x only in the third dialect.
 bool IaprofForm::take_stall(IaprofFields& in) {
   return in.ahead().starts_with("0x") ? take_stall_counts(in) : take_whole_stall(in);
 }

@@ -33,8 +33,8 @@ class IaprofForm {
  private:
   class IaprofFields;
 
-  // The process, stacks and kernel that samples belong to. A line of the first dialect holds all fields. In the
-  // others each field has its most recent value. A text is the id of a string: in the file, or in our records.
+  // The process, stacks and kernel that samples belong to. In the first dialect, each line holds all fields. In the
+  // others, each field keeps its most recent value. A TextId is the id of a string in the file, or of a STRING record.
   template <typename TextId>
   struct SampleOrigin {
     TextId process_name{};

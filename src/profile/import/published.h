@@ -35,7 +35,7 @@ class PublishedForm {
   std::optional<Record> next();
 
  private:
-  // The kinds of text, each with its own ids. The last three also become STRING records.
+  // The kinds of text, each with its own ids. All become STRING records.
   enum Text : uint8_t { kString, kGpuFile, kGpuSymbol, kInsnText, kTexts };
   struct Stall;
 

@@ -1,4 +1,4 @@
-// Makes gpuprof records from published stall samples, each definition once. Internal to the readers of those forms.
+// Makes gpuprof records from published stall samples, each definition once. Internal to their readers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class StallRecords {
   }
   void add(const Record& record) { records_.push_back(record); }
 
-  // Returns the line's next record. The caller owns what its views point to.
+  // Returns the line's next record. The caller owns the memory of the record's views.
   std::optional<Record> next() {
     return handed_out_ == records_.size() ? std::nullopt : std::optional(records_[handed_out_++]);
   }

@@ -64,7 +64,7 @@ std::optional<Link> debug_link(const ElfImage& image) {
   Link link;
   link.name.assign(reinterpret_cast<const char*>(bytes.data()), length);
   std::memcpy(&link.crc, bytes.data() + crc_at, sizeof link.crc);
-  // The link must be a plain file name, because it is searched in a list of directories. A path would be an attack.
+  // The link must be a plain file name. A path in it could lead out of the directories that are searched.
   if (link.name.find('/') != std::string::npos || link.name == "." || link.name == "..") {
     return std::nullopt;
   }
@@ -82,7 +82,7 @@ class Finder {
     }
   }
 
-  // Tries `path` in every root. Checks `crc` if one of the files has no build id.
+  // Tries `path` in every root. Checks `crc` if the module or the found file has no build id.
   bool attempt(const std::string& path, const uint32_t* crc) {
     for (const FileAccess& root : roots_) {
       UniqueFd fd = open_regular(root, path);
@@ -182,7 +182,7 @@ DebugFile find_alternate_file(const ElfImage& debug_image, const DebugFile& debu
   if (section == nullptr || !debug_image.read_section(*section, kMaxLinkSection, bytes) || bytes.empty()) {
     return {};
   }
-  // A file name, NUL, the build id of the file.
+  // .gnu_debugaltlink: a file name, NUL, the build id of that file.
   const size_t length = ::strnlen(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (length == 0 || length + 1 >= bytes.size()) {
     return {};

@@ -15,7 +15,7 @@ namespace gpuprof::symbolize {
 struct DebugFile {
   UniqueFd fd;                  // closed: not found
   std::string path;             // path in its root
-  bool in_target_root = false;  // else in gpuprof's own root
+  bool in_target_root = false;  // false: in gpuprof's own root
 };
 
 struct DebugSearch {

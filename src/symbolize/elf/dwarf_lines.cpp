@@ -16,7 +16,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Files are read, because mapped files may shrink. Larger ones are mapped if root or gpuprof's user owns them.
+// Larger files are mapped, but only files of root or gpuprof's user, because others could shrink a mapped file.
 constexpr uint64_t kMaxReadBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 30;
 constexpr size_t kMaxUnits = 1 << 18;
@@ -136,7 +136,7 @@ bool names_scope(int tag) {
          tag == DW_TAG_union_type;
 }
 
-// Steps to the next sibling. Returns false at the end, and if the file leads backwards.
+// Steps to the next sibling. Returns false at the end, and if the sibling is not after this DIE (a malformed file).
 bool next_sibling(Dwarf_Die* die) {
   const Dwarf_Off before = dwarf_dieoffset(die);
   Dwarf_Die next;
@@ -161,7 +161,7 @@ std::pair<uint64_t, uint64_t> debug_bytes(const ElfImage& image) {
         image.source().read(section.header.sh_offset, &compression, sizeof compression)) {
       unpacked += std::min<uint64_t>(compression.ch_size, kMaxUnpackedBytes + 1);
     } else if (section.name.starts_with(".zdebug_")) {
-      unpacked += kMaxUnpackedBytes + 1;  // the outdated form, whose size field is not checked
+      unpacked += kMaxUnpackedBytes + 1;  // the outdated compressed form, whose size field is not checked
     }
   }
   return {packed, unpacked};
@@ -233,7 +233,7 @@ struct DwarfLines::State {
   DwarfPointer alternate;
   DwarfPointer dwarf;
   std::vector<Unit> units;
-  std::vector<Range> ranges;  // of the units, sorted by low
+  std::vector<Range> ranges;  // address ranges of the units, sorted by low
   int visits = 0;
   bool trusted = false;  // root or gpuprof's user owns the file
   bool may_grow = true;  // false once the budget is exhausted
@@ -328,7 +328,7 @@ bool DwarfLines::State::visit() {
   return ++visits <= kMaxVisits && (visits % kVisitsPerCheck != 0 || budget.in_time());
 }
 
-// Small entries may share long ranges and names, so the memory for them does not depend on the file's size.
+// Entries can share long ranges and names, so a small file may need much memory for them.
 bool DwarfLines::State::grow(uint64_t bytes) {
   growth += bytes;
   if (may_grow && growth >= kStepBytes) {
@@ -350,7 +350,7 @@ bool DwarfLines::State::has_lines(Unit& unit) {
   return unit.lines == Unit::Lines::usable;
 }
 
-// Reads all lines of the unit, as libdw does if it is asked for one.
+// Reads all lines of the unit, because libdw also reads them all for a single line.
 Unit::Lines DwarfLines::State::read_lines(Unit& unit) {
   Dwarf_Attribute attribute;
   Dwarf_Word offset = 0;
@@ -546,7 +546,7 @@ std::vector<SourceFrame> DwarfLines::find(uint64_t vaddr) {
     });
   });
   if (result.empty() && lines_only < state_->units.size()) {
-    Unit& unit = state_->units[lines_only];  // for example assembly
+    Unit& unit = state_->units[lines_only];  // for example with assembler code
     Dwarf_Line* line = state_->has_lines(unit) ? dwarf_getsrc_die(&unit.die, vaddr) : nullptr;
     const char* path = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
     int number = 0;

@@ -17,8 +17,8 @@ class DwarfLines {
   // Whether `image` has DWARF. Reads only section headers.
   static bool present_in(const ElfImage& image);
 
-  // `image` reads from the file `fd`. Both and `budget` must outlive the object. `debug_file` is where that file was
-  // found, to find the files that it names. Null if the DWARF is unusable, or exceeds `budget`.
+  // `image` reads from the file `fd`. `image`, `fd` and `budget` must outlive the object. `debug_file` says where the
+  // file is, to find other files that its DWARF names. Null: the DWARF is unusable or exceeds `budget`.
   static std::unique_ptr<DwarfLines> open(const ElfImage& image, int fd, const DebugFile& debug_file,
                                           const DebugSearch& search, ReadingBudget& budget);
   ~DwarfLines();

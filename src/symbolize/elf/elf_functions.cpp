@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMaxSymbols = 8 << 20;                 // per table; the largest known tables have about a million
 constexpr size_t kChunk = 16384;                          // symbols read at a time
-constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // per table
+constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // names in one table
 constexpr int kMaxMatches = 4096;                         // symbols with a wanted name; a file has one or two of each
 
 using Wanted = std::unordered_map<std::string_view, size_t>;
@@ -61,7 +61,7 @@ class Search {
         symbol.st_name >= names_.size()) {
       return;
     }
-    // The limit is the longest wanted name: otherwise a table of unterminated names would be read for each symbol.
+    // Reads no more than the longest wanted name. Without NULs, each symbol's name would reach to the table's end.
     const auto* begin = reinterpret_cast<const char*>(names_.data()) + symbol.st_name;
     const size_t length = ::strnlen(begin, std::min<size_t>(names_.size() - symbol.st_name, longest_ + 1));
     const auto match = length <= longest_ ? wanted_.find({begin, length}) : wanted_.end();
@@ -74,7 +74,7 @@ class Search {
   const ElfImage& image_;
   const Wanted& wanted_;
   const std::function<bool()>& stop_;
-  size_t longest_ = 0;  // the longest wanted name
+  size_t longest_ = 0;  // length of the longest wanted name
   int matches_ = 0;
   std::vector<ElfSymbol> found_;
   std::vector<uint8_t> names_;  // string table of the current symbol table

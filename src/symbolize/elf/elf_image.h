@@ -22,7 +22,7 @@ struct ElfSection {
 
 class ElfImage {
  public:
-  // nullopt: `source` does not start with such an ELF header.
+  // nullopt: `source` does not start with the header of a 64-bit little-endian ELF file.
   static std::optional<ElfImage> parse(ByteSource source);
 
   [[nodiscard]] const ByteSource& source() const { return source_; }
@@ -32,8 +32,8 @@ class ElfImage {
   [[nodiscard]] const ElfSection* section_of_type(uint32_t type) const;
   [[nodiscard]] const std::string& build_id() const { return build_id_; }  // lower-case hex; may be empty
 
-  // Returns the virtual address of the byte at `file_offset` in the file's executable segment. `mapping_offset` is
-  // the file offset of the mapping: two segments may share a page of the file, and it distinguishes them.
+  // Returns the virtual address of the byte at `file_offset` in the file's executable segment. `mapping_offset`, the
+  // file offset of the mapping, distinguishes two segments that share a page of the file.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const;
 
   // Returns the file offset of the byte at a virtual address in an executable segment.

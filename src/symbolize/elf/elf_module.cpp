@@ -76,7 +76,7 @@ std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, 
   module->file_ = std::move(file);
   module->search_ = search;
   module->load_symbols();
-  module->search_.target.reset();  // the caller owns the descriptor of the root
+  module->search_.target.reset();  // the caller may close the descriptor of the root now
   return module;
 }
 
@@ -88,7 +88,7 @@ std::unique_ptr<ElfModule> ElfModule::of_memory(std::vector<uint8_t> bytes, std:
     return nullptr;
   }
   module->name_ = std::move(name);
-  module->dwarf_tried_ = true;  // no DWARF: libdw reads only files
+  module->dwarf_tried_ = true;  // skips the DWARF, because libdw reads only files
   module->symbols_.add(*module->image_, SHT_DYNSYM, budget);
   module->symbols_.finish();
   return module;

@@ -24,13 +24,13 @@ class ElfModule {
   // For a copy of an ELF image in memory, such as the vdso.
   static std::unique_ptr<ElfModule> of_memory(std::vector<uint8_t> bytes, std::string name, ReadingBudget& budget);
 
-  // Returns the virtual address for a byte of a mapping; see ElfImage::vaddr_of.
+  // Returns the virtual address of a byte in a mapping of the file. See ElfImage::vaddr_of.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
     return image_->vaddr_of(file_offset, mapping_offset);
   }
 
-  // Returns the frames at a virtual address, outermost first; never empty. Valid until the next call. `maps` is the
-  // address's process; it opens the files to which the DWARF refers.
+  // Returns the frames at a virtual address, outermost first; never empty. Valid until the next call. `maps` belongs to
+  // the address's process, and opens the files that the DWARF names.
   const std::vector<SymbolizedFrame>& frames(uint64_t vaddr, const ProcessMaps& maps);
   // Returns the cached frames of an earlier frames() call, else null.
   [[nodiscard]] const std::vector<SymbolizedFrame>* known_frames(uint64_t vaddr) const;

@@ -40,7 +40,7 @@ std::optional<uint8_t> symbol_rank(const Elf64_Sym& symbol) {
   }
 }
 
-// Orders the names of one address, so that every run prints the same one. Prefers the more global name, then fewer
+// Orders the names of one address, so that every run prints the same name. Prefers the more global name, then fewer
 // leading underscores, then the shorter name, then alphabetical order.
 std::tuple<uint8_t, size_t, size_t, std::string_view> preference(uint8_t rank, std::string_view name) {
   return {rank, std::min(name.find_first_not_of('_'), name.size()), name.size(), name};

@@ -23,7 +23,7 @@ struct ReaderLimits {
   size_t memory = size_t{4} << 30;   // of address space
 };
 
-// The descriptor of the code in the child, and a file name for it.
+// In the child, the descriptor of the file with the code, and the file's name.
 inline constexpr int kCodeFd = 3;
 inline constexpr std::string_view kCodeFile = "/proc/self/fd/3";
 

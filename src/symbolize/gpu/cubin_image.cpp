@@ -23,7 +23,7 @@ T read(std::span<const uint8_t> bytes, size_t index) {
   return value;
 }
 
-// Returns the NUL-terminated string at `offset`. Empty: it does not end within the bytes or the limit.
+// Returns the NUL-terminated string at `offset`. Empty: the string does not end within the bytes or the limit.
 std::string_view string_at(std::span<const uint8_t> bytes, uint64_t offset) {
   if (offset >= bytes.size()) {
     return {};

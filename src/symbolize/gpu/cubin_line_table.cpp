@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxTables = 1 << 20;   // per section; each linked object has one
 constexpr size_t kMaxFiles = 1 << 16;    // files, and folders, per table
 constexpr size_t kMaxRows = 1 << 20;     // per sequence; a kernel of 1 MiB has 65536 instructions
-constexpr size_t kMaxPath = 4096;        // of a folder, and of a file name
+constexpr size_t kMaxPath = 4096;        // bytes of a folder name, and of a file name
 constexpr size_t kHeaderLengthAt = 6;    // follows the table's length and version
 constexpr size_t kProgramOrigin = 10;    // offset from which the header length counts
 constexpr uint8_t kInlinedCall = 0x90;   // DW_LNE_NVIDIA_inlined_call

@@ -25,20 +25,20 @@ struct CubinRow {
 
 struct CubinSequence {
   std::vector<CubinRow> rows;  // sorted by address; of several rows with one address, the last one is valid
-  uint32_t end = 0;            // address behind the last instruction
+  uint32_t end = 0;            // address after the last instruction
 };
 
 class CubinLineTable {
  public:
   // Returns the offsets of the tables in the section.
   static std::vector<uint64_t> find_all(std::span<const uint8_t> section);
-  // Whether a sequence of the table at `table` begins with the address at `place` in the section.
+  // Whether a sequence of the table at offset `table` begins with the address that is stored at offset `place`.
   static bool begins_sequence(std::span<const uint8_t> section, uint64_t table, uint64_t place);
 
   // Parses the header of the table at `offset`. The section must outlive the object. nullopt: an unknown version.
   static std::optional<CubinLineTable> parse(std::span<const uint8_t> section, uint64_t offset);
 
-  // Decodes the sequence whose first address, at `place`, means `address`. It ends before `stop`. nullopt: malformed.
+  // Decodes the sequence whose start, stored at `place`, is `address`. It ends before `stop`. nullopt: malformed.
   [[nodiscard]] std::optional<CubinSequence> decode(uint64_t place, uint64_t stop, uint64_t address) const;
   // Returns the path of a row's file, or an empty string.
   [[nodiscard]] std::string file(uint32_t index) const;

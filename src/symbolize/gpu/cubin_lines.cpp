@@ -14,12 +14,12 @@ constexpr std::string_view kLineSection = ".debug_line";
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr size_t kMaxFrames = 1024;   // per code location, as in the profile
 constexpr size_t kMaxStepsBack = 64;  // limit of shorter functions between an address and the start of its function
-constexpr size_t kMaxSectionRows = 1 << 20;      // of all sequences of a section
-constexpr size_t kMaxRowsKept = 4 << 20;         // rows of 20 bytes
-constexpr size_t kMaxFilesKept = 1 << 20;        // files of 24 bytes
-constexpr size_t kMaxNameBytesKept = 8 << 20;    // demangled
+constexpr size_t kMaxSectionRows = 1 << 20;      // rows of all sequences of a section
+constexpr size_t kMaxRowsKept = 4 << 20;         // stored rows, of 20 bytes each
+constexpr size_t kMaxFilesKept = 1 << 20;        // stored files, of 24 bytes each
+constexpr size_t kMaxNameBytesKept = 8 << 20;    // stored bytes of demangled names
 constexpr size_t kMaxKernelName = 32 << 10;      // per function; longer names are not demangled anyway
-constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of all functions at one code location
+constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of the names of all functions at one code location
 
 // A function that only one kernel calls has the name "$_Z6kernelv$_Z6calleev" in that kernel's section.
 std::string_view own_name(std::string_view name) {
@@ -86,7 +86,7 @@ const CubinFunction* CubinLines::find(std::string_view name) const {
   return found != by_name_.end() && !found->second.ambiguous ? found->second.function : nullptr;
 }
 
-// Returns the innermost function at an offset: the last one that begins before it and contains it.
+// Returns the innermost function at an offset: the last one that begins at or before the offset and contains it.
 const CubinFunction* CubinLines::innermost(uint32_t section, uint64_t at) const {
   auto after = std::upper_bound(functions_.begin(), functions_.end(), std::tie(section, at),
                                 [](const auto& place, const CubinFunction& function) {

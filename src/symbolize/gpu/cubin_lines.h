@@ -40,7 +40,7 @@ class CubinLines {
   [[nodiscard]] const CubinFacts& facts() const { return facts_; }
   // Kernels and the functions that they call, sorted by section and offset.
   [[nodiscard]] std::span<const CubinFunction> functions() const { return functions_; }
-  // `function` is a name from functions(). False if two functions with that name are equally good.
+  // `function` is a name from functions(). False if two functions with that name are equally suitable.
   [[nodiscard]] bool has_lines(std::string_view function) const;
 
   // Returns the compiled function and the functions inlined into it at `offset` bytes from the start of `function`,

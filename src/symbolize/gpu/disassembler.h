@@ -18,7 +18,7 @@ namespace gpuprof::symbolize {
 struct GpuInstruction {
   uint64_t offset = 0;             // from the start of the function
   std::string text;                // "@P0 LDG.E R0, [R2.64]"
-  std::optional<uint64_t> target;  // offset of the label that it names, if that is in the function
+  std::optional<uint64_t> target;  // offset of the label in its operand, if the label is in the function
 };
 
 // Parses the output of `nvdisasm -c`. Returns the instructions of `function`, sorted by offset. Empty if the output
@@ -36,8 +36,8 @@ class Disassembler {
 
   [[nodiscard]] const std::string& program() const { return program_; }
 
-  // Returns the instructions of a function of CubinLines::functions() for the same bytes. If nvdisasm fails or a
-  // limit is reached, returns only the first instructions, or none. Runs it with run_on_code().
+  // Returns the instructions of `function`, which must be from CubinLines::functions() of the same cubin. If nvdisasm
+  // fails or a limit is reached, returns only the first instructions, or none. Runs it with run_on_code().
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,
                                                 const Owner& owner, const Limits& limits) const;
   [[nodiscard]] std::vector<GpuInstruction> run(std::span<const std::byte> cubin, const CubinFunction& function,

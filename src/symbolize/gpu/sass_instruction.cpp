@@ -54,10 +54,10 @@ size_t matrix_width(const Opcode& opcode) {
 
 struct Widths {
   size_t result = 1;
-  std::array<size_t, 3> sources = {1, 1, 1};  // further sources have one register
+  std::array<size_t, 3> sources = {1, 1, 1};  // a fourth and later sources have one register
 };
 
-// Register counts by the product's shape, rows x columns x depth as in PTX. A warp's threads share elements evenly.
+// Register counts for the shape of a matrix product: rows x columns x depth, as in PTX. All threads get equal shares.
 std::optional<Widths> mma_widths(const Opcode& opcode) {
   struct Shape {
     std::string_view name;

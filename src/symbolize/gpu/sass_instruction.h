@@ -1,6 +1,6 @@
 // Parses an instruction of NVIDIA GPUs (sm_70 and later) as nvdisasm prints it: "@P0 LDG.E.128 R4, desc[UR4][R2.64]".
-// Finds the registers that it reads and writes. NVIDIA documents the names of the instructions (CUDA Binary
-// Utilities) but not their operands. What this code does not know is reported as unknown, never guessed.
+// Finds the registers that it reads and writes. NVIDIA documents the names of the instructions (CUDA Binary Utilities)
+// but not their operands. Reports what it does not know as unknown, and never guesses.
 #pragma once
 
 #include <bitset>
@@ -47,7 +47,7 @@ constexpr size_t sass_predicate(size_t number) {
 constexpr size_t sass_uniform_predicate(size_t number) {
   return 520 + number;  // UP0 to UP6
 }
-// Stands for asynchronous copies: each copy writes it, and a wait for all copies reads it.
+// A pseudo register for asynchronous copies: each copy writes it, and a wait for all copies reads it.
 inline constexpr size_t kSassCopies = 528;
 
 // Where control flow continues after an instruction.
@@ -59,7 +59,7 @@ enum class SassFlow : uint8_t {
   end,       // EXIT; a conditional one may continue with the next instruction
   ret,       // RET to the caller; a conditional one may continue with the next instruction
   indirect,  // to an address in a register
-  call,      // next instruction, with any registers changed
+  call,      // to the next instruction, where any register may have changed
 };
 
 struct SassInstruction {

@@ -11,18 +11,18 @@ namespace gpuprof::symbolize {
 // Which operands are results, and how many registers each has.
 enum class SassForm : uint8_t {
   result,         // the first register, and the predicates before it
-  wide,           // like result, with 64 bits
-  conversion,     // like result, with the widths of the two types
-  clock,          // like result, with 64 bits unless the modifiers say 32
-  load,           // like result, with the width of the modifiers
-  matrix,         // like result, by the number of matrices
-  atomic,         // like result; its data has the same width
-  mma,            // like result, by the shape
+  wide,           // like `result`; the register result has 64 bits
+  conversion,     // like `result`; the two types give the widths
+  clock,          // like `result`; 64 bits unless the modifiers say 32
+  load,           // like `result`; the modifiers give the width
+  matrix,         // like `result`; the number of matrices gives the width
+  atomic,         // like `result`; the data operand has the same width
+  mma,            // like `result`; the shape gives the widths
   texture,        // the first two operands
   predicates,     // up to two predicates
-  to_predicates,  // some subset of all predicates
-  store,          // no result; data with the width of the modifiers
-  matrix_store,   // no result; by the number of matrices
+  to_predicates,  // any of the predicates
+  store,          // no result; the modifiers give the width of the data
+  matrix_store,   // no result; the number of matrices gives the width of the data
   reads,          // no result
 };
 

@@ -18,7 +18,7 @@ bool is_word(char c) {
 struct File {
   std::string_view prefix;
   std::string_view constant;  // name of the register with a constant value
-  std::string_view all;       // name for the complete file; may be empty
+  std::string_view all;       // name for the complete register file; may be empty
   size_t first;
   size_t count;
 };
@@ -28,7 +28,7 @@ constexpr File kFiles[] = {{"UP", "UPT", "UPR", sass_uniform_predicate(0), kAllP
                            {"P", "PT", "PR", sass_predicate(0), kAllPredicates},
                            {"R", "RZ", "", sass_register(0), 255}};
 
-// Takes a word of letters and digits. Returns whether it names a register, a constant register or a complete file.
+// Takes a word of letters and digits. True: a register, a register with a constant value, or a complete register file.
 bool take_register(std::string_view word, std::string_view suffix, SassOperand& operand) {
   for (const File& file : kFiles) {
     if (word == file.constant) {

@@ -10,8 +10,8 @@ namespace gpuprof::symbolize {
 
 struct SassOperand {
   struct Register {
-    size_t number = 0;  // number among the registers of all files
-    size_t end = 0;     // behind the last register of its file
+    size_t number = 0;  // number among the registers of all register files
+    size_t end = 0;     // number after the last register of its register file
     size_t width = 1;   // explicit width in the operand: "R2.64"
   };
 

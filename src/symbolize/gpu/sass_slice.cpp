@@ -9,7 +9,7 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kInstructionSize = 16;
-constexpr size_t kNear = 16;  // instructions; results of earlier ones are complete, whatever their latency
+constexpr size_t kNear = 16;  // results of instructions farther back than this are complete, whatever their latency
 constexpr size_t kMaxReconvergencePoints = 64;  // per barrier; compilers reuse barriers
 constexpr std::string_view kNotIssued = "_not_issued";
 
@@ -118,7 +118,7 @@ void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& e
       jumps_ = jumps_ || meeting.empty() || meeting.size() > kMaxReconvergencePoints;
       meeting.resize(std::min(meeting.size(), kMaxReconvergencePoints));
     }
-    // A barrier mostly continues just behind its BSYNC.
+    // In most cases, a barrier continues directly after its BSYNC.
     const bool goes_on = meeting.empty() || std::find(meeting.begin(), meeting.end(), at + 1) != meeting.end();
     if (at + 1 < nodes_.size() && (goes_on || instruction.conditional) && falls_through(instruction) &&
         nodes_[at + 1].offset - nodes_[at].offset == kInstructionSize) {

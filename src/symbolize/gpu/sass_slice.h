@@ -36,7 +36,7 @@ struct SassWaits {
 class SassSlice {
  public:
   static constexpr size_t kMostInstructions = size_t{1} << 18U;  // longer functions are not analyzed
-  static constexpr size_t kMostSteps = size_t{1} << 16U;         // backward
+  static constexpr size_t kMostSteps = size_t{1} << 16U;         // limit of the backward search
   static constexpr size_t kMostProducers = 8;
 
   // All instructions of a function, sorted by offset.
@@ -44,13 +44,13 @@ class SassSlice {
 
   // Returns the producers for a stall reason of analyze/stalls/stall_reasons.h (with or without "_not_issued").
   // long_scoreboard: memory and textures; short_scoreboard: shared memory, special functions and the like; wait:
-  // arithmetic just before. Other reasons do not wait for a result and give none.
+  // arithmetic directly before. Other reasons do not wait for a result and give none.
   [[nodiscard]] SassWaits waits_for(uint64_t offset, std::string_view reason) const;
 
  private:
   struct Node {
     uint64_t offset = 0;
-    uint32_t first_source = 0;  // first index in sources_; ends at that of the next node
+    uint32_t first_source = 0;  // first index in sources_; the next node's first index ends the range
     bool open = false;          // may be reached from an unknown instruction
     SassInstruction instruction;
   };
@@ -62,8 +62,8 @@ class SassSlice {
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> sources_;  // predecessors
-  bool jumps_ = false;             // it has indirect jumps
-  bool returns_ = false;           // it has RET instructions
+  bool jumps_ = false;             // the function has indirect jumps
+  bool returns_ = false;           // the function has RET instructions
 };
 
 }  // namespace gpuprof::symbolize

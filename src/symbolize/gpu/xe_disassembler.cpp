@@ -92,7 +92,7 @@ class Library {
 
   [[nodiscard]] bool usable() const { return usable_; }
 
-  // Null: not an instruction. Valid until the next call.
+  // Returns the text, valid until the next call. Null: not an instruction.
   const char* text(const void* instruction) {
     char* text = nullptr;
     int status = disassemble_(context_, &options_, instruction, nullptr, nullptr, &text);

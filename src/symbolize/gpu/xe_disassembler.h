@@ -1,5 +1,5 @@
-// Disassembles code of Intel GPUs with Intel's assembler library (libiga64, part of the graphics compiler IGC), if it
-// is installed. Optional. A separate gpuprof process loads the library, with a command of its own.
+// Disassembles code of Intel GPUs with Intel's assembler library (libiga64, part of the graphics compiler IGC).
+// Optional: does nothing if libiga64 is not installed. Only a separate process, `gpuprof disassemble-xe`, loads it.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ constexpr std::string_view kCode = ".text.";
 constexpr uint32_t kAddress = 1;
 constexpr uint32_t kAddressLow = 2;
 constexpr uint32_t kAddressHigh = 3;
-// Chosen addresses for the code. They do not start at 0, because linkers set dropped code to 0.
+// First of the addresses that are assigned to the code. It is not 0, because linkers set dropped code to 0.
 constexpr uint64_t kFirstAddress = 1 << 16;
 constexpr uint64_t kAlignment = 64;
 
@@ -111,7 +111,7 @@ GpuPlatform platform_of_core(uint32_t core) {
   }
 }
 
-// Maps a product family. Some compilers name only this, and no core.
+// Maps a product family. Some compilers store only the family, not the core.
 GpuPlatform platform_of_product(uint32_t product) {
   constexpr uint32_t kXeHpSdv = 1250;
   constexpr uint32_t kDg2 = 1270;
@@ -265,7 +265,7 @@ struct Zebin::State {
   std::optional<ElfImage> image;
   std::unique_ptr<DwarfLines> dwarf;  // null: no DWARF
   std::vector<Kernel> kernels;
-  std::vector<uint64_t> addresses;                       // of the kernels
+  std::vector<uint64_t> addresses;                       // of the kernels' code
   std::unordered_map<std::string_view, size_t> by_name;  // the first kernel of each name
   GpuPlatform platform = GpuPlatform::unknown;
 };

@@ -1,4 +1,4 @@
-// Counts, per stream and kernel, the jobs with that kernel, and sums the times of jobs with no other kernel.
+// For each stream and GPU kernel, counts the jobs with that kernel, and sums the times of jobs without other kernels.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class KernelCounters {
   // Reports the counts of a source as lines KEY=VALUE, then forgets the source.
   void report(SourceId source, const std::function<void(const std::string&)>& report);
 
-  static constexpr size_t kMaxKernels = 256;  // reported per source: the kernels in most jobs
+  static constexpr size_t kMaxKernels = 256;  // reported per source: those that most jobs run
 
  private:
   struct Seen {
@@ -28,7 +28,7 @@ class KernelCounters {
     uint64_t alone_ns = 0;
   };
   using Where = std::tuple<uint32_t, uint64_t, std::string>;  // device, stream, kernel
-  static constexpr size_t kMaxKnown = 65536;                  // per source
+  static constexpr size_t kMaxKnown = 65536;                  // limit of counted kernels per source
 
   struct Source {
     std::map<Where, Seen> kernels;

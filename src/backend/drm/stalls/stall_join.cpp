@@ -49,7 +49,7 @@ void StallJoin::on_batch(const gpuprof_drm_batch& batch) {
   }
 }
 
-// The old code is gone: the next kernel at such an address is a new one.
+// A bind replaces the code: the next kernel at one of its addresses is a new one.
 void StallJoin::on_bound(const gpuprof_drm_bound& bound) {
   for (auto& [id, space] : spaces_) {
     const bool is_its = space.file == bound.file && (bound.vm == GPUPROF_DRM_ALL_VMS || space.vm == bound.vm);
@@ -80,7 +80,7 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
     ++not_followed_;
     return;
   }
-  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;  // engines of i915 switch between contexts
+  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;  // not i915: its engines switch between contexts
   runs_[key] = Run{.job = job, .in_order = in_order};
   running_[key.context].insert(key.seqno);
   if (in_order) {
@@ -127,7 +127,7 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
       return id;
     }
   }
-  if (spaces_.size() >= kMaxSpaces) {  // most have ended
+  if (spaces_.size() >= kMaxSpaces) {  // most of these spaces are gone
     not_followed_ += spaces_.size();
     spaces_.clear();
   }
@@ -158,7 +158,7 @@ BatchKernel StallJoin::kernel_at(uint64_t space, uint64_t start) {
 void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   const uint64_t space = space_of(run.job.source, batch);
   if (!run.kernels.empty() && run.kernels.begin()->second.space != space) {
-    run.kernels.clear();  // the base was unknown before; each event holds the complete batch
+    run.kernels.clear();  // they came with another base address; each event lists all kernels of the batch
   }
   run.is_complete = batch.state == GPUPROF_BATCH_ENDED;
   run.is_full = !run.is_complete && batch.count == GPUPROF_BATCH_KERNELS;
@@ -325,7 +325,7 @@ void StallJoin::finish_windows(uint64_t now_ns, uint64_t period, bool last) {
       break;
     }
     if (!resolve(window, now_ns, period, enough)) {
-      break;  // later windows are younger
+      break;
     }
     pending_.pop_front();
   }
@@ -334,7 +334,7 @@ void StallJoin::finish_windows(uint64_t now_ns, uint64_t period, bool last) {
 
 // Returns false if some samples wait for late events.
 bool StallJoin::resolve(Window& window, uint64_t now_ns, uint64_t period, bool last) {
-  // A ring runs one job after the other. So no job behind its first unfinished job has begun.
+  // A ring runs one job at a time, in order. So jobs after a ring's first unfinished job have not begun.
   std::unordered_map<uint64_t, uint64_t> first_on_ring;
   for (const auto& [key, run] : runs_) {
     if (run.in_order && run.run_ns != 0 && run.done_ns == 0) {
@@ -408,7 +408,7 @@ uint64_t StallJoin::address_of(const BatchKernel& kernel, uint64_t offset) const
   return known ? space->second.base + (kernel.start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + offset : 0;
 }
 
-// Returns the job's last kernel that starts at or before the address. Null: none, or another one of the VM is between.
+// Returns the job's last kernel that starts at or before the address. Null: none, or another kernel starts in between.
 const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint64_t& offset) const {
   if (run.kernels.empty()) {
     return nullptr;
@@ -417,7 +417,7 @@ const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint
   const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
   // Records of Xe3p hold absolute addresses.
   const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
-  // Set the lowest bit, because starts have it for system routines.
+  // Set the lowest bit, because start addresses of system routines have it set.
   const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;
   const BatchKernel* found = nullptr;
   for_each_start_before(run.kernels, up_to, [&found](uint64_t /*start*/, const BatchKernel& kernel) {

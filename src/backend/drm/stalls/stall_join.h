@@ -41,18 +41,18 @@ class StallSink {
   StallSink& operator=(const StallSink&) = delete;
   virtual ~StallSink() = default;
 
-  // The job, whose times are known, ran this kernel. Comes after the job's work if the kernel was found late.
-  // `alone`: the job ran no other kernel except system routines.
+  // The job, whose times are known, ran this kernel. Called after the job's work was reported if the kernel was found
+  // late. `alone`: the job ran no other kernel except system routines.
   virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
   struct At {
     std::string kernel;
     uint64_t offset = 0;   // from the start address in the batch
     uint64_t address = 0;  // in the process's VM; 0: unknown
   };
-  // Samples at an instruction of the source's kernel, before their on_window(). `estimated`: the address is ambiguous.
+  // Reports samples of one instruction, before on_window() of their window. `estimated`: the address is ambiguous.
   virtual void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) = 0;
   virtual void on_window(SourceId source, const SampleWindow& window) = 0;
-  // Samples at an address in no known kernel.
+  // Reports samples whose address is in no known kernel.
   virtual void on_unknown(uint32_t device, uint64_t time_ns, const StallCounts& counts) = 0;
 };
 
@@ -60,42 +60,42 @@ class StallJoin {
  public:
   // Maximum delay from taking a sample to reading it. The driver polls the hardware every 5 ms.
   static constexpr uint64_t kLagNs = 20'000'000;
-  static constexpr uint64_t kWindowNs = 50'000'000;         // reads within this time are joined
+  static constexpr uint64_t kWindowNs = 50'000'000;         // samples read within this time form a window
   static constexpr uint64_t kResolveDelayNs = 300'000'000;  // delay after a window, until most of its jobs are known
-  static constexpr uint64_t kLateNs = 2'000'000'000;        // limit for late events; samples are unknown afterwards
-  static constexpr uint64_t kKeepNs = 5'000'000'000;        // keeps finished jobs this long
+  static constexpr uint64_t kLateNs = 2'000'000'000;  // wait for late events; then the samples are reported as unknown
+  static constexpr uint64_t kKeepNs = 5'000'000'000;  // how long finished jobs are stored
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
-  static constexpr size_t kMaxKernels = 65536;   // per space
-  static constexpr size_t kMaxWaiting = 262144;  // addresses; beyond it, the oldest samples are reported as unknown
+  static constexpr size_t kMaxKernels = 65536;   // per address space
+  static constexpr size_t kMaxWaiting = 262144;  // pending addresses; with more, the oldest samples become unknown
 
   explicit StallJoin(StallSink& sink) : sink_(sink) {}
 
   void on_batch(const gpuprof_drm_batch& batch);
   void on_bound(const gpuprof_drm_bound& bound);
-  // A job that submits a batch, as `submission` says. It runs that batch only after on_batch_job() for it.
+  // Takes a job that submits the batch of `submission`. The job has no kernels until on_batch_job() names its batch.
   void on_queued(const JobKey& key, const Job& job, const gpuprof_drm_submission& submission);
   void on_batch_job(uint64_t batch, const JobKey& key);
   void on_run(const JobKey& key, uint64_t time_ns);
   void on_done(const JobKey& key, uint64_t time_ns);
-  // Comes before the job's work is reported.
+  // Called before the job's work is reported.
   void on_job(const JobKey& key, const Job& job, uint64_t start_ns);
   void forget(const JobKey& key);
   void end_source(SourceId source);
 
-  // A record read at now_ns. Its stream was empty at since_ns, so its samples are at most kLagNs older than that.
+  // Takes a record read at now_ns. Its stream was empty at since_ns, so no sample is older than since_ns - kLagNs.
   void on_record(uint32_t device, const StallRecord& record, uint64_t since_ns, uint64_t now_ns);
 
-  // A process has ended: attributes the samples taken so far, while its kernels are known.
+  // Attributes the samples taken so far. Called when a process has ended, while its kernels are still known.
   void flush(uint64_t now_ns, uint64_t period);
 
   // Called after each poll iteration. `period` is the sampling period. `last`: no more events will come.
   void finish_windows(uint64_t now_ns, uint64_t period, bool last);
 
-  // Jobs whose end events were lost. They ended before a later job ended.
+  // Number of jobs whose end event was lost. Each ended before some later job, whose end is known.
   [[nodiscard]] uint64_t ends_inferred() const { return ends_inferred_; }
-  // Jobs, batches and VMs beyond the limits. Their samples are unknown.
+  // Number of jobs, batches and VMs beyond the limits. Their samples are unknown.
   [[nodiscard]] uint64_t not_followed() const { return not_followed_; }
   [[nodiscard]] size_t waiting() const { return pending_count_; }
 
@@ -118,14 +118,14 @@ class StallJoin {
     Job job;
     uint64_t run_ns = 0;
     uint64_t done_ns = 0;
-    uint64_t start_ns = 0;  // as reported with its work; 0: not yet reported
+    uint64_t start_ns = 0;  // start time that was reported with the job's work; 0: not yet reported
     uint64_t batch = 0;
     bool is_complete = false;                      // all kernels of the batch are known
     bool is_full = false;                          // the batch has more kernels than its event can hold
     bool in_order = false;                         // its ring runs one job after the other
-    bool is_inferred = false;                      // done_ns is inferred: the job was done by then
+    bool is_inferred = false;                      // the job was done by done_ns, at the latest
     std::multimap<uint64_t, BatchKernel> kernels;  // key: start
-    // A job that the hardware has may still wait for others of its ring.
+    // Estimates the start by run_ns until start_ns is known. The job may have waited for others of its ring.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
   };
   struct Window {
@@ -140,7 +140,7 @@ class StallJoin {
     uint64_t offset = 0;
     uint64_t address = 0;
     uint64_t ns = 0;
-    bool is_guess = false;  // the batch may have an unknown kernel in between
+    bool is_guess = false;  // an unknown kernel of the batch may start in between
   };
   // Number of samples per source in one window.
   using SamplesBySource = std::map<SourceId, uint64_t>;

@@ -34,7 +34,7 @@ class StallReader {
   // Reads new records, at most kMaxReads of each stream. Never blocks.
   struct Drained {
     bool any = false;    // records were read
-    bool whole = false;  // nothing is left
+    bool whole = false;  // all new records were read
   };
   Drained drain(StallRecordSink& sink, uint64_t now_ns);
 

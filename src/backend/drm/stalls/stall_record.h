@@ -19,7 +19,7 @@ std::string_view stall_name(Stall stall);
 // Layouts of records: Ponte Vecchio; Xe2 and Xe3; Xe3p.
 enum class StallLayout : uint8_t { pvc, xe2, xe3p };
 
-// Returns the layout for a graphics version of DRM_XE_DEVICE_QUERY_GT_LIST; 0: the driver does not report it.
+// Returns the layout for a graphics version of DRM_XE_DEVICE_QUERY_GT_LIST (0: the driver reports no version).
 StallLayout stall_layout(uint32_t graphics_version);
 
 // Returns how many bytes the layout uses. Records are longer: the driver reports their size.

@@ -17,7 +17,7 @@ namespace gpuprof::backend::drm {
 
 class StallSampling final : public StallSink, public StallRecordSink {
  public:
-  // Without a reader, kernels are reported but no samples.
+  // Without a reader, it reports kernels but no samples.
   StallSampling(const Recording& recording, Submitters& submitters, std::optional<StallReader> reader)
       : sink_(recording.sink), submitters_(submitters), reader_(std::move(reader)), join_(*this) {}
 
@@ -52,7 +52,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
   std::map<uint32_t, std::string> buses_;  // device -> bus
   uint64_t now_ns_ = 0;
   bool on_ = false;
-  bool whole_ = false;  // nothing was left to read
+  bool whole_ = false;  // the last read left no records
 };
 
 }  // namespace gpuprof::backend::drm

@@ -34,7 +34,7 @@ class StallStream {
  public:
   enum class Outcome : uint8_t {
     data,
-    nothing,  // at the moment
+    nothing,  // no record at the moment
     dropped,  // records were lost before the next one; their number is unknown
     lost,     // the GPU was reset: a new stream is needed
     failed
@@ -62,13 +62,13 @@ class StallDevices {
   StallDevices& operator=(const StallDevices&) = delete;
   virtual ~StallDevices() = default;
 
-  // Returns an empty list without such a GPU. The error says why existing GPUs can not be sampled.
+  // Returns an empty list if no GPU has EU stalls. The error says why existing GPUs can not be sampled.
   virtual Result<std::vector<StallGt>> find() = 0;
   // The error says which right is missing, or that another program samples the GPU.
   virtual Result<std::unique_ptr<StallStream>> open(const StallGt& gt, uint64_t rate) = 0;
 };
 
-// Describes the GPUs that can be sampled, for doctor. Empty without such a GPU.
+// Describes the GPUs that can be sampled, for doctor. Empty if there are none.
 std::string stall_text(StallDevices& devices);
 
 // `root` is a prefix of /sys and /dev.

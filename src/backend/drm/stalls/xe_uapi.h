@@ -11,7 +11,7 @@ namespace gpuprof::backend::drm::xe {
 struct DeviceQuery {
   uint64_t extensions = 0;
   uint32_t query = 0;
-  uint32_t size = 0;  // of the answer; for 0, the driver returns the size
+  uint32_t size = 0;  // bytes of the answer; if 0, the driver stores the needed size here
   uint64_t data = 0;
   uint64_t reserved[2] = {};
 };
@@ -21,7 +21,7 @@ constexpr uint32_t kQueryEuStall = 10;
 
 struct GtList {
   uint32_t count = 0;
-  uint32_t pad = 0;  // Gt[count] follow
+  uint32_t pad = 0;  // an array Gt[count] follows
 };
 struct Gt {
   uint16_t type = 0;
@@ -31,7 +31,7 @@ struct Gt {
   uint32_t reference_clock = 0;
   uint64_t near_memory = 0;
   uint64_t far_memory = 0;
-  uint16_t version = 0;  // version of its graphics or media; 0: too old to report it
+  uint16_t version = 0;  // graphics or media version; 0: the driver does not report one
   uint16_t minor_version = 0;
   uint16_t revision = 0;
   uint16_t pad2 = 0;
@@ -46,7 +46,7 @@ struct EuStall {
   uint64_t record_bytes = 0;
   uint64_t buffer_bytes = 0;  // per core
   uint64_t reserved[5] = {};
-  uint64_t rates = 0;  // uint64_t[rates] follow: GPU cycles between two samples, ascending
+  uint64_t rates = 0;  // an array uint64_t[rates] follows: GPU cycles between two samples, ascending
 };
 static_assert(sizeof(EuStall) == 80);
 constexpr uint64_t kEuStallBase = 1;  // capability: the other fields are valid
@@ -75,9 +75,9 @@ static_assert(sizeof(Observation) == 32);
 constexpr uint64_t kObserveEuStalls = 1;
 constexpr uint64_t kOpenStream = 0;
 
-constexpr unsigned kFirstCommand = 0x40;  // of driver-specific ioctls
+constexpr unsigned kFirstCommand = 0x40;  // number of the first driver-specific ioctl
 constexpr unsigned long kIoctlQuery = _IOWR('d', kFirstCommand + 0x00, DeviceQuery);
 constexpr unsigned long kIoctlObserve = _IOW('d', kFirstCommand + 0x0b, Observation);
-constexpr unsigned long kIoctlEnable = _IO('i', 0x0);  // on the stream
+constexpr unsigned long kIoctlEnable = _IO('i', 0x0);  // ioctl of a stream's descriptor
 
 }  // namespace gpuprof::backend::drm::xe
