@@ -9,7 +9,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 struct Beginning {
-  const char* text;  // after "cu" or "cuda"
+  const char* text;  // beginning of the name after "cu" or "cuda"
   CallKind kind;
 };
 

@@ -145,7 +145,7 @@ void emit_node(const Work& work) {
   graph_node(node);
 }
 
-// Stores a command that was appended or is running.
+// Stores a command that the driver has accepted.
 void keep(ze_command_list_handle_t handle, Append* append) {
   Pending* pending = append->pending;
   append->pending = nullptr;
@@ -334,7 +334,7 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
   for (uint32_t i = 0; i < execution.count; ++i) {
     List* list = locked.held() ? lists.find(execution.lists[i]) : nullptr;
     if (list != nullptr && list->older) {
-      lost(GPUPROF_LOSS_NO_TIMING, 1);  // at least one: its earlier commands are unknown
+      lost(GPUPROF_LOSS_NO_TIMING, 1);  // at least one command has no time: the list's earlier commands are unknown
     }
     // If the call executes a list twice, the events hold only the times of the second execution.
     const bool again = std::find(execution.lists + i + 1, execution.lists + execution.count, execution.lists[i]) !=

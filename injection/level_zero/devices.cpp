@@ -14,7 +14,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kMaxHandles = 16;             // drivers, or devices of a driver
-constexpr uint64_t kMeasureAgainNs = 500000000;  // the clocks drift by some microseconds meanwhile
+constexpr uint64_t kMeasureAgainNs = 500000000;  // measurement interval, in which the clocks drift by some microseconds
 
 struct Device {
   ze_device_handle_t handle;
@@ -133,7 +133,7 @@ bool measure(Device& device) {
   return true;
 }
 
-// Returns the clock, measured recently. On failure the work's times are lost.
+// Returns the clock with a recent reading. Returns false on failure: the work's times are then lost.
 bool read_clock(Device& device, Clock* clock) {
   if (!try_lock_long(&device.lock)) {
     return false;

@@ -103,7 +103,7 @@ bool read_all(const Readout& readout, Report* report) {
       ++queried;
     } else {
       command.read =
-          valid && read_event(command.work, &command.times);  // of an overtaken execution, the time belongs to the next
+          valid && read_event(command.work, &command.times);  // an overtaken execution's event has a later time
     }
   }
   return true;
@@ -354,7 +354,7 @@ void give_up_executions() {
   }
 }
 
-// Drops executions of a destroyed context. Leaves memory that a device may still write to the driver.
+// Drops executions of a destroyed context. Does not free memory that a device may still write: the driver keeps it.
 void drop_executions(ze_context_handle_t context) {
   for (uint64_t left = running_count; left != 0; --left) {
     Readout* readout = pop();

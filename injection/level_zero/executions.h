@@ -9,7 +9,7 @@
 
 namespace gpuprof::injection::level_zero {
 
-// All functions need Locked unless stated otherwise. This one records the commands between two resets.
+// Records a command of the list until its next reset. All functions need Locked unless stated otherwise.
 bool record_command(List* list, const Work& work);  // false: no memory
 // Notes that the target resets its event within the list: its time cannot be read after an execution.
 void note_reset_inside(List* list, ze_event_handle_t event);

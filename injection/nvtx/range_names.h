@@ -40,7 +40,7 @@ RangeText domain_of(RangeLabel label);
 // is constant within a connection, whose number is `connection`.
 bool is_wanted(RangeLabel label, const char* wanted, uint32_t connection);
 
-// Call it before all others. Several threads may call it.
+// Call it before all other functions of this file. Several threads may call it.
 void init_range_names();
 // Releases the lock in a forked child, where its holder may not exist. Changes are published last: data is consistent.
 void unlock_range_names();

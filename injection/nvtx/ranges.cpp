@@ -68,7 +68,7 @@ struct Push {
 struct Stack {
   uint32_t depth;
   uint32_t deeper;      // pushes beyond kMaxDepth
-  uint32_t known;       // number of entries with a known path
+  uint32_t known;       // number of entries whose path is known
   uint32_t base;        // path of the process's ranges
   uint32_t generation;  // generation of `known` and `base`; 0: none
   uint32_t tid;
@@ -177,7 +177,7 @@ bool lock_open() {
   return true;
 }
 
-// The next holder of the lock removes it, so that launches do not stay in an ended range forever.
+// Makes the next holder of the lock remove the range, so that launches do not stay in an ended range forever.
 void remove_later(uint64_t id) {
   for (uint64_t& late : shared.late) {
     uint64_t expected = 0;

@@ -1,4 +1,4 @@
-// Tracks the target's memory objects and shared virtual memory, for the sizes of frees.
+// Tracks the target's memory objects and shared virtual memory, so that frees can be reported with their sizes.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
 // Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
-  void* (*current)();    // the attached thread state: of this thread (3.12 on), or of the thread with the GIL
+  void* (*current)();    // the attached thread state: of this thread (since 3.12), or of the thread with the GIL
   void* (*of_thread)();  // the last thread state of this thread
   int (*is_initialized)();
   void* (*first_interpreter)();
@@ -266,7 +266,7 @@ void report_version() {
   }
 }
 
-// Structures are not at the expected offsets: no frames are better than wrong ones.
+// Rejects the interpreter: its structures are not at the expected offsets. No frames are better than wrong ones.
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
     python_here.refused = "its frames are not at the offsets of its version";
@@ -293,9 +293,9 @@ bool is_this_thread(const PythonLayout& layout, const PythonMemory& memory, uint
          ident == static_cast<uint64_t>(pthread_self());
 }
 
-// Before 3.12, the current thread state may be another thread's, which may end at any moment. It is read only if it
-// differs from this thread's own and there are several interpreters: the thread may run in another one than it started
-// in.
+// Before 3.12, the current thread state may belong to another thread, which may end at any moment. The current state is
+// read only if it differs from this thread's own and there are several interpreters. This thread may then run in
+// another interpreter than the one in which it started.
 const void* thread_before_3_12(const Functions& functions, const PythonLayout& layout) {
   void* own = functions.of_thread();
   void* current = functions.current();
@@ -341,11 +341,11 @@ class FrameWalk {
   enum class Kind : uint8_t {
     python,      // a Python frame
     incomplete,  // a frame that has not started, or a frame without Python code
-    shim,        // not a frame, but the end of a run
+    shim,        // not a frame: it marks the end of a run of frames
     bad,         // memory with invalid contents
   };
 
-  // Examines the current frame: code and offset for Kind::python; the boundary at the end of a run, else 0.
+  // Examines the current frame. Sets code and offset for Kind::python, and the boundary at the end of a run, else 0.
   Kind look(uint64_t* code, uint32_t* offset, uint64_t* boundary) const {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
@@ -439,9 +439,9 @@ bool can_read_carefully() {
   return PythonMemory(true).read(reinterpret_cast<uint64_t>(&here), &copy) && copy == here;
 }
 
-// Detects finalization, in which the interpreter frees states and frames of threads without the GIL, such as one that
-// launches with the GIL released (PyTorch). It sets a flag first: data loaded while the flag was clear is valid, and is
-// used within about 10 ns. System calls for all loads would cost 100 times as much. No lock makes the interpreter wait.
+// Detects finalization, in which the interpreter frees states and frames of threads without the GIL (PyTorch launches
+// without it). The interpreter sets a flag first: data loaded while the flag was clear is valid, and is used within
+// about 10 ns. System calls for all loads would cost 100 times as much. No lock could stop finalization.
 class EndWatch {
  public:
   explicit EndWatch(uint64_t thread)

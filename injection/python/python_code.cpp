@@ -110,7 +110,7 @@ size_t read_text(const PythonLayout& layout, const PythonMemory& memory, uint64_
 }
 
 size_t read_line_table(const PythonLayout& layout, const PythonMemory& memory, uint64_t table, char* to) {
-  constexpr uint64_t kLongest = 2U << 20U;  // a longer one would not fit without its columns either
+  constexpr uint64_t kLongest = 2U << 20U;  // a longer table does not fit even without its columns
   constexpr uint32_t kVersion3_11 = 0x030b0000;
   uint64_t size = 0;
   if (table % 8 != 0 || !memory.read(table + layout.wire.bytes_size, &size) || size > kLongest) {
@@ -146,7 +146,7 @@ bool emit_code(gpuprof_segment* segment, CodeTable& table, const PythonLayout& l
   return written;
 }
 
-// Returns null if unknown. The entry may change meanwhile, so its key is read again after its id.
+// Returns null if the key is unknown. The entry may change during the lookup, so its key is read again after its id.
 CodeEntry* find_entry(CodeSet& set, uint64_t key, uint32_t* id) {
   for (CodeEntry& entry : set.entries) {
     if (load_acquire(&entry.key) == key) {

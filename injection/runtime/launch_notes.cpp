@@ -32,7 +32,7 @@ uint64_t key_of(uint64_t correlation) {
   return (correlation & kIdMask) << (kFlagBits + 2) | (host ? kHostBit : 0) | kTakenBit;
 }
 
-// Launches and waiting calls have separate ids, maybe the same number: they use different slots.
+// Launches and waiting calls are numbered separately. Ids of both kinds may be equal, so they use different slots.
 Slot& slot_of(Slot* slots, uint64_t correlation) {
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
   return slots[(correlation + (host ? kSlots / 2 : 0)) % kSlots];

@@ -87,7 +87,7 @@ void* run_attached(void* /*unused*/) {
     const Guard guard;
     subscribed = start_attached(vendor.name, current.socket, current.token, current.user) && subscribe(vendor, true);
   }
-  // Only now: threads of the vendor's library would inherit the name.
+  // Named only now, because threads of the vendor's library would inherit the name.
   prctl(PR_SET_NAME, kServiceThreadName);
   if (subscribed) {
     serve_until_retracted(vendor);

@@ -1,4 +1,4 @@
-// A vendor's library as the shared runtime uses it. A new vendor needs this struct, an entry point that calls
+// Describes a vendor's library to the shared runtime. A new vendor needs this struct, an entry point that calls
 // begin_recording() (recording.h), and callbacks that call launch.h, work.h and ipc/emit.h.
 #pragma once
 

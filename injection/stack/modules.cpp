@@ -352,7 +352,7 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   return segments.ok();
 }
 
-// Modules of the list have their `identity`, because their memory may have been unmapped.
+// Uses `identity` for modules of the list, because their memory may have been unmapped.
 uint64_t fingerprint_of(const ModuleParts& parts) {
   return find_object == nullptr ? 1 : hash_marks(parts);
 }

@@ -76,8 +76,8 @@ enum gpuprof_unwind_fp {
 #define GPUPROF_UNWIND_RULE_CFA_OFFSET(rule) ((GPUPROF_S64)((rule) << 29) >> 35)
 #define GPUPROF_UNWIND_RULE_FP_OFFSET(rule) ((GPUPROF_S64)(rule) >> 35)
 
-/* Byte offsets of the CPython fields that a stack walk needs. The injection library takes them from the interpreter's
- * version, and from 3.13 on from its _Py_DebugOffsets. */
+/* Byte offsets of the CPython fields that a stack walk needs. The injection library takes them from a table for the
+ * interpreter's version, since 3.13 from the interpreter's _Py_DebugOffsets. */
 #define GPUPROF_PYTHON_NONE 0xffffu /* offset of a field that this version does not have */
 enum gpuprof_python_boundary {
   GPUPROF_PYTHON_EACH = 0,     /* 3.9, 3.10: each Python frame has its own evaluation loop */

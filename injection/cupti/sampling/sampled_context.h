@@ -43,7 +43,7 @@ void read_context(SampledContext& context, bool may_wait);
 // Emits the window and begins the next. If the record cannot be written, the window continues with its counts.
 void close_window(SampledContext& context, bool may_wait);
 
-// Begins a window; nothing before it was recorded.
+// Begins a window that includes no late samples from before this call, because nothing was recorded then.
 void resume_window(SampledContext& context);
 
 // Reads the remaining samples and stops sampling. Takes about 200 ms.

@@ -142,8 +142,8 @@ void remove(Module* module) {
   }
 }
 
-// Registers a loaded module. Null `made`: linking loaded it again on the same device. Runs without the tables' lock,
-// because the driver call may take long.
+// Registers a loaded module. `made` is null if linking loaded a module again on the same device. Runs without the
+// tables' lock, because the driver call may take long.
 void loaded(ze_module_handle_t handle, const Origin* made) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;
@@ -186,7 +186,7 @@ void report_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char*
     }
   }
   if (base_address == nullptr) {
-    return;  // or the module is older than the recording
+    return;  // the driver lacks the extension, or the module is older than the recording
   }
   const ze_kernel_handle_t own = drivers_handle(handle);
   if (own == nullptr || base_address(own, &kernel.address) != ZE_RESULT_SUCCESS || kernel.address == 0) {

@@ -1,4 +1,4 @@
-// Hooks commands that put work on a device, so no barriers, event commands, prefetches and advice.
+// Hooks commands that put work on a device. Ignores barriers, event commands, prefetches and advice.
 #include "level_zero/commands.h"
 #include "level_zero/newer_api.h"
 #include "level_zero/tracer.h"
@@ -145,7 +145,7 @@ void hook_commands(bool (*add)(const Hook& hook)) {
        as_callback(executed), true},
       {"CommandListImmediateAppendCommandListsExp", as_callback(execute<newer::ImmediateAppendCommandListsExp>),
        as_callback(executed_at_once), kOptional},
-      // Its parameters begin alike.
+      // The parameters begin like those of CommandListImmediateAppendCommandListsExp.
       {"CommandListImmediateAppendCommandListsWithParameters",
        as_callback(execute<newer::ImmediateAppendCommandListsExp>), as_callback(executed_at_once), kOptional},
   };

@@ -1,4 +1,4 @@
-// Emits a device's samples, with its sub-devices', in sampling windows: SAMPLES, then their SAMPLE_WINDOW.
+// Emits the samples of a device and its sub-devices in sampling windows: SAMPLES, then their SAMPLE_WINDOW.
 #pragma once
 
 #include <cstdint>
