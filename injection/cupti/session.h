@@ -16,7 +16,7 @@ struct Session {
   uint32_t ending;            // atomic; 1: in the last, forced flush, where records without an end are unfinished work
   uint64_t valid_records;     // atomic; records from CUPTI with valid times, to check the profile's sums
   uint64_t valid_ns;          // sum of the durations of these records
-  bool whole_graphs;          // GRAPH_TRACE is on, for the rest of the recording
+  bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
   uint32_t paused;            // atomic; 1: set_recording(false) was called last
   uint32_t unified_asked;     // atomic; unified memory counters were requested
   bool unified_memory;        // atomic; unified memory counters are on

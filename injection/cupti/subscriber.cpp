@@ -58,10 +58,9 @@ void enable_calls(CUpti_CallbackDomain domain, bool on) {
   }
 }
 
-// Parses GPUPROF_CUPTI_DOMAINS=driver|runtime|both|none. The default is `driver`: a runtime call passes through the
-// driver with the same id, so driver callbacks report every launch, with two callbacks fewer per launch. `runtime`
-// misses programs that use the driver API directly. `none` measures the cost of CUPTI's activity records alone: no
-// callbacks, no stacks.
+// Parses GPUPROF_CUPTI_DOMAINS=driver|runtime|both|none. Default: `driver`. Its callbacks report every launch once,
+// because a runtime call passes through the driver with the same id. `runtime` misses programs that use the driver API
+// directly. `none` measures the cost of CUPTI's activity records alone: no callbacks, no stacks.
 struct Domains {
   bool driver = true;
   bool runtime = false;

@@ -24,7 +24,7 @@ namespace {
 
 struct Append {
   Pending* pending;
-  ze_event_handle_t theirs;  // event of the target that a library event replaces; null: none
+  ze_event_handle_t theirs;  // event of the target that a library event replaces; null: no event
   bool ours;                 // the driver got a library event
   bool immediate;
   bool known;  // the list is known
@@ -106,8 +106,8 @@ gpuprof_op direction(ze_context_handle_t context, const void* to, const void* fr
   return target.place == Place::host && source.place == Place::host ? GPUPROF_OP_COPY_HTOH : GPUPROF_OP_COPY;
 }
 
-// Chooses the event with the command's time. Leaves the target's event in place if it has timestamps, or may have them
-// because its creation was not seen.
+// Chooses the event from which the command's time is read. Leaves the target's event in place if it has timestamps, or
+// may have them because its creation was not seen.
 void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   Work& work = append->pending->work;
   TargetEvent* theirs = *signal == nullptr ? nullptr : find_or_query_event(*signal);

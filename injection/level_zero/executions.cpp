@@ -120,7 +120,7 @@ void report_all(const Report& report, bool may_wait) {
   }
 }
 
-// Makes the readout reusable, or frees everything if the list was dropped meanwhile.
+// Makes the readout reusable. If the list was reset or destroyed and no readout is running, frees its commands.
 void put_away(Readout* readout, bool failed) {
   Recorded* recorded = readout->recorded;
   --recorded->running;

@@ -11,11 +11,11 @@ namespace gpuprof::injection::level_zero {
 
 // Records a command of the list until its next reset. All functions need Locked unless stated otherwise.
 bool record_command(List* list, const Work& work);  // false: no memory
-// Notes that the target resets its event within the list: its time cannot be read after an execution.
+// Notes that the list itself resets an event of the target: its time cannot be read after an execution.
 void note_reset_inside(List* list, ze_event_handle_t event);
-// Notes that the host resets an event of the target: executions not read yet lose its time.
+// Notes that the host resets an event of the target: executions that were not read yet lose the time.
 void note_reset_by_host(ze_event_handle_t event);
-// Stops timing the list: other lists signal its events too.
+// Stops timing the list, because other lists signal its events too.
 void note_shared_events(List* list);
 // Copies the commands without their times.
 void record_clone(const List& list, List* clone);

@@ -23,7 +23,7 @@ constexpr uint32_t kMaxOpen = 256;  // start/end ranges open at a time
 constexpr uint32_t kMaxDepth = 64;  // pushed ranges of a thread; deeper ones are only counted
 
 constexpr uint32_t kPathSlots = 4 * kMaxPaths;
-constexpr uint32_t kMorePaths = kMaxPaths + 1;  // id of the path that represents all further ones
+constexpr uint32_t kMorePaths = kMaxPaths + 1;  // id of the path that represents all other paths
 
 struct Path {
   uint32_t parent;
@@ -166,7 +166,7 @@ bool lock_open() {
   if (!try_lock_bounded(&shared.lock)) {
     return false;
   }
-  // Clear the flag first: a thread that adds an id meanwhile sets it again afterwards.
+  // Clear the flag first: a thread that adds an id during the loop sets the flag again.
   if (load_relaxed(&shared.any_late) != 0 && __atomic_exchange_n(&shared.any_late, 0U, __ATOMIC_SEQ_CST) != 0) {
     for (uint64_t& late : shared.late) {
       if (const uint64_t id = __atomic_exchange_n(&late, uint64_t{0}, __ATOMIC_SEQ_CST); id != 0) {
@@ -288,7 +288,7 @@ bool spans_wanted() {
   return (control() & kBoth) == kBoth;
 }
 
-// Returns 0 if no span needs the time: reading the clock costs more than a push.
+// Returns the time, or 0 if no SPAN record needs it: reading the clock costs more than a push.
 uint64_t start_time() {
   return load_relaxed(&shared.connection) == 0 || (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
 }

@@ -21,7 +21,7 @@ struct Clock {
 
 struct Device {
   cl_device_id handle = nullptr;
-  uint32_t announced_to = 0;  // id of the source that announced it
+  uint32_t announced_to = 0;  // id of the source that has announced this device
   Clock clock;
 };
 

@@ -7,7 +7,7 @@
 
 namespace gpuprof::injection::opencl {
 
-constexpr uint32_t kMaxDevices = 64;  // further devices share the last number
+constexpr uint32_t kMaxDevices = 64;  // devices beyond this limit share the last number
 
 // Returns the number of a device, in order of first use.
 uint32_t device_index(cl_device_id device);

@@ -41,7 +41,7 @@ struct Python {
   uint32_t reported = 0;   // 1: reported to the recorder
   uint32_t proven = 0;     // 1: a complete walk has found valid frames
   uint64_t doubted = 0;    // first thread whose stack was invalid, before `proven`
-  uint32_t doubts = 0;     // number of further invalid stacks
+  uint32_t doubts = 0;     // number of later invalid stacks of the same thread
   uint64_t loaded = 0;     // number of loaded libraries at the last search
   const char* refused = nullptr;
   Functions functions = {};
@@ -173,7 +173,7 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
   }
 }
 
-// Checks the type object of code objects: proves the offset of an object's type, and that it is the expected type.
+// Checks the type object of code objects. Success proves that code_type is this object and code_type_field is right.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
   const PythonMemory memory(false);  // each step is proven by the previous one
   const gpuprof_python_layout& wire = layout.wire;
@@ -216,7 +216,7 @@ const char* examine(Handle library, Functions* functions, PythonLayout* layout) 
     return "it lacks a function of the C API";
   }
   if (!is_code_type(*layout, dlsym(library, "PyType_Type"))) {
-    return "a build with other structures";
+    return "its structures differ from those of its version";
   }
   return nullptr;
 }
@@ -391,7 +391,7 @@ class FrameWalk {
       return Kind::bad;
     }
     if (type != wire.code_type) {
-      // From 3.13 on, frames may refer to objects other than code. These are not Python functions.
+      // Since 3.13, frames may refer to objects other than code. These are not Python functions.
       return wire.version >= kVersion3_13 ? Kind::incomplete : Kind::bad;
     }
     return wire.instruction_unit != 0 ? read_index(offset) : read_instruction(*code, offset);

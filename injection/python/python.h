@@ -14,7 +14,7 @@ void find_python();
 // Stops the search forever: at the end of the process, the holder of the loader's lock may wait for this thread.
 void stop_finding_python();
 
-// Returns the found layout, for the handshake. Version 0: none found.
+// Returns the found layout, for the handshake. Version 0: no interpreter was found.
 gpuprof_python_layout python_layout();
 
 // Returns this thread's PyThreadState. Null: no Python, or a thread that never ran Python.

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 // Does nothing. launch() calls it on the launching thread before the driver gets the launch; a BPF uprobe at its first
-// instruction, a 5-byte nop, takes the stack. `range`: id of the thread's RANGE; 0: none. `python`: PyThreadState or
-// null.
+// instruction, a 5-byte nop, takes the stack. `range`: id of the thread's RANGE; 0: no range. `python`: PyThreadState
+// or null.
 extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
 
 namespace gpuprof::injection {

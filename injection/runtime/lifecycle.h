@@ -29,8 +29,7 @@ void disable(const char* reason);
 // vendor library then stops recording and checks again periodically.
 [[nodiscard]] bool recorder_silent();
 
-// Returns active() && !recorder_silent(), for interfaces without a service thread. Checks in one of 64 calls per
-// thread.
+// For interfaces without a service thread: returns active() && !recorder_silent(), checked in 1 of 64 calls per thread.
 [[nodiscard]] bool recording();
 
 // Returns true from a flush request (GPUPROF_CONTROL_FLUSH) until flush_served().

@@ -18,7 +18,7 @@ struct Known {
 Known known[WalkMemory::kMaxModules];  // index 0 is unused
 uint32_t known_count = 0;              // not counting index 0
 uint32_t known_lock = 0;
-uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was at its addresses before, or is now
+uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was at the module's addresses before or after it
 
 // Hash table of module indices by start address. Modules that were loaded at the same address have one entry each.
 constexpr uint32_t kBuckets = 4 * WalkMemory::kMaxModules;
@@ -32,7 +32,7 @@ uint32_t first_bucket(const Module& module) {
   return static_cast<uint32_t>((module.begin >> 12U) * GPUPROF_HASH_MULTIPLIER >> 32U) % kBuckets;
 }
 
-// Returns the module's index; 0: unknown. Ends in a full table too; it has four times as many buckets as modules.
+// Returns the module's index; 0: unknown. Always ends: there are four times as many buckets as modules.
 uint32_t search(const Module& module, uint64_t fingerprint, uint32_t* free_bucket) {
   uint32_t bucket = first_bucket(module);
   for (uint32_t i = 0; i < kBuckets; ++i, bucket = (bucket + 1) % kBuckets) {

@@ -17,7 +17,7 @@ typedef unsigned int gpuprof_u32;
 typedef unsigned long long gpuprof_u64;
 #endif
 
-#define GPUPROF_BPF_MAX_FRAMES 254 /* addresses in a stack walked by frame pointers, the innermost ones */
+#define GPUPROF_BPF_MAX_FRAMES 254 /* limit of a stack walked by frame pointers; the innermost addresses are kept */
 
 enum gpuprof_bpf_event_type {
   GPUPROF_BPF_LAUNCH = 1, /* a launch, with its stack id */
@@ -118,7 +118,7 @@ struct gpuprof_bpf_process {
   struct gpuprof_python_threads python_threads;
 };
 
-/* address - begin + relative_begin is relative to the base of the file's table. A file's words: page_count + 1 row
+/* The rows' relative address of an address is address - begin + relative_begin. A file's words: page_count + 1 row
  * numbers (the first row of each 4 KB page, then the end); rows (upper half: relative address, lower half: rule
  * number); rules. */
 struct gpuprof_bpf_mapping {

@@ -225,7 +225,7 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
   wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int and a pointer precede the code
-  wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // six ints further
+  wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // the sixth int after code_first_line
   take_threads(numbers, at, layout);
   return true;
 }
@@ -252,7 +252,7 @@ inline const char* describe(uint32_t version, const void* runtime, PythonLayout*
 
 }  // namespace python_layouts
 
-// Fills in the layout for a version (PY_VERSION_HEX). `runtime`: _PyRuntime, which describes the layout from 3.13 on.
+// Fills in the layout for a version (PY_VERSION_HEX). `runtime`: _PyRuntime, which describes the layout since 3.13.
 // Returns null, or why gpuprof does not support the interpreter.
 inline const char* layout_of_python(uint32_t version, const void* runtime, PythonLayout* layout) {
   const char* refused = nullptr;

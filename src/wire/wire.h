@@ -86,7 +86,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 
 /* Bits of gpuprof_segment.control, written by the recorder. */
 #define GPUPROF_CONTROL_ENABLED 1u        /* record; cleared to pause */
-#define GPUPROF_CONTROL_LAUNCH_RECORDS 2u /* emit GPUPROF_RECORD_LAUNCH for each launch (no other stack engine) */
+#define GPUPROF_CONTROL_LAUNCH_RECORDS 2u /* emit GPUPROF_RECORD_LAUNCH for each launch, as no BPF program does */
 /* The recorder stops soon: flush what the vendor library holds, then set gpuprof_segment.flushed. */
 #define GPUPROF_CONTROL_FLUSH 4u
 #define GPUPROF_CONTROL_CALLS 8u    /* emit GPUPROF_RECORD_CALL for each call, GPUPROF_RECORD_SPAN for each range */

@@ -129,7 +129,7 @@ void pause() {
   nanosleep(&time, nullptr);
 }
 
-// Makes launches wait. Returns true if no thread is in a launch; none starts until `reading` is 0.
+// Makes launches wait until `reading` is 0 again. Returns true if no thread is in a launch.
 bool hold_launches() {
   if (load_relaxed(&state.abandoned) != 0) {
     return false;

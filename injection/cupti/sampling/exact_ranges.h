@@ -28,8 +28,8 @@ struct ExactRange {
 ExactRange open_range(ExactRanges* ranges, CUcontext context);
 void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range);
 
-// Returns true if no range is open; none opens until release_ranges(). Closes ranges that are open too long (their
-// thread may have ended). With `may_wait`, waits some time for open ranges.
+// Returns true if no range is open. Then no range opens until release_ranges(). Closes ranges that are open too long
+// (their thread may have ended). With `may_wait`, waits some time for open ranges.
 bool hold_ranges(ExactRanges* ranges, CUcontext context, bool may_wait);
 void release_ranges(ExactRanges* ranges);
 
