@@ -13,7 +13,7 @@ struct Beginning {
   CallKind kind;
 };
 
-// Calls that are not launches. The first match counts.
+// Calls that are not launches. The first matching entry is used.
 constexpr Beginning kBeginnings[] = {{"ModuleUnload", CallKind::unloads_code},
                                      {"LibraryUnload", CallKind::drops_code},
                                      {"CtxDestroy", CallKind::drops_code},

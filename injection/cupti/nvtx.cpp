@@ -10,7 +10,7 @@
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table);
-// NVTX code of the program calls it for each module of a later NVTX extension.
+// NVTX code of the program calls this function once for each module of later NVTX extensions.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     gpuprof::injection::cupti::nvtxExtModuleInfo_t* module);
 

@@ -26,7 +26,8 @@ struct Kind {
   CUpti_ActivityKind kind;
   bool required;
 };
-// Always enabled. GRAPH_TRACE is added on request, and unified memory counters by host_records.h.
+// Activity kinds that are always enabled. GRAPH_TRACE is added on request, and unified memory counters by
+// host_records.h.
 constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
                            {CUPTI_ACTIVITY_KIND_MEMCPY, true},
                            {CUPTI_ACTIVITY_KIND_MEMCPY2, true},

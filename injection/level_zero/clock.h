@@ -9,7 +9,7 @@ struct Clock {
   uint64_t cycles_per_second = 0;  // 0: use `ns_per_cycle`
   uint64_t ns_per_cycle = 1;
   uint64_t mask = UINT64_MAX;  // bits that are valid both in device and kernel times
-  // Read at the same time:
+  // Both clocks, read at the same time:
   uint64_t host_ns = 0;  // CLOCK_MONOTONIC
   uint64_t device = 0;
 };

@@ -130,8 +130,8 @@ void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   }
 }
 
-// Signals the target's event, which a library event replaces: a barrier signals it after all earlier commands. Waiting
-// for the library event alone would prevent overlap of later commands too, and delay the event's reuse.
+// Signals the target's event, which a library event replaces, by a barrier after all earlier commands. A barrier that
+// waits only for the library event would also hold up later commands, and delay the reuse of that event.
 void signal_target_event(ze_command_list_handle_t list, ze_event_handle_t theirs) {
   if (api.zeCommandListAppendBarrier(list, theirs, 0, nullptr) != ZE_RESULT_SUCCESS) {
     api.zeCommandListAppendSignalEvent(list, theirs);  // otherwise the target would wait forever

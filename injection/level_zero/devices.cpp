@@ -21,7 +21,7 @@ struct Device {
   ze_driver_handle_t driver;  // null: no known driver lists it
   uint32_t parent_plus_one;   // number of the parent device plus 1; 0: not a sub-device
   uint32_t announced_to;      // id of the source that has announced this device
-  // Fields of the clock:
+  // State of the device's clock:
   uint32_t lock;
   bool asked;  // the clock's rate is known
   uint64_t measured_ns;

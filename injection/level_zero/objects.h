@@ -89,8 +89,8 @@ extern HandleTable<List> lists;
 // Numbers queues and immediate lists: 1, 2, ...
 uint64_t next_stream();
 
-// A command of the target whose time is measured.
 struct OwnEvent;
+// A command of the target whose time is measured.
 struct Work {
   uint64_t node;  // graph node id, if the list is executed later; else 0
   uint64_t bytes;

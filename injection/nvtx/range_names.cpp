@@ -102,7 +102,7 @@ bool is_alphanumeric(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// A word of hexadecimal digits is one number ("3fa94c1e"). In other words, only digits are numbers ("step12").
+// A word of hexadecimal digits is one number ("3fa94c1e"). In all other words, only digits are numbers ("step12").
 bool is_hex_number(const char* word, size_t length) {
   constexpr size_t kShortest = 4;
   return length >= kShortest && std::all_of(word, word + length, is_hex_digit) &&

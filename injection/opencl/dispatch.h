@@ -1,4 +1,4 @@
-// Includes the OpenCL headers for the layer, and holds the functions below the layer.
+// Includes the OpenCL headers for the layer, and declares the functions below the layer.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300

@@ -44,7 +44,7 @@ struct CodeTable {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
 extern CodeTable* code_table;  // null before the first id
 
-// Factors of the hash. It is a sum of independent products because it is computed for each frame of each launch.
+// Factors of the hash, a sum of independent products for speed: it is computed for each frame of each launch.
 constexpr uint64_t kHashFactors[] = {GPUPROF_HASH_MULTIPLIER, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
                                      GPUPROF_OTHER_MULTIPLIER, 0xA0761D6478BD642FULL};
 

@@ -15,7 +15,7 @@ namespace gpuprof::injection {
 // `several`: it causes several GPU_OPs. `name`: id of the kernel's name, or 0.
 void launch(uint64_t correlation, bool several = false, uint32_t name = 0);
 
-// Returns the `name` passed to launch(). 0: no name, or its note was overwritten (launch_notes.h).
+// Returns the `name` passed to launch(). 0: no name, or the note was overwritten (launch_notes.h).
 uint32_t launch_name(uint64_t correlation);
 
 // Report that the thread's last launch became a graph node, or failed: it has no GPU work.

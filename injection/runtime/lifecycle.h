@@ -36,7 +36,7 @@ void disable(const char* reason);
 [[nodiscard]] bool flush_requested();
 void flush_served();
 
-// Closes the connection at the normal end of the process. May wait some heartbeats for the recorder to read from it.
+// Closes the connection at the normal end of the process. May wait some heartbeats until the recorder has read all.
 void finish();
 
 // Frees the shared memory after finish() or disable() in a process that continues.

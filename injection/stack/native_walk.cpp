@@ -214,7 +214,7 @@ Step Walker::step(uint64_t rule, uint64_t* cfa) {
 }
 
 // Returns whether the last walk, starting with its frame `from`, would give the same result now. Compares stack words
-// before modules: modules with frames on the stack are safe to check, others may be unloaded right now.
+// first: if they are equal, the modules have frames on the stack and cannot be unloaded during the check.
 bool Walker::still_holds(const LastStack& last, uint32_t from) {
   uint64_t changed = 0;
   for (uint32_t i = from; i + 1 < last.count; ++i) {

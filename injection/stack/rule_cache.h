@@ -10,7 +10,7 @@
 
 namespace gpuprof::injection {
 
-// Extends wire/stack.h: no rule, and a call instruction precedes the address.
+// A value in addition to those of wire/stack.h: there is no rule, but a call instruction precedes the address.
 constexpr uint64_t kNoRuleAfterCall = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_NONE, 1, 0, 0);
 
 // An entry of a lock-free cache. The lower 48 bits of `key ^ rule` are the address, the upper bits the index of the

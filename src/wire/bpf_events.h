@@ -101,6 +101,7 @@ struct gpuprof_bpf_lines {
 /* For the walk by unwind tables, the recorder writes each process and its mappings into maps. In an inner map of
  * `mappings`, entry 0 is a gpuprof_bpf_mappings, so that it always matches the gpuprof_bpf_mapping entries after it,
  * which ascend by address. Each entry refers to the rows of its file, in an inner map of `pools` (64-bit words). */
+
 /* How to find a thread's state by its thread pointer if no probe provides it. */
 struct gpuprof_python_threads {
   gpuprof_u64 interpreter; /* address of the pointer to the main interpreter; 0: threads cannot be found */
@@ -118,7 +119,7 @@ struct gpuprof_bpf_process {
   struct gpuprof_python_threads python_threads;
 };
 
-/* The rows' relative address of an address is address - begin + relative_begin. A file's words: page_count + 1 row
+/* Rows have relative addresses: address - begin + relative_begin. A file's words in the pool: page_count + 1 row
  * numbers (the first row of each 4 KB page, then the end); rows (upper half: relative address, lower half: rule
  * number); rules. */
 struct gpuprof_bpf_mapping {

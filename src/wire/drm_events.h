@@ -10,7 +10,7 @@ enum gpuprof_drm_event_type {
   GPUPROF_DRM_QUEUED = 64, /* gpuprof_drm_queued: a job was queued, by the submitting thread or a kernel thread */
   GPUPROF_DRM_RUN = 65,    /* gpuprof_drm_job: a kernel worker gave the job to the hardware */
   GPUPROF_DRM_DONE = 66,   /* gpuprof_drm_job: the job's fence was signalled, in any context */
-  /* gpuprof_drm_batch: sent before the job that submits the batch, and again when more of it is known */
+  /* gpuprof_drm_batch: sent before the job that submits the batch, and again when more of the batch is known */
   GPUPROF_DRM_BATCH = 67,
   GPUPROF_DRM_BOUND = 68,    /* gpuprof_drm_bound: addresses of a VM are bound to something else, or to nothing */
   GPUPROF_DRM_SUBMITTED = 69 /* gpuprof_drm_submitted: sent after the call that queued the job */

@@ -10,7 +10,7 @@
 
 namespace gpuprof {
 
-// Offsets in bytes: those of the wire, and those that only a search for the thread's state needs.
+// Offsets in bytes: `wire` for stack walks, the others only for the search for a thread's state.
 struct PythonLayout {
   gpuprof_python_layout wire;
   uint16_t thread_ident;         // pthread_self() of the thread, in the thread state
@@ -27,7 +27,7 @@ namespace python_layouts {
 inline constexpr uint16_t kNone = GPUPROF_PYTHON_NONE;
 inline constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor version
 
-// The same in all of 3.9 to 3.14: headers of objects, and bytes and str up to their characters.
+// Offsets that are equal in 3.9 to 3.14: in headers of objects, and in bytes and str up to their characters.
 inline constexpr PythonLayout kCommon = {
     .wire =
         {
@@ -160,8 +160,8 @@ inline constexpr PythonLayout layout_3_14() {
   return layout;
 }
 
-// Positions of the groups in _Py_DebugOffsets, in 64-bit numbers: a cookie, then groups of numbers, each with the size
-// of the described structure first.
+// Positions of the groups in _Py_DebugOffsets, counted in 64-bit numbers. A cookie comes first. Each group begins with
+// the size of the structure that it describes.
 struct DebugOffsets {
   uint32_t runtime;       // size, finalizing, interpreters (the first one, then the main one)
   uint32_t interpreter;   // size, id, next, threads

@@ -18,7 +18,7 @@ extern const EventHandlers kCounting;
 uint32_t begin_counted_launch(CUcontext context);
 void end_counted_launch(uint32_t epoch);
 
-// Reads counts before CUPTI discards them, because code is unloaded. Waits for the GPU. Null: all contexts.
+// Call it before code is unloaded, because CUPTI then discards its counts. Waits for the GPU. Null: all contexts.
 void read_counts_now(CUcontext context);
 
 }  // namespace gpuprof::injection::cupti

@@ -25,7 +25,7 @@ struct PcBuffer {
   uint32_t reasons;  // capacity per instruction
 };
 
-// Returns the size of CUpti_PCSamplingPCData in this version (cuptiGetVersion).
+// Returns the size of CUpti_PCSamplingPCData in the CUPTI of this version (cuptiGetVersion).
 size_t pc_data_bytes(uint32_t cupti_version);
 
 // Returns whether this CUPTI's samples carry the correlation id of their launch.

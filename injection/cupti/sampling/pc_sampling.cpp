@@ -49,7 +49,7 @@ SampledContext* find(CUcontext wanted) {
   return nullptr;
 }
 
-// Returns the context's entry, added if needed. Null: not available.
+// Returns the context's entry; adds a missing one. Returns null if the table is full or its lock is busy.
 SampledContext* find_or_add(CUcontext wanted) {
   SampledContext* found = find(wanted);
   if (found != nullptr || wanted == nullptr || !try_lock_bounded(&current.table_lock)) {

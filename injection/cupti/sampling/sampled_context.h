@@ -52,7 +52,7 @@ void stop_context(SampledContext& context, State next, bool may_wait);
 // Restarts sampling after CUPTI's buffer was full: CUPTI continues only after a restart.
 void restart_context(SampledContext& context);
 
-// Reports why there are no samples, or not all: only the first reason of a recording.
+// Reports why samples are missing. Only the first reason of a recording is reported.
 void report_sampling_off(const char* reason);
 
 // Reports CUPTI's sample counts, to check the profile's samples.

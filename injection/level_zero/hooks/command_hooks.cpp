@@ -25,7 +25,7 @@ void ZE_APICALL append_kernel(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// One command for all kernels, with the first one's name: the driver only reports when all have ended.
+// Records one command for all kernels, with the first kernel's name: the driver only reports when all have ended.
 void ZE_APICALL append_several_kernels(ze_command_list_append_launch_multiple_kernels_indirect_params_t* call_with,
                                        GPUPROF_CALLBACK_REST) {
   ze_kernel_handle_t first = nullptr;
@@ -68,7 +68,7 @@ void ZE_APICALL append_fill(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// Copies from or to images. The driver reports neither the number of bytes nor where its images are.
+// Hooks copies from or to images. The driver reports neither the number of bytes nor where its images are.
 template <typename Parameters>
 void ZE_APICALL append_image_copy(Parameters* call_with, GPUPROF_CALLBACK_REST) {
   begin_command({.list = *call_with->phCommandList, .signal = call_with->phSignalEvent, .op = GPUPROF_OP_COPY}, call);
