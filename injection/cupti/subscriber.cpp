@@ -36,7 +36,7 @@ constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
 
 enum Finalize : uint32_t {
   kNotWanted = 0,
-  kWanted = 1,  // callbacks have no effect
+  kWanted = 1,  // detach requested: callbacks have no effect
   kArmed = 2,   // the next end of a call detaches CUPTI
   kRunning = 3,
   kDone = 4
@@ -98,7 +98,7 @@ bool learn_all_calls() {
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    note_work();  // there are no launch callbacks to do it, and flushes need noted work
+    note_work();  // no launch callback notes work, which flushes need
     return true;
   }
   return known > 0;

@@ -36,7 +36,7 @@ struct Label {
 struct RangeNames {
   uint32_t lock;
   uint32_t label_slots[kLabelSlots];
-  Label labels[kMaxLabels];        // by label - 1; the first is kMoreRanges
+  Label labels[kMaxLabels];        // indexed by label - 1; the first is kMoreRanges
   uint32_t label_count;            // atomic
   RangeText domains[kMaxDomains];  // the first is the default domain, the last represents all other domains
   uint32_t domain_count;           // atomic

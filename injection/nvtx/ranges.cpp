@@ -33,7 +33,7 @@ struct Path {
 // Paths of one connection. Slots and labels are read without a lock: stored last, with release, and never changed.
 struct Paths {
   uint32_t slots[kPathSlots];  // path id; 0: free
-  Path paths[kMaxPaths];       // by id - 1
+  Path paths[kMaxPaths];       // indexed by id - 1
   uint32_t count;              // atomic
   bool more;                   // kMorePaths has been sent
 };
@@ -70,7 +70,7 @@ struct Stack {
   uint32_t deeper;      // pushes beyond kMaxDepth
   uint32_t known;       // number of entries whose path is known
   uint32_t base;        // path of the process's ranges
-  uint32_t generation;  // generation of `known` and `base`; 0: none
+  uint32_t generation;  // generation of `known` and `base`; 0: not computed
   uint32_t tid;
   uint32_t changes;  // pushes and pops so far
   uint32_t wanted_changes;

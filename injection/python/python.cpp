@@ -175,7 +175,7 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
 
 // Checks the type object of code objects. Success proves that code_type is this object and code_type_field is right.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
-  const PythonMemory memory(false);  // each step is proven by the previous one
+  const PythonMemory memory(false);  // not careful: each read proves the next address
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t type = 0;
   uint64_t name = 0;
@@ -428,7 +428,7 @@ class FrameWalk {
   }
 
   const PythonLayout& layout_;
-  uint64_t frame_ = 0;  // 0 or an object; the same holds for cframe_
+  uint64_t frame_ = 0;  // 0 or the address of an object, like cframe_
   uint64_t cframe_ = 0;
 };
 

@@ -20,7 +20,7 @@ struct Identity {
   uint32_t first_line;
 };
 
-uint32_t last_id = 0;  // across all tables
+uint32_t last_id = 0;  // last id of a code object, in all tables
 
 bool identify(const PythonLayout& layout, const PythonMemory& memory, uint64_t code, Identity* identity) {
   const gpuprof_python_layout& wire = layout.wire;
@@ -68,7 +68,7 @@ size_t put_utf8(uint32_t point, char* to) {
 // Converts characters of `width` bytes each to UTF-8, as many as fit completely. Returns the bytes written.
 size_t read_characters(const PythonMemory& memory, uint64_t from, uint64_t length, uint32_t width, char* to) {
   constexpr size_t kBlock = 256;
-  constexpr size_t kMaxBytes = 4;  // of a character in UTF-8
+  constexpr size_t kMaxBytes = 4;  // longest character in UTF-8
   uint8_t block[kBlock];
   size_t written = 0;
   for (uint64_t done = 0; done < length;) {

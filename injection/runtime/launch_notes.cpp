@@ -47,7 +47,7 @@ bool remember_launch(uint64_t correlation, const LaunchNote& note) {
   }
   Slot& slot = slot_of(slots, correlation);
   store_relaxed(&slot.key, uint64_t{0});
-  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // readers of this also see the empty key
+  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // a reader of this also sees the empty key
   store_release(&slot.name, uint64_t{note.name});
   store_release(&slot.key, key_of(correlation) | note.flags);
   return true;

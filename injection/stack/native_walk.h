@@ -40,7 +40,7 @@ struct WalkMemory {
   char window[kWindowBytes];
   uint32_t walks;                 // walks made with this memory
   uint32_t seen_in[kMaxModules];  // per module, number of the walk that last verified it
-  LastStack kept[2];              // of the last and the current walk
+  LastStack kept[2];              // stacks of the last and the current walk
 
   LastStack& current() { return kept[walks % 2]; }
   LastStack& last() { return kept[(walks + 1) % 2]; }

@@ -73,7 +73,7 @@ inline constinit uint32_t modules_replaced = 0;
 // The module of an address on the stack last walked with `memory`.
 struct ModuleOfAddress {
   uint32_t index;     // 0: unknown
-  uint64_t contents;  // nonzero if another file was mapped at its addresses before or after it: identifies its contents
+  uint64_t contents;  // identifies the module's contents; 0: no other file was mapped at the module's addresses
 };
 ModuleOfAddress module_of_address(WalkMemory& memory, uint64_t at);
 

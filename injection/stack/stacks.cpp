@@ -39,9 +39,8 @@ struct alignas(4096) Slot {
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  uint32_t
-      described_rings[WalkMemory::kMaxModules];  // per module: epoch << 16, and one bit for each ring that describes it
-  uint32_t epoch;                                // number of connections: entries of other epochs are ignored
+  uint32_t described_rings[WalkMemory::kMaxModules];  // per module: a bit per ring that describes it; epoch above
+  uint32_t epoch;                                     // number of connections: entries of other epochs are ignored
 };
 constexpr uint32_t kNotDescribable = 1U << GPUPROF_RING_COUNT;
 constexpr uint32_t kEpochShift = 16;

@@ -27,8 +27,8 @@ struct gpuprof_drm_job {
 
 /* The object that a job was submitted to. Known only for jobs that are queued in an ioctl of xe or i915. */
 enum gpuprof_drm_submission_kind {
-  GPUPROF_DRM_EXEC_QUEUE = 1, /* of xe */
-  GPUPROF_DRM_CONTEXT = 2     /* of i915 */
+  GPUPROF_DRM_EXEC_QUEUE = 1, /* an exec queue of xe */
+  GPUPROF_DRM_CONTEXT = 2     /* a context of i915 */
 };
 struct gpuprof_drm_submission {
   gpuprof_u32 kind; /* enum gpuprof_drm_submission_kind; 0: unknown */

@@ -65,8 +65,8 @@ enum gpuprof_unwind_kind {
 };
 enum gpuprof_unwind_fp {
   GPUPROF_UNWIND_FP_SAME = 0,   /* the caller's fp is still in its register */
-  GPUPROF_UNWIND_FP_AT_CFA = 1, /* at CFA + offset */
-  GPUPROF_UNWIND_FP_AT_FP = 2   /* at fp + offset */
+  GPUPROF_UNWIND_FP_AT_CFA = 1, /* the caller's fp is saved at CFA + offset */
+  GPUPROF_UNWIND_FP_AT_FP = 2   /* the caller's fp is saved at fp + offset */
 };
 #define GPUPROF_UNWIND_RULE(kind, fp, cfa_offset, fp_offset)                                                    \
   ((GPUPROF_U64)(kind) | (GPUPROF_U64)(fp) << 4 | ((GPUPROF_U64)(GPUPROF_S64)(cfa_offset)&0x1fffffffull) << 6 | \
@@ -121,7 +121,7 @@ struct gpuprof_python_layout {
   GPUPROF_U16 frame_owner;          /* a byte; 1 in a generator's frame (since 3.11) */
   GPUPROF_U16 code_first_traceable; /* int, 2-byte units: frames before this instruction did not start (since 3.11) */
   GPUPROF_U16 code_version;         /* int that differs between code objects, or 0 (since 3.12) */
-  GPUPROF_U8 text_kind_shift;       /* in the bit field: 3 bits of kind (1, 2 or 4 bytes a character), compact, ascii */
+  GPUPROF_U8 text_kind_shift;       /* in text_state: 3 bits of kind (1, 2 or 4 bytes a character), compact, ascii */
   GPUPROF_U8 pad[3];
 };
 

@@ -361,7 +361,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_python) == 96, "python layout");
 enum gpuprof_host_op_kind {
   GPUPROF_HOST_SYNC = 0,         /* the CPU waited for the GPU, from start to end of the call */
   GPUPROF_HOST_ALLOC = 1,        /* device, managed or pinned memory was allocated; no duration */
-  GPUPROF_HOST_FREE = 2,         /* no duration */
+  GPUPROF_HOST_FREE = 2,         /* memory was freed; no duration */
   GPUPROF_HOST_FAULT_GPU = 3,    /* unified memory: page faults of the GPU, `count` of them */
   GPUPROF_HOST_FAULT_CPU = 4,    /* unified memory: page faults of the CPU */
   GPUPROF_HOST_MIGRATE_HTOD = 5, /* unified memory: pages moved */
@@ -379,7 +379,7 @@ struct gpuprof_host_op {
   uint64_t count;   /* 1, or the number of page faults */
   uint32_t name_id; /* the called function; 0: no function */
   uint32_t device;  /* UINT32_MAX: not tied to one device */
-  uint32_t tid;     /* of the call; 0: unknown */
+  uint32_t tid;     /* thread of the call; 0: unknown */
   uint16_t op;      /* enum gpuprof_host_op_kind */
   uint16_t pad;
 };
@@ -395,7 +395,7 @@ struct gpuprof_graph_node {
   uint64_t launch;   /* correlation id of the captured launch, which runs nothing itself; 0: no launch */
   uint64_t time_ns;
   uint32_t flags;
-  uint32_t name_id; /* its kernel; 0: not a kernel, or unknown */
+  uint32_t name_id; /* name of the node's kernel; 0: not a kernel, or unknown */
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_node) == 48, "graph node layout");
 #define GPUPROF_GRAPH_NODE_DESTROYED 1u
@@ -455,8 +455,8 @@ struct gpuprof_sample_reason {
 };
 struct gpuprof_samples {
   struct gpuprof_record header;
-  uint64_t module;      /* the source's number of the module, as in gpuprof_code_offer; 0: unknown */
-  uint64_t offset;      /* of the instruction from the start of the function; with ADDRESS, its GPU address */
+  uint64_t module; /* the source's number of the module, as in gpuprof_code_offer; 0: unknown */
+  uint64_t offset; /* from the start of the function to the instruction; with ADDRESS: GPU address of the instruction */
   uint32_t function_id; /* name id of the function, mangled as in the code; with ADDRESS 0 */
   uint32_t window;      /* number of its SAMPLE_WINDOW */
   uint32_t count;       /* number of reasons, at most GPUPROF_SAMPLES_MAX_REASONS */
@@ -518,9 +518,9 @@ struct gpuprof_gpu_kernel {
   uint64_t address; /* of the kernel's first byte, in the process's GPU address space */
   uint64_t time_ns;
   uint64_t load;    /* the source's number of this load of the module: never 0, never reused */
-  uint32_t name_id; /* as in the code */
+  uint32_t name_id; /* kernel name as in the code */
   uint32_t flags;   /* GPUPROF_GPU_KERNEL_* */
-  uint32_t device;  /* device that it was built for, with all of its sub-devices; UINT32_MAX: unknown */
+  uint32_t device;  /* device that the code was built for, with all sub-devices; UINT32_MAX: unknown */
   uint32_t pad;
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_kernel) == 56, "GPU kernel layout");

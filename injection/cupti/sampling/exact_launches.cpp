@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kBits = 64;
 constexpr uint64_t kDecisionNs = 5 * GPUPROF_POLL_NS;
 constexpr long kPauseNs = 200000;
-constexpr uint32_t kWholeShare = 1U << 16;  // gpuprof_segment.exact_share for no limit
+constexpr uint32_t kWholeShare = 1U << 16;  // value of gpuprof_segment.exact_share that means no limit
 constexpr uint64_t kMicrosecond = 1000;     // times are compared in us, so that time * share fits into 64 bits
 
 struct Exact {

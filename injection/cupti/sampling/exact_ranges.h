@@ -12,7 +12,7 @@ namespace gpuprof::injection::cupti {
 struct ExactRanges {
   uint32_t lock;  // protects the fields below; held during CUPTI's calls for ranges
   uint32_t open;
-  uint32_t generation;  // of the open ranges; a range of another generation was closed by force
+  uint32_t generation;  // generation of the open ranges; ranges of earlier generations were closed by force
   uint32_t awaited;     // 1: a reader waits, so no range may be opened
   uint64_t opened_ns;
 };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLateNs = 250 * kMillisecond;  // CUPTI's threads poll for samples every 100 ms
-constexpr int kMaxReadings = 4096;                // in one call
+constexpr int kMaxReadings = 4096;                // in one call of read_context()
 constexpr uint32_t kMaxRestarts = 16;             // without a successful read in between
 
 // Counters of all contexts; each is atomic.

@@ -20,7 +20,7 @@ enum State : uint32_t {
 struct SampledContext {
   uint32_t state;  // atomic, enum State
   uint32_t lock;   // protects the fields below except the context handle; held during CUPTI calls for the context
-  uint32_t ring;   // ring of its records
+  uint32_t ring;   // ring for the context's records
   uint32_t full;   // 1: CUPTI's buffer was full, so sampling must restart
   uint32_t restarts;
   bool paused;

@@ -42,14 +42,14 @@ Calls calls = {};
 
 struct Origin {
   uint32_t device = UINT32_MAX;           // device number; UINT32_MAX: unknown
-  GetBaseAddress base_address = nullptr;  // of its driver; null: the driver lacks the extension
+  GetBaseAddress base_address = nullptr;  // function of the device's driver; null: the driver lacks it
 };
 
 struct Module {
   const void* handle;
   Module* next;
   uint64_t load;
-  uint64_t key;  // of its code; 0: no code
+  uint64_t key;  // key of the module's code; 0: no code
   Origin origin;
 };
 constinit HandleTable<Module> modules;

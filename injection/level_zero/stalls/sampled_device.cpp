@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLagNs = 20 * kMillisecond;     // longest delay from taking a sample until it can be read
-constexpr uint64_t kRetryNs = 100 * kMillisecond;  // after a device was lost
+constexpr uint64_t kRetryNs = 100 * kMillisecond;  // before a lost stream is opened again
 constexpr uint32_t kMaxTries = 100;                // attempts to reopen a stream without a read in between
 constexpr int kMaxReads = 64;                      // reads of a stream per poll iteration
 constexpr uint32_t kPeriodNs = 100000;             // requested; drivers choose the nearest supported period

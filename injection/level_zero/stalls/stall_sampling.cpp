@@ -23,7 +23,7 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
-constexpr uint32_t kSilentPolls = 3;             // more than 1: if both were stopped, the target may resume first
+constexpr uint32_t kSilentPolls = 3;             // more than 1: a stopped recorder may resume after the target
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;
