@@ -28,7 +28,7 @@ void store_release(T* target, T value) {
   __atomic_store_n(target, value, __ATOMIC_RELEASE);
 }
 
-// Returns the previous value.
+// Returns the value before the addition.
 template <typename T>
 T add_relaxed(T* target, T value) {
   return __atomic_fetch_add(target, value, __ATOMIC_RELAXED);
@@ -72,7 +72,7 @@ inline bool try_lock_bounded(uint32_t* lock) {
   return false;
 }
 
-// Waits for the lock for 1 s (`tries` times kLockWaitNs): for callers that would lose data without it.
+// Waits up to 1 s for the lock (`tries` times kLockWaitNs). For callers that would lose data without the lock.
 inline bool try_lock_long(uint32_t* lock, int tries = 50) {
   for (int i = 0; i < tries; ++i) {
     if (try_lock_bounded(lock)) {

@@ -1,4 +1,4 @@
-// Marks the library's own calls into vendor libraries, so that their callbacks are not taken for the target's.
+// Marks the injection library's own calls into vendor libraries, so that its callbacks ignore these calls.
 #pragma once
 
 #include "base/keep_errno.h"

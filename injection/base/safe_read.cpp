@@ -14,9 +14,9 @@
 namespace gpuprof::injection {
 namespace {
 
-uint32_t vm_read_refused = 0;  // process_vm_readv is blocked by a seccomp filter, or the kernel does not have it
+uint32_t vm_read_refused = 0;  // 1: a seccomp filter blocks process_vm_readv, or the Linux kernel lacks it
 
-// Opens the file for each read: the target could close or inherit a descriptor that stays open.
+// Opens the file for each read: the target could close a descriptor that stays open, or a child could inherit it.
 bool read_by_file(const void* from, void* to, size_t bytes) {
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC));
   if (fd < 0) {

@@ -69,7 +69,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
     return;
   }
   if (open_call.open && open_call.counted != 0) {
-    end_counted_launch(open_call.counted);  // CUPTI did not report its end
+    end_counted_launch(open_call.counted);  // CUPTI did not report the end of the previous launch
   }
   open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
   note_work();
@@ -143,7 +143,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
   }
   const bool launched = is_launch(open_call.kind);
   if (launched && open_call.start_ns == 0 && !failed(data)) {
-    return;  // the usual case
+    return;  // the usual case: a launch that succeeded and is not timed
   }
   const Guard guard;
   if (!guard.entered()) {
@@ -155,7 +155,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     end_sync(data);
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
-    enable_unified_memory();  // not in the service thread's next tick, because the first pages move soon
+    enable_unified_memory();  // now, because the first pages move before the service thread's next tick
   }
 }
 

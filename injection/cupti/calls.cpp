@@ -9,11 +9,11 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 struct Beginning {
-  const char* text;  // after "cu" or "cuda"
+  const char* text;  // beginning of the name after "cu" or "cuda"
   CallKind kind;
 };
 
-// Calls that are not launches. The first match counts.
+// Calls that are not launches. The first matching entry is used.
 constexpr Beginning kBeginnings[] = {{"ModuleUnload", CallKind::unloads_code},
                                      {"LibraryUnload", CallKind::drops_code},
                                      {"CtxDestroy", CallKind::drops_code},
@@ -73,7 +73,7 @@ CallKind* kinds_of(CUpti_CallbackDomain domain) {
 
 CallKind kind_of_name(const char* name) {
   while (*name == '_') {
-    ++name;  // <<<>>> calls __cudaLaunchKernel since CUDA 13
+    ++name;  // since CUDA 13, <<<>>> calls __cudaLaunchKernel
   }
   if (strncmp(name, "cuda", 4) == 0) {
     name += 4;

@@ -24,14 +24,14 @@ enum class CallKind : uint8_t {
   drops_code,       // destroys contexts and their code
   begins_capture,   // begins to capture a stream's work as a graph
   ends_capture,
-  copies_graph,     // makes a graph from a graph: its nodes are copies
+  copies_graph,     // makes a graph from a graph: the new nodes are copies
   updates_graph,    // gives nodes of an executable graph the work of another graph's nodes
   makes_condition,  // creates a condition for a conditional node
   adds_kernel_node,
   adds_node,
-  sets_kernel_node,  // of a graph
+  sets_kernel_node,  // sets the kernel of a node in a graph
   sets_node,
-  sets_exec_kernel_node,  // of an executable graph
+  sets_exec_kernel_node,  // sets the kernel of a node in an executable graph
   sets_exec_node
 };
 

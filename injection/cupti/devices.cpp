@@ -63,7 +63,7 @@ const char* function_name(CUfunction function) {
   if (driver.function_name != nullptr && driver.function_name(&name, function) == CUDA_SUCCESS) {
     return name;
   }
-  // A kernel of a library (cuLibraryLoad*): launch functions accept both.
+  // Launch functions also accept a CUkernel, a kernel of a library (cuLibraryLoad*), in place of a CUfunction.
   if (driver.kernel_name != nullptr &&
       driver.kernel_name(&name, reinterpret_cast<CUkernel>(function)) == CUDA_SUCCESS) {
     return name;

@@ -12,7 +12,7 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// In call order: code is stored before other parts read it; names become unreliable only after all other parts ran.
+// In call order: kSampledCode stores code before others read it; kKernelNames marks names as unreliable after them.
 constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
 
 template <typename... Parameters, typename... Arguments>

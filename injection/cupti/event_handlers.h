@@ -35,7 +35,7 @@ void flush_handlers();
 void pause_handlers(bool paused);
 void end_handlers(bool hurry);
 
-// Distributes a callback of the RESOURCE domain in a thread that is in `call`.
+// Passes a callback of the RESOURCE domain to the parts. `call`: the call that the thread is in.
 void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, OpenCall* call);
 
 }  // namespace gpuprof::injection::cupti

@@ -17,8 +17,8 @@ namespace {
 constexpr CUpti_CallbackIdResource kCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING};
-// For cuGraphExecUpdate, the first reports the node that parameters are taken from, the second the node that gets them.
-// For cuGraphExec*SetParams, only the second is reported.
+// cuGraphExecUpdate reports two events: UPDATED with the node that parameters are taken from, then SET_PARAMS with the
+// node that gets them. cuGraphExec*SetParams reports only SET_PARAMS.
 constexpr CUpti_CallbackIdResource kUpdateCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED,
                                                          CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS};
 
@@ -82,7 +82,7 @@ void node_set(uint64_t node, const OpenCall& call) {
 CUfunction kernel_of(CallKind kind, const char* function, const void* params) {
   const bool first_version = strstr(function, "_v2") == nullptr;
   const CUgraphNodeParams* node = nullptr;
-  const CUDA_KERNEL_NODE_PARAMS_v2* kernel = nullptr;  // begins like the first version
+  const CUDA_KERNEL_NODE_PARAMS_v2* kernel = nullptr;  // version 2 begins with the fields of version 1
   switch (kind) {
     case CallKind::adds_kernel_node:
       kernel = static_cast<const cuGraphAddKernelNode_v2_params*>(params)->nodeParams;

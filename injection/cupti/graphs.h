@@ -19,16 +19,16 @@ struct OpenCall {
   uint32_t counted;   // handle for end_counted_launch() while instructions are counted; 0: not counted
   uint64_t start_ns;  // 0: not measured
   ExactRange range;   // range opened to sample this launch
-  uint32_t name;      // id of the name of the kernel that it launches or sets in a node; 0: not a kernel, or unknown
+  uint32_t name;      // name id of the kernel that the call launches or sets in a node; 0: no kernel, or unknown
 };
 
 // Handles the start of a graph call that is not a launch.
 void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call);
 
-// Reports a GRAPH_LAUNCH after launch(): CUPTI does not report the launch of some work of a graph.
+// Reports a GRAPH_LAUNCH after launch(), because some work of a graph arrives without the correlation id of its launch.
 void report_graph_launch(const CUpti_CallbackData& data);
 
-// Notes the end of a waiting call: the stream or the device was idle then.
+// Notes the end of a call that waited: the stream or the context was idle at that moment.
 void note_wait(const CUpti_CallbackData& data, CallKind kind);
 
 extern const EventHandlers kGraphNodes;

@@ -35,7 +35,7 @@ void module_loaded(const CUpti_ModuleResourceData& module) {
   }
 }
 
-// Notes the unload of a module, also while CUPTI detaches: it delivers its last records then.
+// Notes the unload of a module. This matters also while CUPTI detaches, because CUPTI then delivers its last records.
 void note_unloading(CUcontext /*context*/) {
   const bool locked = try_lock_bounded(&doubts.lock);
   store_release(&doubts.unloaded_ns, now_ns());

@@ -14,7 +14,7 @@ uint32_t name_of_launch(const CUpti_CallbackData& data);
 uint32_t name_of_function(CUfunction function);
 uint32_t name_of_record(const KernelRecord& record);
 
-// Nodes of executable graphs have changed, and this CUPTI does not report which. Stored node names are no longer used.
+// Stops using stored names of nodes: nodes of executable graphs have changed, and CUPTI does not report which.
 void distrust_node_names();
 
 extern const EventHandlers kKernelNames;

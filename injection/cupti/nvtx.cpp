@@ -1,6 +1,6 @@
-// Called by NVTX code in the target at its first NVTX call. NVTX headers put that code, with its own function table,
-// into every library that uses them. CUDA may be used much later: only CUDA makes a connection, and ranges are stored
-// until then.
+// NVTX code in the target calls InitializeInjectionNvtx2() at its first NVTX call. The NVTX headers put that code, with
+// its own function table, into every library that uses them. The target may use CUDA much later. Only CUDA makes a
+// connection, so ranges are stored until then.
 #include <cstddef>
 #include <cstring>
 #include <cwchar>
@@ -10,7 +10,7 @@
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table);
-// Does the same for later NVTX extensions, one module at a time.
+// NVTX code of the program calls this function once for each module of later NVTX extensions.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     gpuprof::injection::cupti::nvtxExtModuleInfo_t* module);
 
@@ -137,8 +137,8 @@ nvtxDomainHandle_t create_w(const wchar_t* name) {
   return to_handle<nvtxDomainHandle_t>(narrow.length() == 0 ? kDefaultDomain
                                                             : range_domain(narrow.data(), narrow.length()));
 }
-// With payloads, a range's name is in data of a program-defined layout, which is not read. NCCL ends ranges by
-// pop_payload() that it began with a name.
+// Ranges with a payload are unnamed: their names are in data whose layout the program defines, which is not read. NCCL
+// begins ranges with a name and ends them by pop_payload().
 int push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
   return push_range(to_id(domain), label(to_id(domain), ""));
 }
@@ -152,7 +152,7 @@ void end_payload(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id, const nvtxPayl
   end_range(id);
 }
 
-void destroy(nvtxDomainHandle_t /*domain*/) {}  // its name may be in a profile that is being written
+void destroy(nvtxDomainHandle_t /*domain*/) {}  // keeps the domain's name: a profile that is being written may use it
 
 // A function table of the calling library.
 class Table {

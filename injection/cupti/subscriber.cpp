@@ -26,7 +26,8 @@ struct Kind {
   CUpti_ActivityKind kind;
   bool required;
 };
-// Always enabled. GRAPH_TRACE is added on request, and unified memory counters by host_records.h.
+// Activity kinds that are always enabled. GRAPH_TRACE is added on request, and unified memory counters by
+// host_records.h.
 constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
                            {CUPTI_ACTIVITY_KIND_MEMCPY, true},
                            {CUPTI_ACTIVITY_KIND_MEMCPY2, true},
@@ -35,16 +36,16 @@ constexpr Kind kKinds[] = {{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true},
 
 enum Finalize : uint32_t {
   kNotWanted = 0,
-  kWanted = 1,  // callbacks have no effect
+  kWanted = 1,  // detach requested: callbacks have no effect
   kArmed = 2,   // the next end of a call detaches CUPTI
   kRunning = 3,
   kDone = 4
 };
 
 CUpti_SubscriberHandle subscriber = nullptr;
-// true on the thread that requested the detach, which makes a driver call for it: CUPTI needs about 2 s to detach.
+// true on the thread that requested the detach. It makes a driver call, during which CUPTI takes about 2 s to detach.
 constinit thread_local bool may_finalize = false;
-uint32_t all_may_finalize = 0;  // atomic; 1: CUPTI did not report that call, so any thread may detach
+uint32_t all_may_finalize = 0;  // atomic; 1: any thread may detach, because CUPTI did not report the driver call
 
 uint64_t timestamp() {
   return now_ns();
@@ -58,9 +59,9 @@ void enable_calls(CUpti_CallbackDomain domain, bool on) {
   }
 }
 
-// Parses GPUPROF_CUPTI_DOMAINS=driver|runtime|both. A runtime call passes through the driver with the same id, so the
-// driver's callbacks see every launch, with two callbacks fewer per launch: the default. `runtime` misses programs that
-// use the driver API directly. `none` measures the cost of CUPTI's activity records alone: no callbacks, no stacks.
+// Parses GPUPROF_CUPTI_DOMAINS=driver|runtime|both|none. Default: `driver`. Its callbacks report every launch once,
+// because a runtime call passes through the driver with the same id. `runtime` misses programs that use the driver API
+// directly. `none` measures the cost of CUPTI's activity records alone: no callbacks, no stacks.
 struct Domains {
   bool driver = true;
   bool runtime = false;
@@ -97,7 +98,7 @@ bool learn_all_calls() {
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    note_work();  // there are no launch callbacks to do it, and flushes need noted work
+    note_work();  // no launch callback notes work, which flushes need
     return true;
   }
   return known > 0;
@@ -115,7 +116,7 @@ void give_up(const char* what, CUptiResult result) {
   disable(reason);
 }
 
-// Makes CUPTI use CLOCK_MONOTONIC if it allows this: only possible before the first kind is enabled.
+// Makes CUPTI use CLOCK_MONOTONIC if it allows this. Call it before the first activity kind is enabled.
 void choose_clock() {
   Session& s = session();
   s.convert_clock = s.api.register_timestamp == nullptr || s.api.register_timestamp(timestamp) != CUPTI_SUCCESS;
@@ -162,7 +163,7 @@ void disable_kinds() {
   }
 }
 
-// Chosen once: enabling GRAPH_TRACE after graphs were launched without it crashes in their next launch.
+// Decides once per recording: if graphs were launched before GRAPH_TRACE is enabled, their next launch crashes.
 CUptiResult choose_graphs() {
   Session& s = session();
   s.whole_graphs = wants(GPUPROF_OPTION_WHOLE_GRAPHS) && !wants(GPUPROF_OPTION_ATTACHED);
@@ -194,7 +195,7 @@ const char* configure(CUptiResult* result) {
   return nullptr;
 }
 
-// Enables all driver callbacks, so that a call ends soon: any driver call can detach CUPTI.
+// Enables the callbacks of all driver calls. CUPTI can detach at the end of any driver call, so it detaches sooner.
 void enable_every_call() {
   for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
     const char* name = nullptr;

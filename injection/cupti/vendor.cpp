@@ -30,7 +30,7 @@ namespace {
 
 constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
 
-// Loaded before the connection is made, because the recorder then reads the process's mappings.
+// Loads libcupti at the first call: before connecting, because the recorder then reads the process's mappings.
 const Library& the_library() {
   static const Library library = find_cupti(driver_version());
   return library;

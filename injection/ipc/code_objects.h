@@ -11,13 +11,13 @@ namespace gpuprof::injection {
 
 struct Code {
   gpuprof_code_kind kind;
-  uint64_t module;  // the source's number for it
+  uint64_t module;  // the source's number for the module
   const void* bytes;
   size_t size;
 };
 
 // Returns true if the recorder has the code or gets it; false if it refuses or is gone. Hashes the code, and copies it
-// if it must be sent: do not call it where the target would wait for that. Waits at most GPUPROF_HANDSHAKE_WAIT_NS per
+// if it must be sent, so do not call it where the target would wait. Waits at most GPUPROF_HANDSHAKE_WAIT_NS per
 // answer. Does not use malloc.
 bool send_code(const Address& address, uint32_t source, const Code& code);
 

@@ -73,9 +73,9 @@ bool connect_to(int fd, const char* name) {
   return true;
 }
 
-// Checks the peer's user, since anybody may listen at a dead recorder's name. In a user namespace the recorder may have
-// another number, so the target's own user is accepted too: it can inspect the target anyway. The overflow id is not
-// accepted: it stands for all unmapped users.
+// Checks the peer's user, because after a recorder's death anybody may listen at its name. In a user namespace the
+// recorder may have another user id. So the target's own user is accepted too, who can inspect the target anyway. The
+// overflow id is not accepted, because it represents all unmapped users.
 bool is_recorder(int fd, int64_t user) {
   constexpr uid_t kUnknown = 65534;
   ucred peer = {};

@@ -1,6 +1,6 @@
-// Emits records that need only the connection, without which nothing is written. Records that cannot be written are
-// dropped and counted. Callable from any thread; never throws or prints. Blocks about kLockWaitNs for each lock with a
-// descheduled holder.
+// Emits records that need only the connection. Without a connection, nothing is written. Records that cannot be written
+// are dropped and counted. Callable from any thread; never throws or prints. Blocks for about kLockWaitNs per lock if
+// the lock's holder is descheduled.
 #pragma once
 
 #include <cstddef>

@@ -40,7 +40,7 @@ Names names;
 
 struct Found {
   Entry* entry;  // entry of the text, or the free entry where it would be added
-  uint32_t id;   // value when it was read: another text may take a free entry right after
+  uint32_t id;   // entry->id when it was read: another text may take a free entry right after
 };
 
 Found find(Table* table, uint64_t hash, const char* text, size_t length) {
@@ -53,8 +53,8 @@ Found find(Table* table, uint64_t hash, const char* text, size_t length) {
   }
 }
 
-// Returns a table with free entries; copies a half-full one to one of twice the size. Readers may keep using the old
-// table, and come here if it lacks a text. Needs the lock.
+// Returns a table with free entries: copies a half-full table to one of twice the size. Readers may still use the old
+// table. If a text is missing there, they take the lock and search the new table. Needs the lock.
 Table* table_with_free_entry() {
   Table* old = names.table;
   if (old != nullptr && old->used * 2 < old->capacity) {

@@ -32,10 +32,10 @@ struct ProcessState {
   uint32_t user;
 };
 
-inline constexpr uint32_t always_alive = 1;  // used if that page is not available
+inline constexpr uint32_t always_alive = 1;  // used for `alive` if the page is not available
 inline constinit ProcessState process_state = {kNotStarted, 0, nullptr, &always_alive, nullptr, false, {}, {}, {}, 0};
 
-// Returns null unless connected and enabled, and in a forked child: the segment belongs to the parent.
+// Returns null unless connected and enabled. In a forked child also returns null, because the segment is the parent's.
 inline gpuprof_segment* open_segment() {
   const ProcessState& state = process_state;
   return load_acquire(&state.phase) == kOn && load_relaxed(state.alive) != 0 ? state.segment : nullptr;

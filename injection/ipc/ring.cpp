@@ -9,11 +9,11 @@
 namespace gpuprof::injection {
 namespace {
 
-// Sleeps for free space. Together they last at least two poll intervals of the recorder.
+// Number and length of sleeps for free space. Together they last at least two poll intervals of the recorder.
 constexpr int kWaits = 100;
 constexpr long kWaitNs = 500000;
 static_assert(kWaits * kWaitNs > 2 * int64_t{GPUPROF_POLL_NS});
-constexpr int kLockWaits = 5;  // further waits of kLockWaitNs each
+constexpr int kLockWaits = 5;  // further attempts to get the lock, each of kLockWaitNs
 
 uint32_t next_ring = 0;
 
@@ -26,7 +26,7 @@ struct FreeSpace {
   uint32_t pad;  // bytes to skip before the record, so that the record does not wrap
 };
 
-// Finds free space. An invalid tail yields no space instead of a wild write. Needs the lock.
+// Finds free space in the ring. If the tail is invalid, reports no space instead of writing anywhere. Needs the lock.
 bool find_free_space(gpuprof_segment* segment, uint32_t index, uint32_t bytes, FreeSpace* place) {
   const gpuprof_ring& ring = segment->rings[index];
   const uint64_t head = load_relaxed(&ring.head);
@@ -80,7 +80,7 @@ bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
   return true;
 }
 
-// Counts a lost record, unless its caller does: as lost GPU work, or else as a lost detail.
+// Counts an unwritten record: GPU work by reason, others as a lost detail. Skips types that callers count or resend.
 void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
   switch (type) {
     case GPUPROF_RECORD_GPU_OP:
@@ -140,7 +140,7 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
       break;
     }
     if (!stay && ++full < GPUPROF_RING_COUNT) {
-      thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;  // one thread's burst may fill all rings
+      thread.ring_plus_one = (index + 1) % GPUPROF_RING_COUNT + 1;  // a burst of one thread may use all rings
     } else if (!wait_for_space(segment, index, naps++)) {
       break;
     }

@@ -37,7 +37,7 @@ void* find_loader();
 // Returns a function of the loader; null if the loader lacks it.
 void* find_function(const char* name);
 
-// Returns the name of a function that the loader lacks, or null. Keeps the loader loaded: a library thread calls it.
+// Binds all functions. Returns the name of a missing one, or null. Keeps the loader loaded for library threads.
 const char* bind();
 
 }  // namespace gpuprof::injection::level_zero

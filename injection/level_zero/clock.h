@@ -9,7 +9,7 @@ struct Clock {
   uint64_t cycles_per_second = 0;  // 0: use `ns_per_cycle`
   uint64_t ns_per_cycle = 1;
   uint64_t mask = UINT64_MAX;  // bits that are valid both in device and kernel times
-  // Read at the same time:
+  // Both clocks, read at the same time:
   uint64_t host_ns = 0;  // CLOCK_MONOTONIC
   uint64_t device = 0;
 };
@@ -35,8 +35,8 @@ constexpr uint64_t cycles_between(const Clock& clock, uint64_t start, uint64_t e
   return (end - start) & clock.mask;
 }
 
-// Converts a device time. The clocks were read after the work ended, or little before: the last 1/8 of the counter's
-// range counts as after the clock reading.
+// Converts a device time to CLOCK_MONOTONIC. The clocks were usually read after the work ended. If they were read a
+// little before, `time` seems to be in the last 1/8 of the counter's range, and is converted as later than the reading.
 constexpr uint64_t host_time(const Clock& clock, uint64_t time) {
   const uint64_t before = cycles_between(clock, time, clock.device);
   if (before > clock.mask - clock.mask / 8) {

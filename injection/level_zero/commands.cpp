@@ -24,7 +24,7 @@ namespace {
 
 struct Append {
   Pending* pending;
-  ze_event_handle_t theirs;  // event of the target that a library event replaces; null: none
+  ze_event_handle_t theirs;  // event of the target that a library event replaces; null: no event
   bool ours;                 // the driver got a library event
   bool immediate;
   bool known;  // the list is known
@@ -106,8 +106,8 @@ gpuprof_op direction(ze_context_handle_t context, const void* to, const void* fr
   return target.place == Place::host && source.place == Place::host ? GPUPROF_OP_COPY_HTOH : GPUPROF_OP_COPY;
 }
 
-// Chooses the event with the command's time. Leaves the target's event in place if it has timestamps, or may have them
-// because its creation was not seen.
+// Chooses the event from which the command's time is read. Leaves the target's event in place if it has timestamps, or
+// may have them because its creation was not seen.
 void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   Work& work = append->pending->work;
   TargetEvent* theirs = *signal == nullptr ? nullptr : find_or_query_event(*signal);
@@ -130,8 +130,8 @@ void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   }
 }
 
-// Signals the target's event, which a library event replaces: a barrier signals it after all earlier commands. Waiting
-// for the library event alone would prevent overlap of later commands too, and delay the event's reuse.
+// Signals the target's event, which a library event replaces, by a barrier after all earlier commands. A barrier that
+// waits only for the library event would also hold up later commands, and delay the reuse of that event.
 void signal_target_event(ze_command_list_handle_t list, ze_event_handle_t theirs) {
   if (api.zeCommandListAppendBarrier(list, theirs, 0, nullptr) != ZE_RESULT_SUCCESS) {
     api.zeCommandListAppendSignalEvent(list, theirs);  // otherwise the target would wait forever
@@ -145,7 +145,7 @@ void emit_node(const Work& work) {
   graph_node(node);
 }
 
-// Stores a command that was appended or is running.
+// Stores a command that the driver has accepted.
 void keep(ze_command_list_handle_t handle, Append* append) {
   Pending* pending = append->pending;
   append->pending = nullptr;
@@ -334,7 +334,7 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
   for (uint32_t i = 0; i < execution.count; ++i) {
     List* list = locked.held() ? lists.find(execution.lists[i]) : nullptr;
     if (list != nullptr && list->older) {
-      lost(GPUPROF_LOSS_NO_TIMING, 1);  // at least one: its earlier commands are unknown
+      lost(GPUPROF_LOSS_NO_TIMING, 1);  // at least one command has no time: the list's earlier commands are unknown
     }
     // If the call executes a list twice, the events hold only the times of the second execution.
     const bool again = std::find(execution.lists + i + 1, execution.lists + execution.count, execution.lists[i]) !=

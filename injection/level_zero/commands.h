@@ -24,7 +24,7 @@ void begin_command(Command command, void** call);
 
 void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_result_t result, void** call);
 
-// Do the same for a call that executes lists on a queue or an immediate list.
+// Handle a call that executes lists on a queue or an immediate list, before and after the driver's call.
 void begin_execution(uint32_t count, ze_command_list_handle_t* handles, void** call);
 struct Execution {
   void* target;

@@ -14,14 +14,14 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kMaxHandles = 16;             // drivers, or devices of a driver
-constexpr uint64_t kMeasureAgainNs = 500000000;  // the clocks drift by some microseconds meanwhile
+constexpr uint64_t kMeasureAgainNs = 500000000;  // measurement interval, in which the clocks drift by some microseconds
 
 struct Device {
   ze_device_handle_t handle;
   ze_driver_handle_t driver;  // null: no known driver lists it
   uint32_t parent_plus_one;   // number of the parent device plus 1; 0: not a sub-device
-  uint32_t announced_to;      // id of the source that announced it
-  // Fields of the clock:
+  uint32_t announced_to;      // id of the source that has announced this device
+  // State of the device's clock:
   uint32_t lock;
   bool asked;  // the clock's rate is known
   uint64_t measured_ns;
@@ -133,7 +133,7 @@ bool measure(Device& device) {
   return true;
 }
 
-// Returns the clock, measured recently. On failure the work's times are lost.
+// Returns the clock with a recent reading. Returns false on failure: the work's times are then lost.
 bool read_clock(Device& device, Clock* clock) {
   if (!try_lock_long(&device.lock)) {
     return false;

@@ -7,7 +7,7 @@
 
 namespace gpuprof::injection::level_zero {
 
-constexpr uint32_t kMaxDevices = 64;  // further devices share the last number
+constexpr uint32_t kMaxDevices = 64;  // devices beyond this limit share the last number
 
 // Returns the number of a device or sub-device, in driver order.
 uint32_t device_index(ze_device_handle_t device);

@@ -1,7 +1,7 @@
 // Hooks Level Zero's initialization: the preloaded library's functions override those of the same name. A program that
 // never initializes Level Zero runs none of this code. A program linked with the loader calls zeInit() or
-// zeInitDrivers() here. One that uses dlsym() on a loader handle gets the loader's own. But the loader looks up its
-// function table by name, and finds the function here.
+// zeInitDrivers() here. A program that uses dlsym() on a loader handle calls the loader's own functions. These look up
+// a function table by name, and find zeGetGlobalProcAddrTable() here.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -93,7 +93,7 @@ extern "C" int gpuprof_attach(const char* socket, const char* token, unsigned us
   return attach(level_zero::vendor(), socket, token, user);
 }
 
-// The table contains pointers: zeInit, and zeInitDrivers from 1.10 on.
+// The table contains function pointers: zeInit, and since version 1.10 zeInitDrivers.
 extern "C" ze_result_t ZE_APICALL zeGetGlobalProcAddrTable(ze_api_version_t version, void** table) {
   bool is_loader = false;
   const TableFunction target = own_function(__builtin_return_address(0), "zeGetGlobalProcAddrTable", &is_loader);

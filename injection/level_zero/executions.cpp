@@ -103,7 +103,7 @@ bool read_all(const Readout& readout, Report* report) {
       ++queried;
     } else {
       command.read =
-          valid && read_event(command.work, &command.times);  // of an overtaken execution, the time belongs to the next
+          valid && read_event(command.work, &command.times);  // an overtaken execution's event has a later time
     }
   }
   return true;
@@ -120,7 +120,7 @@ void report_all(const Report& report, bool may_wait) {
   }
 }
 
-// Makes the readout reusable, or frees everything if the list was dropped meanwhile.
+// Makes the readout reusable. If the list was reset or destroyed and no readout is running, frees its commands.
 void put_away(Readout* readout, bool failed) {
   Recorded* recorded = readout->recorded;
   --recorded->running;
@@ -354,7 +354,7 @@ void give_up_executions() {
   }
 }
 
-// Drops executions of a destroyed context. Leaves memory that a device may still write to the driver.
+// Drops executions of a destroyed context. Does not free memory that a device may still write: the driver keeps it.
 void drop_executions(ze_context_handle_t context) {
   for (uint64_t left = running_count; left != 0; --left) {
     Readout* readout = pop();

@@ -9,13 +9,13 @@
 
 namespace gpuprof::injection::level_zero {
 
-// All functions need Locked unless stated otherwise. This one records the commands between two resets.
+// Records a command of the list until its next reset. All functions need Locked unless stated otherwise.
 bool record_command(List* list, const Work& work);  // false: no memory
-// Notes that the target resets its event within the list: its time cannot be read after an execution.
+// Notes that the list itself resets an event of the target: its time cannot be read after an execution.
 void note_reset_inside(List* list, ze_event_handle_t event);
-// Notes that the host resets an event of the target: executions not read yet lose its time.
+// Notes that the host resets an event of the target: executions that were not read yet lose the time.
 void note_reset_by_host(ze_event_handle_t event);
-// Stops timing the list: other lists signal its events too.
+// Stops timing the list, because other lists signal its events too.
 void note_shared_events(List* list);
 // Copies the commands without their times.
 void record_clone(const List& list, List* clone);
@@ -24,7 +24,7 @@ void drop_recorded(List* list);
 
 uint32_t recorded_commands(const List* list);
 
-// Prepares for another execution of the list. If the host reads its events, times not read yet are lost.
+// Prepares for another execution of the list. If the host reads the list's events, unread times are lost.
 void before_execution(List* list);
 // Where lists are executed: a queue or an immediate list (zeCommandListImmediateAppendCommandListsExp).
 struct Target {

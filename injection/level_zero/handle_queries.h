@@ -1,5 +1,5 @@
-// Learns what lists, queues and events the target created before the recording (record -p), by queries of newer
-// loaders. All functions need Locked. Otherwise, and without such queries, unknown handles stay unknown.
+// With record -p, learns which lists, queues and events the target created before the recording, by queries that newer
+// loaders offer. Without record -p or the queries, these handles stay unknown. All functions need Locked.
 #pragma once
 
 #include "level_zero/objects.h"

@@ -1,5 +1,5 @@
-// Parameters of functions newer than the build's headers (1.8.12 of Debian 12), as the tracing layer of loaders passes
-// them: one pointer per argument, in order. From Level Zero 1.17.
+// Parameters of functions that are newer than the build's headers (1.8.12 in Debian 12), in the form in which a
+// loader's tracing layer passes them since Level Zero 1.17: one pointer per argument, in order.
 #pragma once
 
 #include "level_zero/api.h"

@@ -37,8 +37,8 @@ class LockedCallback {
   Locked locked_;
 };
 
-// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Its times are not device times: such events stay
-// unknown.
+// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Events with this flag have no device times and
+// stay unknown.
 constexpr uint32_t kMappedTimestamps = 1U << 3U;
 
 struct EventPool {
@@ -55,7 +55,7 @@ struct TargetEvent {
   TargetEvent* next;
   const void* pool;
   bool timed;
-  Pending* pending;  // unread command that signals it; null: none
+  Pending* pending;  // unread command that signals this event; null: no such command
 };
 
 struct Queue {
@@ -89,12 +89,12 @@ extern HandleTable<List> lists;
 // Numbers queues and immediate lists: 1, 2, ...
 uint64_t next_stream();
 
-// A command of the target whose time is measured.
 struct OwnEvent;
+// A command of the target whose time is measured.
 struct Work {
   uint64_t node;  // graph node id, if the list is executed later; else 0
   uint64_t bytes;
-  OwnEvent* own;            // library event that it signals; null: an event of the target, or none
+  OwnEvent* own;            // library event that it signals; null: an event of the target, or no event
   ze_event_handle_t users;  // event of the target with timestamps, left unchanged
   uint32_t name;
   gpuprof_op op;

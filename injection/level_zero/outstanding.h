@@ -29,11 +29,11 @@ bool can_track_more();
 // Reports up to `most` finished commands. With `may_wait`, waits for free space in the ring.
 void report_finished(uint32_t most, bool may_wait);
 
-// Reports some of the oldest at each launch if there are many: library events must not pile up between two polls.
+// Called at each launch: reports some of the oldest commands if many are pending, to keep few library events in use.
 void report_oldest();
 
-// Reads the command's time now or never: the target is about to reuse its event, or has seen it signaled. Another
-// thread may still be in the call that appends the command. Needs Locked.
+// Reads the time of the command that signals the event, or drops it if unfinished: the target is about to reuse the
+// event, or has seen it signaled. Another thread may still be in the call that appends the command. Needs Locked.
 void read_or_drop(TargetEvent* event);
 
 // Drops unfinished commands of a context that the target destroys. Needs Locked.

@@ -19,7 +19,7 @@ struct OwnEvent {
 // Returns an event that is not signaled. Null: no memory, or the driver refuses.
 OwnEvent* take_event(ze_context_handle_t context);
 
-// Returns an event that no device uses. Accepts null.
+// Takes back an event that no device uses. Accepts null.
 void give_back(OwnEvent* event);
 
 // Drops an event that cannot be read or reset. After many, the context gets no more events. Accepts null.
@@ -31,7 +31,7 @@ void leave(OwnEvent* event);
 // Destroys the library events of a context that the target destroys.
 void destroy_events(ze_context_handle_t context);
 
-// Destroys events of contexts that use none. Returns false if some are or may be in use.
+// Destroys the library events of each context in which none is in use. Returns false if any event may still be in use.
 bool destroy_unused_events();
 
 void forget_events();

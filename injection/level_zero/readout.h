@@ -31,7 +31,7 @@ struct Recorded {
   Work* works;
   uint32_t count;
   uint32_t room;
-  uint32_t with_users;  // works that signal an event of the target
+  uint32_t with_users;  // number of commands that signal an event of the target
   uint32_t running;     // number of running readouts
   bool abandoned;       // the list was reset or destroyed
   bool cannot_query;    // the device cannot copy times itself: a copy-only engine

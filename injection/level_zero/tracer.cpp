@@ -97,7 +97,7 @@ bool start_tracer(bool attached) {
   }
   switch_layer_on();
   if (stopped) {
-    forget_all_objects();  // they may have been replaced meanwhile
+    forget_all_objects();  // the target may have replaced objects while the tracer was off
     stopped = false;
   }
   if (api.zelTracerSetEnabled(tracer, 1) != ZE_RESULT_SUCCESS) {

@@ -44,7 +44,7 @@ void hook_memory(bool (*add)(const Hook& hook));
 void hook_objects(bool (*add)(const Hook& hook));
 void hook_waits(bool (*add)(const Hook& hook));
 
-// Forgets the target's objects. No library events may be in them.
+// Forgets the target's objects. Call it only when no list of the target contains a library event.
 void forget_all_objects();
 
 }  // namespace gpuprof::injection::level_zero

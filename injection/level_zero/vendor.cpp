@@ -80,7 +80,7 @@ void in_forked_child() {
   forget_stalls();
 }
 
-// Stops sampling calls in time: once the wait for the library's threads ends, the driver may be gone.
+// Limits how long sampling calls the driver: after the wait for the library's threads, the driver may be gone.
 void exiting() {
   stalls_at_exit(now_ns() + kExitWaitNs);
 }

@@ -36,9 +36,9 @@ struct Label {
 struct RangeNames {
   uint32_t lock;
   uint32_t label_slots[kLabelSlots];
-  Label labels[kMaxLabels];        // by label - 1; the first is kMoreRanges
+  Label labels[kMaxLabels];        // indexed by label - 1; the first is kMoreRanges
   uint32_t label_count;            // atomic
-  RangeText domains[kMaxDomains];  // the first is the default domain, the last represents all further ones
+  RangeText domains[kMaxDomains];  // the first is the default domain, the last represents all other domains
   uint32_t domain_count;           // atomic
   TextArena<kMaxTextBytes, kChunkBytes> texts;
 };
@@ -102,7 +102,7 @@ bool is_alphanumeric(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// A word of hexadecimal digits is one number ("3fa94c1e"). In other words, only digits are numbers ("step12").
+// A word of hexadecimal digits is one number ("3fa94c1e"). In all other words, only digits are numbers ("step12").
 bool is_hex_number(const char* word, size_t length) {
   constexpr size_t kShortest = 4;
   return length >= kShortest && std::all_of(word, word + length, is_hex_digit) &&

@@ -7,17 +7,17 @@
 
 namespace gpuprof::injection {
 
-// A name in a domain; never 0. If too many names are known, one label represents all further ones.
+// A name in a domain; never 0. If too many names are known, one label represents all other names.
 using RangeLabel = uint32_t;
 
 constexpr uint32_t kDefaultDomain = 0;
 constexpr RangeLabel kMoreRanges = 1;  // represents ranges that could not be stored, as its name says
 
-// Limit of exactly stored names. In further names numbers become "[N]", so that programs with endless new names ("step
+// Limit of exactly stored names. In later names, numbers become "[N]", so that programs with endless new names ("step
 // 4711", "XlaModule:#program_id=12#") add only a few.
 constexpr uint32_t kExactLabels = 16384;
 
-// Returns the domain's id. If there are too many, one id represents all further ones.
+// Returns the domain's id. If there are too many domains, one id represents all others.
 uint32_t range_domain(const char* name, size_t length);
 
 // Returns a name's label. Cuts texts longer than 4096 bytes. Always stores the name in options()->nvtx_range exactly.
@@ -40,7 +40,7 @@ RangeText domain_of(RangeLabel label);
 // is constant within a connection, whose number is `connection`.
 bool is_wanted(RangeLabel label, const char* wanted, uint32_t connection);
 
-// Call it before all others. Several threads may call it.
+// Call it before all other functions of this file. Several threads may call it.
 void init_range_names();
 // Releases the lock in a forked child, where its holder may not exist. Changes are published last: data is consistent.
 void unlock_range_names();

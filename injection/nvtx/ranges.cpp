@@ -23,7 +23,7 @@ constexpr uint32_t kMaxOpen = 256;  // start/end ranges open at a time
 constexpr uint32_t kMaxDepth = 64;  // pushed ranges of a thread; deeper ones are only counted
 
 constexpr uint32_t kPathSlots = 4 * kMaxPaths;
-constexpr uint32_t kMorePaths = kMaxPaths + 1;  // id of the path that represents all further ones
+constexpr uint32_t kMorePaths = kMaxPaths + 1;  // id of the path that represents all other paths
 
 struct Path {
   uint32_t parent;
@@ -33,7 +33,7 @@ struct Path {
 // Paths of one connection. Slots and labels are read without a lock: stored last, with release, and never changed.
 struct Paths {
   uint32_t slots[kPathSlots];  // path id; 0: free
-  Path paths[kMaxPaths];       // by id - 1
+  Path paths[kMaxPaths];       // indexed by id - 1
   uint32_t count;              // atomic
   bool more;                   // kMorePaths has been sent
 };
@@ -68,9 +68,9 @@ struct Push {
 struct Stack {
   uint32_t depth;
   uint32_t deeper;      // pushes beyond kMaxDepth
-  uint32_t known;       // number of entries with a known path
+  uint32_t known;       // number of entries whose path is known
   uint32_t base;        // path of the process's ranges
-  uint32_t generation;  // generation of `known` and `base`; 0: none
+  uint32_t generation;  // generation of `known` and `base`; 0: not computed
   uint32_t tid;
   uint32_t changes;  // pushes and pops so far
   uint32_t wanted_changes;
@@ -166,7 +166,7 @@ bool lock_open() {
   if (!try_lock_bounded(&shared.lock)) {
     return false;
   }
-  // Clear the flag first: a thread that adds an id meanwhile sets it again afterwards.
+  // Clear the flag first: a thread that adds an id during the loop sets the flag again.
   if (load_relaxed(&shared.any_late) != 0 && __atomic_exchange_n(&shared.any_late, 0U, __ATOMIC_SEQ_CST) != 0) {
     for (uint64_t& late : shared.late) {
       if (const uint64_t id = __atomic_exchange_n(&late, uint64_t{0}, __ATOMIC_SEQ_CST); id != 0) {
@@ -177,7 +177,7 @@ bool lock_open() {
   return true;
 }
 
-// The next holder of the lock removes it, so that launches do not stay in an ended range forever.
+// Makes the next holder of the lock remove the range, so that launches do not stay in an ended range forever.
 void remove_later(uint64_t id) {
   for (uint64_t& late : shared.late) {
     uint64_t expected = 0;
@@ -288,7 +288,7 @@ bool spans_wanted() {
   return (control() & kBoth) == kBoth;
 }
 
-// Returns 0 if no span needs the time: reading the clock costs more than a push.
+// Returns the time, or 0 if no SPAN record needs it: reading the clock costs more than a push.
 uint64_t start_time() {
   return load_relaxed(&shared.connection) == 0 || (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
 }

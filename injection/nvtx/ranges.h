@@ -1,7 +1,7 @@
 // Tracks NVTX ranges: finds the RANGE id of the calling thread. Ranges may begin long before there is a connection
-// (cupti/nvtx.cpp); records are sent when they are first used. A launch's path is the process's open start/end ranges
-// in order of their start, then the thread's pushed ranges. A push allocates no memory. Callable from any thread, and
-// after fork().
+// (cupti/nvtx.cpp), so a RANGE record is sent when its path is first used. A launch's path is the process's open
+// start/end ranges in order of their start, then the thread's pushed ranges. A push allocates no memory. Callable from
+// any thread, and after fork().
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ int push_range(uint32_t domain, RangeLabel label);
 // Closes the innermost range of the domain. Returns its level; -1: no open range.
 int pop_range(uint32_t domain);
 
-// A range that belongs to no thread. Returns an id, never 0.
+// Opens a start/end range, which belongs to no thread. Returns its id, never 0.
 uint64_t start_range(RangeLabel label);
 void end_range(uint64_t id);
 
-// Call it before all others. Several threads may call it. Installs the fork handler.
+// Call it before all other functions of this file. Several threads may call it. Installs the fork handler.
 void init_ranges();
 
 }  // namespace gpuprof::injection

@@ -3,7 +3,7 @@
 // the call that released the user's last reference.
 //
 // Sub-buffers, and images made from other objects, allocate nothing. Buffers in user memory (CL_MEM_USE_HOST_PTR)
-// count: drivers with device memory copy them, and no driver reports whether it does.
+// are reported: drivers with device memory copy them, and no driver states whether it does.
 #include <cstdlib>
 
 #include "base/keep_errno.h"

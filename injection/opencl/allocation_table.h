@@ -1,4 +1,4 @@
-// Tracks the target's memory objects and shared virtual memory, for the sizes of frees.
+// Tracks the target's memory objects and shared virtual memory, so that frees can be reported with their sizes.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ void set_released(const void* handle, uint64_t correlation, uint32_t tid);
 enum class Reference {
   unknown,     // not allocated through the layer
   held,        // the user has other references
-  last,        // it was the user's last one; the driver will report the destruction
-  last_silent  // it was the user's last one; the driver does not report the destruction
+  last,        // it was the user's last reference; the driver will report the destruction
+  last_silent  // it was the user's last reference; the driver does not report the destruction
 };
 void retain_memory(const void* handle);
 Reference release_memory(const void* handle);

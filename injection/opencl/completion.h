@@ -17,7 +17,7 @@ struct Pending {
   uint32_t device;
   gpuprof_op op;
   bool timed;  // the cost of its launch is measured
-  // Of the driver's call, if it is reported or blocks:
+  // Times of the driver's call, set only if the call is reported or blocks:
   uint64_t start_ns;  // 0: not measured
   uint64_t wait;      // result of stack_of_host_call(); 0: the call does not block
 };

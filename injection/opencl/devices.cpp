@@ -15,13 +15,13 @@ struct Clock {
   uint32_t lock = 0;
   bool known = false;
   uint64_t window_start = 0;
-  int64_t least = 0;         // lowest bound in the current window
-  int64_t least_before = 0;  // lowest bound in the previous window
+  int64_t least = 0;         // lowest upper bound of the clock offset in the current window
+  int64_t least_before = 0;  // lowest upper bound in the previous window
 };
 
 struct Device {
   cl_device_id handle = nullptr;
-  uint32_t announced_to = 0;  // id of the source that announced it
+  uint32_t announced_to = 0;  // id of the source that has announced this device
   Clock clock;
 };
 

@@ -1,4 +1,4 @@
-// Includes the OpenCL headers for the layer, and holds the functions below the layer.
+// Includes the OpenCL headers for the layer, and declares the functions below the layer.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -23,7 +23,7 @@ extern cl_icd_dispatch target;  // NOLINT(bugprone-dynamic-static-initializers):
     }                                    \
   } while (false)
 
-// Answers like clGet*Info functions.
+// Returns a value to the user in the way of the clGet*Info functions.
 inline cl_int answer(const void* value, size_t bytes, size_t capacity, void* to, size_t* bytes_ret) {
   if (to != nullptr) {
     if (capacity < bytes) {
@@ -37,7 +37,7 @@ inline cl_int answer(const void* value, size_t bytes, size_t capacity, void* to,
   return CL_SUCCESS;
 }
 
-// Returns whether a call with this status waited: others were refused. The second status means a failed command.
+// Returns whether a call with this status has waited: other calls were refused. The second status: a command failed.
 constexpr bool has_waited(cl_int status) {
   return status == CL_SUCCESS || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }

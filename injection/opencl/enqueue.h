@@ -10,7 +10,7 @@
 namespace gpuprof::injection::opencl {
 
 struct Command {
-  const char* function;  // called by the user
+  const char* function;  // name of the function that the user called
   gpuprof_op op;
   uint64_t bytes = 0;
   bool blocking = false;  // the call returns after the command has completed

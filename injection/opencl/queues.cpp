@@ -16,7 +16,7 @@ constexpr size_t kMaxProperties = 64;  // entries of a property list, including 
 struct Node {
   const void* handle;
   Node* next;
-  uint32_t references;  // of the user
+  uint32_t references;  // held by the user
   Queue queue;
 };
 
@@ -65,8 +65,8 @@ void change_references(cl_command_queue handle, bool retain) {
   unlock(&lock);
 }
 
-// `create` enables profiling. `create_plain` uses the user's properties: if `create` fails, or nothing is to be
-// rewritten.
+// Creates a queue with profiling by `create`. Uses `create_plain`, which passes the user's properties, if `create`
+// fails or if nothing is to be rewritten.
 template <typename Create, typename CreatePlain>
 cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create create, CreatePlain create_plain) {
   cl_command_queue queue = rewrite == Rewrite::none ? nullptr : create();

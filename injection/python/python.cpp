@@ -25,7 +25,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
 // Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
-  void* (*current)();    // the attached thread state: of this thread (3.12 on), or of the thread with the GIL
+  void* (*current)();    // the attached thread state: of this thread (since 3.12), or of the thread with the GIL
   void* (*of_thread)();  // the last thread state of this thread
   int (*is_initialized)();
   void* (*first_interpreter)();
@@ -41,7 +41,7 @@ struct Python {
   uint32_t reported = 0;   // 1: reported to the recorder
   uint32_t proven = 0;     // 1: a complete walk has found valid frames
   uint64_t doubted = 0;    // first thread whose stack was invalid, before `proven`
-  uint32_t doubts = 0;     // number of further invalid stacks
+  uint32_t doubts = 0;     // number of later invalid stacks of the same thread
   uint64_t loaded = 0;     // number of loaded libraries at the last search
   const char* refused = nullptr;
   Functions functions = {};
@@ -173,9 +173,9 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
   }
 }
 
-// Checks the type object of code objects: proves the offset of an object's type, and that it is the expected type.
+// Checks the type object of code objects. Success proves that code_type is this object and code_type_field is right.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
-  const PythonMemory memory(false);  // each step is proven by the previous one
+  const PythonMemory memory(false);  // not careful: each read proves the next address
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t type = 0;
   uint64_t name = 0;
@@ -216,7 +216,7 @@ const char* examine(Handle library, Functions* functions, PythonLayout* layout) 
     return "it lacks a function of the C API";
   }
   if (!is_code_type(*layout, dlsym(library, "PyType_Type"))) {
-    return "a build with other structures";
+    return "its structures differ from those of its version";
   }
   return nullptr;
 }
@@ -266,7 +266,7 @@ void report_version() {
   }
 }
 
-// Structures are not at the expected offsets: no frames are better than wrong ones.
+// Rejects the interpreter: its structures are not at the expected offsets. No frames are better than wrong ones.
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
     python_here.refused = "its frames are not at the offsets of its version";
@@ -293,9 +293,9 @@ bool is_this_thread(const PythonLayout& layout, const PythonMemory& memory, uint
          ident == static_cast<uint64_t>(pthread_self());
 }
 
-// Before 3.12, the current thread state may be another thread's, which may end at any moment. It is read only if it
-// differs from this thread's own and there are several interpreters: the thread may run in another one than it started
-// in.
+// Before 3.12, the current thread state may belong to another thread, which may end at any moment. The current state is
+// read only if it differs from this thread's own and there are several interpreters. This thread may then run in
+// another interpreter than the one in which it started.
 const void* thread_before_3_12(const Functions& functions, const PythonLayout& layout) {
   void* own = functions.of_thread();
   void* current = functions.current();
@@ -341,11 +341,11 @@ class FrameWalk {
   enum class Kind : uint8_t {
     python,      // a Python frame
     incomplete,  // a frame that has not started, or a frame without Python code
-    shim,        // not a frame, but the end of a run
+    shim,        // not a frame: it marks the end of a run of frames
     bad,         // memory with invalid contents
   };
 
-  // Examines the current frame: code and offset for Kind::python; the boundary at the end of a run, else 0.
+  // Examines the current frame. Sets code and offset for Kind::python, and the boundary at the end of a run, else 0.
   Kind look(uint64_t* code, uint32_t* offset, uint64_t* boundary) const {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
@@ -391,7 +391,7 @@ class FrameWalk {
       return Kind::bad;
     }
     if (type != wire.code_type) {
-      // From 3.13 on, frames may refer to objects other than code. These are not Python functions.
+      // Since 3.13, frames may refer to objects other than code. These are not Python functions.
       return wire.version >= kVersion3_13 ? Kind::incomplete : Kind::bad;
     }
     return wire.instruction_unit != 0 ? read_index(offset) : read_instruction(*code, offset);
@@ -428,7 +428,7 @@ class FrameWalk {
   }
 
   const PythonLayout& layout_;
-  uint64_t frame_ = 0;  // 0 or an object; the same holds for cframe_
+  uint64_t frame_ = 0;  // 0 or the address of an object, like cframe_
   uint64_t cframe_ = 0;
 };
 
@@ -439,9 +439,9 @@ bool can_read_carefully() {
   return PythonMemory(true).read(reinterpret_cast<uint64_t>(&here), &copy) && copy == here;
 }
 
-// Detects finalization, in which the interpreter frees states and frames of threads without the GIL, such as one that
-// launches with the GIL released (PyTorch). It sets a flag first: data loaded while the flag was clear is valid, and is
-// used within about 10 ns. System calls for all loads would cost 100 times as much. No lock makes the interpreter wait.
+// Detects finalization, in which the interpreter frees states and frames of threads without the GIL (PyTorch launches
+// without it). The interpreter sets a flag first: data loaded while the flag was clear is valid, and is used within
+// about 10 ns. System calls for all loads would cost 100 times as much. No lock could stop finalization.
 class EndWatch {
  public:
   explicit EndWatch(uint64_t thread)

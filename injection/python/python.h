@@ -1,4 +1,4 @@
-// Finds and walks the Python frames of the calling thread: CPython 3.9 to 3.14, with or without the GIL.
+// Finds and walks the Python frames of the calling thread, whether it holds the GIL or not: CPython 3.9 to 3.14.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ void find_python();
 // Stops the search forever: at the end of the process, the holder of the loader's lock may wait for this thread.
 void stop_finding_python();
 
-// Returns the found layout, for the handshake. Version 0: none found.
+// Returns the found layout, for the handshake. Version 0: no interpreter was found.
 gpuprof_python_layout python_layout();
 
 // Returns this thread's PyThreadState. Null: no Python, or a thread that never ran Python.
@@ -22,8 +22,8 @@ const void* python_thread();
 
 struct PythonFrame {
   uint64_t word;  // GPUPROF_WORD_OF_PYTHON
-  // 0 except in the last (outermost) frame of a run: an address within the C frame of its evaluation loop, or 1 if that
-  // address is unknown (pair it with the next frame in eval_begin .. eval_end).
+  // Nonzero only in the outermost frame of a run: an address within the C frame of the run's evaluation loop. 1: that
+  // address is unknown, so the run belongs to the next native frame in eval_begin .. eval_end.
   uint64_t boundary;
 };
 

@@ -20,7 +20,7 @@ struct Identity {
   uint32_t first_line;
 };
 
-uint32_t last_id = 0;  // across all tables
+uint32_t last_id = 0;  // last id of a code object, in all tables
 
 bool identify(const PythonLayout& layout, const PythonMemory& memory, uint64_t code, Identity* identity) {
   const gpuprof_python_layout& wire = layout.wire;
@@ -68,7 +68,7 @@ size_t put_utf8(uint32_t point, char* to) {
 // Converts characters of `width` bytes each to UTF-8, as many as fit completely. Returns the bytes written.
 size_t read_characters(const PythonMemory& memory, uint64_t from, uint64_t length, uint32_t width, char* to) {
   constexpr size_t kBlock = 256;
-  constexpr size_t kMaxBytes = 4;  // of a character in UTF-8
+  constexpr size_t kMaxBytes = 4;  // longest character in UTF-8
   uint8_t block[kBlock];
   size_t written = 0;
   for (uint64_t done = 0; done < length;) {
@@ -110,7 +110,7 @@ size_t read_text(const PythonLayout& layout, const PythonMemory& memory, uint64_
 }
 
 size_t read_line_table(const PythonLayout& layout, const PythonMemory& memory, uint64_t table, char* to) {
-  constexpr uint64_t kLongest = 2U << 20U;  // a longer one would not fit without its columns either
+  constexpr uint64_t kLongest = 2U << 20U;  // a longer table does not fit even without its columns
   constexpr uint32_t kVersion3_11 = 0x030b0000;
   uint64_t size = 0;
   if (table % 8 != 0 || !memory.read(table + layout.wire.bytes_size, &size) || size > kLongest) {
@@ -146,7 +146,7 @@ bool emit_code(gpuprof_segment* segment, CodeTable& table, const PythonLayout& l
   return written;
 }
 
-// Returns null if unknown. The entry may change meanwhile, so its key is read again after its id.
+// Returns null if the key is unknown. The entry may change during the lookup, so its key is read again after its id.
 CodeEntry* find_entry(CodeSet& set, uint64_t key, uint32_t* id) {
   for (CodeEntry& entry : set.entries) {
     if (load_acquire(&entry.key) == key) {

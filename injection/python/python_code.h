@@ -44,7 +44,7 @@ struct CodeTable {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
 extern CodeTable* code_table;  // null before the first id
 
-// Factors of a sum of independent products: this runs for each frame of each launch.
+// Factors of the hash, a sum of independent products for speed: it is computed for each frame of each launch.
 constexpr uint64_t kHashFactors[] = {GPUPROF_HASH_MULTIPLIER, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
                                      GPUPROF_OTHER_MULTIPLIER, 0xA0761D6478BD642FULL};
 
@@ -73,8 +73,8 @@ bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
 }
 
 // Hashes `size` bytes of an object into `sum`: all of up to 8 + 2^kSpread * 8 bytes, else samples at both ends and
-// between. No branch depends on the size, as branches cost more than the words. Of less than a word, the word that ends
-// there is read: its other bytes belong to the object's head.
+// between. No branch depends on the size, because branches cost more than the words. If there is less than a word, the
+// word that ends with the data is read: its other bytes belong to the header of the object.
 template <bool kCareful, uint32_t kSpread>
 bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   constexpr uint64_t kWord = sizeof(uint64_t);
@@ -94,8 +94,8 @@ bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   return loaded;
 }
 
-// Hashes samples. From 3.11 on, tables have about 6 bytes per instruction: a complete hash for each frame of each
-// launch would take longer than the rest of the walk.
+// Hashes samples of the line table. Since 3.11, tables have about 6 bytes per instruction: a complete hash for each
+// frame of each launch would take longer than the rest of the walk.
 template <bool kCareful>
 bool hash_line_table(const PythonLayout& layout, uint64_t table, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;
@@ -125,8 +125,8 @@ inline uint16_t code_name_field(const gpuprof_python_layout& wire) {
   return wire.code_qualname != GPUPROF_PYTHON_NONE ? wire.code_qualname : wire.code_name;
 }
 
-// Adds what distinguishes code objects without a version number (before 3.12): everything shown of them. Recompiled
-// code may reuse the same memory with other contents. Returns false if it is not readable.
+// Before 3.12, code objects have no version number. So this hashes all that is shown of a code object, because
+// recompiled code may reuse its memory with other contents. Returns false if the code object is not readable.
 template <bool kCareful>
 bool hash_unnumbered_code(const PythonLayout& layout, uint64_t code, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;

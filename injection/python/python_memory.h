@@ -41,7 +41,7 @@ class PythonMemory {
   bool careful_;
 };
 
-// PythonMemory for each frame of each launch. load() requires addresses that passed is_object().
+// A faster PythonMemory, used for each frame of each launch. load() requires addresses that passed is_object().
 template <bool kCareful>
 struct FrameMemory {
   static bool is_object(uint64_t address) {

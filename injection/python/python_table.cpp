@@ -75,7 +75,7 @@ class Writer {
   }
 
   void flush() {
-    constexpr uint64_t kMaxUnits = 8;  // limit of an entry
+    constexpr uint64_t kMaxUnits = 8;  // code units that an entry can hold
     while (units_ != 0) {
       const uint64_t units = units_ < kMaxUnits ? units_ : kMaxUnits;
       put(kEntry | (has_line_ ? kNoColumns : kNoLine) << 3U | static_cast<uint32_t>(units - 1));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kMaxModules = 1U << 16;  // distinct modules
 constexpr uint32_t kMaxTries = 64;
-constexpr size_t kMaxKeptBytes = size_t{256} << 20;  // code waiting to be sent; also the recorder's limit per object
+constexpr size_t kMaxKeptBytes = size_t{256} << 20;  // limit of unsent code; also the recorder's limit per object
 
 struct Module {
   uint32_t used;
@@ -22,7 +22,7 @@ struct Module {
   uint64_t key;
 };
 
-// Precedes the code in a mapping of its own.
+// Header of stored code. Each module has its own mapping, in which the code follows this header.
 struct StoredCode {
   StoredCode* next;
   Module* module;

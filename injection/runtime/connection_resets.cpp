@@ -13,9 +13,9 @@ namespace gpuprof::injection {
 namespace {
 
 // Ordered from the lowest layer to its users. scan_modules comes last: it finds the interpreter that the handshake
-// reports. A child connects at a launch, where it must not scan, and inherits what its parent knew. lifecycle.cpp
-// handles the child's side of fork(). nvtx/ranges.cpp resets its own lock, because it also works in processes that
-// never connect.
+// reports. A forked child connects at a launch, where it must not scan; it inherits the results of its parent.
+// lifecycle.cpp handles the child's side of fork(). nvtx/ranges.cpp resets its own lock, because it also works in
+// processes that never connect.
 constexpr ConnectionReset kResets[] = {
     {reset_rings, reset_rings},   {reset_names, reset_names},   {reset_launches, reset_launches},
     {reset_ranges, reset_ranges}, {reset_python, reset_python}, {forget_stacks, reset_stacks},

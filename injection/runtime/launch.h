@@ -4,8 +4,8 @@
 #include <cstdint>
 
 // Does nothing. launch() calls it on the launching thread before the driver gets the launch; a BPF uprobe at its first
-// instruction, a 5-byte nop, takes the stack. `range`: id of the thread's RANGE; 0: none. `python`: PyThreadState or
-// null.
+// instruction, a 5-byte nop, takes the stack. `range`: id of the thread's RANGE; 0: no range. `python`: PyThreadState
+// or null.
 extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint32_t range, const void* python);
 
 namespace gpuprof::injection {
@@ -15,14 +15,14 @@ namespace gpuprof::injection {
 // `several`: it causes several GPU_OPs. `name`: id of the kernel's name, or 0.
 void launch(uint64_t correlation, bool several = false, uint32_t name = 0);
 
-// Returns the `name` passed to launch(). 0: no name, or its note was overwritten (launch_notes.h).
+// Returns the `name` passed to launch(). 0: no name, or the note was overwritten (launch_notes.h).
 uint32_t launch_name(uint64_t correlation);
 
 // Report that the thread's last launch became a graph node, or failed: it has no GPU work.
 void launch_captured(uint64_t correlation);
 void launch_failed(uint64_t correlation);
 
-// Takes the stack of another call. `correlation` has GPUPROF_CORRELATION_HOST or GPUPROF_CORRELATION_NODE.
+// Takes the stack of a call that is no launch. `correlation` has GPUPROF_CORRELATION_HOST or GPUPROF_CORRELATION_NODE.
 void stack_here(uint64_t correlation);
 
 // Takes the stack of a host call in a vendor interface without ids. Returns a new id with GPUPROF_CORRELATION_HOST.

@@ -32,7 +32,7 @@ uint64_t key_of(uint64_t correlation) {
   return (correlation & kIdMask) << (kFlagBits + 2) | (host ? kHostBit : 0) | kTakenBit;
 }
 
-// Launches and waiting calls have separate ids, maybe the same number: they use different slots.
+// Launches and waiting calls are numbered separately. Ids of both kinds may be equal, so they use different slots.
 Slot& slot_of(Slot* slots, uint64_t correlation) {
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
   return slots[(correlation + (host ? kSlots / 2 : 0)) % kSlots];
@@ -47,7 +47,7 @@ bool remember_launch(uint64_t correlation, const LaunchNote& note) {
   }
   Slot& slot = slot_of(slots, correlation);
   store_relaxed(&slot.key, uint64_t{0});
-  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // readers of this also see the empty key
+  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // a reader of this also sees the empty key
   store_release(&slot.name, uint64_t{note.name});
   store_release(&slot.key, key_of(correlation) | note.flags);
   return true;

@@ -23,7 +23,7 @@ struct LaunchNote {
 // overwritten once ids have advanced by 2^17. Returns false without memory.
 bool remember_launch(uint64_t correlation, const LaunchNote& note);
 
-// Removes an old note from the slot of a launch without one.
+// Removes another launch's old note from the slot of a launch that has no note.
 void forget_launch(uint64_t correlation);
 
 // Returns false if the launch has no note.

@@ -43,7 +43,7 @@ void keep_address(const Address& address) {
   kept_address.user = address.user;
 }
 
-// Maps the page that shows forks to children. On old kernels (no MADV_WIPEONFORK), bare fork system calls go unnoticed.
+// Maps the page by which a child notices a fork. Old Linux (no MADV_WIPEONFORK) hides bare fork system calls.
 void mark_process() {
   const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -113,7 +113,7 @@ bool start_as(const char* backend, uint32_t phase) {
   return connect_from(phase);
 }
 
-// Waits until the recorder has read what ends with the process: stacks' mappings, within two heartbeats.
+// Waits for two heartbeats, so that the recorder reads the mappings for the process's stacks before the process ends.
 void wait_for_recorder(const gpuprof_segment* segment) {
   constexpr int kHeartbeats = 2;
   constexpr uint64_t kMaxWaitNs = 5 * GPUPROF_POLL_NS;
@@ -239,7 +239,7 @@ void finish() {
   }
 }
 
-// Not unmapped: a thread may be in the middle of a write, which then goes to private memory.
+// Replaces the segment by private memory. Does not unmap it, because a thread may be in the middle of a write.
 void leave_segment() {
   gpuprof_segment* segment = state.segment;
   if (segment != nullptr && load_acquire(&state.phase) == kOff) {

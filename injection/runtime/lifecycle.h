@@ -29,14 +29,14 @@ void disable(const char* reason);
 // vendor library then stops recording and checks again periodically.
 [[nodiscard]] bool recorder_silent();
 
-// Returns active() && !recorder_silent(): for interfaces without a service thread. Checks once in 64 calls per thread.
+// For interfaces without a service thread: returns active() && !recorder_silent(), checked in 1 of 64 calls per thread.
 [[nodiscard]] bool recording();
 
 // Returns true from a flush request (GPUPROF_CONTROL_FLUSH) until flush_served().
 [[nodiscard]] bool flush_requested();
 void flush_served();
 
-// Closes the connection at the normal end of the process. May wait some heartbeats for the recorder to read from it.
+// Closes the connection at the normal end of the process. May wait some heartbeats until the recorder has read all.
 void finish();
 
 // Frees the shared memory after finish() or disable() in a process that continues.

@@ -42,8 +42,8 @@ void scan_modules() {
   unlock(&scanning);
 }
 
-// Waits at most 0.5 s: a constructor may call fork() under the lock that the scan waits for. Long enough for a scan
-// whose thread was descheduled.
+// Waits at most 0.5 s, enough for a scan whose thread was descheduled. Must not wait forever: a library's constructor
+// may call fork() while it holds the loader's lock, for which the scan waits.
 void hold_off_module_scans() {
   constexpr int kNaps = 500;
   const timespec nap = {0, 1000000};

@@ -9,6 +9,6 @@ void scan_modules();
 // Suspend and resume scans around fork(), in the forking thread: a child could not release the loader's lock.
 void hold_off_module_scans();
 void allow_module_scans();
-void reset_module_scans();  // in the child
+void reset_module_scans();  // call it in a forked child
 
 }  // namespace gpuprof::injection

@@ -1,5 +1,5 @@
-// The launch probe: an empty function. Its first instruction is a 5-byte nop, which the kernel can replace by a call;
-// it must not cross a page. gpuprof_launch_probe_here is the same address under a name that other libraries cannot
+// The launch probe: an empty function. Its first instruction is a 5-byte nop, which Linux can replace by a call. The
+// nop must not cross a page. gpuprof_launch_probe_here is the same address under a name that other libraries cannot
 // interpose.
     .text
     .balign 64

@@ -21,7 +21,7 @@ struct Recording {
   uint32_t taken;  // atomic; 1: a recording exists
   bool exit_handled;
   const Vendor* vendor;
-  pid_t pid;  // of the subscribed process: clone() and the fork system call run no fork handlers
+  pid_t pid;  // process that subscribed: clone() and the fork system call run no fork handlers
   // Address of the recorder, if attached.
   char socket[108];
   char token[33];
@@ -87,7 +87,7 @@ void* run_attached(void* /*unused*/) {
     const Guard guard;
     subscribed = start_attached(vendor.name, current.socket, current.token, current.user) && subscribe(vendor, true);
   }
-  // Only now: threads of the vendor's library would inherit the name.
+  // Named only now, because threads of the vendor's library would inherit the name.
   prctl(PR_SET_NAME, kServiceThreadName);
   if (subscribed) {
     serve_until_retracted(vendor);

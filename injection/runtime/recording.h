@@ -15,7 +15,7 @@ inline constinit uint32_t forked = 0;  // atomic
   return load_relaxed(&forked) != 0;
 }
 
-// Begins a recording in a process that the recorder started. Returns false if a recording exists or none could be made;
+// Begins a recording in a process that the recorder started. Returns false if a recording exists or cannot be made;
 // profiling is then off. `vendor` must have static lifetime.
 bool begin_recording(const Vendor& vendor);
 

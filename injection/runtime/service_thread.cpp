@@ -21,8 +21,8 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTickNs = 100 * kMillisecond;          // longest interval between two reads of the control bits
-constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // long kernels may end without a further launch
-constexpr uint32_t kSilentTicks = 3;  // if both were stopped, the target may resume some time before the recorder
+constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // flush interval after the last launch: long kernels may end
+constexpr uint32_t kSilentTicks = 3;  // more than 1: a recorder that was stopped with the target may resume after it
 constexpr size_t kStackBytes = 1U << 20;
 
 enum class Stage { running, ending, ended };
@@ -39,7 +39,7 @@ struct ServiceThread {
   bool worked = false;  // something was launched at some time
   bool recording = false;
   uint32_t silent_ticks = 0;  // consecutive ticks without a heartbeat of the recorder
-  uint64_t left_ns = 0;       // when recording stopped because the recorder was silent; 0: it did not
+  uint64_t left_ns = 0;  // time when recording stopped because the recorder was silent; 0: recording has not stopped
 };
 ServiceThread service;
 
@@ -79,8 +79,8 @@ struct MetaKey {
   char text[64];
 };
 
-// Returns whether the recorder is gone: if killed, it cannot pause the target. If it was only stopped, it gets the time
-// that was not recorded.
+// Returns whether the recorder is gone: a killed recorder cannot pause the target. If the recorder was only stopped and
+// continues, reports to it how long nothing was recorded.
 bool recorder_left() {
   service.silent_ticks = recorder_silent() ? service.silent_ticks + 1 : 0;
   const bool left = service.silent_ticks >= kSilentTicks;

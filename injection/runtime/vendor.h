@@ -1,4 +1,4 @@
-// A vendor's library as the shared runtime uses it. A new vendor needs this struct, an entry point that calls
+// Describes a vendor's library to the shared runtime. A new vendor needs this struct, an entry point that calls
 // begin_recording() (recording.h), and callbacks that call launch.h, work.h and ipc/emit.h.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Vendor {
     void (*first_work)();            // called when the process first uses a GPU
     void (*set_recording)(bool on);  // when off, recording must cost the target nothing
     void (*totals)();                // reports the number of delivered records
-    void (*detach)();                // attached only: removes everything of the vendor's from the process
+    void (*detach)();                // called only if attached: undoes all instrumentation of the process
   };
   const Flush* flush;
 };

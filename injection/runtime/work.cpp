@@ -9,7 +9,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// Finds a launch's note. False: the launch is outside of the recorded range. Work without its launch's id passes.
+// Finds a launch's note. False: the launch is outside of the recorded range. Work without a launch id returns true.
 bool note_of(uint64_t correlation, LaunchNote* note) {
   return (correlation & GPUPROF_CORRELATION_EXEC) != 0 || !find_launch(correlation, note) ||
          (note->flags & kLaunchOutside) == 0;

@@ -113,7 +113,7 @@ void copy_module(const Module& from, Module* to) {
   *to = {load_acquire(&from.begin), load_acquire(&from.end), load_acquire(&from.header), load_acquire(&from.identity)};
 }
 
-// Returns false if no module contains `pc`. Sets `*steady` to false if the table changed meanwhile.
+// Returns false if no module contains `pc`. Sets `*steady` to false if the table changed during the search.
 bool find_listed(const List& table, uint64_t pc, Module* module, bool* steady) {
   const uint32_t version = load_acquire(&table.version);
   uint32_t low = 0;
@@ -166,7 +166,7 @@ void refresh_list() {
   unlock(&seen->lock);
 }
 
-// Returns the address of 16 bytes of the build id; 0: none.
+// Returns the address of 16 bytes of the build id; 0: no build id.
 uint64_t find_build_id(uint64_t notes, uint64_t bytes) {
   constexpr uint32_t kOwner = 'G' | 'N' << 8 | 'U' << 16;
   struct {
@@ -352,7 +352,7 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   return segments.ok();
 }
 
-// Modules of the list have their `identity`, because their memory may have been unmapped.
+// Uses `identity` for modules of the list, because their memory may have been unmapped.
 uint64_t fingerprint_of(const ModuleParts& parts) {
   return find_object == nullptr ? 1 : hash_marks(parts);
 }

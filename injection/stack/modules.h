@@ -18,7 +18,7 @@ struct Module {
 // Returns false if no file with .eh_frame_hdr contains `pc`. Callable from any thread and signal handler.
 bool find_module(uint64_t pc, Module* module);
 
-// Parts of a module that are read.
+// The parts of a module that a walk reads.
 struct ModuleParts {
   unwind::Bytes tables;  // the segment that holds its unwind tables
   uint64_t marks[4];     // addresses of 16 bytes each that differ between files; 0: unused
@@ -41,8 +41,8 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
 // Counts library loads and unloads so far. Takes the loader's lock.
 uint64_t count_loads();
 
-// Without _dl_find_object (glibc before 2.35), find_module() finds only modules known at the last call of this. Never
-// call it at a launch.
+// Without _dl_find_object (glibc before 2.35), find_module() finds only modules that were loaded at the last call of
+// refresh_modules(). Never call refresh_modules() at a launch.
 void refresh_modules();
 
 // Resets the list in a forked child: another thread of the parent may have been changing it.

@@ -14,7 +14,7 @@ constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest frame on a stack 
 constexpr uint32_t kDeadEnds = 256;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
-// Addresses at which a walk ended early without the rule cache: a second try would be wasted.
+// Addresses at which a walk ended early even without cached rules: walking again from there would not help.
 uint64_t dead_ends[kDeadEnds];
 
 enum class Step : uint8_t { on, whole, astray };
@@ -139,8 +139,8 @@ void Walker::enter_stack() {
   }
 }
 
-// Goes to the caller, whose sp is `cfa`. It lies at a higher address, except after functions that run their callee on
-// another stack and restore their own through fp.
+// Goes to the caller, whose sp is `cfa`. `cfa` is higher than the current sp, except after functions that run their
+// callee on another stack and restore their own stack through fp.
 Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
   uint64_t pc = 0;
   const bool own = within(own_, regs_.sp);
@@ -158,7 +158,7 @@ Step Walker::go_to(uint64_t cfa, uint64_t fp, bool may_switch_stacks) {
   return pc == 0 ? Step::whole : Step::on;
 }
 
-// The kernel pushed all registers of the interrupted function onto the handler's stack.
+// Leaves a signal handler: Linux pushed all registers of the interrupted function onto the handler's stack.
 Step Walker::step_signal(uint64_t* cfa) {
   Registers interrupted = {};
   if (!read(regs_.sp + GPUPROF_SIGNAL_PC, &interrupted.pc) || !read(regs_.sp + GPUPROF_SIGNAL_SP, &interrupted.sp) ||
@@ -174,8 +174,8 @@ Step Walker::step_signal(uint64_t* cfa) {
   return interrupted.pc == 0 ? Step::whole : Step::on;
 }
 
-// Steps by frame pointer. Code without a rule is mostly JIT-compiled, and may use that register for other values: a
-// zero does not mean the end of the stack.
+// Steps by frame pointer. Code without a rule is mostly JIT-compiled and may use the fp register for other values, so a
+// zero fp does not mean the end of the stack.
 Step Walker::step_without_rule(uint64_t rule, uint64_t* cfa) {
   const uint64_t fp = regs_.fp;
   const bool first = walk_.count == 0;
@@ -213,8 +213,8 @@ Step Walker::step(uint64_t rule, uint64_t* cfa) {
   return go_to(end, fp, kind != GPUPROF_UNWIND_SP && kind != GPUPROF_UNWIND_PLT);
 }
 
-// Returns whether the last walk, from its frame `from` on, would give the same result now. Compares words first: only
-// modules with frames on the stack are safe to check, others may be unloaded right now.
+// Returns whether the last walk, starting with its frame `from`, would give the same result now. Compares stack words
+// first: if they are equal, the modules have frames on the stack and cannot be unloaded during the check.
 bool Walker::still_holds(const LastStack& last, uint32_t from) {
   uint64_t changed = 0;
   for (uint32_t i = from; i + 1 < last.count; ++i) {
@@ -321,8 +321,8 @@ void Walker::run_plain() {
   regs_ = regs;
 }
 
-// After a wrong frame pointer, pc may point anywhere, even into a library that is being unloaded. This reads only the
-// code before pc, with safe_read().
+// After a step by a wrong frame pointer, pc may be anywhere, even in a library that is being unloaded. So this reads
+// only the code before pc, with safe_read().
 bool Walker::is_garbage(uint64_t at) {
   if (!by_frame_pointer_) {
     return false;
@@ -362,7 +362,7 @@ Step Walker::run_one() {
   return result;
 }
 
-// Starts a walk with a new number, so that checks of earlier walks do not count.
+// Starts a walk with a new number, so that modules checked by earlier walks are checked again.
 void Walker::begin() {
   if (++memory_.walks == 0) {
     __builtin_memset(memory_.seen_in, 0, sizeof(memory_.seen_in));

@@ -22,9 +22,9 @@ struct LastFrame {
                    // the rule
 };
 
-// The last stack. Its frames from `first` on are on the thread's own stack and depend only on sp and fp. If a later
-// walk reaches one of them with equal pc, sp and fp, the rest is the same, if the words it read (return addresses,
-// saved fps) and the modules are.
+// The stack of the last walk. Starting with index `first`, its frames are on the thread's own stack and depend only on
+// sp and fp. A later walk may reach such a frame with equal pc, sp and fp. Then the remaining frames are the same if
+// the modules and the words read (return addresses, saved fps) are unchanged.
 struct LastStack {
   uint32_t first;
   uint32_t count;  // 0: cannot be reused
@@ -36,11 +36,11 @@ struct WalkMemory {
   static constexpr uint32_t kMaxModules = 4096;
   static constexpr uint64_t kWindowBytes = 4096;
 
-  uint64_t window_begin;      // start address of `window`: memory last read from a stack that is not the thread's own
-  char window[kWindowBytes];  //
-  uint32_t walks;             // walks made with this memory
+  uint64_t window_begin;  // start address of `window`: memory last read from a stack that is not the thread's own
+  char window[kWindowBytes];
+  uint32_t walks;                 // walks made with this memory
   uint32_t seen_in[kMaxModules];  // per module, number of the walk that last verified it
-  LastStack kept[2];              // of the last and the current walk
+  LastStack kept[2];              // stacks of the last and the current walk
 
   LastStack& current() { return kept[walks % 2]; }
   LastStack& last() { return kept[(walks + 1) % 2]; }

@@ -9,7 +9,7 @@ namespace gpuprof::injection {
 
 namespace {
 
-// A module in which rules were found. Never changes; a module that is loaded again is found again.
+// A module in which rules were found. Entries never change: a module that is loaded again gets a new entry.
 struct Known {
   Module module;
   ModuleParts parts;
@@ -18,9 +18,9 @@ struct Known {
 Known known[WalkMemory::kMaxModules];  // index 0 is unused
 uint32_t known_count = 0;              // not counting index 0
 uint32_t known_lock = 0;
-uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was at its addresses before, or is now
+uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was at the module's addresses before or after it
 
-// Hash table of module indices by start address; the newest module counts.
+// Hash table of module indices by start address. Modules that were loaded at the same address have one entry each.
 constexpr uint32_t kBuckets = 4 * WalkMemory::kMaxModules;
 uint16_t by_begin[kBuckets];
 
@@ -32,7 +32,7 @@ uint32_t first_bucket(const Module& module) {
   return static_cast<uint32_t>((module.begin >> 12U) * GPUPROF_HASH_MULTIPLIER >> 32U) % kBuckets;
 }
 
-// Returns the module's index; 0: unknown. Ends in a full table too; it has four times as many buckets as modules.
+// Returns the module's index; 0: unknown. Always ends: there are four times as many buckets as modules.
 uint32_t search(const Module& module, uint64_t fingerprint, uint32_t* free_bucket) {
   uint32_t bucket = first_bucket(module);
   for (uint32_t i = 0; i < kBuckets; ++i, bucket = (bucket + 1) % kBuckets) {
@@ -48,7 +48,7 @@ uint32_t search(const Module& module, uint64_t fingerprint, uint32_t* free_bucke
   return 0;
 }
 
-// Marks modules with overlapping addresses, unless it is the same file at the same addresses.
+// Marks the new module and the modules whose addresses overlap it, unless it is the same file at the same addresses.
 void note_replaced(uint32_t index) {
   const Known& fresh = known[index];
   for (uint32_t i = 1; i < index; ++i) {
@@ -84,7 +84,7 @@ uint32_t learn(const Module& module, const ModuleParts& parts, uint64_t fingerpr
   return index;
 }
 
-// Caches a rule. The newer entry of a set comes first.
+// Caches a rule as the first entry of its set; the previous first entry becomes the second.
 void remember(uint64_t at, uint32_t module, uint64_t rule) {
   RuleSet& set = rule_set(at);
   const CachedRule older = load_entry(set.entries[0]);
@@ -102,7 +102,7 @@ bool follows_call(uint64_t pc) {
          gpuprof_ends_with_call(code) != 0;
 }
 
-// For signal return code without CFI.
+// Returns whether the code at `pc` is signal return code. Used if there is no CFI.
 bool is_signal_return(uint64_t pc) {
   uint8_t code[GPUPROF_SIGNAL_RETURN_BYTES];
   return safe_read(reinterpret_cast<const void*>(pc), code, sizeof(code)) && gpuprof_is_signal_return(code) != 0;
@@ -118,7 +118,7 @@ uint64_t rule_without_cfi(uint64_t at, bool return_address) {
   return follows_call(at + 1) ? kNoRuleAfterCall : uint64_t{GPUPROF_UNWIND_NONE};
 }
 
-// Returns the rule of a function start that no call precedes: the outermost frame, return target of a new stack.
+// For an address that no call precedes: a return to the start of a function means the outermost frame of a new stack.
 uint64_t rule_at_start(uint64_t rule) {
   const bool start = rule == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
   return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;

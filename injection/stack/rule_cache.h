@@ -10,11 +10,11 @@
 
 namespace gpuprof::injection {
 
-// Extends wire/stack.h: no rule, and a call instruction precedes the address.
+// A value in addition to those of wire/stack.h: there is no rule, but a call instruction precedes the address.
 constexpr uint64_t kNoRuleAfterCall = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_NONE, 1, 0, 0);
 
-// An entry of a lock-free cache. A torn entry matches no address. The upper bits of `key ^ rule` are the index of the
-// known module;
+// An entry of a lock-free cache. The lower 48 bits of `key ^ rule` are the address, the upper bits the index of the
+// known module. A torn entry matches no address.
 constexpr uint32_t kAddressBits = 48;
 struct CachedRule {
   uint64_t key;
@@ -26,7 +26,7 @@ struct CachedRule {
   }
 };
 
-// Two per address: otherwise two frames of a stack with the same hash would always evict each other.
+// Two entries per set: otherwise two frames of a stack with the same hash would always evict each other.
 struct alignas(32) RuleSet {
   CachedRule entries[2];
 };
@@ -73,7 +73,7 @@ inline constinit uint32_t modules_replaced = 0;
 // The module of an address on the stack last walked with `memory`.
 struct ModuleOfAddress {
   uint32_t index;     // 0: unknown
-  uint64_t contents;  // nonzero if another file was mapped at its addresses before or after it: identifies its contents
+  uint64_t contents;  // identifies the module's contents; 0: no other file was mapped at the module's addresses
 };
 ModuleOfAddress module_of_address(WalkMemory& memory, uint64_t at);
 

@@ -29,8 +29,8 @@ class StackMerge {
   StackMerge(const MergeInput& input, uint64_t* words, uint32_t capacity)
       : in_(input), words_(words), capacity_(capacity) {}
 
-  // Writes Python frames before the native frame of their run. If that is not found, they join the next run, or the end
-  // of the stack. The order of Python frames is always right.
+  // Writes Python frames before the native frame of their run. If that native frame is not found, the Python frames
+  // join the next run, or the end of the stack. The order of Python frames is always right.
   MergeResult merge() {
     uint32_t run = 0;  // first Python frame that is not written yet
     uint32_t native = 0;

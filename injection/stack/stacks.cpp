@@ -22,7 +22,7 @@ constexpr uint32_t kSlots = 64;
 constexpr uint32_t kWays = 8;  // entries in a cache line
 constexpr uint32_t kSetsLog2 = 14;
 
-// Memory of one walk. Threads are spread over the slots, so that most find their own one free and cached.
+// Memory of one walk. Threads are spread over the slots, so that most threads find their usual slot free and cached.
 struct alignas(4096) Slot {
   uint32_t busy;   // id of the walking thread; 0: free
   uint32_t epoch;  // value of Memory::epoch when the walk began
@@ -39,9 +39,8 @@ struct alignas(4096) Slot {
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  uint32_t described_rings[WalkMemory::kMaxModules];  // per module: a bit per ring in which it was described, below the
-                                                      // epoch
-  uint32_t epoch;                                     // number of connections: entries of another epoch do not count
+  uint32_t described_rings[WalkMemory::kMaxModules];  // per module: a bit per ring that describes it; epoch above
+  uint32_t epoch;                                     // number of connections: entries of other epochs are ignored
 };
 constexpr uint32_t kNotDescribable = 1U << GPUPROF_RING_COUNT;
 constexpr uint32_t kEpochShift = 16;
@@ -58,7 +57,7 @@ bool is_abandoned(const Slot& slot, uint32_t holder, const ThreadState& thread, 
   return syscall(SYS_tkill, holder, 0) != 0 && errno == ESRCH;
 }
 
-// Claims a slot. A thread that is interrupted in a walk by a signal handler that launches gets a second slot.
+// Claims a slot. If a signal handler interrupts a walk and launches, its thread gets a second slot.
 Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
   Slot* claimed = nullptr;
   for (uint32_t i = 0; all != nullptr && claimed == nullptr && i < kSlots; ++i) {
@@ -204,7 +203,7 @@ Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& nati
   MergeInput input = {native.frames, native.count, slot.python, 0, native.sp, 0, 0};
   const gpuprof_python_layout layout = python_layout();
   if (python != nullptr) {
-    const bool careful = native.in_signal != 0 || native.truncated != 0;  // a signal frame may be further out
+    const bool careful = native.in_signal != 0 || native.truncated != 0;  // a missing outer frame may be a signal frame
     walk_python(segment, python, careful, &frames);
   }
   input.python_count = frames.count;

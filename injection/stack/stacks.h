@@ -16,7 +16,7 @@ uint64_t take_stack(gpuprof_segment* segment, ThreadState& thread, const void* p
 // Prepares for a new connection, whose recorder has received no stacks.
 void forget_stacks();
 
-// Does the same in a forked child, where unfinished walks of the parent's other threads never end.
+// Prepares for a new connection in a forked child, where unfinished walks of the parent's other threads never end.
 void reset_stacks();
 
 }  // namespace gpuprof::injection

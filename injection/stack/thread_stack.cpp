@@ -92,8 +92,8 @@ class MapsReader {
   int fd_;
 };
 
-// The main thread's stack ends where the loader says; its control block may lie anywhere, even with a coroutine's
-// stack. Other threads' stacks end at their control block.
+// The main thread's stack ends where the loader says. The main thread's control block may lie anywhere, even in the
+// mapping of a coroutine's stack. Other threads' stacks end at their control block.
 StackRange range_in(const Mapping& mapping, bool guarded, uint64_t sp) {
   const auto control_block = reinterpret_cast<uint64_t>(pthread_self());
   const bool is_main = syscall(SYS_gettid) == syscall(SYS_getpid);

@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpupr
   scan->count = count + 1;
 }
 
-/* Takes a command of the 3D pipeline that names kernels. */
+/* Handles a command of the 3D pipeline that names kernels. */
 static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(struct gpuprof_batch_scan* scan,
                                                                             gpuprof_u32 command,
                                                                             const gpuprof_u32* words) {
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_shader(stru
   }
 }
 
-/* Takes a media command. GPGPU_WALKER names its kernel by an interface descriptor (32 bytes) in memory. */
+/* Handles a media command. GPGPU_WALKER names its kernel by an interface descriptor (32 bytes) in memory. */
 static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struct gpuprof_batch_scan* scan,
                                                                            const gpuprof_u32* words) {
   if (words[0] == 0x70020002) { /* MEDIA_INTERFACE_DESCRIPTOR_LOAD */
@@ -109,7 +109,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_take_media(struc
   }
 }
 
-/* Takes a command of the GPU's pipelines and returns its length in dwords. */
+/* Handles a command of the GPU's pipelines and returns its length in dwords. */
 static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_pipeline(struct gpuprof_batch_scan* scan,
                                                                                      const gpuprof_u32* words) {
   gpuprof_u32 command = words[0] >> 16;
@@ -151,7 +151,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_jump(struct gpup
   scan->at = to;
 }
 
-/* Takes a command of the memory interface. Returns its length in dwords; 0: the scan has moved elsewhere. */
+/* Handles a command of the memory interface. Returns its length in dwords; 0: the scan has moved elsewhere. */
 static inline __attribute__((always_inline)) gpuprof_u32 gpuprof_batch_take_memory(struct gpuprof_batch_scan* scan,
                                                                                    const gpuprof_u32* words) {
   gpuprof_u32 opcode = (words[0] >> 23) & 0x3f;
@@ -187,7 +187,7 @@ static inline __attribute__((always_inline)) void gpuprof_batch_unreadable(struc
   }
 }
 
-/* Takes the words at gpuprof_batch_next(): a command or a descriptor. Words that cannot be read must be 0. */
+/* Handles the words at gpuprof_batch_next(): a command or a descriptor. Words that cannot be read must be 0. */
 static inline __attribute__((always_inline)) void gpuprof_batch_step(struct gpuprof_batch_scan* scan,
                                                                      const gpuprof_u32* words) {
   gpuprof_u32 type = words[0] >> 29;

@@ -17,11 +17,11 @@ typedef unsigned int gpuprof_u32;
 typedef unsigned long long gpuprof_u64;
 #endif
 
-#define GPUPROF_BPF_MAX_FRAMES 254 /* addresses in a stack walked by frame pointers, the innermost ones */
+#define GPUPROF_BPF_MAX_FRAMES 254 /* limit of a stack walked by frame pointers; the innermost addresses are kept */
 
 enum gpuprof_bpf_event_type {
   GPUPROF_BPF_LAUNCH = 1, /* a launch, with its stack id */
-  GPUPROF_BPF_STACK = 2,  /* the frames behind a stack id, sent before its first launch */
+  GPUPROF_BPF_STACK = 2,  /* the frames of a stack id, sent before the first launch with this id */
   GPUPROF_BPF_THREAD = 3, /* a thread's name, sent before its first launch and when it changes */
   GPUPROF_BPF_CODE = 4,   /* a Python code object, sent before the first stack that names it */
   GPUPROF_BPF_LINES = 5,  /* a piece of the line table, sent right after GPUPROF_BPF_CODE */
@@ -98,9 +98,10 @@ struct gpuprof_bpf_lines {
   gpuprof_u8 bytes[GPUPROF_BPF_LINES_BYTES]; /* only `count` bytes are sent */
 };
 
-/* The recorder writes into maps, for the walk by unwind tables: each process and its mappings. Entry 0 of an inner map
- * of `mappings` is a gpuprof_bpf_mappings, so that header and mappings always match; the others ascend by address. Each
- * refers to the rows of its file, in an inner map of `pools` (64-bit words). */
+/* For the walk by unwind tables, the recorder writes each process and its mappings into maps. In an inner map of
+ * `mappings`, entry 0 is a gpuprof_bpf_mappings, so that it always matches the gpuprof_bpf_mapping entries after it,
+ * which ascend by address. Each entry refers to the rows of its file, in an inner map of `pools` (64-bit words). */
+
 /* How to find a thread's state by its thread pointer if no probe provides it. */
 struct gpuprof_python_threads {
   gpuprof_u64 interpreter; /* address of the pointer to the main interpreter; 0: threads cannot be found */
@@ -118,7 +119,7 @@ struct gpuprof_bpf_process {
   struct gpuprof_python_threads python_threads;
 };
 
-/* address - begin + relative_begin is relative to the base of the file's table. A file's words: page_count + 1 row
+/* Rows have relative addresses: address - begin + relative_begin. A file's words in the pool: page_count + 1 row
  * numbers (the first row of each 4 KB page, then the end); rows (upper half: relative address, lower half: rule
  * number); rules. */
 struct gpuprof_bpf_mapping {
@@ -131,7 +132,7 @@ struct gpuprof_bpf_mapping {
   gpuprof_u32 rules_at; /* index of the first rule in the pool */
   gpuprof_u64 inode;    /* of the file; 0: no file */
   gpuprof_u64 offset;   /* file offset of `begin` */
-  gpuprof_u32 gone;     /* 1: the last read of the mappings did not find it */
+  gpuprof_u32 gone;     /* 1: the last read of the mappings did not find this mapping */
   gpuprof_u32 pad;
 };
 struct gpuprof_bpf_mappings {

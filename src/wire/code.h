@@ -7,7 +7,6 @@
  *                               <-           gpuprof_code_answer
  *   gpuprof_code_file + memfd   ->                          only if the answer is GPUPROF_CODE_SEND
  *
- *
  * The memfd is sealed against any change. The recorder trusts no claim of the target: it hashes the received bytes
  * itself.
  */

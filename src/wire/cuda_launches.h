@@ -17,7 +17,7 @@ enum class CudaWork : uint8_t {
 };
 
 struct CudaLaunch {
-  std::string_view beginning;  // start of the function's name after "cu" or "cuda"; the first match counts
+  std::string_view beginning;  // start of the function's name after "cu" or "cuda"; the first match is used
   CudaWork work;
   // Functions to count with uprobes. Runtime functions call the driver's. _ptsz variants serve programs with per-thread
   // default streams.

@@ -10,9 +10,9 @@ enum gpuprof_drm_event_type {
   GPUPROF_DRM_QUEUED = 64, /* gpuprof_drm_queued: a job was queued, by the submitting thread or a kernel thread */
   GPUPROF_DRM_RUN = 65,    /* gpuprof_drm_job: a kernel worker gave the job to the hardware */
   GPUPROF_DRM_DONE = 66,   /* gpuprof_drm_job: the job's fence was signalled, in any context */
-  /* gpuprof_drm_batch: sent before the job that submits the batch, and again when more of it is known */
+  /* gpuprof_drm_batch: sent before the job that submits the batch, and again when more of the batch is known */
   GPUPROF_DRM_BATCH = 67,
-  GPUPROF_DRM_BOUND = 68,    /* a gpuprof_drm_bound */
+  GPUPROF_DRM_BOUND = 68,    /* gpuprof_drm_bound: addresses of a VM are bound to something else, or to nothing */
   GPUPROF_DRM_SUBMITTED = 69 /* gpuprof_drm_submitted: sent after the call that queued the job */
 };
 
@@ -27,8 +27,8 @@ struct gpuprof_drm_job {
 
 /* The object that a job was submitted to. Known only for jobs that are queued in an ioctl of xe or i915. */
 enum gpuprof_drm_submission_kind {
-  GPUPROF_DRM_EXEC_QUEUE = 1, /* of xe */
-  GPUPROF_DRM_CONTEXT = 2     /* of i915 */
+  GPUPROF_DRM_EXEC_QUEUE = 1, /* an exec queue of xe */
+  GPUPROF_DRM_CONTEXT = 2     /* a context of i915 */
 };
 struct gpuprof_drm_submission {
   gpuprof_u32 kind; /* enum gpuprof_drm_submission_kind; 0: unknown */
@@ -54,7 +54,7 @@ struct gpuprof_drm_batch {
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* as in gpuprof_batch_scan */
 };
 
-/* Links a batch to its job: the last one that the call queued. The driver queues earlier ones for itself. */
+/* Links a batch to its job: the last job that the call queued. The driver queues earlier jobs for its own use. */
 struct gpuprof_drm_submitted {
   gpuprof_u32 type;
   gpuprof_u32 pad;
@@ -93,9 +93,9 @@ struct gpuprof_drm_queued {
 /* Index into the per-CPU map `job_counts`. */
 enum gpuprof_drm_count {
   GPUPROF_DRM_LOST_QUEUED = 0,   /* a recorded job was dropped because the ring buffer or the table was full */
-  GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a kernel thread queued without naming a client */
+  GPUPROF_DRM_OF_KERNEL = 1,     /* jobs that a Linux kernel thread queued without naming a client */
   GPUPROF_DRM_LOST_TIMES = 2,    /* RUN and DONE events dropped because the ring buffer was full */
-  GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND and HANDED events dropped likewise: kernels stay unknown */
+  GPUPROF_DRM_LOST_BATCHES = 3,  /* BATCH, BOUND and SUBMITTED events dropped because the ring buffer was full */
   GPUPROF_DRM_LOST_BINDINGS = 4, /* bindings dropped because the table was full */
   GPUPROF_DRM_GIVEN_UP = 5,      /* incomplete batches that are no longer scanned */
   GPUPROF_DRM_COUNTS = 6

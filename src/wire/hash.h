@@ -1,5 +1,4 @@
-/* Hash functions for BPF programs, injection libraries, recorder and readers. Not cryptographic. Plain C without libc.
- */
+/* Hash functions for BPF programs, injection libraries, recorder and readers (not cryptographic). Plain C, no libc. */
 #ifndef GPUPROF_WIRE_HASH_H
 #define GPUPROF_WIRE_HASH_H
 

@@ -10,7 +10,7 @@
 
 namespace gpuprof {
 
-// Offsets in bytes: those of the wire, and those that only a search for the thread's state needs.
+// Offsets in bytes: `wire` for stack walks, the others only for the search for a thread's state.
 struct PythonLayout {
   gpuprof_python_layout wire;
   uint16_t thread_ident;         // pthread_self() of the thread, in the thread state
@@ -27,7 +27,7 @@ namespace python_layouts {
 inline constexpr uint16_t kNone = GPUPROF_PYTHON_NONE;
 inline constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor version
 
-// The same in all of 3.9 to 3.14: headers of objects, and bytes and str up to their characters.
+// Offsets that are equal in 3.9 to 3.14: in headers of objects, and in bytes and str up to their characters.
 inline constexpr PythonLayout kCommon = {
     .wire =
         {
@@ -160,8 +160,8 @@ inline constexpr PythonLayout layout_3_14() {
   return layout;
 }
 
-// Positions of the groups in _Py_DebugOffsets, in 64-bit numbers: a cookie, then groups of numbers, each with the size
-// of the described structure first.
+// Positions of the groups in _Py_DebugOffsets, counted in 64-bit numbers. A cookie comes first. Each group begins with
+// the size of the structure that it describes.
 struct DebugOffsets {
   uint32_t runtime;       // size, finalizing, interpreters (the first one, then the main one)
   uint32_t interpreter;   // size, id, next, threads
@@ -225,7 +225,7 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
   wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int and a pointer precede the code
-  wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // six ints further
+  wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // the sixth int after code_first_line
   take_threads(numbers, at, layout);
   return true;
 }
@@ -252,7 +252,7 @@ inline const char* describe(uint32_t version, const void* runtime, PythonLayout*
 
 }  // namespace python_layouts
 
-// Fills in the layout for a version (PY_VERSION_HEX). `runtime`: _PyRuntime, which describes the layout from 3.13 on.
+// Fills in the layout for a version (PY_VERSION_HEX). `runtime`: _PyRuntime, which describes the layout since 3.13.
 // Returns null, or why gpuprof does not support the interpreter.
 inline const char* layout_of_python(uint32_t version, const void* runtime, PythonLayout* layout) {
   const char* refused = nullptr;

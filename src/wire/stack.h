@@ -65,8 +65,8 @@ enum gpuprof_unwind_kind {
 };
 enum gpuprof_unwind_fp {
   GPUPROF_UNWIND_FP_SAME = 0,   /* the caller's fp is still in its register */
-  GPUPROF_UNWIND_FP_AT_CFA = 1, /* at CFA + offset */
-  GPUPROF_UNWIND_FP_AT_FP = 2   /* at fp + offset */
+  GPUPROF_UNWIND_FP_AT_CFA = 1, /* the caller's fp is saved at CFA + offset */
+  GPUPROF_UNWIND_FP_AT_FP = 2   /* the caller's fp is saved at fp + offset */
 };
 #define GPUPROF_UNWIND_RULE(kind, fp, cfa_offset, fp_offset)                                                    \
   ((GPUPROF_U64)(kind) | (GPUPROF_U64)(fp) << 4 | ((GPUPROF_U64)(GPUPROF_S64)(cfa_offset)&0x1fffffffull) << 6 | \
@@ -76,14 +76,14 @@ enum gpuprof_unwind_fp {
 #define GPUPROF_UNWIND_RULE_CFA_OFFSET(rule) ((GPUPROF_S64)((rule) << 29) >> 35)
 #define GPUPROF_UNWIND_RULE_FP_OFFSET(rule) ((GPUPROF_S64)(rule) >> 35)
 
-/* Byte offsets of the CPython fields that a stack walk needs. The injection library takes them from the interpreter's
- * version, and from 3.13 on from its _Py_DebugOffsets. */
+/* Byte offsets of the CPython fields that a stack walk needs. The injection library takes them from a table for the
+ * interpreter's version, since 3.13 from the interpreter's _Py_DebugOffsets. */
 #define GPUPROF_PYTHON_NONE 0xffffu /* offset of a field that this version does not have */
 enum gpuprof_python_boundary {
   GPUPROF_PYTHON_EACH = 0,     /* 3.9, 3.10: each Python frame has its own evaluation loop */
   GPUPROF_PYTHON_IS_ENTRY = 1, /* 3.11: the byte at frame_boundary is nonzero in the outermost frame of a run */
-  GPUPROF_PYTHON_SHIM = 2 /* 3.12 on: a shim frame ends a run. Its byte at frame_boundary is at least shim_owner. It is
-                             not a Python frame and lies in the evaluation loop's C frame */
+  GPUPROF_PYTHON_SHIM = 2 /* since 3.12: a shim frame ends a run. Its byte at frame_boundary is at least shim_owner. It
+                             is not a Python frame and lies in the evaluation loop's C frame */
 };
 #define GPUPROF_PYTHON_REFUSED 1u /* unsupported interpreter: free-threaded, or an unknown version */
 
@@ -106,7 +106,7 @@ struct gpuprof_python_layout {
   GPUPROF_U8 instruction_unit; /* bytes per unit of the int; 0: frame_instruction is a pointer */
   GPUPROF_U8 code_tagged;      /* 1: the low bits of the code pointer are a tag (3.14) */
   GPUPROF_U16 code_type_field; /* ob_type in an object */
-  GPUPROF_U16 code_start;      /* first instruction in the code object (3.11 on) */
+  GPUPROF_U16 code_start;      /* first instruction in the code object (since 3.11) */
   GPUPROF_U16 code_name;
   GPUPROF_U16 code_qualname;
   GPUPROF_U16 code_filename;
@@ -118,10 +118,10 @@ struct gpuprof_python_layout {
   GPUPROF_U16 text_state;           /* 32-bit bit field of a str object */
   GPUPROF_U16 text_ascii;           /* characters of a compact ASCII string */
   GPUPROF_U16 text_wide;            /* characters of another compact string */
-  GPUPROF_U16 frame_owner;          /* a byte; 1 in a generator's frame (3.11 on) */
-  GPUPROF_U16 code_first_traceable; /* int, 2-byte units: a frame before this instruction has not started (3.11 on) */
-  GPUPROF_U16 code_version;         /* int that differs between code objects, or 0 (3.12 on) */
-  GPUPROF_U8 text_kind_shift;       /* in the bit field: 3 bits of kind (1, 2 or 4 bytes a character), compact, ascii */
+  GPUPROF_U16 frame_owner;          /* a byte; 1 in a generator's frame (since 3.11) */
+  GPUPROF_U16 code_first_traceable; /* int, 2-byte units: frames before this instruction did not start (since 3.11) */
+  GPUPROF_U16 code_version;         /* int that differs between code objects, or 0 (since 3.12) */
+  GPUPROF_U8 text_kind_shift;       /* in text_state: 3 bits of kind (1, 2 or 4 bytes a character), compact, ascii */
   GPUPROF_U8 pad[3];
 };
 

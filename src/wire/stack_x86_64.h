@@ -14,7 +14,7 @@
   GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_FP, GPUPROF_UNWIND_FP_AT_CFA, GPUPROF_CFA_OF_FRAME_POINTER, \
                       -GPUPROF_CFA_OF_FRAME_POINTER)
 
-/* For GPUPROF_UNWIND_PLT: an entry has 16 bytes and pushes one word before the threshold. */
+/* For GPUPROF_UNWIND_PLT: a PLT entry has 16 bytes and has pushed one word when pc reaches the threshold. */
 #define GPUPROF_PLT_ENTRY 16
 #define GPUPROF_PLT_THRESHOLD 11
 #define GPUPROF_PLT_CFA(sp, pc) ((sp) + 8 + (((pc) & (GPUPROF_PLT_ENTRY - 1)) >= GPUPROF_PLT_THRESHOLD ? 8 : 0))

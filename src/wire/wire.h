@@ -31,13 +31,13 @@
 
 /* Environment variables of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
-#define GPUPROF_ENV_TOKEN "GPUPROF_TOKEN"   /* 32 hex digits; prove that the recorder started this process */
+#define GPUPROF_ENV_TOKEN "GPUPROF_TOKEN"   /* 32 hex digits that prove that the recorder started this process */
 /* The recorder's user id, as the recorder sees it. A target does not talk to a listener of another user. */
 #define GPUPROF_ENV_UID "GPUPROF_UID"
 /* CUDA_INJECTION64_PATH before the recorder replaced it. */
 #define GPUPROF_ENV_NEXT_CUDA_INJECTION "GPUPROF_NEXT_CUDA_INJECTION"
 
-/* Users may set these for the CUDA backend: path of libcupti, the API with callbacks, flush interval. */
+/* Users may set these for the CUDA backend: path of libcupti, which API's callbacks to use, flush interval. */
 #define GPUPROF_ENV_CUPTI_PATH "GPUPROF_CUPTI_PATH"
 #define GPUPROF_ENV_CUPTI_DOMAINS "GPUPROF_CUPTI_DOMAINS"
 #define GPUPROF_ENV_CUPTI_FLUSH_MS "GPUPROF_CUPTI_FLUSH_MS"
@@ -52,7 +52,7 @@
 /* After this long without a poll, the recorder was killed or stopped. */
 #define GPUPROF_RECORDER_GONE_NS (10 * GPUPROF_RECORDER_ALIVE_NS)
 #define GPUPROF_IDLE_FLUSH_NS 1000000000ull /* finished work is sent after at most this time */
-#define GPUPROF_LEAVE_WAIT_NS 2000000000ull /* for the vendor's library to finish before ours leaves the process */
+#define GPUPROF_LEAVE_WAIT_NS 2000000000ull /* for the vendor's library to finish before detaching */
 
 /* Longest interval between two polls of the recorder. Each poll updates the heartbeat. */
 #define GPUPROF_POLL_NS 20000000ull
@@ -65,12 +65,12 @@ struct gpuprof_hello {
   char token[32];
   char backend[16];                    /* "cupti", "opencl", ...; NUL padded */
   uint64_t image;                      /* reserved, 0 */
-  struct gpuprof_python_layout python; /* of the process; version 0: no Python, or not yet */
+  struct gpuprof_python_layout python; /* interpreter of the process; version 0: no Python, or not loaded yet */
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_python_layout) == 88, "python layout");
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_hello) == 64 + 88, "hello layout");
 
-/* Sent back with the memfd as SCM_RIGHTS. */
+/* The recorder's answer, sent with the memfd as SCM_RIGHTS. */
 struct gpuprof_welcome {
   uint32_t magic;
   uint32_t version;
@@ -86,7 +86,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 
 /* Bits of gpuprof_segment.control, written by the recorder. */
 #define GPUPROF_CONTROL_ENABLED 1u        /* record; cleared to pause */
-#define GPUPROF_CONTROL_LAUNCH_RECORDS 2u /* emit GPUPROF_RECORD_LAUNCH for each launch (no other stack engine) */
+#define GPUPROF_CONTROL_LAUNCH_RECORDS 2u /* emit GPUPROF_RECORD_LAUNCH for each launch, as no BPF program does */
 /* The recorder stops soon: flush what the vendor library holds, then set gpuprof_segment.flushed. */
 #define GPUPROF_CONTROL_FLUSH 4u
 #define GPUPROF_CONTROL_CALLS 8u    /* emit GPUPROF_RECORD_CALL for each call, GPUPROF_RECORD_SPAN for each range */
@@ -96,11 +96,11 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
 #define GPUPROF_OPTION_LATENCY 1u      /* ask the vendor's library when work was queued and submitted */
 #define GPUPROF_OPTION_WHOLE_GRAPHS 2u /* one GPU_OP for a graph launch instead of one for each node: cheaper */
 #define GPUPROF_OPTION_ATTACHED 4u     /* loaded into a running process: earlier setup is unknown */
-#define GPUPROF_OPTION_STACKS 8u       /* walk stacks in the process: STACK and CODE records, LAUNCH.stack */
-#define GPUPROF_OPTION_SAMPLES 16u     /* sample inside kernels: SAMPLES, SAMPLE_WINDOW, code */
-#define GPUPROF_OPTION_EXACT 32u   /* with SAMPLES: only launches of chosen kernels, one at a time: SAMPLED_LAUNCH */
-#define GPUPROF_OPTION_COUNTS 128u /* count instructions: COUNT records, code; no GPU work is reported */
-/* With SAMPLES that the recorder takes itself: send only the code and GPU_KERNEL records. */
+#define GPUPROF_OPTION_STACKS 8u       /* walk stacks in the process: send STACK and CODE records, set LAUNCH.stack */
+#define GPUPROF_OPTION_SAMPLES 16u     /* sample inside kernels: send SAMPLES, SAMPLE_WINDOW and code */
+#define GPUPROF_OPTION_EXACT 32u       /* with SAMPLES: only chosen kernels, one launch at a time (SAMPLED_LAUNCH) */
+#define GPUPROF_OPTION_COUNTS 128u     /* count instructions: send COUNT records and code; no GPU work is reported */
+/* With GPUPROF_OPTION_SAMPLES: the recorder takes the samples itself, so send only code and GPU_KERNEL records. */
 #define GPUPROF_OPTION_CODE_ONLY 256u
 #define GPUPROF_OPTION_ALL_KERNELS 64u /* all kernels are chosen; gpuprof_segment.chosen is ignored */
 
@@ -239,11 +239,11 @@ struct gpuprof_device {
   uint32_t pad;
 };
 
-/* Correlation ids. Those of launches are the vendor's (below 2^61). Other calls that need a stack use the same probe,
- * with one of these bits and ids of their own. */
-#define GPUPROF_CORRELATION_HOST (1ull << 63) /* a call that waits or allocates: of a HOST_OP */
+/* Bits of correlation ids. Ids of launches come from the vendor and are below 2^61. Other calls that need a stack use
+ * the same probe, with one of these bits and separately counted ids. */
+#define GPUPROF_CORRELATION_HOST (1ull << 63) /* a call that waits or allocates (HOST_OP) */
 #define GPUPROF_CORRELATION_NODE (1ull << 62) /* creation of a graph node: the other bits are its id */
-/* Only in a GPU_OP of an unknown launch: the low 32 bits are the id of the executable graph; see GRAPH_LAUNCH. */
+/* Only in a GPU_OP whose launch is unknown: the low 32 bits are the id of the executable graph (see GRAPH_LAUNCH). */
 #define GPUPROF_CORRELATION_EXEC (1ull << 61)
 
 enum gpuprof_op {
@@ -281,7 +281,7 @@ struct gpuprof_gpu_op {
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_op) == 96, "gpu op layout");
 #define GPUPROF_GPU_OP_MORE 1u      /* more work items with this correlation id may follow (nodes of a graph launch) */
-#define GPUPROF_GPU_OP_UNSAMPLED 2u /* the launch was not chosen for a stack (stack_share): none will arrive */
+#define GPUPROF_GPU_OP_UNSAMPLED 2u /* the launch was not chosen for a stack (stack_share): no stack will arrive */
 #define GPUPROF_GPU_OP_OUTSIDE 4u   /* in GRAPH_LAUNCH only: outside of options.nvtx_range, to be ignored */
 
 /* A launch, from the launching thread. Only with GPUPROF_CONTROL_LAUNCH_RECORDS. */
@@ -361,7 +361,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_python) == 96, "python layout");
 enum gpuprof_host_op_kind {
   GPUPROF_HOST_SYNC = 0,         /* the CPU waited for the GPU, from start to end of the call */
   GPUPROF_HOST_ALLOC = 1,        /* device, managed or pinned memory was allocated; no duration */
-  GPUPROF_HOST_FREE = 2,         /* no duration */
+  GPUPROF_HOST_FREE = 2,         /* memory was freed; no duration */
   GPUPROF_HOST_FAULT_GPU = 3,    /* unified memory: page faults of the GPU, `count` of them */
   GPUPROF_HOST_FAULT_CPU = 4,    /* unified memory: page faults of the CPU */
   GPUPROF_HOST_MIGRATE_HTOD = 5, /* unified memory: pages moved */
@@ -372,14 +372,14 @@ enum gpuprof_host_op_kind {
 /* An event that belongs to GPU work without being GPU work. No sum of GPU time includes its time. */
 struct gpuprof_host_op {
   struct gpuprof_record header;
-  uint64_t correlation; /* with GPUPROF_CORRELATION_HOST: of the call, for its stack; 0: no call (unified memory) */
+  uint64_t correlation; /* of the call that has the stack, with GPUPROF_CORRELATION_HOST; 0: no call (unified memory) */
   uint64_t start_ns;
   uint64_t end_ns; /* equals start_ns if there is no duration */
   uint64_t bytes;
   uint64_t count;   /* 1, or the number of page faults */
   uint32_t name_id; /* the called function; 0: no function */
   uint32_t device;  /* UINT32_MAX: not tied to one device */
-  uint32_t tid;     /* of the call; 0: unknown */
+  uint32_t tid;     /* thread of the call; 0: unknown */
   uint16_t op;      /* enum gpuprof_host_op_kind */
   uint16_t pad;
 };
@@ -395,23 +395,23 @@ struct gpuprof_graph_node {
   uint64_t launch;   /* correlation id of the captured launch, which runs nothing itself; 0: no launch */
   uint64_t time_ns;
   uint32_t flags;
-  uint32_t name_id; /* its kernel; 0: not a kernel, or unknown */
+  uint32_t name_id; /* name of the node's kernel; 0: not a kernel, or unknown */
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_node) == 48, "graph node layout");
 #define GPUPROF_GRAPH_NODE_DESTROYED 1u
 #define GPUPROF_GRAPH_NODE_UPDATED 2u /* launches after time_ns run the work of `original`, or the kernel name_id */
 
 /* A launch of an executable graph, sent before its work, while the process may have graphs with conditional nodes. Work
- * in their bodies has no correlation id of the launch, but an executable graph runs its launches one by one. */
+ * in the bodies of these has no correlation id, but an executable graph runs its launches one by one. */
 struct gpuprof_graph_launch {
   struct gpuprof_record header;
   uint64_t correlation;
   uint64_t time_ns;
-  uint64_t finished; /* launches with lower correlation ids on the stream had ended; 0: unknown */
+  uint64_t finished; /* launches on the stream with correlation ids below this have ended; 0: unknown */
   uint32_t exec;     /* id of the executable graph */
   uint32_t stream;   /* as in GPU_OP */
-  uint32_t flags;    /* GPUPROF_GPU_OP_UNSAMPLED or _OUTSIDE; then, of the launch: */
-  uint32_t tid;
+  uint32_t flags;    /* GPUPROF_GPU_OP_UNSAMPLED or GPUPROF_GPU_OP_OUTSIDE */
+  uint32_t tid;      /* thread of the launch; valid if a flag is set */
   uint32_t range;
   uint32_t pad;
 };
@@ -455,8 +455,8 @@ struct gpuprof_sample_reason {
 };
 struct gpuprof_samples {
   struct gpuprof_record header;
-  uint64_t module;      /* the source's number of the module, as in gpuprof_code_offer; 0: unknown */
-  uint64_t offset;      /* of the instruction from the start of the function; with ADDRESS, its GPU address */
+  uint64_t module; /* the source's number of the module, as in gpuprof_code_offer; 0: unknown */
+  uint64_t offset; /* from the start of the function to the instruction; with ADDRESS: GPU address of the instruction */
   uint32_t function_id; /* name id of the function, mangled as in the code; with ADDRESS 0 */
   uint32_t window;      /* number of its SAMPLE_WINDOW */
   uint32_t count;       /* number of reasons, at most GPUPROF_SAMPLES_MAX_REASONS */
@@ -510,23 +510,23 @@ struct gpuprof_count_record {
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_count_record) == 48, "count layout");
 
-/* The GPU address of a kernel's code, from time_ns on until its load is GONE. Maps samples with addresses to kernels.
- */
+/* The GPU address of a kernel's code, valid from time_ns to the GONE record of its load. Maps sampled addresses to
+ * kernels. */
 struct gpuprof_gpu_kernel {
   struct gpuprof_record header;
   uint64_t module;  /* as in SAMPLES; 0: the code is unknown */
   uint64_t address; /* of the kernel's first byte, in the process's GPU address space */
   uint64_t time_ns;
   uint64_t load;    /* the source's number of this load of the module: never 0, never reused */
-  uint32_t name_id; /* as in the code */
+  uint32_t name_id; /* kernel name as in the code */
   uint32_t flags;   /* GPUPROF_GPU_KERNEL_* */
-  uint32_t device;  /* device that it was built for, with all of its sub-devices; UINT32_MAX: unknown */
+  uint32_t device;  /* device that the code was built for, with all sub-devices; UINT32_MAX: unknown */
   uint32_t pad;
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_gpu_kernel) == 56, "GPU kernel layout");
 #define GPUPROF_GPU_KERNEL_GONE 1u /* all kernels of the load were unloaded: only `time_ns` and `load` are valid */
 
-/* none. */
+/* "key=value" for the profile's META records, e.g. "cupti.version=130000". */
 struct gpuprof_meta {
   struct gpuprof_record header;
   uint32_t length;

@@ -19,7 +19,7 @@ namespace {
 // Enough for about 5 000 kernel records. Not larger, because CUPTI 13 holds one buffer per thread.
 constexpr size_t kBufferBytes = 1U << 20;
 constexpr size_t kBufferAlignment = 4096;
-constexpr size_t kMaxFree = 8;  // buffers stored for the next request
+constexpr size_t kMaxFree = 8;  // free buffers kept for CUPTI's next requests
 
 struct FreeList {
   uint32_t lock;
@@ -182,7 +182,7 @@ void emit_all(uint8_t* buffer, size_t valid) {
     emit_record(record);
   }
   if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
-    lost(GPUPROF_LOSS_VENDOR_DROPPED, 1);  // the rest of the buffer cannot be read: at least one record
+    lost(GPUPROF_LOSS_VENDOR_DROPPED, 1);  // the rest of the buffer cannot be read: at least one record is lost
   }
 }
 

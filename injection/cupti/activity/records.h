@@ -1,6 +1,6 @@
-// CUPTI's activity records, declared like the types of api/cuda_abi.h. Records of CUDA 11.6 to 13 differ in length, but
-// begin alike: these structs are the common beginning. abi_check.cpp compares them with NVIDIA's structs, named in
-// comments.
+// Declares CUPTI's activity records without NVIDIA's headers. Records of CUDA 11.6 to 13 differ in length but begin
+// with the same fields, which these structs declare. abi_check.cpp compares each struct with the NVIDIA struct that its
+// comment names.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace gpuprof::injection::cupti {
 // The oldest supported CUPTI (cuptiGetVersion): that of CUDA 11.6.
 constexpr uint32_t kOldestVersion = 17;
 
-// CUpti_ActivityKernel7 and later.
+// The common fields of CUpti_ActivityKernel7 and later.
 struct KernelRecord {
   CUpti_ActivityKind kind;
   uint8_t cacheConfig;
@@ -55,7 +55,7 @@ struct KernelRecord {
   uint32_t channelType;
 };
 
-// CUpti_ActivityMemcpy5 and later.
+// The common fields of CUpti_ActivityMemcpy5 and later.
 struct CopyRecord {
   CUpti_ActivityKind kind;
   uint8_t copyKind;  // CUpti_ActivityMemcpyKind
@@ -78,7 +78,7 @@ struct CopyRecord {
   uint32_t channelType;
 };
 
-// CUpti_ActivityMemcpyPtoP4.
+// The used fields of CUpti_ActivityMemcpyPtoP4.
 struct PeerCopyRecord {
   CUpti_ActivityKind kind;
   uint8_t copyKind;
@@ -103,7 +103,7 @@ struct PeerCopyRecord {
   uint32_t channelType;
 };
 
-// CUpti_ActivityMemset4.
+// The used fields of CUpti_ActivityMemset4.
 struct FillRecord {
   CUpti_ActivityKind kind;
   uint32_t value;
@@ -124,7 +124,7 @@ struct FillRecord {
   uint32_t channelType;
 };
 
-// CUpti_ActivityMemory3 and later, without the fields of memory pools.
+// The common fields of CUpti_ActivityMemory3 and later, without the fields of memory pools.
 struct MemoryRecord {
   CUpti_ActivityKind kind;
   CUpti_ActivityMemoryOperationType memoryOperationType;
@@ -142,7 +142,7 @@ struct MemoryRecord {
   uint32_t isAsync;
 };
 
-// CUpti_ActivityUnifiedMemoryCounter2 and later.
+// The common fields of CUpti_ActivityUnifiedMemoryCounter2 and later.
 struct UnifiedMemoryRecord {
   CUpti_ActivityKind kind;
   CUpti_ActivityUnifiedMemoryCounterKind counterKind;
@@ -157,7 +157,7 @@ struct UnifiedMemoryRecord {
   uint32_t flags;
 };
 
-// CUpti_ActivityGraphTrace and later.
+// The common fields of CUpti_ActivityGraphTrace and later.
 struct GraphRecord {
   CUpti_ActivityKind kind;
   uint32_t correlationId;

@@ -1,6 +1,6 @@
-// The used part of the CUDA driver's ABI (libcuda.so.1), so that builds do not need NVIDIA's headers. Names are
-// NVIDIA's, in our namespace. abi_check.cpp compares values, offsets and signatures with the headers if a build finds
-// them. Functions are declared only for their types and looked up at run time.
+// Declares the part of the CUDA driver's ABI (libcuda.so.1) that gpuprof uses, so that builds do not need NVIDIA's
+// headers. Names are NVIDIA's, in gpuprof's namespace. If a build finds the headers, abi_check.cpp compares values,
+// offsets and signatures with them. Functions are declared only for their types and looked up at run time.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// Forward declarations: otherwise the names refer to NVIDIA's types if both are visible.
+// Forward declarations. Without them, these names would mean NVIDIA's types where NVIDIA's headers are included too.
 struct CUctx_st;
 struct CUfunc_st;
 struct CUkern_st;
@@ -63,7 +63,7 @@ struct CUDA_KERNEL_NODE_PARAMS_v1 {
   void** extra;
 };
 
-// From CUDA 12 on: if `func` is null, `kern` is the kernel.
+// Since CUDA 12. If `func` is null, `kern` is the kernel.
 struct CUDA_KERNEL_NODE_PARAMS_v2 {
   CUfunction func;
   unsigned int gridDimX;
@@ -79,7 +79,7 @@ struct CUDA_KERNEL_NODE_PARAMS_v2 {
   CUcontext ctx;
 };
 
-// From CUDA 12.2 on. Declares only the kernel part: `kernel` is valid if `type` is CU_GRAPH_NODE_TYPE_KERNEL.
+// Since CUDA 12.2. Declares only the kernel part: `kernel` is valid if `type` is CU_GRAPH_NODE_TYPE_KERNEL.
 struct CUgraphNodeParams {
   CUgraphNodeType type;
   int reserved0[3];

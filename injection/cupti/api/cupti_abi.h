@@ -1,4 +1,4 @@
-// Declares the used part of CUPTI's ABI (libcupti.so.12, .13), like cuda_abi.h. records.h declares activity records.
+// Declares the part of CUPTI's ABI (libcupti.so.12, .13) that gpuprof uses. records.h declares activity records.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ enum CUpti_CallbackDomain : uint32_t {
 
 using CUpti_CallbackId = uint32_t;  // its meaning depends on the domain
 
-// Events of the resource domain. Graph events have a CUpti_GraphData in CUpti_ResourceData::resourceDescriptor; module
-// events a CUpti_ModuleResourceData; context events nothing.
+// Events of the resource domain. CUpti_ResourceData::resourceDescriptor points to a CUpti_GraphData for graph events
+// and to a CUpti_ModuleResourceData for module events. Context events have no descriptor.
 enum CUpti_CallbackIdResource : uint32_t {
   CUPTI_CBID_RESOURCE_CONTEXT_CREATED = 1,
   CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
@@ -95,9 +95,9 @@ struct CUpti_ModuleResourceData {
 
 struct CUpti_GraphData {
   CUgraph graph;
-  CUgraph originalGraph;  // of a clone
+  CUgraph originalGraph;  // if `graph` is a clone: the graph that it was cloned from
   CUgraphNode node;
-  CUgraphNode originalNode;  // of a clone
+  CUgraphNode originalNode;  // if `node` is a clone: the node that it was cloned from
   CUgraphNodeType nodeType;
   CUgraphNode dependency;
   CUgraphExec graphExec;
@@ -188,10 +188,10 @@ CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemo
                                                        uint32_t count);
 CUptiResult cuptiFinalize();
 
-// Ids of executable graphs (KernelRecord::graphId) and nodes in records.
+// Return the ids of executable graphs (KernelRecord::graphId) and graph nodes that activity records use.
 CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t* id);
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id);
-// Id of a stream in records. `per_thread`: a null stream means the per-thread default stream.
+// Returns the stream id that activity records use. `per_thread`: a null stream means the per-thread default stream.
 CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t* id);
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t* id);
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* id);

@@ -7,7 +7,7 @@
 
 namespace gpuprof::injection::cupti {
 
-// Used only if complete.
+// Functions for PC sampling. They are used only if CUPTI has all of them.
 struct PcSamplingApi {
   decltype(&cuptiPCSamplingEnable) enable;
   decltype(&cuptiPCSamplingDisable) disable;
@@ -24,7 +24,7 @@ struct PcSamplingApi {
   bool complete;
 };
 
-// Used only if complete.
+// Functions for SASS metrics. They are used only if CUPTI has all of them.
 struct SassApi {
   decltype(&cuptiProfilerInitialize) initialize;
   decltype(&cuptiDeviceGetChipName) chip_name;

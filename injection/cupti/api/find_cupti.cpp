@@ -39,7 +39,7 @@ constexpr const char* kCudaLibraries[] = {"libcudart",     "libcublas",   "libnv
 
 struct Mapped {  // must be zeroed
   char cupti[PATH_MAX];
-  int runtime_major;  // of a mapped libcudart
+  int runtime_major;  // major version of a mapped libcudart
   size_t folders;
   char folder[kMaxFolders][PATH_MAX];
 };
@@ -68,7 +68,7 @@ void add_folder(Mapped* mapped, const char* path, size_t length) {
   ++mapped->folders;
 }
 
-// Adds the folders of NVIDIA's packages in the same site-packages, at any depth of `path`.
+// If `path` lies in a site-packages folder, at any depth, adds the folders of NVIDIA's packages there.
 void add_packages(Mapped* mapped, const char* path) {
   for (const char* name : {"/site-packages/", "/dist-packages/"}) {
     const char* found = strstr(path, name);
@@ -220,7 +220,7 @@ bool open_in_python(Library* library, int major) {
   return false;
 }
 
-// Chooses major versions to try, best first: the process's runtime's, then the newest that the driver supports.
+// Chooses major versions to try, best first: that of the process's runtime, then the newest that the driver supports.
 size_t choose_majors(const Mapped& mapped, int driver_version, int* majors) {
   size_t count = 0;
   const int driver_major = driver_version / 1000;

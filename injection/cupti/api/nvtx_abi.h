@@ -1,4 +1,4 @@
-// The used part of the interface between tools and NVTX 3, which is compiled into programs. Like cuda_abi.h.
+// Declares the part of NVTX 3's tool interface that gpuprof uses. NVTX is compiled into programs.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ union nvtxMessageValue_t {
   nvtxStringHandle_t registered;
 };
 
-// `size` is the size in the program's NVTX: fields beyond it do not exist.
+// `size` is the struct's size in the NVTX version of the program. Fields beyond `size` do not exist.
 struct nvtxEventAttributes_t {
   uint16_t version;
   uint16_t size;
@@ -69,7 +69,7 @@ using NvtxFunctionPointer = void (*)();
 using NvtxFunctionTable = NvtxFunctionPointer**;
 
 struct NvtxExportTableCallbacks {
-  size_t struct_size;  // in the program's NVTX
+  size_t struct_size;  // size of this table in the NVTX version of the program
   int (*GetModuleFunctionTable)(NvtxCallbackModule module, NvtxFunctionTable* table, unsigned int* size);
 };
 
@@ -116,7 +116,7 @@ struct nvtxExtModuleSegment_t {
 
 struct nvtxExtModuleInfo_t {
   uint16_t nvtxVer;
-  uint16_t structSize;  // in the program's NVTX
+  uint16_t structSize;  // size of this struct in the NVTX version of the program
   uint16_t moduleId;
   uint16_t compatId;
   size_t segmentsCount;

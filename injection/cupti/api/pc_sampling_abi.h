@@ -1,5 +1,5 @@
-// The used part of CUPTI's PC sampling (cupti_pcsampling.h of CUDA 12 and 13), like cuda_abi.h. Structs state their own
-// size, so that CUPTI knows which fields exist.
+// Declares the part of CUPTI's PC sampling that gpuprof uses (cupti_pcsampling.h of CUDA 12 and 13). Each struct states
+// its own size, so that CUPTI knows which fields exist.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,17 @@ struct alignas(8) CUpti_PCSamplingPCData {
   uint64_t pcOffset;  // from the start of the function
   uint32_t functionIndex;
   uint32_t pad;
-  char* functionName;  // shared with other calls and users: must not be freed
+  char* functionName;  // CUPTI shares it between calls and users: it must not be freed
   size_t stallReasonCount;
-  CUpti_PCSamplingStallReason* stallReason;  // buffer of the caller for all reasons
+  CUpti_PCSamplingStallReason* stallReason;  // the caller's buffer, with space for all stall reasons
   uint32_t correlationId;                    // 0 in continuous mode
 };
 
 struct alignas(8) CUpti_PCSamplingData {
   size_t size;
   size_t collectNumPcs;     // capacity of pPcData
-  uint64_t totalSamples;    // in user code, in other code, and dropped
-  uint64_t droppedSamples;  // by the hardware
+  uint64_t totalSamples;    // sum of the samples in user code, in other code, and dropped
+  uint64_t droppedSamples;  // dropped by the hardware
   size_t totalNumPcs;       // entries in pPcData
   size_t remainingNumPcs;
   uint64_t rangeId;
@@ -110,7 +110,7 @@ struct CUpti_PCSamplingDisableParams {
   CUcontext ctx;
 };
 
-// For a range, if ENABLE_START_STOP_CONTROL is set.
+// Starts and stops a sampling range, if ENABLE_START_STOP_CONTROL is set.
 struct CUpti_PCSamplingStartParams {
   size_t size;
   void* pPriv;

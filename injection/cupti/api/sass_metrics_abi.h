@@ -1,5 +1,5 @@
-// The used part of CUPTI's SASS metrics (cupti_sass_metrics.h of CUDA 12.2 and later), like cuda_abi.h. structSize is
-// the size up to the end of the last field, without padding.
+// Declares the part of CUPTI's SASS metrics that gpuprof uses (cupti_sass_metrics.h of CUDA 12.2 and later). structSize
+// is the size up to the end of the last field, without padding.
 #pragma once
 
 #include <cstddef>
@@ -78,7 +78,7 @@ struct CUpti_SassMetrics_InstanceValue {
 };
 
 struct CUpti_SassMetrics_Data {
-  size_t structSize;  // structSize of CUpti_SassMetricsFlushData_Params
+  size_t structSize;  // the same value as CUpti_SassMetricsFlushData_Params::structSize
   void* pPriv;
   uint32_t cubinCrc;
   uint32_t functionIndex;
@@ -88,7 +88,7 @@ struct CUpti_SassMetrics_Data {
 };
 
 struct CUpti_SassMetricsFlushData_Params {
-  size_t structSize;  // up to numOfInstances
+  size_t structSize;  // size up to the end of numOfInstances
   void* pPriv;
   CUcontext ctx;
   size_t numOfPatchedInstructionRecords;

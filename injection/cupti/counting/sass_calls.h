@@ -7,11 +7,11 @@
 
 namespace gpuprof::injection::cupti {
 
-// Configures these metrics (separated by ',') on the device; 12 ms. CUPTI accepts no second configuration in a process.
-// Reports and ignores metrics that the device does not have.
+// Configures these metrics (separated by ',') on the device, which takes 12 ms. CUPTI accepts no second configuration
+// in a process. Reports and ignores metrics that the device does not have.
 CUptiResult configure_counts(uint32_t device, const char* metrics);
 
-// Takes effect at the next launch. CUPTI patches a function when it first runs, which takes 2 ms.
+// Enables counting for later launches. CUPTI patches each function when it first runs, which takes 2 ms.
 CUptiResult enable_counts(CUcontext context);
 CUptiResult disable_counts(CUcontext context);
 

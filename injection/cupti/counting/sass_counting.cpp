@@ -55,7 +55,7 @@ uint32_t recordings = 0;                      // atomic
 struct NotedContext {
   CUcontext context;
   uint32_t recording;
-  uint32_t changes;  // detects a reused handle
+  uint32_t changes;  // Counting::changes at that launch: detects a reused handle
 };
 constinit thread_local NotedContext noted = {};
 
@@ -129,7 +129,7 @@ void pause() {
   nanosleep(&time, nullptr);
 }
 
-// Makes launches wait. Returns true if no thread is in a launch; none starts until `reading` is 0.
+// Makes launches wait until `reading` is 0 again. Returns true if no thread is in a launch.
 bool hold_launches() {
   if (load_relaxed(&state.abandoned) != 0) {
     return false;
@@ -156,7 +156,7 @@ bool read_held(CUcontext only, bool may_wait) {
   return held;
 }
 
-// Reads for the last time, and takes the lock itself. Counts that it cannot get are lost.
+// Reads the counts for the last time. Takes the lock itself. Counts that cannot be read are lost.
 void read_last(CUcontext only, bool may_wait) {
   bool read = false;
   if (try_lock_bounded(&state.lock)) {
@@ -185,7 +185,7 @@ void switch_off() {
   }
 }
 
-// Forgets a destroyed context. Without the lock, only marks it for the lock's holder.
+// Forgets a destroyed context. If the lock is busy, marks the context as gone, and the next read frees the entry.
 void forget_context(CUcontext gone) {
   add_relaxed(&state.changes, 1U);
   constexpr int kLockTries = 10;
@@ -257,7 +257,7 @@ void pause_counting(bool paused) {
   if (paused) {
     read_last(nullptr, true);
   } else {
-    add_relaxed(&state.epoch, 2U);  // ends of earlier launches may be unreported; an odd epoch is never 0
+    add_relaxed(&state.epoch, 2U);  // CUPTI may not have reported ends of earlier launches; an odd epoch is never 0
     store_relaxed(&state.launching, 0U);
   }
   if (!try_lock_bounded(&state.lock)) {

@@ -1,5 +1,5 @@
-// Counts what each instruction does (CUPTI's SASS metrics) in all contexts. A separate pass without activity records:
-// with both, CUPTI counts nothing or hangs. Active only if the recorder requests counts (GPUPROF_OPTION_COUNTS).
+// Counts what each instruction does (CUPTI's SASS metrics) in all contexts. Activity records stay off: with both
+// enabled, CUPTI counts nothing or hangs. Active only if the recorder requests counts (GPUPROF_OPTION_COUNTS).
 #pragma once
 
 #include "cupti/event_handlers.h"
@@ -13,12 +13,12 @@ extern const EventHandlers kCounting;
 // Returns whether this recording counts instructions and nothing else.
 [[nodiscard]] bool counting();
 
-// Bracket each launch in a context; the first returns the second's argument. The first launch enables counting. CUPTI
-// loses launches made during a read, so launches wait for it, as long as the running kernels take.
+// Bracket each launch in a context: pass the result of the first to the second. The first launch enables counting.
+// CUPTI loses launches made during a read, so a launch waits for the end of the read, which waits for running kernels.
 uint32_t begin_counted_launch(CUcontext context);
 void end_counted_launch(uint32_t epoch);
 
-// Reads counts before code is unloaded: CUPTI discards them with it. Waits for the GPU. Null: all contexts.
+// Call it before code is unloaded, because CUPTI then discards its counts. Waits for the GPU. Null: all contexts.
 void read_counts_now(CUcontext context);
 
 }  // namespace gpuprof::injection::cupti

@@ -15,12 +15,12 @@ namespace {
 constexpr uint32_t kBits = 64;
 constexpr uint64_t kDecisionNs = 5 * GPUPROF_POLL_NS;
 constexpr long kPauseNs = 200000;
-constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
-constexpr uint64_t kMicrosecond = 1000;     // unit of time comparisons, so that shares of times fit into 64 bits
+constexpr uint32_t kWholeShare = 1U << 16;  // value of gpuprof_segment.exact_share that means no limit
+constexpr uint64_t kMicrosecond = 1000;     // times are compared in us, so that time * share fits into 64 bits
 
 struct Exact {
   uint32_t wanted;    // atomic
-  uint32_t captures;  // atomic, of all threads
+  uint32_t captures;  // atomic; graph captures in progress, of all threads
   uint64_t begin_ns;
   uint64_t spent_ns;  // atomic
   uint64_t sampled;   // atomic, launches
@@ -95,7 +95,7 @@ void count_exact(bool sampled) {
   add_relaxed(sampled ? &exact.sampled : &exact.missed, uint64_t{1});
 }
 
-// Does not charge the first launch, which initializes CUPTI (0.3 s): short programs could afford no other launch.
+// Does not charge the first launch: it initializes CUPTI (0.3 s), which would use up the budget of a short program.
 void charge_exact(uint64_t ns) {
   if (load_relaxed(&exact.sampled) > 1) {
     add_relaxed(&exact.spent_ns, ns);

@@ -1,5 +1,5 @@
-// Selects launches to sample individually: of chosen kernels, every n-th launch, within a time budget. Sampled launches
-// run synchronously. No launch is sampled while a graph is captured.
+// Selects launches to sample individually: every n-th launch of each chosen kernel, within a time budget. Sampled
+// launches run synchronously. No launch is sampled while a graph is captured.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ void begin_exact_launches();
 // Returns whether to sample this launch of the kernel with this name id. Called on the launching thread.
 [[nodiscard]] bool wants_exact(uint32_t kernel);
 
-// Counts a selected launch. `sampled`: false if it was not possible because samples were being read.
+// Counts a selected launch. `sampled`: false if that was impossible because samples were being read.
 void count_exact(bool sampled);
 
 // Charges a sampled launch's time to the budget.
@@ -22,7 +22,7 @@ void charge_exact(uint64_t ns);
 
 void note_capture(bool begins);
 
-// Forgets captures when recording resumes: their ends were not reported meanwhile.
+// Forgets graph captures when recording resumes: CUPTI did not report their ends during the pause.
 void forget_captures();
 
 void report_exact_counts();

@@ -12,7 +12,7 @@ namespace gpuprof::injection::cupti {
 struct ExactRanges {
   uint32_t lock;  // protects the fields below; held during CUPTI's calls for ranges
   uint32_t open;
-  uint32_t generation;  // of the open ranges; a range of another generation was closed by force
+  uint32_t generation;  // generation of the open ranges; ranges of earlier generations were closed by force
   uint32_t awaited;     // 1: a reader waits, so no range may be opened
   uint64_t opened_ns;
 };
@@ -28,8 +28,8 @@ struct ExactRange {
 ExactRange open_range(ExactRanges* ranges, CUcontext context);
 void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range);
 
-// Returns true if no range is open; none opens until release_ranges(). Closes ranges that are open too long (their
-// thread may have ended). With `may_wait`, waits some time for open ranges.
+// Returns true if no range is open. Then no range opens until release_ranges(). Closes ranges that are open too long
+// (their thread may have ended). With `may_wait`, waits some time for open ranges.
 bool hold_ranges(ExactRanges* ranges, CUcontext context, bool may_wait);
 void release_ranges(ExactRanges* ranges);
 

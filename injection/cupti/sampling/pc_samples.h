@@ -1,4 +1,4 @@
-// Converts samples from CUPTI into records: SAMPLES, then the SAMPLE_WINDOW with their number.
+// Converts samples from CUPTI into records: SAMPLES, then the SAMPLE_WINDOW that ends their window.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct PcBuffer {
   uint32_t reasons;  // capacity per instruction
 };
 
-// Returns the size of CUpti_PCSamplingPCData in this version (cuptiGetVersion).
+// Returns the size of CUpti_PCSamplingPCData in the CUPTI of this version (cuptiGetVersion).
 size_t pc_data_bytes(uint32_t cupti_version);
 
 // Returns whether this CUPTI's samples carry the correlation id of their launch.
@@ -38,7 +38,7 @@ void free_buffer(PcBuffer* buffer);
 void clear_buffer(PcBuffer* buffer);
 
 struct SampleCounts {
-  uint64_t total;  // as reported by CUPTI; the sum of the following
+  uint64_t total;  // as reported by CUPTI; the sum of the other three
   uint64_t handed;
   uint64_t dropped;
   uint64_t foreign;

@@ -49,7 +49,7 @@ SampledContext* find(CUcontext wanted) {
   return nullptr;
 }
 
-// Returns the context's entry, added if needed. Null: not available.
+// Returns the context's entry; adds a missing one. Returns null if the table is full or its lock is busy.
 SampledContext* find_or_add(CUcontext wanted) {
   SampledContext* found = find(wanted);
   if (found != nullptr || wanted == nullptr || !try_lock_bounded(&current.table_lock)) {
@@ -107,7 +107,7 @@ void context_created(CUcontext created) {
   unlock(&context->lock);
 }
 
-// Stops sampling in a dying context. Without the lock, marks it for the lock's holder; its last samples are lost.
+// Stops sampling in a dying context. If the lock is busy, only marks the context as gone: its last samples are lost.
 void context_ending(CUcontext ending) {
   SampledContext* context = find(ending);
   if (context == nullptr) {
@@ -135,7 +135,7 @@ void read_one(SampledContext& context) {
   }
 }
 
-// Reads the samples before another module can take the address of this one.
+// Reads the samples before another module can be loaded at this module's address.
 void module_unloading(CUcontext of) {
   if (of != nullptr) {
     if (SampledContext* context = find(of); context != nullptr) {

@@ -8,7 +8,7 @@
 namespace gpuprof::injection::cupti {
 
 // Reads samples once a second, or at a requested flush. Discards samples taken while recording is paused. Stopping
-// takes 0.2 s per context: of many contexts, some are not stopped at the end of the process.
+// takes 0.2 s per context: if there are many contexts, the process ends before all are stopped.
 extern const EventHandlers kSampling;
 
 // Returns whether this recording samples and has not ended.
@@ -17,8 +17,8 @@ extern const EventHandlers kSampling;
 // Notes a launch in a context that may be older than the recording. Called on the launching thread; nearly free.
 void note_context(CUcontext context);
 
-// Bracket a launch of kernel `name` that may be sampled individually; call the others only if the first returns true.
-// open_sampled_launch() opens the CUPTI range after launch().
+// Bracket a launch of kernel `name` that may be sampled individually. Call the other two only if begin_sampled_launch()
+// returns true. Call open_sampled_launch() after launch(): it opens the CUPTI range.
 [[nodiscard]] bool begin_sampled_launch(uint64_t correlation, uint32_t name);
 [[nodiscard]] ExactRange open_sampled_launch(CUcontext context);
 void end_sampled_launch(CUcontext context, const ExactRange& range);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLateNs = 250 * kMillisecond;  // CUPTI's threads poll for samples every 100 ms
-constexpr int kMaxReadings = 4096;                // in one call
+constexpr int kMaxReadings = 4096;                // in one call of read_context()
 constexpr uint32_t kMaxRestarts = 16;             // without a successful read in between
 
 // Counters of all contexts; each is atomic.
@@ -47,7 +47,7 @@ void open_window(SampledContext& context) {
   context.counts = {};
 }
 
-// Sets the state, unless the context is marked as destroyed, which happens without the lock.
+// Sets the state unless the context is marked as destroyed. Another thread may set that mark without the lock.
 void become(SampledContext& context, State next) {
   const uint32_t now = load_relaxed(&context.state);
   if (now != kGone) {
@@ -102,7 +102,7 @@ void resume_window(SampledContext& context) {
 
 namespace {
 
-// Holds the context's ranges, so that no range is open during its lifetime, if had() is true.
+// Holds the context's ranges. If had() is true, no range is open during the lifetime of this object.
 class Quiet {
  public:
   Quiet(SampledContext& context, bool may_wait)
@@ -157,7 +157,7 @@ void close_window(SampledContext& context, bool may_wait) {
     return;
   }
   learn_ids(context);
-  // Samples delivered late were taken before the last read.
+  // CUPTI delivers samples up to kLateNs late: the window may include samples from before the last read.
   const uint64_t late = context.begin_ns > kLateNs ? context.begin_ns - kLateNs : 0;
   gpuprof_sample_window window = {};
   window.start_ns = late > context.floor_ns ? late : context.floor_ns;
@@ -199,7 +199,7 @@ void stop_context(SampledContext& context, State next, bool may_wait) {
 void restart_context(SampledContext& context) {
   const Quiet quiet(context, true);
   if (!quiet.had()) {
-    return;  // retried later
+    return;  // the caller tries again later
   }
   context.full = 0;
   meta("sampling.restarts", uint64_t{add_relaxed(&sums.restarts, 1U)} + 1);

@@ -20,7 +20,7 @@ enum State : uint32_t {
 struct SampledContext {
   uint32_t state;  // atomic, enum State
   uint32_t lock;   // protects the fields below except the context handle; held during CUPTI calls for the context
-  uint32_t ring;   // ring of its records
+  uint32_t ring;   // ring for the context's records
   uint32_t full;   // 1: CUPTI's buffer was full, so sampling must restart
   uint32_t restarts;
   bool paused;
@@ -43,7 +43,7 @@ void read_context(SampledContext& context, bool may_wait);
 // Emits the window and begins the next. If the record cannot be written, the window continues with its counts.
 void close_window(SampledContext& context, bool may_wait);
 
-// Begins a window; nothing before it was recorded.
+// Begins a window that includes no late samples from before this call, because nothing was recorded then.
 void resume_window(SampledContext& context);
 
 // Reads the remaining samples and stops sampling. Takes about 200 ms.
@@ -52,7 +52,7 @@ void stop_context(SampledContext& context, State next, bool may_wait);
 // Restarts sampling after CUPTI's buffer was full: CUPTI continues only after a restart.
 void restart_context(SampledContext& context);
 
-// Reports why there are no samples, or not all: only the first reason of a recording.
+// Reports why samples are missing. Only the first reason of a recording is reported.
 void report_sampling_off(const char* reason);
 
 // Reports CUPTI's sample counts, to check the profile's samples.

@@ -44,7 +44,7 @@ CUptiResult configure(Sampler* sampler, bool exact) {
   return set(sampler->context, all, sizeof(all) / sizeof(all[0]));
 }
 
-// Requests a period. Some devices accept none: their own period is then used, and read back anyway.
+// Requests a period. Some devices reject every period and use their own. period_of() reads back the actual period.
 void choose_period(const Sampler& sampler, uint32_t period) {
   if (period == 0) {
     return;

@@ -42,14 +42,14 @@ Calls calls = {};
 
 struct Origin {
   uint32_t device = UINT32_MAX;           // device number; UINT32_MAX: unknown
-  GetBaseAddress base_address = nullptr;  // of its driver; null: the driver lacks the extension
+  GetBaseAddress base_address = nullptr;  // function of the device's driver; null: the driver lacks it
 };
 
 struct Module {
   const void* handle;
   Module* next;
   uint64_t load;
-  uint64_t key;  // of its code; 0: no code
+  uint64_t key;  // key of the module's code; 0: no code
   Origin origin;
 };
 constinit HandleTable<Module> modules;
@@ -142,8 +142,8 @@ void remove(Module* module) {
   }
 }
 
-// Registers a loaded module. Null `made`: linking loaded it again on the same device. Runs without the tables' lock,
-// because the driver call may take long.
+// Registers a loaded module. `made` is null if linking loaded a module again on the same device. Runs without the
+// tables' lock, because the driver call may take long.
 void loaded(ze_module_handle_t handle, const Origin* made) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;
@@ -186,7 +186,7 @@ void report_kernel(ze_module_handle_t of, ze_kernel_handle_t handle, const char*
     }
   }
   if (base_address == nullptr) {
-    return;  // or the module is older than the recording
+    return;  // the driver lacks the extension, or the module is older than the recording
   }
   const ze_kernel_handle_t own = drivers_handle(handle);
   if (own == nullptr || base_address(own, &kernel.address) != ZE_RESULT_SUCCESS || kernel.address == 0) {

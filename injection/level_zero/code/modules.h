@@ -1,11 +1,11 @@
-// Sends native binaries of modules that the target loads as code objects (runtime/code_store.h), and reports the GPU
-// address of each kernel: for samples inside kernels, only if requested (GPUPROF_OPTION_SAMPLES). Addresses come from
-// an extension of Intel's driver, zexKernelGetBaseAddress(). Without it, samples cannot be mapped to the code.
+// Only if samples are requested (GPUPROF_OPTION_SAMPLES): sends the native binaries of the target's modules to the
+// recorder as code objects (runtime/code_store.h), and reports the GPU address of each kernel. Addresses come from an
+// extension of Intel's driver, zexKernelGetBaseAddress(). Without it, samples cannot be mapped to the code.
 #pragma once
 
 namespace gpuprof::injection::level_zero {
 
-// Return whether code is requested at all, and whether only code is.
+// Return whether the recorder requests code, and whether it requests nothing but code.
 [[nodiscard]] bool wants_code();
 [[nodiscard]] bool wants_code_only();
 

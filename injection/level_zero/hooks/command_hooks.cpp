@@ -1,4 +1,4 @@
-// Hooks commands that put work on a device, so no barriers, event commands, prefetches and advice.
+// Hooks commands that put work on a device. Ignores barriers, event commands, prefetches and advice.
 #include "level_zero/commands.h"
 #include "level_zero/newer_api.h"
 #include "level_zero/tracer.h"
@@ -25,7 +25,7 @@ void ZE_APICALL append_kernel(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// One command for all kernels, with the first one's name: the driver only reports when all have ended.
+// Records one command for all kernels, with the first kernel's name: the driver only reports when all have ended.
 void ZE_APICALL append_several_kernels(ze_command_list_append_launch_multiple_kernels_indirect_params_t* call_with,
                                        GPUPROF_CALLBACK_REST) {
   ze_kernel_handle_t first = nullptr;
@@ -68,7 +68,7 @@ void ZE_APICALL append_fill(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// Copies from or to images. The driver reports neither the number of bytes nor where its images are.
+// Hooks copies from or to images. The driver reports neither the number of bytes nor where its images are.
 template <typename Parameters>
 void ZE_APICALL append_image_copy(Parameters* call_with, GPUPROF_CALLBACK_REST) {
   begin_command({.list = *call_with->phCommandList, .signal = call_with->phSignalEvent, .op = GPUPROF_OP_COPY}, call);
@@ -145,7 +145,7 @@ void hook_commands(bool (*add)(const Hook& hook)) {
        as_callback(executed), true},
       {"CommandListImmediateAppendCommandListsExp", as_callback(execute<newer::ImmediateAppendCommandListsExp>),
        as_callback(executed_at_once), kOptional},
-      // Its parameters begin alike.
+      // The parameters begin like those of CommandListImmediateAppendCommandListsExp.
       {"CommandListImmediateAppendCommandListsWithParameters",
        as_callback(execute<newer::ImmediateAppendCommandListsExp>), as_callback(executed_at_once), kOptional},
   };

@@ -22,7 +22,7 @@ struct MetricsApi {
   ze_result_t(ZE_APICALL* enable_metrics)(zet_device_handle_t);  // zetDeviceEnableMetricsExp, of Level Zero 1.13
 };
 
-// Returns the name of a missing function, or null.
+// Binds all functions. Returns the name of a missing required function, or null.
 const char* bind_metrics(MetricsApi* zet);
 
 }  // namespace gpuprof::injection::level_zero

@@ -13,9 +13,9 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLagNs = 20 * kMillisecond;     // longest delay from taking a sample until it can be read
-constexpr uint64_t kRetryNs = 100 * kMillisecond;  // after a device was lost
-constexpr uint32_t kMaxTries = 100;                // without a read in between
-constexpr int kMaxReads = 64;                      // of a stream per poll iteration
+constexpr uint64_t kRetryNs = 100 * kMillisecond;  // before a lost stream is opened again
+constexpr uint32_t kMaxTries = 100;                // attempts to reopen a stream without a read in between
+constexpr int kMaxReads = 64;                      // reads of a stream per poll iteration
 constexpr uint32_t kPeriodNs = 100000;             // requested; drivers choose the nearest supported period
 
 uint32_t off_reported = 0;  // atomic
@@ -63,8 +63,8 @@ void lose(SampledDevice& one, const MetricsApi& zet) {
   }
 }
 
-// Reads the stream; returns true if it is empty. While recording is off it is read too, or its samples would appear
-// later.
+// Reads the stream; returns true if it is empty. Reads and discards samples while recording is off: otherwise the
+// samples would be reported later.
 bool read_all(SampledDevice& one, StallWork* work, bool is_told) {
   for (int i = 0; i < kMaxReads && work->may_call(); ++i) {
     const StallStream::Read read = one.stream.read(*work->zet, one.group, work->buffers);

@@ -27,7 +27,7 @@ struct StallWork {
   const MetricsApi* zet;
   StallBuffers* buffers;
   StallSums* sums;
-  bool (*may_call)();  // the driver may still be called
+  bool (*may_call)();  // returns whether the driver may still be called
   uint64_t drops;      // reads that reported missing samples
   uint64_t reopened;   // streams opened again
 };

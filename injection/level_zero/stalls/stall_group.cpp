@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kMaxGroups = 4096;
 constexpr char kName[] = "EuStallSampling";
 
-// Uses the target's heap, on the target's thread at its first module. get() is null without memory.
+// An array on the target's heap, allocated on a thread of the target. get() returns null if memory is exhausted.
 template <typename T>
 class Array {
  public:

@@ -23,7 +23,7 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
-constexpr uint32_t kSilentPolls = 3;             // if both were stopped, the target may resume before the recorder
+constexpr uint32_t kSilentPolls = 3;             // more than 1: a stopped recorder may resume after the target
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;
@@ -179,7 +179,7 @@ bool start_reader() {
   return true;
 }
 
-// Takes an entry in state kOpening. Null: the device has an entry, or the table is full.
+// Takes a free entry and sets it to kOpening. Returns null if the device has an entry already, or if the table is full.
 SampledDevice* take_place(uint32_t device) {
   if (!try_lock_long(&sampling.table_lock)) {
     report_off("another thread took too long to start sampling", device);

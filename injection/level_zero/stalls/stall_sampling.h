@@ -1,6 +1,6 @@
-// Samples EU stalls of devices that the process loads code for, by Level Zero's metrics, if the recorder requests
-// samples and takes none itself: the kernel drivers of these GPUs have no interface for it. A library thread reads the
-// streams. If the driver refuses, recording continues without samples.
+// Samples EU stalls by Level Zero's metrics, on devices that the process loads code for. Active if the recorder
+// requests samples and cannot take them itself, because the devices' Linux drivers have no interface for stalls. A
+// library thread reads the streams. If the Level Zero driver refuses, recording continues without samples.
 #pragma once
 
 #include "level_zero/api.h"
@@ -10,8 +10,8 @@ namespace gpuprof::injection::level_zero {
 // Prepares for a new recorder. Call it after bind().
 void begin_stalls();
 
-// Opens a device's stream when code is first loaded for it, before it returns, so that no sample is missed. Called on
-// the target's thread.
+// Opens a device's stream when code is first loaded for the device. Call it on the target's thread before the loading
+// call returns, so that no sample is missed.
 void sample_stalls(ze_device_handle_t device);
 
 // Sends available samples; waits for the reader thread for a limited time. Call it on the service thread.

@@ -133,8 +133,8 @@ const char* stall_refusal(ze_result_t result) {
              "dev.xe.observation_paranoid=0 (of i915: dev.i915.perf_stream_paranoid=0)";
     case ZE_RESULT_ERROR_NOT_AVAILABLE:
     case ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE:
-      return "another tool, or another process that is recorded, samples this GPU: a GPU has one stream of stalls; "
-             "stop it, or record one process";
+      return "another tool or another recorded process already samples this GPU, which allows only one: stop the tool, "
+             "or record one process";
     case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE:
       return "the Level Zero driver lacks a library for its metrics: install Intel's metrics discovery (Debian, "
              "Ubuntu: apt install libigdmd1 or intel-metrics-discovery)";

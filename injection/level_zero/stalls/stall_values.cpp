@@ -18,7 +18,7 @@ constexpr Word kWords[] = {{"Active", "active"},  {"ControlStall", "control"},  
                            {"SyncStall", "sync"}, {"InstrFetchStall", "inst_fetch"}, {"OtherStall", "other"},
                            {"PSDepStall", "tdr"}};
 
-// Checks the name: headers define the type of this metric only from Level Zero 1.9 on.
+// Checks the name, because headers define the type of this metric only since Level Zero 1.9.
 bool is_address(const zet_metric_properties_t& metric) {
   return strncmp(metric.name, "IP", sizeof(metric.name)) == 0;
 }

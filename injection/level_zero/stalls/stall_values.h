@@ -10,7 +10,7 @@
 
 namespace gpuprof::injection::level_zero {
 
-constexpr uint32_t kMaxMetrics = 64;         // of a group
+constexpr uint32_t kMaxMetrics = 64;         // limit for the metrics of a group
 constexpr uint32_t kNoReason = kMaxReasons;  // for a metric whose values are not sample counts
 
 struct StallLayout {

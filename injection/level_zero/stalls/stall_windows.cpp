@@ -79,7 +79,7 @@ void StallWindows::emit(const StallGroup& group, uint32_t part, const StallSums:
       reasons[record.count++] = {group.reason_ids[i], sum.counts[i]};
       window.handed += sum.counts[i];
     } else {
-      window.dropped += sum.counts[i];  // it does not fit into the record
+      window.dropped += sum.counts[i];  // the count does not fit into the record
     }
   }
   if (record.count == 0) {

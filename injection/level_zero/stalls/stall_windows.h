@@ -1,4 +1,4 @@
-// Emits a device's samples, with its sub-devices', in sampling windows: SAMPLES, then their SAMPLE_WINDOW.
+// Emits the samples of a device and its sub-devices in sampling windows: SAMPLES, then their SAMPLE_WINDOW.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class StallWindows {
     uint32_t number = 0;  // 0: no SAMPLES emitted yet
     uint64_t handed = 0;
     uint64_t dropped = 0;
-    uint64_t since_ns = 0;  // start of earlier samples that did not fit into the ring; 0: none
+    uint64_t since_ns = 0;  // start of earlier samples that did not fit into the ring; 0: all fitted
   };
   [[nodiscard]] uint32_t part_of_set(uint32_t set, uint32_t sets) const;
   [[nodiscard]] uint32_t device_of(uint32_t part) const;
