@@ -61,9 +61,9 @@ void remove_directory(int parent, const std::string& name, int directory) {
 
 // Removes the directories of ended recorders. A live recorder holds a lock, visible also in other pid namespaces.
 void remove_stale(int parent) {
-  int selected_window = 0;
+  int folders = 0;
   for (const std::string& name : names_in(parent, kFolderPrefix)) {
-    if (++selected_window > kMaxStaleFolders) {
+    if (++folders > kMaxStaleFolders) {
       return;
     }
     const UniqueFd directory(::openat(parent, name.c_str(), kOpenDirectory | O_NONBLOCK));

@@ -142,7 +142,7 @@ class PartsTest(rig.RuntimeTest):
             self.gpuprof("-q", "filter", "--kernel", "gemm", "-o", parts[-1], runs[-1])
         # A kernel that the filter removed is not an improvement.
         text = self.gpuprof("check", *runs[:3], "--", *parts[3:], expect=(125,))
-        self.assertRegex(text, r"not the same subset of a run: the complete profile \(\S+\) and only what matches --kernel gemm\s")
+        self.assertRegex(text, r"not the same subset of a run: the complete profile \(\S+\) and only what matches\s+--kernel gemm\s")
         self.assertNotIn("not the same subset", self.gpuprof("check", *parts[:3], "--", *parts[3:], expect=(0, 125)))
         run = self.run_command([rig.GPUPROF, "diff", runs[0], parts[1]])
         self.assertIn(b"part1.txt: the profile is a part of another: only what matches --kernel gemm", run.stderr)

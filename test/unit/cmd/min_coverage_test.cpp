@@ -39,7 +39,7 @@ TEST_CASE("the coverage of a truncated profile is unknown") {
 }
 
 TEST_CASE("the help text explains the exit code of --min-coverage") {
-  CHECK(help_text().find(std::to_string(kExitCoverage) + " less coverage") != std::string::npos);
+  CHECK(help_text().find(std::to_string(kExitCoverage) + " coverage below --min-coverage") != std::string::npos);
 }
 
 }  // namespace gpuprof::cmd
