@@ -172,7 +172,7 @@ TEST_CASE("code beyond the reach of a table is dropped", "[unwind]") {
                                          {0x1001, kNoRule},
                                          {0xf000000, kB},
                                          {0xf000010, kNoRule},
-                                         {0x200000000, kA},  // out of reach
+                                         {0x200000000, kA},  // too far from the first address for a table
                                          {0x200000010, kNoRule}});
   REQUIRE(table);
   check_layout(*table);

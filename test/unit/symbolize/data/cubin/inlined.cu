@@ -1,4 +1,5 @@
-// Functions inlined three deep, templates, a lambda, a function that is called. make_cubins.sh compiles it.
+// Functions inlined three deep, templates, a lambda, and a function that is not inlined. make_cubins.sh compiles this
+// file.
 #include "shapes.h"
 // clang-format off
 namespace app {
