@@ -199,7 +199,7 @@ def attach_recorder_killed(matrix):
         ours = thread_of_library(target, before)
         recorder.kill()
         require(recorder.recording().folded_total("--unit", "ns") > 0, "nothing was recorded before the kill")
-        wait_until_left(target, ours)  # after ten seconds of silence, and the time that leaving takes
+        wait_until_left(target, ours)  # the library leaves ten seconds after the recorder's last sign of life
         require(alive(target.pid), "the target died with the attached recorder")
         attach_again(matrix, target)
         require(alive(target.pid), "the target died after the second time")
