@@ -3,7 +3,7 @@
 
 usage: group_names.py ROOT      prints a line for each such name; exit status 1 if there is one
 
-The compiler rejects most of them, but a function with other parameters would silently become an overload.
+The compiler rejects most such names. But two functions with different parameters would silently become overloads.
 """
 
 import collections

@@ -18,14 +18,15 @@ void add_op(const Op& op);
 void add_memory(const MemoryOp& op);
 void add_managed(const ManagedOp& op);
 void flush_ops(bool forced);
-// Called on detach: work that has not been delivered never will be.
+// Drops work whose records have not been delivered. Called on detach.
 void forget_ops();
 uint64_t take_dropped();
 // Returns the size of a record of this kind, or 0 for kinds that the mock does not make.
 size_t record_bytes(CUpti_ActivityKind kind);
 CUpti_ActivityKind activity_kind(OpKind kind);
 
-// Aborts: the client did something on which the real library would crash or corrupt memory.
+// Prints the text and aborts. Called if the client did something on which the real library would crash or corrupt
+// memory.
 [[noreturn]] void violation(const char* text);
 
 }  // namespace gpuprof::mock

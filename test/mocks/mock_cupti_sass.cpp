@@ -47,7 +47,7 @@ using Key = std::tuple<uint64_t, std::string, uint32_t, size_t>;  // code, funct
 struct Context {
   bool enabled = false;
   std::map<Key, uint64_t> counted;
-  std::map<Key, uint64_t> told;  // at the time of the size query; later counts are lost
+  std::map<Key, uint64_t> told;  // the counts at the size query; counts after it are lost
 };
 
 struct Sass {

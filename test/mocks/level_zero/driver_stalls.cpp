@@ -190,7 +190,7 @@ ze_result_t ZE_APICALL open_streamer(zet_context_handle_t context, zet_device_ha
   if (metrics.open != nullptr) {
     return ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
   }
-  // The first attempt after a reset fails: it comes too early.
+  // The first attempt to open a stream after a device reset fails, as on a device that has not recovered yet.
   if (++metrics.opened == 2 && ze_faults().stalls_lost) {
     return ZE_RESULT_ERROR_DEVICE_LOST;
   }
@@ -272,7 +272,7 @@ std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const u
     }
   }
   if (!values.empty() && ++metrics.calculated <= 2 &&
-      ze_faults().stalls_wrong) {  // the count is asked for first, then the values
+      ze_faults().stalls_wrong) {  // twice: the first call asks for the count, the second for the values
     values[kSbid].type = ZET_VALUE_TYPE_FLOAT32;
     values.resize(values.size() + 3);  // an incomplete row
   }
