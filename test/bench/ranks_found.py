@@ -171,7 +171,7 @@ def main():
             else:
                 print(f"even run {number}: {answer['text']}", flush=True)
     if also:
-        print(f"in {also} runs that were meant to be even the rank that is named was slow by the job's own clock")
+        print(f"in {also} of the even runs a rank was named that was slow by the job's own clock")
     print(f"found {found} of {arguments.runs}; none named in {even} of {arguments.runs} even runs; start within the bounds "
           f"given in {in_bounds} of {found}, off by at most {max(off, default=0):.2f} s", flush=True)
     sys.exit(0 if found == even + also == arguments.runs else 1)

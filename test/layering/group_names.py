@@ -55,7 +55,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     found = list(faults(pathlib.Path(sys.argv[1])))
-    print("\n".join(found) if found else "group names: each name stands once in a group")
+    print("\n".join(found) if found else "group names: no group defines a name twice")
     sys.exit(1 if found else 0)
 
 

@@ -265,7 +265,7 @@ CUptiResult configure(Sampler& sampler, CUpti_PCSamplingConfigurationInfo& info)
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL:
       sampler.ranges = data.enableStartStopControlData.enableStartStopControl != 0;
       if (sampler.ranges != sampler.serialized) {
-        mock::violation("PC sampling that serializes all kernels, or ranges of kernels that are not");
+        mock::violation("PC sampling must serialize kernels and use ranges, or neither");
       }
       return CUPTI_SUCCESS;
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT:

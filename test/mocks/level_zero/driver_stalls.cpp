@@ -119,7 +119,7 @@ ze_result_t ZE_APICALL get_group_properties(zet_metric_group_handle_t handle,
                                             zet_metric_group_properties_t* properties) {
   const Group& group = object<Group>(handle);
   if (properties->stype != ZET_STRUCTURE_TYPE_METRIC_GROUP_PROPERTIES) {
-    violation("zetMetricGroupGetProperties of another structure");
+    violation("zetMetricGroupGetProperties gets a structure of the wrong type");
   }
   strcpy(properties->name, group.is_stalls ? "EuStallSampling" : "ComputeBasic");
   properties->samplingType = ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED;
@@ -261,7 +261,7 @@ void add_row(const Report& report, std::vector<zet_typed_value_t>* values) {
 // Returns the values of the reports of one sub-device, one report after the other.
 std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const uint8_t* raw, uint32_t part) {
   if (bytes % sizeof(Report) != 0) {
-    violation("values are calculated of a part of a report");
+    violation("values are calculated from an incomplete report");
   }
   std::vector<zet_typed_value_t> values;
   for (size_t at = 0; at < bytes; at += sizeof(Report)) {

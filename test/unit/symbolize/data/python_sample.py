@@ -1,4 +1,4 @@
-"""Code whose line tables have all kinds of entries: compiled, never run. Valid from Python 3.9 on."""
+"""Code whose line tables have all kinds of entries. It is compiled but never run, by Python 3.9 and later."""
 import contextlib
 
 
