@@ -1,6 +1,5 @@
 // Measures how long unwind tables take to make, and how large they are: unwind_tables FILE... "build" reads the
-// sections and makes the table. "first" also writes the table to an empty cache. "cached" reads the table from the
-// cache.
+// sections and makes the table. "first" also writes the table to a cache. "cached" reads it.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

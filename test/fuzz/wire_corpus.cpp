@@ -65,8 +65,7 @@ WireBytes copies() {
   return wire;
 }
 
-// Sends a captured launch, its graph node, a copy of the node that runs twice, and the destruction of the original
-// node.
+// Sends a captured launch, its graph node, a copy of the node that runs twice, and the end of the original node.
 WireBytes graph() {
   WireBytes wire;
   wire.name(1, "k");
@@ -98,8 +97,7 @@ WireBytes graph_cycle() {
   return wire;
 }
 
-// Sends work in bodies of conditional graph nodes. Launches are separated by a copy, by their own work, or not. Some
-// nodes also run other kernels.
+// Sends work in bodies of conditional nodes. Launches are separated by a copy, by their own work, or not.
 WireBytes graph_bodies() {
   WireBytes wire;
   wire.name(1, "body").name(2, "other");

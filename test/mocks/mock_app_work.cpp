@@ -95,8 +95,7 @@ bool may_end(const Options& options) {
   return options.until == nullptr || access(options.until, F_OK) == 0;
 }
 
-// Launches from the three sites in rounds. With pauses between rounds, `--until` can end them before `--launches` is
-// reached.
+// Launches from the three sites in rounds. With pauses between rounds, `--until` can end them early.
 void three_sites(Worker& worker) {
   for (int i = 0; i < worker.options.launches; ++i) {
     assemble(worker);

@@ -38,9 +38,8 @@ void work(Worker& worker, int index) {
   worker.synchronize();
 }
 
-// Forks a child, which cannot use CUDA because its parent uses CUDA. The child must not crash or be counted. At its end
-// it must not wait for threads that only the parent has. `by_system_call`: by the bare system call, which runs no fork
-// handlers.
+// Forks a child, which cannot use CUDA because its parent does. The child must not crash or be counted, nor wait at its
+// end for threads of the parent. `by_system_call`: no fork handlers run.
 void use_in_child(const Worker& worker, bool by_system_call) {
   const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
   if (child == 0) {

@@ -286,8 +286,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
       flatten(*node, **exec);
     }
     if (!graph->nodes.empty()) {
-      // Like the real driver, reports the first node of the executable graph as destroyed, although each launch runs
-      // this node.
+      // Like the real driver, reports the first node as destroyed, although each launch runs this node.
       tell(NodeEvent::destroyed, (*exec)->nodes.front().get());
     }
     return CUDA_SUCCESS;

@@ -55,8 +55,7 @@ Activity& activity() {
   static auto* the_activity = new Activity;  // never destroyed: its threads outlive main()
   return *the_activity;
 }
-// Creates the activity when the library is loaded: a launching thread that waits for the creation could return with
-// errno set.
+// Creates the activity when the library is loaded: a launch that waits for the creation could change errno.
 [[maybe_unused]] const Activity& made_at_load = activity();
 
 uint64_t now_ns() {
@@ -158,8 +157,7 @@ void fill_common(uint8_t* place, CUpti_ActivityKind kind, const Op& op, const Ti
   memcpy(place, record, sizeof(*record));
 }
 
-// Sets the queued and submitted times. For graph nodes these are stale times of an earlier launch, as in the real
-// library.
+// Sets the queued and submitted times. Graph nodes get those of an earlier launch, as in the real library.
 void add_latency(const Activity& a, const Op& op, CUpti_ActivityKernel10* record) {
   const auto offset = static_cast<uint64_t>(a.clock_offset_ns);
   const Faults& f = faults();

@@ -25,8 +25,7 @@ uint64_t take_dropped();
 size_t record_bytes(CUpti_ActivityKind kind);
 CUpti_ActivityKind activity_kind(OpKind kind);
 
-// Prints the text and aborts. Called if the client did something on which the real library would crash or corrupt
-// memory.
+// Aborts: the client did something on which the real library would crash or corrupt memory.
 [[noreturn]] void violation(const char* text);
 
 }  // namespace gpuprof::mock

@@ -89,8 +89,7 @@ uint32_t current_correlation();
 CUstream_st* stream_of(CUstream stream);
 void sleep_until(uint64_t when);
 
-// Copies a kernel's name. After the unload of the kernel's module, another name reuses the memory, as in the real
-// driver.
+// Copies a kernel's name. After the unload of its module, another name reuses the memory, as in the real driver.
 const char* keep_name(const std::string& name);
 void drop_name(const char* name);
 

@@ -16,8 +16,7 @@ import unittest
 SKIPPED = 77  # exit status that ctest reads as "skipped"
 NOTHING = 4  # exit status of gpuprof if the profile has nothing that matches
 
-# A shell's background processes ignore SIGINT and SIGQUIT, and a test's programs inherit that. So the defaults are
-# restored.
+# Restores default actions: a shell's background processes ignore SIGINT, so Ctrl-C would not end a test's programs.
 for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _handler)

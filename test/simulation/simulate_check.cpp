@@ -338,8 +338,7 @@ void all_alike(Table& table) {
   }
 }
 
-// Slows most kernels. The median then regards the slowdown as the common factor of a run, and the total is too noisy to
-// show it.
+// Slows most kernels, which looks like a common factor of the run. The total is too noisy to show the difference.
 void most_slower(Table& table) {
   constexpr size_t kAll = 12;
   constexpr size_t kSlower = 7;

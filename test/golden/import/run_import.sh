@@ -19,8 +19,7 @@ for file in *.txt; do
   compare "${file%.txt}.expected"
 done
 
-# Prints the rows of an import without ids and times, so that the same samples in the dialects of the tool's versions
-# can be compared.
+# Prints the rows of an import without ids and times, so that rows of the tool's dialects can be compared.
 rows() { # FILE
   "$gpuprof" dump "$1" 2> /dev/null | grep -E '^(ustack|process|work|gpu_module|gpu_place|eustall) ' |
     sed -E 's/\b(id|module|slice|ustack|work|place|process)=[0-9]+ ?//g' | sort

@@ -138,8 +138,7 @@ void regular(uint32_t count) {
   expect("solve", "kernel", "heavy", count, count * kHeavyNs);
 }
 
-// Executes a command list that signals the program's events, waits by a fence, and resets the list before the next
-// execution.
+// Executes a list that signals the program's events, waits by a fence, and resets the list before the next execution.
 void regular_with_events(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -231,8 +230,7 @@ void images(uint32_t count) {
   expect("picture", "copy", "-", 3 * uint64_t{count}, 3 * count * kCopyNs);
 }
 
-// Uses queues that can only copy. They cannot copy event times, so the library must read each execution's times before
-// the queue is destroyed.
+// Queues of this group cannot copy event times, so the library must read the times before a queue is destroyed.
 void copy_queue(uint32_t count) {
   initialize();
   Gpu gpu;

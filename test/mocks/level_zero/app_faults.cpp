@@ -214,8 +214,7 @@ void hung(uint32_t count) {
   }
 }
 
-// Runs work whose times the library has read, and some that has just ended. Then ends the process by `end`, which is
-// not exit().
+// Leaves work whose times the library has read, and some that has just ended. `end` ends the process, not by exit().
 void end_by(void (*end)()) {
   CHECK_ZE(zeInit(0));
   auto* gpu = new Gpu;

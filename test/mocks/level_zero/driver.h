@@ -69,8 +69,7 @@ enum class Kind : uint32_t {
   dead
 };
 
-// Returns the function tables that each handle points to. Loaders since 1.24 call through them if the driver supports
-// this.
+// Returns the function tables of each handle. Loaders since 1.24 call through them if the driver supports this.
 const void* core_tables();
 
 struct Object {

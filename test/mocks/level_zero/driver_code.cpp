@@ -77,8 +77,7 @@ ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Returns the size of the binary if `bytes` is null. Otherwise copies the binary to `bytes`, which must be large
-// enough.
+// Returns the size of the binary if `bytes` is null. Otherwise copies the binary to `bytes`, if it is large enough.
 ze_result_t ZE_APICALL get_native_binary(ze_module_handle_t module, size_t* size, uint8_t* bytes) {
   const std::vector<uint8_t>& binary = object<Module>(module).binary;
   if (size == nullptr) {

@@ -152,8 +152,7 @@ class CheckRuns(rig.RuntimeTest):
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # `check` accepts recorded profiles instead of a command. The commit "st" is not "first", although "first" ends
-        # in "st".
+        # Recorded profiles can replace a command. The commit "st" is not "first", although "first" ends in "st".
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
         self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 

@@ -194,8 +194,7 @@ class Recording(AttachTest):
             self.assertEqual(source.lost.get("invalid_timestamp", 0), 0)
             launches = {launch[0] for launch in source.launch_records}
             self.assertEqual(len(launches), source.launches)
-            # Only work before the first or after the last reported launch may lack a launch: callbacks and records do
-            # not begin and end at the same time.
+            # Work may lack a launch only at the edges: callbacks and records do not begin and end at the same time.
             first, last = self.bounds(source)
             strange = [op["start_ns"] for op in source.gpu_ops if op["correlation"] not in launches]
             self.assertEqual([start for start in strange if first <= start <= last], [])
@@ -239,8 +238,7 @@ class Recording(AttachTest):
         recorder.close()
         source, = recorder.sources
         self.assertEqual((source.state, source.lost), ("finished", {}))
-        # Each launch has its work and each work item its launch, except the first ones: callbacks and records do not
-        # begin at the same time.
+        # Only the first launches and the first work are unpaired: callbacks and records do not begin at the same time.
         launches, done = {launch[0] for launch in source.launch_records}, {op["correlation"] for op in source.gpu_ops}
         first, _ = self.bounds(source)
         self.assertEqual([op for op in source.gpu_ops

@@ -104,8 +104,7 @@ class Nvtx(unittest.TestCase):
         self.assertEqual(without.spans, [])
 
     def test_another_nvtx_tool_is_kept_and_reported(self):
-        # The recorder does not overwrite NVTX_INJECTION64_PATH (src/backend/cupti), so NVTX calls another tool. The
-        # library reports that tool.
+        # The recorder does not overwrite NVTX_INJECTION64_PATH, so NVTX calls another tool. The library reports that.
         recorder = wire_recorder.Recorder()
         environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
                        "CUDA_INJECTION64_PATH": INJECTION, "NVTX_INJECTION64_PATH": "/no/such/tool.so"}

@@ -376,8 +376,7 @@ class Sampling(InjectionTest):
         for op in source.gpu_ops:
             self.assertEqual(op["correlation"] in told, not op["flags"] & GPU_OP_UNSAMPLED)
         self.assertGreater(source.overhead_samples, did["launches"] // 64 - 4)
-        # If every n-th launch were chosen, some of the three launch sites could be missed. Each site must get its
-        # share.
+        # Each of the three sites must get its share; a choice of every n-th launch could miss a site.
         order = sorted(op["correlation"] for op in source.gpu_ops)
         for site in range(3):
             chosen = sum(1 for correlation in order[site::3] if correlation in told)

@@ -42,8 +42,7 @@ FUNCTIONS = r"""
 section doctor.fake
 /gpuprof doctor 2>&1
 record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
-# Records a program that submits warm-up jobs until the recorder has its unwind tables. Its other jobs then have
-# complete stacks.
+# Records a program that submits warm-up jobs until the recorder has its unwind tables.
 record_warm() {
   export WARM_UP=/tmp/warm
   /bin/busybox rm -f $WARM_UP $1
@@ -273,8 +272,7 @@ class Jobs:
             for work, numbers in self.with_thread(profile):
                 names = profile.frames(work.ustack)
                 self.assertIn("ioctl", names[-1])
-                # Without unwind tables, stacks lack gpu_ioctl, the caller of the C library's ioctl(), so gpu_ioctl is
-                # ignored.
+                # gpu_ioctl is ignored: without unwind tables, stacks lack the caller of the C library's ioctl().
                 path = [name for name in names[names.index("main"):-1] if name != "gpu_ioctl"]
                 found[tuple(path), work.name] += numbers[0]
                 self.assertEqual(work.thread, "submitter")

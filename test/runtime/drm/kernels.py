@@ -40,8 +40,8 @@ class Kernels:
             ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
             ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
             ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
-            # Samples at addresses without a kernel, in the driver's own job, and in batches that lie in unbound memory,
-            # a destroyed VM or a closed file.
+            # Samples of no kernel, of the driver's own job, and of batches in unbound memory, a destroyed VM, a closed
+            # file.
             ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
         })
         # Both paths ran at the same time for equally long. One sample more may go to either.

@@ -95,8 +95,7 @@ def kernel_with_types(tree, image, folder):
     if (tree / "vmlinux").exists():
         return tree / "vmlinux"
     packed = next(image.rglob("vmlinuz*")).read_bytes()
-    # By the boot protocol, setup sectors precede the Linux kernel, and a header has the offset of the compressed ELF
-    # file.
+    # By the boot protocol, setup sectors come first, and a header has the offset of the compressed ELF file.
     sectors, (offset, length) = packed[0x1F1], struct.unpack_from("<II", packed, 0x248)
     start = (sectors + 1) * 512 + offset
     whole = folder / "vmlinux"

@@ -82,8 +82,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
                 totals = {row[:3]: list(row[3:]) for row in expected}
                 self.assertEqual(self.sums(profile, expected), totals, stderr)
                 self.assert_conserved(profile)
-                # The command list that was filled before the attach runs 20 times. Its content is unknown, so its work
-                # has no times.
+                # The list that was filled before the attach runs 20 times, without times, as its content is unknown.
                 self.assertEqual(profile.losses(), {"no_timing": 20}, stderr)
                 self.assertEqual(profile.coverage()["launches"], 80, stderr)
 

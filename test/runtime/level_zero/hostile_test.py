@@ -32,8 +32,7 @@ class Hostile(ze_rig.LevelZeroTest):
                 self.assert_counted(*self.record_app("stress", SECONDS, faults=faults), ())
 
     def test_random_use_without_care_is_counted(self):
-        # The program reuses events before they are signaled, and destroys lists, queues and contexts while their work
-        # runs.
+        # The program reuses events that are in use, and destroys lists, queues and contexts while work runs.
         profile, expected, stderr = self.record_app("rough_stress", SECONDS, faults="reuse,lenient")
         lost = self.assert_counted(profile, expected, stderr, ("no_timing", "unfinished"))
         self.assertLess(lost, sum(row[3] for row in expected) / 50, stderr)

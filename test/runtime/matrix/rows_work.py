@@ -189,8 +189,7 @@ def check_graph_stacks(matrix, recording):
     """Checks launch and capture stacks of graph nodes: captured kernels keep their stacks through clone and update."""
     captured = [(work, numbers[0]) for work, numbers in recording.profile.measured("GPU") if work.flags & 1]
     require(captured, "no WORK is marked as a graph's node")
-    # CUPTI gives the nodes of a child graph ids that it has not reported before, so their capture stacks are marked as
-    # unknown.
+    # CUPTI runs nodes of a child graph with ids that it has not reported, so their capture stacks are unknown.
     places = {"captured": "capture_nodes", "updated": "capture_again", "added": "add_nodes", "inner": None}
     seen = dict.fromkeys(places, 0)
     for work, count in captured:

@@ -65,8 +65,7 @@ class Ranks(rig.RuntimeTest):
         texts = []
         for _ in range(ATTEMPTS):
             answer, _, slow = self.job()
-            # The machine may delay a rank. `ranks` may blame the rank's GPU work only if the rank was slow by the job's
-            # own clock.
+            # `ranks` may blame GPU work of a rank only if the rank was slow by the job's own clock.
             blamed = {one["rank"] for one in answer["laggards"] if one["cause"] == "gpu"}
             self.assertLessEqual(blamed, slow, answer["text"])
             if not answer["laggards"]:

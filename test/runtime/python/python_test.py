@@ -104,8 +104,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual([truncated for _, truncated in walks.values()], [False] * 5)
                 names = {case: [name.split(".")[-1] for name in walk] for case, (walk, _) in walks.items()}
                 within, main = ["innermost", "within", "<module>"], ["calling", "main", "<module>"]
-                # Before Python 3.12, only the initial thread state of a thread without the GIL is known, here that of
-                # the main interpreter.
+                # Before 3.12, the walk finds only the initial thread state of a thread without the GIL.
                 self.assertEqual(names, {
                     "before": ["outside", "main", "<module>"],
                     "within_released": within if python.version >= (3, 12) else main,
@@ -198,8 +197,7 @@ class PythonStacks(rig.RuntimeTest):
             with self.subTest(python=python.path):
                 profile, cases, stderr = self.record_cases(python.path, "--stacks=bpf")
                 for case in ("long_code.released", "long_code.held"):
-                    # Since Python 3.11, this line table is too long for an event, so only the function's first line is
-                    # known.
+                    # Since 3.11, this line table is too long for an event, so only the first line is known.
                     long_function = cases[case].index(("run", "<long>", 3002))
                     cases[case][long_function] = ("run", "<long>", 1 if python.version >= (3, 11) else 3002)
                 self.assert_recorded(profile, cases, stderr)

@@ -271,8 +271,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(profile.end()["lost"], 0, stderr)
         self.assertGreater(sum(counts), 500)
         self.assertLess(share, 0.15, f"{counts} connections")
-        # The recorder must use less CPU time than an attacker. A recorder that is always busy would get as much as one
-        # attacker.
+        # The recorder must use less CPU time than one attacker gets. A recorder that is always busy gets as much.
         self.assertLess(cost, 0.6 * sum(costs) / len(costs))
 
     def check_giant(self, user):
@@ -384,8 +383,7 @@ class Connect(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: effective_user(pid) == 0), "it has not changed")
         with open(f"/proc/{pid}/maps", encoding="ascii") as file:
             line = next(line for line in file if " r-xp " in line and "set_user_id" in line)
-        # Waits until the recorder has had an idle poll iteration. The write below makes the recorder check the process
-        # again.
+        # After an idle poll iteration of the recorder, makes the recorder check the process again.
         time.sleep(0.3)
         with open(folder + "/address.new", "w", encoding="ascii") as file:
             file.write(str(int(line.split("-")[0], 16) + 64))

@@ -202,8 +202,7 @@ class OutputsTest(rig.RuntimeTest):
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))
-        # Before the command has ended, a signal goes to the command. The test cannot see that end, so it sends several
-        # signals.
+        # Sends several signals: until the command has ended, which the test cannot see, signals go to the command.
         def ended():
             if recording.poll() is None:
                 recording.send_signal(signal.SIGTERM)

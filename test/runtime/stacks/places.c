@@ -334,8 +334,7 @@ FRAME void nested(void* left) {
 // Launches with frame pointers that no walk can follow. These stacks must be marked as truncated, and do no harm.
 FRAME void broken_frames(void) {
   STACK_ENTER;
-  // A frame that is its own caller: the saved frame pointer leads back to it, and the return address to code without
-  // CFI.
+  // A frame that is its own caller: its saved frame pointer leads back to it. It returns to code without CFI.
   void* loop[2] = {loop, (void*)((uintptr_t)asm_without_cfi + 16)};
   // A frame without a caller, like a thread's outermost frame.
   void* zeros[2] = {NULL, NULL};

@@ -28,8 +28,7 @@ OTHERS = "*"
 BROKEN = "!"
 MOST_OTHERS = 30  # maximum number of frames that one `*` may stand for
 LAUNCH = "cuLaunchKernel"
-# Milliseconds between a load and the first launch. The BPF program knows a library only after the recorder has read the
-# mappings.
+# Times from load to launch, in ms: the BPF program knows a library only after the recorder has read the mappings.
 KNOWN_MS = (300, 2000)  # the second value is tried if the recorder was delayed
 LIBRARIES = 150  # the recorder makes unwind tables for each
 NOTE = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"  # precedes a build id of 20 bytes in a file
@@ -110,8 +109,7 @@ def begins_like_a_thread(frames, first):
         return None if libc else f"between _start and {first}: {names}"
     if first == "main" or not LIBC.match(frames[0].module) or not libc:
         return f"above {first}: {names}"
-    # At most start_thread and clone3, or a context's first frame, may be outside. Their names may have been stripped
-    # from libc.
+    # Allows start_thread and clone3, or a context's first frame, whose names may be stripped from libc.
     return None if len(frames) <= 3 else f"above {first}: {names}"
 
 

@@ -19,8 +19,7 @@ extern "C" {
 // Matches one or more foreign frames (libc, the loader), whose names are not compared.
 #define STACK_OTHERS "*"
 
-// Used as the first function of a stack whose outer frames cannot be walked: the recorded stack must be marked as
-// truncated.
+// The first function if outer frames cannot be walked: the recorded stack must be marked as truncated.
 #define STACK_BROKEN "!"
 
 // Makes `function` the innermost function of this thread or context. Returns the argument for stack_leave().

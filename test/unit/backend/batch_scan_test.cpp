@@ -111,8 +111,7 @@ TEST_CASE("the kernels of GPGPU_WALKER are found in interface descriptors") {
   CHECK(starts(scan) == std::vector<uint64_t>{0xa000});
   CHECK(scan.state == GPUPROF_BATCH_CUT);
 
-  // The walker has no known kernel if its descriptor is not loaded, unwritten or unreadable, or if its command is
-  // shorter (Gen7).
+  // A walker's kernel is unknown if its descriptor is not loaded, unwritten or unreadable, or the command is of Gen7.
   const auto only = [&](const Words& commands) {
     memory.put(0x4000, bases + commands + walker(0xa000) + end);
     const auto found = memory.scan(0x4000);

@@ -49,8 +49,7 @@ TEST_CASE("a record of Ponte Vecchio is decoded") {
 }
 
 TEST_CASE("a record of Xe2, whose counts have another order, is decoded") {
-  // The address and the counts are at the same bits as on Ponte Vecchio: tdr 1, other 2, ..., inst_fetch 9, active 10.
-  // The id 5 and the end flag follow and are ignored.
+  // Bits as on Ponte Vecchio: tdr 1, other 2, ..., inst_fetch 9, active 10. The id 5 and the end flag are ignored.
   const Bytes bytes = {0xcf, 0x8a, 0x46, 0x22, 0x40, 0x60, 0x80, 0xa0, 0xc0, 0xe0, 0x00, 0x21, 0x41, 0xa1, 0x01};
   const StallRecord record = decode(StallLayout::xe2, bytes);
   CHECK(record.address == 0x12345678);

@@ -176,8 +176,7 @@ TEST_CASE("a random fraction of the launches has a stack") {
     REQUIRE(unsampled == (told.count(op.correlation) == 0));
     REQUIRE(op.tid == (unsampled ? static_cast<uint32_t>(source.pid) : 0));
   }
-  // The choice must not follow a program's loop: for small periods, each residue is chosen equally often, within 6
-  // standard deviations.
+  // The choice must not follow a loop of the program: it takes each residue of a period equally often (6 sigma).
   for (const uint64_t period : {2, 3, 7, 8, 64}) {
     std::vector<double> chosen(period, 0);
     for (const uint64_t correlation : told) {

@@ -149,8 +149,7 @@ TEST_CASE("a frame ends just above its return address") {
 
 namespace {
 
-// Makes calls in random order and walks at all depths, so that each walk shares many or few frames with the previous
-// walk.
+// Makes random calls and walks at all depths, so that a walk shares many or few frames with the previous walk.
 struct RandomCalls {
   WalkScratch scratch;
   Compared compared;

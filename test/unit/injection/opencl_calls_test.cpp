@@ -161,8 +161,7 @@ TEST_CASE("nothing is recorded while recording is off") {
 
 TEST_CASE("concurrent allocations and releases are each recorded once") {
   Run run;
-  // On a busy machine, a lock's holder may be off the CPU for longer than other threads wait. Their records are then
-  // counted as lost, so the run is repeated.
+  // Repeats the run if records were lost: on a busy machine, a lock's holder may be off the CPU for too long.
   for (int tries_left = 3; tries_left > 0; --tries_left) {
     run = run_with_layer({GPUPROF_TEST_THREADS, "6", "3000", "1", "--memory"});
     REQUIRE(run.sources.size() == 1);

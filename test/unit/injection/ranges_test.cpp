@@ -133,8 +133,7 @@ TEST_CASE("a range path is sent once, even if many threads use it") {
   REQUIRE(sources.size() == 1);
   const auto paths = paths_of(sources[0]);
   CHECK(paths.size() == size_t{kThreads} * kRounds);
-  // On a busy machine a thread may not get the lock that it needs to find its path or to name a range. Each failure is
-  // counted as a loss.
+  // On a busy machine a thread may not get the lock for its path or for a range's name, which counts as a loss.
   uint64_t inexact = 0;
   for (const auto& [correlation, path] : paths) {
     const std::string round = "round " + std::to_string((correlation - 1) % kRounds);

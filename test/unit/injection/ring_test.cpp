@@ -95,8 +95,7 @@ TEST_CASE("many threads write without losing order or records") {
   constexpr uint64_t kThreads = 24;  // more than rings
   constexpr uint64_t kEach = 5000;
   const Source source = record_one({}, [&] {
-    // Names are sent before the threads start, so that none is lost: a lost name would count as a loss, but the sum
-    // below counts only GPU work.
+    // Sends names before the threads start, so that none is lost: the sum below counts only losses of GPU work.
     for (int i = 0; i < 100; ++i) {
       injection::name_id(("name " + std::to_string(i)).c_str());
     }

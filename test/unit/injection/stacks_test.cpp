@@ -205,8 +205,7 @@ TEST_CASE("a launch in a signal handler that interrupts another launch has its o
       launch_at(2, kInHandler + static_cast<uint64_t>(handled));
     };
     sigaction(SIGPROF, &action, nullptr);
-    // The timer fires once and is armed again: with a periodic timer, a handler that is slower than the period would
-    // leave no time for the program.
+    // The timer fires once and is armed again: a periodic one could interrupt a slow handler without end.
     const itimerval once = {{0, 0}, {0, 4000}};
     int armed = -1;
     for (uint64_t i = 1; handled < kHandled; ++i) {

@@ -105,8 +105,7 @@ struct Rig {
     return found;
   }
 
-  // Stores the engine's stack ids in the order of their first use. The correlator numbers stacks in this order, but
-  // tests use the engine's ids.
+  // Maps the correlator's stack numbers, which follow the order of first use, to the engine's ids that tests use.
   void mention(uint64_t id) {
     if (id != 0 && std::find(mentioned.begin(), mentioned.end(), id) == mentioned.end()) {
       mentioned.push_back(id);

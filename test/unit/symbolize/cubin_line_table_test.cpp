@@ -82,12 +82,10 @@ std::string text(const std::optional<CubinSequence>& decoded) {
 }  // namespace
 
 TEST_CASE("a line program becomes rows") {
-  // The program: line 10; a special opcode advances by 16 bytes to line 12; then 300 bytes to line 2 of the second
-  // file, inlined at the first row.
+  // Line 10; then a special opcode (16 bytes on, line 12); 300 bytes on, line 2 of file 2, inlined at the first row.
   CHECK(text(decode({3, 9, 1, 241, 2, 0xac, 0x02, 4, 2, 3, 0x76, 0, 3, 0x90, 1, 5, 1, 9, 0x10, 0})) ==
         "0 1:10 0 0, 16 1:12 0 0, 316 2:2 1 5, end 332");
-  // The program: an advance by a constant, standard opcodes whose operands are ignored, an unknown extended opcode, a
-  // function name.
+  // This program advances by a constant, has unknown opcodes, which are ignored, and sets a function name.
   CHECK(text(decode({8, 1, 5, 0x80, 1, 6, 7, 0, 4, 0x99, 1, 2, 3, 0, 2, 0x91, 8, 1})) ==
         "17 1:1 0 0, 17 1:1 0 8, end 17");
   CHECK(text(decode({1}, 0x100)) == "256 1:1 0 0, end 256");

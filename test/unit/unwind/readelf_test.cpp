@@ -147,8 +147,7 @@ class Comparison {
     ++counts_.rows;
     counts_.by_expression += expected.rule ? 0 : 1;
     counts_.not_expressible += found == GPUPROF_UNWIND_NONE ? 1 : 0;
-    // Rows that readelf shows as "exp" are not compared: PLT entries that push at an unusual offset have a rule for
-    // each address.
+    // Rows shown as "exp" may differ: PLT entries that push at an unusual offset have a rule for each address.
     const bool right = expected.rule.value_or(found) == found && (found == loaded || !expected.rule);
     if (!right && ++counts_.wrong == 1) {
       std::ostringstream text;

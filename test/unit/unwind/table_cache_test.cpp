@@ -107,8 +107,7 @@ TEST_CASE("a table is built once, and later read from disk", "[unwind]") {
   CHECK(equal(*built, *read));
   CHECK(read->vaddr_of(0x1000, 0) == built->vaddr_of(0x1000, 0));
 
-  // The cache file gets a changed rule and a valid checksum. A table with that rule was read from the cache, not
-  // rebuilt.
+  // Changes a rule in the cache file. A table with the changed rule was read from the cache, not rebuilt.
   const fs::path path = files_in(directory).at(0);
   std::vector<uint8_t> changed = contents(path);
   const uint64_t rule = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 123456, 0);

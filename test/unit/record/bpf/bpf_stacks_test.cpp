@@ -145,8 +145,7 @@ TEST_CASE("a thread's name is sent once, and again when it changes", "[bpf]") {
   }).join();
   Sink sink;
   engine->drain(sink);
-  // If the Linux kernel cannot allocate a thread's BPF storage, the name arrives with each launch. Repeated names are
-  // removed.
+  // If Linux cannot allocate a thread's BPF storage, the name arrives with each launch, so repeats are removed.
   sink.threads.erase(std::unique(sink.threads.begin(), sink.threads.end()), sink.threads.end());
   CHECK(sink.threads == std::vector<std::string>{"first", "second"});
   CHECK(count_wrong(sink) == 0);

@@ -1,5 +1,4 @@
-// Functions inlined three deep, templates, a lambda, and a function that is not inlined. make_cubins.sh compiles this
-// file.
+// Functions inlined three deep, templates, a lambda, and a function that is not inlined. Compiled by make_cubins.sh.
 #include "shapes.h"
 // clang-format off
 namespace app {
