@@ -12,7 +12,7 @@ process per GPU, default: 2, with NCCL). The script needs only Python 3, gpuprof
 
 NCCL is --nccl FILE, else that of PyTorch if this Python has it, else the one of the dynamic loader (LD_LIBRARY_PATH).
 
-It makes N even and N slowed runs (default: 20 each). Each slowed run slows another rank, starting at another step. A run
+Makes N even and N slowed runs (default: 20 each). Each slowed run slows another rank, starting at another step. A run
 counts as found if `ranks` names that rank alone, the kernel `relax` called from smooth(), and a start that is at most two
 blocks off (a block is one or more time slices). Other load on the machine can really slow down a rank. Therefore the
 OpenCL job also prints the time of its ranks by their own clocks. A named rank that was slow by that clock in the reported

@@ -110,7 +110,7 @@ def killed_target(matrix):
 
 
 def child_of(pid):
-    """Returns the first child of any of its threads."""
+    """Returns the first child of any thread of the process."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         for path in glob.glob(f"/proc/{pid}/task/*/children"):

@@ -360,7 +360,7 @@ TEST_CASE("invalid memory is rejected, and unmapped memory is never read") {
   REQUIRE(told.count(id) == 1);
   CHECK(told.at(id).name.size() <= 4096);
 
-  // The line table is too long or missing.
+  // Uses a line table that is too long, and then none.
   const uint64_t huge = reader.objects.bytes("lines");
   Objects::put(huge, reader.wire().bytes_size, uint64_t{1} << 40U);
   for (const uint64_t bad : {huge, unmapped}) {

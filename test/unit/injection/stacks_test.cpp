@@ -354,7 +354,7 @@ TEST_CASE("at its end, a process waits until the recorder could read its mapping
 namespace {
 
 constexpr const char* kLibraries[] = {GPUPROF_TEST_FRAMES_SMALL, GPUPROF_TEST_FRAMES_LARGE};
-constexpr uint64_t kPerTurn = 3;  // from the second walk on, the frames come from the cache
+constexpr uint64_t kPerTurn = 3;  // starting with the second walk, frames come from the cache
 
 void launch_next(void* correlation) {
   injection::launch(++*static_cast<uint64_t*>(correlation));

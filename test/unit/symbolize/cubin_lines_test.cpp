@@ -51,7 +51,7 @@ struct Instruction {
   bool repeated = false;
 };
 
-// Keyed by the section of the function and the offset. data/cubin/make_cubins.sh wrote the files.
+// Reads a file of data/cubin/make_cubins.sh. Instructions are keyed by the function's section and the offset.
 std::map<std::pair<std::string, uint64_t>, Instruction> read_disassembly(const fs::path& path) {
   std::ifstream file(path);
   std::map<std::pair<std::string, uint64_t>, Instruction> instructions;

@@ -280,7 +280,7 @@ TEST_CASE("a damaged section gives the rules before the damage", "[unwind]") {
     CHECK(std::equal(found.begin(), found.end(), all.begin()));
     CHECK(found.size() < all.size());
   }
-  // FDEs whose CIE is the FDE itself, before the section, or in the middle of an entry.
+  // FDEs whose CIE reference leads to the FDE itself, before the section, or into the middle of an entry.
   for (const uint32_t distance : {0x1cU, 0x7fffffffU, 7U, 0xffffffffU}) {
     FrameBytes bytes;
     bytes.usual_cie().begin().u32(distance).u64(0x4000).u64(0x40).uleb(0).end();

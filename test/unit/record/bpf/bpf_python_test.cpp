@@ -11,7 +11,7 @@ using namespace gpuprof::test;
 
 namespace {
 
-// Objects with the layout of CPython 3.12, whose frames belong to this program's C frames.
+// The Fake structs have the layout of CPython 3.12. Their Python frames are run by C frames of this program.
 struct FakeObject {
   uint64_t references = 1;
   uint64_t type = 0;

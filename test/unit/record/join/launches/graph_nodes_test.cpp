@@ -106,7 +106,7 @@ TEST_CASE("copied nodes find the capture stack of their original") {
     nodes.add(1, {.node = 2}, 0);
     nodes.add(1, {.node = 2, .original = 1}, 0);
     nodes.retry_pending(0);
-    nodes.captured(1, 2, 99);  // ignored: the call that instantiated the copy
+    nodes.captured(1, 2, 99);  // ignored: the stack of the call that instantiated the copy
     CHECK(nodes.stack(1, 2) == 88);
     for (int turn = 0; turn < 100; ++turn) {
       nodes.retry_pending(0);
