@@ -15,7 +15,7 @@ from wire_recorder import CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, OPTION_ATTACH
 
 CHEAP, DEAR = "_Z8assemblePfi", "_Z5solvePfi"
 DURATIONS = {CHEAP: 4000, DEAR: 16000}
-FILL_NS = 1524  # of 65536 bytes
+FILL_NS = 1524  # duration of a fill of 65536 bytes
 DEFAULT_PERIOD = 2048
 PERIOD = 64
 

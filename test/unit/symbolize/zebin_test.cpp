@@ -38,7 +38,7 @@ void put(Bytes& bytes, uint64_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-// Converts an object file of this processor into one of Intel's compiler: its machine and its relocation types.
+// Converts an object file for the CPU into one like those of Intel's compiler: changes machine and relocation types.
 Bytes zebin(const std::string& name) {
   Bytes bytes = zebin_of(name);
   auto header = get<Elf64_Ehdr>(bytes, 0);

@@ -155,9 +155,9 @@ TEST_CASE("a signal frame has a rule of its own", "[unwind]") {
 
 TEST_CASE("unknown or incomplete instructions leave no rule after them", "[unwind]") {
   const Rules expected{{0x4000, sp_rule(8)}, {0x4001, kNoRule}, {0x4040, kNoRule}};
-  CHECK(of_instructions({0x41, 0x3f}) == expected);            // unknown
+  CHECK(of_instructions({0x41, 0x3f}) == expected);            // unknown instruction
   CHECK(of_instructions({0x41, 0x0b}) == expected);            // nothing to restore
-  CHECK(of_instructions({0x41, 0x0e}) == expected);            // no operand
+  CHECK(of_instructions({0x41, 0x0e}) == expected);            // the operand is missing
   CHECK(of_instructions({0x41, 0x0f, 40, 0x77}) == expected);  // an expression longer than the instructions
   CHECK(of_instructions({0x41, 0x0e, 0xff, 0xff}) == expected);
   std::vector<uint8_t> remember = {0x41};
@@ -194,7 +194,7 @@ TEST_CASE("function addresses are read in all encodings that have a known base",
           }
           b.u64(0x4000).u64(0x40);
         }) == expected);
-  // These are relative to an unknown base, or indirect outside of the section.
+  // Pointers in these encodings are relative to an unknown base, or indirect outside of the section.
   for (const uint8_t encoding : {0x2b, 0x3b, 0x4b, 0x9b, 0xff}) {
     CHECK(with(encoding, [](FrameBytes& b) { b.u32(0x4000).u32(0x40); }).empty());
   }
