@@ -1,4 +1,4 @@
-"""Compares samples inside kernels on a GPU with known answers, and measures their cost. A part of gpu_check.py."""
+"""The part `samples` of gpu_check.py: compares samples in GPU kernels with known answers, and measures their cost."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def record(gpuprof, check, scratch, command, *options, mode="--pc-sampling"):
 
 
 def check_conservation(gpuprof, check, profile):
-    """Checks that the innermost frames of each kernel sum to its nanoseconds exactly."""
+    """Checks that the frames below a kernel sum up exactly to the kernel's time in ns."""
     whole = sums(folded(gpuprof, profile, "--unit", "ns", "--leaf", "kernel"), kernel_of)
     for leaf in ("function", "line", "instruction", "stall"):
         check(sums(folded(gpuprof, profile, "--unit", "ns", "--leaf", leaf), kernel_of) == whole,
@@ -175,7 +175,7 @@ def counts(options, check):
             return sum(line.get(field, 0) for line in tables.get(metric, []) if line["function"].split("(")[0] == kernel)
         sectors = "smsp__sass_sectors_mem_global"
         launches, warps = 2, 264 * 256 // 32
-        # Each warp makes a load and a store of 32 sectors each; 4 would be enough.
+        # Each warp makes a load and a store, which access 32 sectors each. Without the stride they would access 4.
         check(total(sectors, "stride") == launches * warps * 2 * 32, f"stride: {total(sectors, 'stride')} sectors")
         check(total(sectors, "stride", "reference") == launches * warps * 2 * 4,
               f"stride: {total(sectors, 'stride', 'reference')} at best: 8 times as many as it needs")

@@ -43,7 +43,7 @@ MOST_OF_NATIVE = 1.20  # limit for a launch-bound step with complete stacks
 
 
 class StepCase(overhead.Case):
-    """A Python example; for some variants it runs itself under another profiler."""
+    """A Python example. For some variants, the example itself starts another profiler."""
 
     def __init__(self, name, pattern, command, variants):
         super().__init__(name, pattern, command, variants)
@@ -69,7 +69,7 @@ LLAMA = example("transformers_step.py")
 
 def recorded(options, engine, command, timeout):
     """Returns (rig.Profile, stdout) of a recording. Raises RuntimeError with the reason if it fails."""
-    import rig  # pylint: disable=import-outside-toplevel  # it wants GPUPROF in the environment
+    import rig  # pylint: disable=import-outside-toplevel  # rig reads GPUPROF from the environment
 
     with tempfile.TemporaryDirectory(prefix="gpuprof-stacks.") as folder:
         path = os.path.join(folder, "profile.txt")

@@ -6,8 +6,8 @@
 The target fills memory of the mock GPU. Every few milliseconds it logs the number of fills and the time. After each kill,
 every profile must be readable. It may lack at most the work of the last second before the kill, and must not hold more
 work than was done. A target whose recorder is killed must go on. With --opencl, one kill in five hits a program under
-PoCL. It writes no log, so its profile must be readable and reach to the last second. A tenth of the kills may lack three
-seconds, as the machine may be busy. Exit status: 1 if a check fails, 77 if nothing can run here.
+PoCL. It writes no log, so its profile must be readable and reach to the last second. After a tenth of the kills, three
+seconds of work may be missing, as the machine may be busy. Exit status: 1 if a check fails, 77 if nothing can run here.
 """
 
 import argparse
@@ -36,7 +36,7 @@ class Broken(Exception):
 
 
 class Late(Broken):
-    """A profile lacks more than an idle machine may lose."""
+    """A profile lacks more work than may be lost on an idle machine."""
 
 
 def require(condition, text, error=Broken):
@@ -110,7 +110,7 @@ class Try:
         if self.victim == "recorder":
             victim = recorder.pid
         elif pids:
-            victim = pids[-1]  # the child, if there is one
+            victim = pids[-1]  # the child if one exists, else the first process
         else:
             victim = self.first_child(recorder.pid)
         self.killed_at = time.monotonic_ns()

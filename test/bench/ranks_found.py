@@ -10,9 +10,9 @@ process per GPU, default: 2, with NCCL). The script needs only Python 3, gpuprof
     ranks_found.py build/gpuprof build/examples/opencl/example_opencl_ranks
     ranks_found.py ./gpuprof ./example_cuda_ranks --job cuda
 
-NCCL is --nccl FILE, else that of PyTorch if this Python finds its package, else the loader's (LD_LIBRARY_PATH).
+NCCL is --nccl FILE, else that of PyTorch if this Python has it, else the one of the dynamic loader (LD_LIBRARY_PATH).
 
-It makes N even and N slowed runs (default: 20 each). Each slowed run slows another rank, from another step on. A run
+Makes N even and N slowed runs (default: 20 each). Each slowed run slows another rank, starting at another step. A run
 counts as found if `ranks` names that rank alone, the kernel `relax` called from smooth(), and a start that is at most two
 blocks off (a block is one or more time slices). Other load on the machine can really slow down a rank. Therefore the
 OpenCL job also prints the time of its ranks by their own clocks. A named rank that was slow by that clock in the reported
@@ -171,7 +171,7 @@ def main():
             else:
                 print(f"even run {number}: {answer['text']}", flush=True)
     if also:
-        print(f"in {also} runs that were meant to be even the rank that is named was slow by the job's own clock")
+        print(f"in {also} of the even runs a rank was named that was slow by the job's own clock")
     print(f"found {found} of {arguments.runs}; none named in {even} of {arguments.runs} even runs; start within the bounds "
           f"given in {in_bounds} of {found}, off by at most {max(off, default=0):.2f} s", flush=True)
     sys.exit(0 if found == even + also == arguments.runs else 1)

@@ -73,7 +73,7 @@ struct Work {
   long climb = 0;
 };
 
-// Launches from `levels` additional frames, which --climb enters anew for each launch.
+// Enters `levels` more frames and launches there, so that --climb has new frames for each launch.
 __attribute__((noinline)) void climb_and_launch(const Work& work, long levels, long number) {
   if (levels > 0) {
     climb_and_launch(work, levels - 1, number);

@@ -21,7 +21,7 @@ ENGINES = [overhead.Variant(name, [f"--stacks={name}"], {}) for name in ("inproc
 VARIANTS = [overhead.NATIVE, NONE, *ENGINES]
 DEPTHS = (20, 60, 120)
 PATTERN = r"(\d+) ns per launch \(median"
-# What changes from launch to launch: nothing, the program's innermost frame, or that frame and ten frames above it.
+# What differs from the previous launch: nothing, the program's innermost frame, or this frame and ten outer ones.
 SHAPES = {"same": [], "leaves": ["--leaves", "16"]}
 CLIMBING = {"climb": ["--leaves", "16", "--climb", "10"]}
 

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "runtime" / "svg"))
 import webdriver  # noqa: E402
 
-# Runs an action and answers after the frame that shows its result.
+# Runs an action, and returns the milliseconds until the browser has drawn the result.
 TIMED = """
 const [text, done] = [arguments[0], arguments[arguments.length - 1]];
 const step = new Function(text);

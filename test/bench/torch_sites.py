@@ -16,7 +16,7 @@ SITES = {}
 
 
 def note(name):
-    """Must be called on the line of the launch; the range stays open until done()."""
+    """Opens the site's NVTX range, until done(), and stores the stack. Must be called on the line of the launch."""
     torch.cuda.nvtx.range_push(name)
     SITES[name] = [[frame.name, frame.filename, frame.lineno] for frame in traceback.extract_stack()[:-1]]
 
@@ -32,7 +32,7 @@ class Model(torch.nn.Module):
 
 
 class Doubled(torch.autograd.Function):
-    """The autograd engine calls its backward() on a thread of its own."""
+    """A function whose backward() the autograd engine calls on another thread."""
 
     @staticmethod
     def forward(ctx, data):

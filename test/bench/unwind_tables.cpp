@@ -1,5 +1,5 @@
-// Measures how long unwind tables take to make, and how large they are: unwind_tables FILE...
-// "build" reads the sections and makes the table. "first" also writes it to an empty cache. "cached" finds it there.
+// Measures how long unwind tables take to make, and how large they are: unwind_tables FILE... "build" reads the
+// sections and makes the table. "first" also writes the table to a cache. "cached" reads it.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ Timed get(const std::string& directory, const symbolize::MappedFile& file) {
   return timed;
 }
 
-// Returns the best of three. With `empty`, the cache directory is emptied before each attempt.
+// Returns the shortest time of three attempts. With `empty`, the cache directory is emptied before each attempt.
 Timed best(const std::string& directory, const symbolize::MappedFile& file, bool empty) {
   Timed result;
   for (int i = 0; i < 3; ++i) {

@@ -1,4 +1,4 @@
-// Fuzzes memory with batches of commands: no read beyond it, the scan ends, and the number of kernels is limited.
+// Fuzzes the scan of GPU command batches: it reads no other memory, it ends, and the number of kernels is limited.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -22,7 +22,7 @@ using namespace gpuprof::symbolize;
 
 constexpr size_t kMaxAddresses = 32;
 constexpr uint64_t kMebi = 1 << 20;
-// No input exceeds these limits.
+// These limits are above the size of any input, so no input is rejected for its size.
 constexpr ReadingLimits kLimits{
     .debug_info_bytes = 16 * kMebi, .others_debug_info_bytes = 16 * kMebi, .symbols = 1 << 16};
 
@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto module = ElfModule::of_memory({bytes.begin(), bytes.end()}, "[vdso]", in_memory); module) {
     check_frames(*module, maps, addresses);
   }
-  // libdw reads only files.
+  // libdw reads only files, so the input is written to one in memory.
   const auto file = std::make_shared<MappedFile>();
   file->path = "/mapped/file.so";
   file->fd.reset(::memfd_create("fuzz", MFD_CLOEXEC));

@@ -13,7 +13,7 @@ fi
 readonly SECONDS_LEFT=$(awk -v hours="$1" 'BEGIN { print int(hours * 3600) }')
 readonly FOLDER=${2:-build-fuzz/long}
 readonly PROGRAMS=${GPUPROF_FUZZ_PROGRAMS:-build-fuzz/test/fuzz}
-readonly TURN=${GPUPROF_FUZZ_TURN:-900}  # seconds for a target before the next one
+readonly TURN=${GPUPROF_FUZZ_TURN:-900}  # seconds that a target runs before the next one starts
 readonly END=$((SECONDS + SECONDS_LEFT))
 
 mapfile -t targets < <(find "$PROGRAMS" -maxdepth 1 -type f -name 'fuzz_*' -perm -u+x | sort)
@@ -38,7 +38,7 @@ take_turn() {
   local corpus=$FOLDER/$name seeds=()
   mkdir -p "$corpus"
   if [[ -d test/fuzz/corpus/$name ]]; then seeds+=("test/fuzz/corpus/$name"); fi
-  # A failure ends only this target's time.
+  # If a target fails, the script goes on with the next target.
   "$program" -max_total_time="$seconds" -entropic=0 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$FOLDER/crashes/$name-" "$corpus" "${seeds[@]}" >"$FOLDER/$name.log" 2>&1 ||
     { echo "$name: failed, see $FOLDER/$name.log"; cp "$FOLDER/$name.log" "$FOLDER/crashes/$name-$(date +%s).log"; }

@@ -1,6 +1,6 @@
 // Fuzzes all outputs of a profile: no output may crash, and folded stacks, diff and check must keep every nanosecond.
-// It has the inputs of profile_fuzz.cpp, which tests reading and summing. Not covered: `dump`, and options that trim,
-// hide or group stacks.
+// Its inputs are those of profile_fuzz.cpp, which tests reading and summing. `dump`, and options that trim, hide or
+// group stacks, are not tested.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -133,7 +133,7 @@ void exports(const analyze::Aggregate& rows) {
   }
 }
 
-// The other side of a comparison: one kernel launched from one stack.
+// Returns a run to compare with: one kernel launched from one stack.
 const compare::Run& small_run() {
   static const compare::Run run = [] {
     constexpr std::string_view kProfile =
@@ -177,7 +177,7 @@ void differences(std::span<const compare::Run> before, std::span<const compare::
   require(!output::diff_svg(lines, !same, "").empty());
 }
 
-// Three runs a side, the least number for a verdict.
+// Checks the verdict on two sides of three runs each, the least number for a verdict.
 void verdict(const std::vector<compare::Run>& before, const std::vector<compare::Run>& after, bool same) {
   const compare::Comparison all = compare::compare(before, after);
   const compare::Judgement judgement = compare::judge(all, {});

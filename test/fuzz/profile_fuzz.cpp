@@ -32,7 +32,7 @@ std::string rewrite(std::string_view text) {
   }
 }
 
-// A text that is rewritten unchanged needs no second rewrite.
+// Checks that a rewritten text does not change if it is rewritten again.
 void write_and_read_again(std::string_view text) {
   const std::string once = rewrite(text);
   require(once.empty() || once == text || rewrite(once) == once);
@@ -73,7 +73,7 @@ analyze::Weight folded(const analyze::Aggregate& rows, analyze::Measure measure,
   return analyze::fold(rows, {.measure = measure, .stacks = {.lines = lines}}).tree.total();
 }
 
-// Checks each measure that the profile has.
+// Checks that folding keeps the sum of each measure that the profile has.
 void require_folded_sums(const analyze::Aggregate& rows, bool lines) {
   using analyze::Measure;
   const analyze::Weight gpu = folded(rows, Measure::gpu, lines);
@@ -91,7 +91,7 @@ void require_folded_sums(const analyze::Aggregate& rows, bool lines) {
   }
 }
 
-// Adjacent windows must hold everything once, and cells must sum up to the rows.
+// Adjacent windows must contain all work exactly once, and cells of the time series must sum up to the rows.
 void require_window_sums(std::string_view text, const analyze::Aggregate& all) {
   if (all.interval_ns > UINT64_MAX / 8) {
     return;
@@ -116,7 +116,7 @@ void require_window_sums(std::string_view text, const analyze::Aggregate& all) {
   require(ns == all.total.ns && samples == all.sample_count);
 }
 
-// Without --lenient the first bad line must be an error. rewrite() has tested texts without bad lines.
+// Without --lenient the first bad line must be an error. Texts without bad lines are tested by rewrite().
 void require_refused(std::string_view text) {
   auto reader = fuzz::open(text);
   if (reader) {

@@ -38,7 +38,7 @@ class Sink final : public RuleSink {
   std::vector<uint64_t> pcs_;
 };
 
-// A module that begins with its .eh_frame_hdr.
+// Reads the input as a loaded module, with .eh_frame_hdr at its beginning, in its middle, at its end, or missing.
 void module(const Bytes& bytes, const std::vector<uint64_t>& pcs) {
   for (const uint64_t header : {kAddress, kAddress + bytes.size / 2, kAddress + bytes.size, uint64_t{0}}) {
     for (const uint64_t pc : pcs) {

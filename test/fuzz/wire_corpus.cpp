@@ -65,7 +65,7 @@ WireBytes copies() {
   return wire;
 }
 
-// A captured launch, its node, a copy of the node that runs twice, and the destruction of the original.
+// Sends a captured launch, its graph node, a copy of the node that runs twice, and the end of the original node.
 WireBytes graph() {
   WireBytes wire;
   wire.name(1, "k");
@@ -97,7 +97,7 @@ WireBytes graph_cycle() {
   return wire;
 }
 
-// Bodies of conditional nodes: separated by a copy, by the launch's own work, or not. Some nodes run something else.
+// Sends work in bodies of conditional nodes. Launches are separated by a copy, by their own work, or not.
 WireBytes graph_bodies() {
   WireBytes wire;
   wire.name(1, "body").name(2, "other");
@@ -145,9 +145,9 @@ WireBytes host_ops() {
 
 WireBytes ranges() {
   WireBytes wire;
-  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 2, 1, 7, 6});  // before its parent and its names
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 2, 1, 7, 6});  // arrives before its parent and its names
   wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 1, 0, 0, 5});
-  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 3, 4, 0, 5});  // parents of each other
+  wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 3, 4, 0, 5});  // ranges 3 and 4 are each other's parents
   wire.add(GPUPROF_RECORD_RANGE, gpuprof_range{{}, 4, 3, 0, 5});
   wire.name(5, "epoch").name(6, "step").name(7, "torch");
   wire.add(GPUPROF_RECORD_LAUNCH, launch_of(1, 2));
@@ -198,7 +198,7 @@ gpuprof_launch with_stack(uint64_t correlation, uint64_t stack) {
   return made;
 }
 
-// Launches before and after their stacks, and code objects before and after stacks that refer to them.
+// Sends launches before and after their stacks, and code objects before and after stacks that refer to them.
 WireBytes stacks() {
   WireBytes wire;
   gpuprof_python python{};
@@ -236,7 +236,7 @@ WireBytes bad_stacks() {
   return wire;
 }
 
-// Samples of a kernel that ran and of an unknown one, in a closed window and in an open one.
+// Sends samples of a kernel that ran and of an unknown kernel, in a closed and in an open sample window.
 WireBytes samples() {
   const std::string_view reasons("\5\0\0\0\7\0\0\0\6\0\0\0\1\0\0\0", 16);
   WireBytes wire = kernels();
@@ -250,7 +250,7 @@ WireBytes samples() {
   return wire;
 }
 
-// A late name, two kernels at one address, and the unloading of an unknown kernel.
+// Sends a kernel whose name arrives late, two kernels at one address, and the unloading of an unknown kernel.
 WireBytes loaded_kernels() {
   WireBytes wire = samples();
   wire.add(GPUPROF_RECORD_GPU_KERNEL, gpuprof_gpu_kernel{{}, 3, 0x1000, 100, 1, 9, 0, 0, 0});
@@ -267,7 +267,7 @@ WireBytes loaded_kernels() {
   return wire;
 }
 
-// Of a known and of an unknown function.
+// Sends instruction counts of a known and of an unknown function.
 WireBytes counts() {
   WireBytes wire = kernels();
   wire.name(4, "smsp__sass_inst_executed");

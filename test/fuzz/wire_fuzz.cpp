@@ -18,7 +18,7 @@ namespace {
 
 namespace profile = gpuprof::profile;
 
-constexpr uint32_t kEnded = 0x7ffffffe;  // above every pid of Linux
+constexpr uint32_t kEnded = 0x7ffffffe;  // larger than any pid of Linux
 
 void require(bool condition) {
   if (!condition) {
@@ -74,8 +74,8 @@ void check_stacks(const gpuprof::record::Batch& batch) {
   }
 }
 
-// One input in 32 belongs to a live process, which is this one: reading its files costs a hundred times as much as most
-// inputs. The others belong to a process that has ended.
+// Returns this live process for one input in 32, and a process that has ended for the others. Reading files of a live
+// process costs a hundred times as much as most inputs.
 uint32_t pid_for(const uint8_t* data, size_t size) {
   uint32_t hash = 2166136261;
   for (const uint8_t byte : std::span(data, size)) {
@@ -100,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   require(gpuprof::record::decode_records(1, bytes, correlator, counts) <= size);
   gpuprof::backend::Counters counters;
-  counters.launches = counts.records;  // differs from the number of launches
+  counters.launches = counts.records;  // not the real number of launches
   counters.counts[GPUPROF_COUNT_CAPTURED] = counts.malformed;
   correlator.on_counters(1, counters);
   correlator.settle();

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run_golden.sh GPUPROF PROFILE: compares what gpuprof makes of a profile with the files that lie beside it.
-# With UPDATE=1 it rewrites the files that exist; look at the difference before it is committed.
+# run_golden.sh GPUPROF PROFILE: compares gpuprof's outputs for a profile with the expected files beside it. UPDATE=1
+# rewrites the expected files that exist; review the difference before you commit it.
 set -u
 gpuprof=$1
 profile=$2
@@ -12,7 +12,7 @@ cd "$folder" || exit 1
 failed=0
 compared=0
 
-# compare SUFFIX ARGUMENTS...: standard output; and for .stderr the diagnostics with the exit status.
+# compare SUFFIX ARGUMENTS...: compares standard output; for .stderr, compares standard error and the exit status.
 compare() {
   expected=$name.$1
   [ -e "$expected" ] || return 0
@@ -21,7 +21,7 @@ compare() {
   status=$?
   case $expected in
     *.stderr) { cat "$actual/err"; echo "exit status $status"; } > "$actual/result" ;;
-    *.svg) # the picture and its data; style and script are tested in a browser
+    *.svg) # compares the picture and its data; style and script are tested in a browser
        sed '/<style>/,/<\/style>/d; /<script>/,/<\/script>/d' "$actual/out" > "$actual/result"
        [ "$status" -eq 0 ] || { cat "$actual/err"; echo "$expected: exit status $status"; failed=1; } ;;
     *) mv "$actual/out" "$actual/result"

@@ -20,7 +20,7 @@ VENDOR_PLACES = ("test/mocks/", "test/runtime/drm/", "test/runtime/matrix/", "te
                  "test/unit/injection/", "test/bench/", "examples/")
 FOREIGN = (
     (re.compile(r"CL/"), ("src/backend/opencl/", "injection/opencl/") + VENDOR_PLACES),
-    # "cupti/" and "nvtx/" are folders of gpuprof.
+    # Headers in "cupti/" and "nvtx/" are gpuprof's, not NVIDIA's.
     (re.compile(r"(cuda|cupti(?!/)|nvtx(?!/)|nvml|generated_cuda)"), ("injection/cupti/api/abi_check.cpp",) + VENDOR_PLACES),
     (re.compile(r"(level_zero/|ze_api|zet_api)"),
      ("src/backend/level_zero/", "injection/level_zero/") + VENDOR_PLACES),
@@ -33,7 +33,7 @@ FOREIGN = (
 
 
 def read_table(root):
-    """{place: set of folders and headers}, from the rows whose last cell is a list of names or 'nothing'."""
+    """Returns {folder or file: its allowed folders and headers}, from rows that end in a list of names or 'nothing'."""
     table = {}
     text = (root / "docs/architecture.md").read_text(encoding="utf-8")
     section = text.split("## Who may include whom", 1)[-1].split("\n## ", 1)[0]
@@ -58,7 +58,7 @@ def place_of(path, table):
 
 
 def backend_of(path):
-    """'opencl' for src/backend/opencl/x.cpp and injection/opencl/x.cpp, else None."""
+    """Returns the backend of a file ('opencl' for src/backend/opencl/x.cpp and injection/opencl/x.cpp), or None."""
     match = re.match(r"(?:src/backend|injection)/([^/]+)/", path)
     return match.group(1) if match and match.group(1) not in SHARED else None
 

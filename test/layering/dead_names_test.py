@@ -64,7 +64,7 @@ class DeadNames(unittest.TestCase):
     def test_a_function_that_only_its_own_file_uses_is_reported(self):
         own = {"src/base/clock.cpp": "int idle() { return 1; }\nint x = idle();\n"}
         self.one_fault("int idle();\n", "only src/base/clock.cpp uses idle: move it there", also=own)
-        # A test that uses the name, too, makes it live.
+        # A name that its own .cpp and a test use is not dead.
         own = {"src/base/clock.cpp": "Time parse_time() { return {}; }\nTime x = parse_time();\n"}
         self.assertEqual(self.faults({"src/base/clock.h": "Time parse_time();\n", **own}), [])
 

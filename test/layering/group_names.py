@@ -3,7 +3,7 @@
 
 usage: group_names.py ROOT      prints a line for each such name; exit status 1 if there is one
 
-The compiler rejects most of them, but a function with other parameters would silently become an overload.
+The compiler rejects most such names. But two functions with different parameters would silently become overloads.
 """
 
 import collections
@@ -55,7 +55,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     found = list(faults(pathlib.Path(sys.argv[1])))
-    print("\n".join(found) if found else "group names: each name stands once in a group")
+    print("\n".join(found) if found else "group names: no group defines a name twice")
     sys.exit(1 if found else 0)
 
 

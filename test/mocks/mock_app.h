@@ -66,7 +66,7 @@ struct Totals {
   uint64_t captured = 0;
   uint64_t failed = 0;
   std::map<std::string, Count> ops;
-  std::map<std::string, Count> host;  // ns; 0, as the duration of a wait is unpredictable
+  std::map<std::string, Count> host;  // ns is 0, as durations are unpredictable
 
   void add(const std::string& name, uint64_t ns, uint64_t bytes) { add(ops[name], {1, ns, bytes}); }
   void add_host(const std::string& name, uint64_t count, uint64_t bytes) { add(host[name], {count, 0, bytes}); }

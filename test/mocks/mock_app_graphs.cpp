@@ -28,7 +28,7 @@ CUgraphExec make_graph(const Worker& worker) {
   return exec;
 }
 
-// Captures from two call sites alternately; their launches become nodes.
+// Captures launches from two call sites alternately. The captured launches become graph nodes.
 struct Capture {
   Worker& worker;
   CUstream stream;
@@ -119,7 +119,7 @@ void captured_graph(Worker& worker) {
   }
   worker.synchronize();
   for (CUgraphExec exec : instances) {
-    CHECK(cuGraphExecDestroy(exec));  // its records may not have been written yet
+    CHECK(cuGraphExecDestroy(exec));  // records of the graph may not have been written yet
   }
   CHECK(cuGraphDestroy(graph));
 }

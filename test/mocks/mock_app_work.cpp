@@ -95,7 +95,7 @@ bool may_end(const Options& options) {
   return options.until == nullptr || access(options.until, F_OK) == 0;
 }
 
-// With pauses, `--until` can end the rounds before `--launches` is reached.
+// Launches from the three sites in rounds. With pauses between rounds, `--until` can end them early.
 void three_sites(Worker& worker) {
   for (int i = 0; i < worker.options.launches; ++i) {
     assemble(worker);
@@ -110,7 +110,7 @@ void three_sites(Worker& worker) {
   }
 }
 
-// All streams have work at the same time.
+// Queues work on all streams, so that it runs at the same time.
 __attribute__((noinline)) void many_streams(Worker& worker) {
   std::vector<CUstream> streams(static_cast<size_t>(worker.options.streams));
   for (CUstream& stream : streams) {

@@ -16,7 +16,7 @@ namespace gpuprof::mock {
 namespace {
 
 constexpr int kMaxDepth = 8;
-constexpr uint32_t kInternalStreams = 1000;  // stream ids from here on belong to graphs, for their nodes
+constexpr uint32_t kInternalStreams = 1000;  // graphs run their nodes on streams with ids above this
 
 thread_local CUctx_st* thread_context = nullptr;
 thread_local uint32_t thread_correlation = 0;
@@ -160,7 +160,7 @@ using namespace gpuprof::mock;
 
 namespace {
 
-// Waits for the work, as the real driver does; its records may not have been written yet.
+// Destroys the contexts of a device. Like the real driver, it waits for their work, whose records may be written later.
 CUresult reset(CUdevice device) {
   Driver& d = driver();
   uint64_t until = 0;
@@ -189,7 +189,7 @@ CUresult mock_cuda_set_tracer(const Tracer* tracer) {
   return CUDA_SUCCESS;
 }
 
-// A nested call has the correlation id of the outermost call.
+// Begins an API call and returns its correlation id. Nested calls have the correlation id of the outermost call.
 uint32_t mock_cuda_enter(Domain domain, uint32_t id, const char* name, const char* symbol, const void* params) {
   uint64_t* data = data_of_depth(call_depth);
   if (call_depth++ == 0) {

@@ -38,8 +38,8 @@ void work(Worker& worker, int index) {
   worker.synchronize();
 }
 
-// The child of a process that uses CUDA cannot use CUDA. The child must not crash, must not be counted, and must not
-// wait at its end for threads that only the parent has. The fork system call runs no fork handlers.
+// Forks a child, which cannot use CUDA because its parent does. The child must not crash or be counted, nor wait at its
+// end for threads of the parent. `by_system_call`: no fork handlers run.
 void use_in_child(const Worker& worker, bool by_system_call) {
   const pid_t child = by_system_call ? static_cast<pid_t>(syscall(SYS_fork)) : fork();
   if (child == 0) {
@@ -116,7 +116,7 @@ int end(const char* ending, char** argv) {
   return 0;
 }
 
-// The context and module are destroyed, possibly before the records of their work are written.
+// Destroys all modules and contexts, possibly before CUPTI has written the records of their work.
 void reset(const std::vector<Worker>& workers) {
   for (const Worker& worker : workers) {
     CHECK(cuModuleUnload(worker.module));

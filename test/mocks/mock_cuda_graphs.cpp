@@ -51,8 +51,8 @@ std::unique_ptr<CUgraphNode_st> clone(CUgraphNode original, CUgraph_st& into) {
   return copy;
 }
 
-// The bodies of conditional nodes are copied twice: into a graph that tools get callbacks for, and into the executable
-// graph, under ids that no tool sees.
+// Copies the bodies of a conditional node twice: into a graph that tools get callbacks for, and into the executable
+// graph, with node ids that are not reported to tools.
 void flatten(CUgraphNode_st& node, CUgraph_st& exec) {
   for (CUgraph& body : node.bodies) {
     CUgraph copy = make_graph();
@@ -286,7 +286,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned 
       flatten(*node, **exec);
     }
     if (!graph->nodes.empty()) {
-      // The real driver also reports a destroyed copy node here, although each launch still runs it.
+      // Like the real driver, reports the first node as destroyed, although each launch runs this node.
       tell(NodeEvent::destroyed, (*exec)->nodes.front().get());
     }
     return CUDA_SUCCESS;

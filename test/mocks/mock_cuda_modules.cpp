@@ -15,7 +15,7 @@ using namespace gpuprof::mock;
 
 namespace {
 
-// Memory for kernel names. The last dropped slot is reused first, so a dangling name soon reads as another name.
+// Memory slots for kernel names. The last dropped slot is reused first, so a dangling pointer soon shows another name.
 constexpr size_t kNameBytes = 256;
 struct Names {
   std::mutex mutex;

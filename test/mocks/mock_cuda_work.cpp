@@ -30,7 +30,7 @@ CUresult fill(CUstream stream, uint64_t bytes) {
   return put(stream, OpKind::fill, fill_ns(bytes), op);
 }
 
-// Ends a blocking variant after its work is queued; tools see no other call.
+// Waits for the queued work of a blocking variant. Tools get no separate callback for the wait.
 CUresult finished(CUresult result) {
   if (result == CUDA_SUCCESS) {
     const CUstream_st* stream = stream_of(nullptr);
@@ -89,7 +89,7 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_
   return MOCK_CALL(cuMemcpyPeerAsync, nullptr, [&] { return copy(stream, bytes, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP); });
 }
 
-// One call with one correlation id makes `count` copies.
+// This call makes `count` copies, which all have the call's correlation id.
 CUresult cuMemcpyBatchAsync(CUdeviceptr*, CUdeviceptr*, size_t* sizes, size_t count, CUmemcpyAttributes*, size_t*,
                             size_t, CUstream stream) {
   return MOCK_CALL(cuMemcpyBatchAsync_v2, nullptr, [&] {

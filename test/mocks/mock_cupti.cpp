@@ -40,7 +40,7 @@ struct Name {
   { CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##name, #name }
 #define MOCK_RESOURCE(name) \
   { CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_##name, #name }
-// The ids that the mock driver and runtime know. A profiler of launches must ignore some of them.
+// The callback ids that the mock driver and runtime use. A profiler must ignore those that are no launches.
 constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuCtxSynchronize),
@@ -148,7 +148,7 @@ void on_call(const mock::Call& call, mock::Site site) {
   in_api_exit = false;
 }
 
-// A graph is reported either node by node or as one record.
+// Adds a record for the work, unless complete graphs are recorded and the work is a graph's node.
 void on_op(const mock::Op& op) {
   const bool whole_graphs = library.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
   if (library.kinds[mock::activity_kind(op.kind)] && !(whole_graphs && op.graph_node != 0)) {
@@ -476,7 +476,7 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t, uint
   return *id != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_STREAM;
 }
 
-// The real library is known to crash anywhere but in the exit callback of a call.
+// The real library is known to crash if this is called anywhere but in the exit callback of an API call.
 CUptiResult cuptiFinalize() {
   if (!in_api_exit) {
     mock::violation("cuptiFinalize outside of an API-EXIT callback");

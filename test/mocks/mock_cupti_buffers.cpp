@@ -18,7 +18,7 @@
 namespace gpuprof::mock {
 namespace {
 
-// finished work is collected after this many unfinished ops, or twice the number that remained
+// Finished work is collected once this many operations are pending, or twice as many as remained after the last time.
 constexpr size_t kCollectAfter = 64;
 
 struct Buffer {
@@ -55,7 +55,7 @@ Activity& activity() {
   static auto* the_activity = new Activity;  // never destroyed: its threads outlive main()
   return *the_activity;
 }
-// Created when the library is loaded: a launching thread that waits for its creation could return with errno set.
+// Creates the activity when the library is loaded: a launch that waits for the creation could change errno.
 [[maybe_unused]] const Activity& made_at_load = activity();
 
 uint64_t now_ns() {
@@ -64,7 +64,7 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Returns finished buffers to the client, as the real library does: on threads of its own and outside its lock.
+// Returns finished buffers to the client, like the real library: on the library's threads, and without its lock held.
 void deliver() {
   Activity& a = activity();
   std::unique_lock lock(a.mutex);
@@ -95,7 +95,7 @@ void finish_buffer(Activity& a, const Buffer& buffer) {
   a.changed.notify_all();
 }
 
-// Returns space for a record in the launching thread's buffer, or null if the client gives no memory.
+// Returns space for a record in the buffer of the launching thread, or null if the client does not provide a buffer.
 uint8_t* room_for(Activity& a, std::thread::id thread, size_t bytes) {
   Buffer& buffer = a.open[thread];
   if (buffer.data != nullptr && buffer.size - buffer.used < bytes) {
@@ -157,7 +157,7 @@ void fill_common(uint8_t* place, CUpti_ActivityKind kind, const Op& op, const Ti
   memcpy(place, record, sizeof(*record));
 }
 
-// For nodes of a graph, these times are left over from an earlier launch.
+// Sets the queued and submitted times. Graph nodes get those of an earlier launch, as in the real library.
 void add_latency(const Activity& a, const Op& op, CUpti_ActivityKernel10* record) {
   const auto offset = static_cast<uint64_t>(a.clock_offset_ns);
   const Faults& f = faults();
@@ -209,7 +209,7 @@ void write(Activity& a, const Pending& pending, bool finished) {
   }
 }
 
-// Writes a record that is complete when it is made.
+// Writes a record whose fields are all known, such as one of a CPU call.
 template <typename Record>
 void write_at_once(Activity& a, const Record& record) {
   uint8_t* place = a.request == nullptr ? nullptr : room_for(a, std::this_thread::get_id(), sizeof(record));

@@ -18,7 +18,7 @@ void add_op(const Op& op);
 void add_memory(const MemoryOp& op);
 void add_managed(const ManagedOp& op);
 void flush_ops(bool forced);
-// Called on detach: work that has not been delivered never will be.
+// Drops work whose records have not been delivered. Called on detach.
 void forget_ops();
 uint64_t take_dropped();
 // Returns the size of a record of this kind, or 0 for kinds that the mock does not make.

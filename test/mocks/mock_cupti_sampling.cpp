@@ -29,15 +29,15 @@ namespace {
 constexpr uint32_t kDefaultPeriod = 11;  // log2 of the period
 constexpr uint64_t kLateNs = 20000000;
 constexpr size_t kLeastScratch = size_t{1} << 20;
-constexpr uint32_t kOldPcVersion = 22;  // from this version on CUpti_PCSamplingPCData has a correlation id
+constexpr uint32_t kOldPcVersion = 22;  // since this version CUpti_PCSamplingPCData has a correlation id
 
-enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // plus one: "not issued"
+enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // reason + 1: "not issued"
 constexpr const char* kReasons[] = {
     "smsp__pcsamp_warps_issue_stalled_long_scoreboard", "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
     "smsp__pcsamp_warps_issue_stalled_barrier",         "smsp__pcsamp_warps_issue_stalled_barrier_not_issued",
     "smsp__pcsamp_warps_issue_stalled_selected",        "smsp__pcsamp_warps_issue_stalled_selected_not_issued"};
 constexpr size_t kReasonCount = std::size(kReasons);
-using Counts = std::array<uint32_t, kReasonCount + 1>;  // by reason index, from 1
+using Counts = std::array<uint32_t, kReasonCount + 1>;  // indexed by reason, starting with 1
 
 struct Place {
   uint64_t offset;
@@ -265,7 +265,7 @@ CUptiResult configure(Sampler& sampler, CUpti_PCSamplingConfigurationInfo& info)
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL:
       sampler.ranges = data.enableStartStopControlData.enableStartStopControl != 0;
       if (sampler.ranges != sampler.serialized) {
-        mock::violation("PC sampling that serializes all kernels, or ranges of kernels that are not");
+        mock::violation("PC sampling must serialize kernels and use ranges, or neither");
       }
       return CUPTI_SUCCESS;
     case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT:
@@ -313,7 +313,7 @@ void sample_op(const Op& op) {
   const std::lock_guard lock(s.mutex);
   const auto found = s.samplers.find(op.context);
   if (found == s.samplers.end() || !found->second.enabled || found->second.rest == nullptr) {
-    return;  // or not configured yet
+    return;  // sampling is not enabled, or not configured
   }
   Sampler& sampler = found->second;
   if (sampler.ranges && !sampler.in_range) {

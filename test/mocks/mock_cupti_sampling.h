@@ -12,9 +12,9 @@ void sample_op(const Op& op);
 void sample_module(uint32_t id, const void* cubin, size_t bytes);
 // Returns the CRC of the code that sample_module() got for this module id.
 [[nodiscard]] uint64_t crc_of_module(uint32_t id);
-// Returns false if the context does not exist.
+// Sets the id and the device of a context. Returns false if the context does not exist.
 bool context_of(CUcontext context, uint32_t* id, uint32_t* device);
-// Drops the samples of a context: without cuptiPCSamplingDisable, unread samples are lost.
+// Drops the unread samples of a context that is destroyed without cuptiPCSamplingDisable.
 void forget_sampled_context(CUcontext context);
 [[nodiscard]] bool sampling_anywhere();
 

@@ -47,7 +47,7 @@ using Key = std::tuple<uint64_t, std::string, uint32_t, size_t>;  // code, funct
 struct Context {
   bool enabled = false;
   std::map<Key, uint64_t> counted;
-  std::map<Key, uint64_t> told;  // at the time of the size query; later counts are lost
+  std::map<Key, uint64_t> told;  // the counts at the size query; counts after it are lost
 };
 
 struct Sass {
@@ -168,7 +168,7 @@ CUptiResult cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params* params)
   std::vector<size_t>& metrics = sass().configured[params->deviceIndex];
   for (size_t i = 0; i < params->numOfMetricConfig; ++i) {
     if (params->pConfigs[i].outputGranularity != CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU) {
-      mock::violation("counts for each SM");
+      mock::violation("counts are requested for each SM instead of the GPU");
     }
     metrics.push_back(params->pConfigs[i].metricId - kFirstId);
   }

@@ -33,7 +33,7 @@ struct CUctx_st {
 struct CUstream_st {
   uint32_t id;
   CUctx_st* context;
-  uint64_t free_at_ns;  // when all work queued so far ends
+  uint64_t free_at_ns;  // end of all work queued so far
   CUgraph capturing;    // null: not capturing
 };
 struct CUevent_st {
@@ -47,7 +47,7 @@ struct CUgraphNode_st {
   const char* name;  // name of the kernel function
   uint64_t ns;
   gpuprof::mock::Op op;  // bytes and direction of a copy
-  // For conditional nodes only:
+  // The following fields are set only in conditional nodes.
   CUgraphConditionalNodeType condition;
   CUgraphConditionalHandle handle;
   std::vector<CUgraph> bodies;
@@ -89,7 +89,7 @@ uint32_t current_correlation();
 CUstream_st* stream_of(CUstream stream);
 void sleep_until(uint64_t when);
 
-// A kernel's name lives as long as its module. Then another name reuses its memory, as in the real driver.
+// Copies a kernel's name. After the unload of its module, another name reuses the memory, as in the real driver.
 const char* keep_name(const std::string& name);
 void drop_name(const char* name);
 

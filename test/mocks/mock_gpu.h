@@ -7,7 +7,7 @@
 
 namespace gpuprof::mock {
 
-// The module image gives kernel times (lines of "name ns"). The times of transfers:
+// Returns the time of a copy. The times of kernels are in the module image, in lines "name ns".
 constexpr uint64_t copy_ns(uint64_t bytes) {
   return 1000 + bytes / 16;
 }

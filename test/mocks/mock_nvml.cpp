@@ -35,7 +35,7 @@ extern "C" {
 
 int nvmlInit_v2() {
   if (std::strcmp(plan(), "refuse") == 0) {
-    return 9;  // the driver is not loaded
+    return 9;  // NVML_ERROR_DRIVER_NOT_LOADED
   }
   is_open = true;
   return 0;

@@ -78,7 +78,7 @@ void domains() {
   launch("lib:op", 2);
   check(nvtxRangePushW(L"Gr\u00f6\u00dfe") == 0, "the level in the default domain");
   launch("lib:op/Größe");
-  check(nvtxDomainRangePop(domain) == 0, "a pop in a domain");  // not the innermost of all ranges
+  check(nvtxDomainRangePop(domain) == 0, "a pop in a domain");  // ends a range that is not the innermost one
   launch("Größe");
   nvtxRangePop();
   nvtxDomainRangePushEx(domain, nullptr);
@@ -111,7 +111,7 @@ void on_a_thread() {
   launch("whole/lib:part", 2);
   const nvtxEventAttributes_t event = event_of("on thread");
   nvtxRangePushEx(&event);
-  launch("whole/lib:part/on thread", 4);  // left open when the thread ends
+  launch("whole/lib:part/on thread", 4);  // the range is open when the thread ends
 }
 
 void process_wide() {
@@ -168,7 +168,7 @@ uint64_t anonymous_kib() {
   return kib;
 }
 
-// Makes pairs of a module and a thunk that never repeat, like a program that compiles over and over.
+// Makes nested ranges of a module and a thunk whose names never repeat, like a program that compiles again and again.
 void xla(int pairs) {
   constexpr int kLaunchesEach = 1;
   uint64_t halfway = 0;

@@ -61,7 +61,7 @@ void wait_for_signal() {
   }
 }
 
-// Never enters the kernel, and uses many floating-point registers.
+// Waits without system calls, and uses many floating-point registers.
 void spin() {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kSeconds);
   while (std::chrono::steady_clock::now() < end) {
@@ -91,7 +91,7 @@ void take_signals() {
   while (std::chrono::steady_clock::now() < end) {
     usleep(10000);
   }
-  if (count < 100 * kSeconds) {  // some merge on a busy machine
+  if (count < 100 * kSeconds) {  // on a busy machine some signals merge
     fail("signals were lost");
   }
 }

@@ -16,7 +16,7 @@ import unittest
 SKIPPED = 77  # exit status that ctest reads as "skipped"
 NOTHING = 4  # exit status of gpuprof if the profile has nothing that matches
 
-# Background shells pass on ignored signals, so Ctrl-C would not end any program of a test.
+# Restores default actions: a shell's background processes ignore SIGINT, so Ctrl-C would not end a test's programs.
 for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _handler)
@@ -218,7 +218,7 @@ def wait_for(condition, seconds=30, pause=0.05):
         if condition():
             return True
         time.sleep(pause)
-    return bool(condition())  # this process may have slept through the remaining time
+    return bool(condition())  # a last check, as this process may have slept past the limit
 
 
 def least(measure, enough, tries=5):
@@ -249,7 +249,7 @@ def gpu_records(path):
 
 
 def napping(pid):
-    """Returns whether a process sleeps. A program that sleeps between its launches has then begun to launch."""
+    """Returns whether a process sleeps in nanosleep(), as a program does between its launches."""
     try:
         with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
             return file.read().split()[:1] in (["230"], ["115"])  # clock_nanosleep on x86-64 and aarch64

@@ -19,10 +19,10 @@ PACKAGES = "qemu-system-x86 busybox-static cpio"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # QEMU 7.2 sets wrong flags for cmpxchg16b, with which newer kernels crash.
 CPU = "qemu64,-cx16"
-# CPU mitigations and zeroed pages would only cost time here.
+# CPU mitigations and zeroed pages are switched off, as they only cost time in these tests.
 KERNEL_OPTIONS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off init_on_alloc=0"
 
-# The beginning of each /init.
+# The beginning of /init in each virtual machine.
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /tmp /root
 /bin/busybox mount -t proc proc /proc

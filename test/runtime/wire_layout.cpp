@@ -51,7 +51,7 @@ void print_names(const char* name, const std::vector<Enumerator>& values) {
   std::printf("}\n");
 }
 
-// Needs no other file of the tests, as some targets cannot read any.
+// The module needs no other file of the tests, because some targets cannot read any.
 constexpr const char* kLayout = R"(
 import struct
 
@@ -90,7 +90,7 @@ class Layout(struct.Struct):
 
     def put(self, data, name, value, at=0):
         offset, form = self.places[name]
-        # In one piece: pack_into clears the field first, and a recorder that reads it then sees a position gone back.
+        # In one piece: pack_into clears the field first, and a recorder that reads the field then sees it go back.
         data[at + offset:at + offset + form.size] = form.pack(value)
 
 

@@ -289,7 +289,7 @@ class Recorder:
         self.sources = []
         self.error = None
         self.refuses_code = False
-        self.silent = False  # to the targets, the recorder seems to have died a minute ago
+        self.silent = False  # if set, targets see a recorder that died a minute ago
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
         self.socket.bind("\0" + self.name)
         self.socket.listen(16)
@@ -313,7 +313,7 @@ class Recorder:
                 for source in self.sources:
                     source.beat(60 if self.silent else 0)
                     source.drain()
-        except Exception as error:  # close() raises it in the test: an exception in a thread is lost
+        except Exception as error:  # close() raises the error again: an exception in a thread is lost
             self.error = error
 
     def _welcome(self, connection):

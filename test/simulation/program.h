@@ -45,7 +45,7 @@ class Program {
   // Returns a run with names but no costs.
   [[nodiscard]] compare::Run skeleton() const;
 
-  // Simulates one run. `skeleton` is this program's. `outlier` multiplies all times of the run.
+  // Simulates one run. `skeleton` is the result of skeleton(). All times of the run are multiplied by `outlier`.
   compare::Run run(const compare::Run& skeleton, const Noise& noise, std::mt19937_64& random, double outlier = 1) const;
 
   [[nodiscard]] double ns() const;

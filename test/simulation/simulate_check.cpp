@@ -150,7 +150,7 @@ void false_alarms(Table& table) {
   table.at_most("unchanged: alarms, mean of all cells", sum / cells, 1);
 }
 
-// With few kernels, their variance is poorly known.
+// Counts false alarms for programs with few kernels, where the variance between runs is poorly known.
 void false_alarms_of_few(Table& table) {
   for (const size_t kernels : {3, 9, 10, 12, 15, 20}) {
     for (const size_t runs : {3, 5, 8}) {
@@ -278,7 +278,7 @@ void few_kernels(Table& table) {
       table.at_most("one kernel in the program, unchanged: alarms", alarms, 2);
     }
   }
-  // A noisy machine: 3 kernels, one of them 50% slower.
+  // On a noisy machine, 3 kernels of which one is 50% slower should rarely pass.
   for (const double level : {0.05, 0.1, 0.2}) {
     for (const size_t runs : {5, 8}) {
       const Noise box{.shape = Shape::heavy, .run = level, .common = level};
@@ -338,7 +338,7 @@ void all_alike(Table& table) {
   }
 }
 
-// Most kernels are slower: the median takes that for the common factor, and the total is too noisy to show it.
+// Slows most kernels, which looks like a common factor of the run. The total is too noisy to show the difference.
 void most_slower(Table& table) {
   constexpr size_t kAll = 12;
   constexpr size_t kSlower = 7;

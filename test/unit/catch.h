@@ -1,4 +1,4 @@
-// Catch2 v2 (Debian 12) and v3 (Ubuntu 24.04) under one name.
+// Includes Catch2 v2 (Debian 12) or v3 (Ubuntu 24.04), whose headers have different names.
 #pragma once
 
 #ifdef GPUPROF_CATCH2_V3

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run_diff.sh GPUPROF NAME: compares what `gpuprof diff` makes of NAME.old.txt and NAME.new.txt with the files that lie
-# beside them. With UPDATE=1 it rewrites the files that exist; look at the difference before it is committed.
+# run_diff.sh GPUPROF NAME: compares the outputs of `gpuprof diff` for NAME.old.txt and NAME.new.txt with the expected
+# files beside them. UPDATE=1 rewrites the expected files that exist; review the difference before you commit it.
 set -u
 gpuprof=$1
 name=$2
@@ -10,7 +10,7 @@ cd "$(dirname "$0")" || exit 1
 failed=0
 compared=0
 
-# compare SUFFIX OPTIONS...: standard output; for .stderr the diagnostics with the exit status.
+# compare SUFFIX OPTIONS...: compares standard output; for .stderr, compares standard error and the exit status.
 compare() {
   expected=$name.$1
   [ -e "$expected" ] || return 0
@@ -19,7 +19,7 @@ compare() {
   status=$?
   case $expected in
     *.stderr) { cat "$actual/err"; echo "exit status $status"; } > "$actual/result" ;;
-    *.svg) # the picture and its data; style and script are tested in a browser
+    *.svg) # compares the picture and its data; style and script are tested in a browser
        sed '/<style>/,/<\/style>/d; /<script>/,/<\/script>/d' "$actual/out" > "$actual/result" ;;
     *) mv "$actual/out" "$actual/result"
        [ "$status" -eq 0 ] || { cat "$actual/err"; echo "$expected: exit status $status"; failed=1; } ;;

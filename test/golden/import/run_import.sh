@@ -1,6 +1,6 @@
 #!/bin/sh
-# run_import.sh GPUPROF FOLDER: imports each file of the folder and compares what comes out, what is said and the exit
-# status with NAME.expected; then holds the dialects against each other. With UPDATE=1 it writes the files.
+# run_import.sh GPUPROF FOLDER: imports each file of the folder and compares standard output, standard error and the
+# exit status with NAME.expected. Then compares the dialects with each other. UPDATE=1 writes the expected files.
 set -u
 gpuprof=$1
 cd "$2" || exit 1
@@ -19,7 +19,7 @@ for file in *.txt; do
   compare "${file%.txt}.expected"
 done
 
-# One program's samples, as each version of the tool would have stored them. Ids, and times where there are none, differ.
+# Prints the rows of an import without ids and times, so that rows of the tool's dialects can be compared.
 rows() { # FILE
   "$gpuprof" dump "$1" 2> /dev/null | grep -E '^(ustack|process|work|gpu_module|gpu_place|eustall) ' |
     sed -E 's/\b(id|module|slice|ustack|work|place|process)=[0-9]+ ?//g' | sort

@@ -1,7 +1,7 @@
 #!/bin/sh
-# run_case.sh GPUPROF NAME [FOLDER]: runs the case of that name in FOLDER's `cases` (default: this folder) and compares
-# what it prints, what it says on standard error and its exit status with NAME.expected. With UPDATE=1 it writes that
-# file; look at the difference before it is committed.
+# run_case.sh GPUPROF NAME [FOLDER]: runs the case NAME of FOLDER's `cases` (default: this folder). Compares standard
+# output, standard error and the exit status with NAME.expected. UPDATE=1 writes that file; review the difference before
+# you commit it.
 set -u
 gpuprof=$1
 name=$2
@@ -15,11 +15,11 @@ arguments=$(sed -n "s/^$name  *//p" cases)
 status=$?
 {
   case $arguments in
-    *--svg* | *--time-series*) # the picture and its data; style and script are tested in a browser
+    *--svg* | *--time-series*) # compares the picture and its data; style and script are tested in a browser
       sed '/<style>/,/<\/style>/d; /<script>/,/<\/script>/d' "$actual/out" ;;
-    *"--format pprof"*) # what is in it, by a reader of pprof's files that is not ours
+    *"--format pprof"*) # compares the content, as an independent reader of pprof files prints it
       [ ! -s "$actual/out" ] || PYTHONDONTWRITEBYTECODE=1 python3 ../../runtime/export/pprof_file.py < "$actual/out" ;;
-    *"--format perfetto"*) # alike
+    *"--format perfetto"*) # compares the content, as an independent reader of Perfetto traces prints it
       [ ! -s "$actual/out" ] || PYTHONDONTWRITEBYTECODE=1 python3 ../../runtime/export/perfetto_file.py < "$actual/out" ;;
     *) cat "$actual/out" ;;
   esac

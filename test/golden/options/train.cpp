@@ -1,4 +1,4 @@
-// The program of stalls.txt: its lines have the numbers that the profile names, and a tab.
+// The source file that stalls.txt refers to by line numbers. One line contains a tab.
 // clang-format off
 #include "kernels.h"
 

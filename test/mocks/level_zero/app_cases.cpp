@@ -96,7 +96,7 @@ void with_events(uint32_t count) {
   expect("solve", "kernel", "heavy", count, count * kHeavyNs);
 }
 
-// The program never reads these events, and destroys them right after the work ends.
+// Launches with events that the program never reads, and destroys them right after the work ends.
 void with_unread_events(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -138,7 +138,7 @@ void regular(uint32_t count) {
   expect("solve", "kernel", "heavy", count, count * kHeavyNs);
 }
 
-// The list is reset between executions and signals the program's events. A fence ends each execution.
+// Executes a list that signals the program's events, waits by a fence, and resets the list before the next execution.
 void regular_with_events(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -230,7 +230,7 @@ void images(uint32_t count) {
   expect("picture", "copy", "-", 3 * uint64_t{count}, 3 * count * kCopyNs);
 }
 
-// Queues of this group cannot copy event times: each execution must be read before its queue is destroyed.
+// Queues of this group cannot copy event times, so the library must read the times before a queue is destroyed.
 void copy_queue(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -326,7 +326,7 @@ void waits(uint32_t /*count*/) {
   expect("solve", "kernel", "slow", 2, 2 * kSlowNs);
 }
 
-// Opens the loader at run time, as programs do for which Level Zero is optional.
+// Opens the Level Zero loader at run time, like programs for which Level Zero is optional.
 void by_handle(uint32_t count) {
   void* loader = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
   const auto init = reinterpret_cast<decltype(&zeInit)>(dlsym(loader, "zeInit"));
@@ -403,7 +403,7 @@ void ready(uint32_t count) {
   }
 }
 
-// Creates all objects before it reads the first line, and launches after it. At the second line the recording is over.
+// Creates all objects, reads a line, and launches. The recording ends before the program reads its second line.
 void attached(uint32_t count) {
   initialize();
   Gpu gpu;
@@ -436,7 +436,7 @@ void attached(uint32_t count) {
   expect("solve", "kernel", "heavy", count, count * kHeavyNs);
   puts("done");
   read_line();
-  work(count);  // the process is no longer recorded here
+  work(count);  // the recording has ended
 }
 
 // Measures what a launch costs the launching thread. The number of outstanding launches is bounded.

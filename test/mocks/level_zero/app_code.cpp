@@ -35,12 +35,12 @@ void load(uint32_t count, bool says) {
 
 void code(uint32_t count) {
   load(count, true);
-  load(count, true);  // the same code, loaded again
+  load(count, true);  // loads the same code again
   expect("load", "kernel", "scale", 4UL * count, 4UL * count * kCopyNs);
   expect("load", "kernel", "add", 2UL * count, 2UL * count * kCopyNs);
 }
 
-// Prints no addresses: where the loader wraps the handles, only the loader can call the extension.
+// Prints no addresses, because the program cannot call the driver's extension with handles that the loader has wrapped.
 void code_unsaid(uint32_t count) {
   load(count, false);
 }

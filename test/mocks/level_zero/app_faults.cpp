@@ -1,4 +1,4 @@
-// Cases in which the program makes it hard to record it.
+// Cases in which the program is hard to record.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -36,7 +36,7 @@ void destroy_running(uint32_t /*count*/) {
   expect("careless", "kernel", "slow", 2, 2 * kSlowNs);
 }
 
-// Another command signals the event again before anybody could have read its first time. The program does not read it.
+// Signals an event with a second command before the first command's time can be read. The program itself reads no time.
 void reuse_event(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -65,7 +65,7 @@ void refused(uint32_t count) {
 
 void leave_running(uint32_t /*count*/) {
   CHECK_ZE(zeInit(0));
-  auto* gpu = new Gpu;  // and never destroyed
+  auto* gpu = new Gpu;  // never destroyed
   careless(gpu->immediate(), gpu->kernel("slow"), nullptr);
   expect("careless", "kernel", "slow", 1, kSlowNs);
 }
@@ -130,7 +130,7 @@ void twice(uint32_t count) {
   expect("careless", "kernel", "light", count, count * kLightNs);
 }
 
-// Resets an event of the program that a running list signals: nobody can read its time any more.
+// Resets an event that a running list signals, so the time in the event is lost.
 void reset_meanwhile(uint32_t /*count*/) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -147,7 +147,7 @@ void reset_meanwhile(uint32_t /*count*/) {
   expect("careless", "kernel", "slow", 1, kSlowNs);
 }
 
-// Clones a list: the clone signals the events of its original, so neither can be timed from then on.
+// Clones a command list. The clone signals the original's events, so the times of both lists are unknown after this.
 void cloned(uint32_t /*count*/) {
   using Clone = ze_result_t(ZE_APICALL*)(ze_command_list_handle_t, ze_command_list_handle_t*);
   const auto clone_list = reinterpret_cast<Clone>(dlsym(RTLD_DEFAULT, "zeCommandListCreateCloneExp"));
@@ -214,7 +214,7 @@ void hung(uint32_t count) {
   }
 }
 
-// Leaves some work that was read and some that has just ended, then ends the process by other means than exit().
+// Leaves work whose times the library has read, and some that has just ended. `end` ends the process, not by exit().
 void end_by(void (*end)()) {
   CHECK_ZE(zeInit(0));
   auto* gpu = new Gpu;

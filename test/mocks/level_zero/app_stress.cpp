@@ -36,7 +36,7 @@ unsigned seed() {
   launch(list, kernel, signal);
 }
 
-// One context and the random work of one thread in it.
+// Owns one context, and does the random work of one thread in it.
 class Course {
  public:
   // `rough`: reuses events, and destroys lists and queues without checking what runs.
@@ -145,7 +145,7 @@ class Course {
         }
       }
       if (rough_ && below(3) == 0) {
-        break;  // destroyed while it runs
+        break;  // the list is destroyed while it runs
       }
       CHECK_ZE(zeCommandQueueSynchronize(queue, UINT64_MAX));
       CHECK_ZE(zeCommandListReset(list));
@@ -174,7 +174,7 @@ class Course {
   ze_event_handle_t done_ = nullptr;
 };
 
-// One thread launches with an event. The other resets that event, possibly before the launch call has returned.
+// One thread launches with an event. Another thread resets the event, possibly before the launch call has returned.
 void relay(uint32_t seconds) {
   Gpu gpu;
   ze_command_list_handle_t list = gpu.immediate();

@@ -69,7 +69,7 @@ enum class Kind : uint32_t {
   dead
 };
 
-// Loaders from 1.24 on call through the tables that the handle points to, if the driver says that it supports this.
+// Returns the function tables of each handle. Loaders since 1.24 call through them if the driver supports this.
 const void* core_tables();
 
 struct Object {
@@ -98,7 +98,7 @@ struct Destroyed {
   }
 };
 
-// Marks an object as destroyed but keeps its memory, so that later use of the handle is detected.
+// Marks an object as destroyed but keeps its memory, so that a later use of its handle is detected.
 template <typename T, typename Handle>
 void destroy(Handle handle) {
   T& gone = object<T>(handle);
@@ -134,7 +134,7 @@ struct Device : Object {
 
 struct Context : Object {
   static constexpr Kind kKind = Kind::context;
-  uint32_t live = 0;  // objects in it
+  uint32_t live = 0;  // number of objects in the context
 };
 
 struct Pool : Object {
@@ -149,13 +149,13 @@ struct Event : Object {
   static constexpr Kind kKind = Kind::event;
   Pool* pool;
   uint64_t signaled_at = kNever;  // ns
-  uint64_t busy_until = 0;        // ns; until commands that signal it or wait for it have ended
-  uint64_t read_until = 0;        // ns; until commands have ended that copy its times; they may find it reset
+  uint64_t busy_until = 0;        // ns; end of all commands that signal the event or wait for it
+  uint64_t read_until = 0;        // ns; end of all commands that copy the event's times, which may find the event reset
   uint64_t start = 0;             // cycles
   uint64_t end = 0;
 };
 
-// When all work that was submitted so far ends, in ns.
+// `free_at` is the end of all work that was submitted so far, in ns.
 struct Timeline {
   uint64_t free_at = 0;
 };
@@ -189,7 +189,7 @@ struct List : Object {
   bool synchronous;
   bool closed = false;
   uint32_t ordinal;
-  Timeline timeline;  // of an immediate list
+  Timeline timeline;  // used only by immediate lists
   std::vector<Step> steps;
   uint64_t busy_until = 0;
 };
@@ -212,7 +212,7 @@ struct Kernel : Object {
   std::string name;
   uint64_t cycles;
   Module* module;
-  uint64_t address = 0;  // 48 bits of it
+  uint64_t address = 0;  // only the lower 48 bits
 };
 
 struct Image : Object {
@@ -225,7 +225,7 @@ constexpr uint32_t kCopyOrdinal = 1;  // the queue group that can only copy
 void* extension(const char* name);
 
 uint64_t now_ns();
-uint64_t cycles_at(uint64_t ns);     // device counter, before it is cut to its bit width
+uint64_t cycles_at(uint64_t ns);     // device counter, with all 64 bits
 uint64_t begin_of(uint64_t cycles);  // the first ns at which cycles_at() returns `cycles`
 
 // Schedules a step after all earlier steps of the timeline.
@@ -237,14 +237,14 @@ ze_result_t wait_for(const uint64_t& signaled_at, uint64_t timeout);
 
 std::mutex& the_lock();
 
-// A table with capacity for the entries of newer headers.
+// A function table that also has capacity for entries of newer headers.
 template <typename Table>
 struct Wide {
   Table table;
   void* newer[64];
 };
 
-// Newer entries are filled only if the table is large enough and the loader's version has them.
+// Entries of later versions are filled only if the table is large enough and the loader's version is at least this one.
 constexpr uint32_t kGettersVersion = ZE_MAKE_VERSION(1, 9);
 constexpr uint32_t kNewerVersion = ZE_MAKE_VERSION(1, 17);
 void fill_newer_lists(void** table, uint32_t version);

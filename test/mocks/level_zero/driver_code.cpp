@@ -11,7 +11,7 @@
 namespace gpuprof::mock {
 namespace {
 
-constexpr uint64_t kFirstAddress = 0x800000010000;  // in the upper half: negative if it were canonical
+constexpr uint64_t kFirstAddress = 0x800000010000;  // bit 47 is set, so a canonical address would be negative
 constexpr uint64_t kModuleBytes = 0x10000;
 constexpr uint64_t kKernelBytes = 0x400;
 
@@ -77,7 +77,7 @@ ze_result_t ZE_APICALL destroy_module(ze_module_handle_t module) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Returns the size if `bytes` is null, otherwise fills a buffer that holds all of the binary.
+// Returns the size of the binary if `bytes` is null. Otherwise copies the binary to `bytes`, if it is large enough.
 ze_result_t ZE_APICALL get_native_binary(ze_module_handle_t module, size_t* size, uint8_t* bytes) {
   const std::vector<uint8_t>& binary = object<Module>(module).binary;
   if (size == nullptr) {
@@ -96,7 +96,7 @@ ze_result_t ZE_APICALL get_native_binary(ze_module_handle_t module, size_t* size
   return ZE_RESULT_SUCCESS;
 }
 
-// Returns the address of a kernel name in its module. All kernels of that name share it.
+// Returns the code address of a kernel by its name. All kernels of one module with this name share the address.
 uint64_t address_of(const Module& module, const std::string& name) {
   uint64_t sum = 0;
   for (const char letter : name) {
@@ -147,7 +147,7 @@ ze_result_t ZE_APICALL get_kernel_name(ze_kernel_handle_t kernel, size_t* bytes,
   return ZE_RESULT_SUCCESS;
 }
 
-// Programs call this without the loader, so only with the driver's own handle.
+// Programs call this extension without the loader, so they must pass the driver's own handle.
 ze_result_t ZE_APICALL get_base_address(ze_kernel_handle_t kernel, uint64_t* address) {
   const Kernel& of = object<Kernel>(kernel);
   if (address == nullptr) {

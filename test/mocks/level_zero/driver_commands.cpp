@@ -57,7 +57,7 @@ ze_result_t append_kernel(ze_command_list_handle_t list, ze_kernel_handle_t kern
     return ZE_RESULT_ERROR_INVALID_KERNEL_ATTRIBUTE_VALUE;
   }
   if (object<List>(list).ordinal == kCopyOrdinal) {
-    violation("a kernel on a queue that only copies");
+    violation("a kernel is launched on a queue that can only copy");
   }
   const Kernel& launched = object<Kernel>(kernel);
   return append_work(list, launched.cycles, signal, wait_count, waits, {&launched});

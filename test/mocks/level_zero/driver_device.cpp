@@ -90,7 +90,7 @@ Driver& the_driver() {
   return driver;
 }
 
-// The counter's value when the process starts. With the fault "wrap" it is shortly before its end.
+// Returns the offset of the device counter. With the fault "wrap" the counter starts 5 ms before it wraps.
 uint64_t counter_offset() {
   static const uint64_t offset = [] {
     const uint64_t now = now_ns() / kSecond * kRate + now_ns() % kSecond * kRate / kSecond;

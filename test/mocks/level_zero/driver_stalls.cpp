@@ -119,7 +119,7 @@ ze_result_t ZE_APICALL get_group_properties(zet_metric_group_handle_t handle,
                                             zet_metric_group_properties_t* properties) {
   const Group& group = object<Group>(handle);
   if (properties->stype != ZET_STRUCTURE_TYPE_METRIC_GROUP_PROPERTIES) {
-    violation("zetMetricGroupGetProperties of another structure");
+    violation("zetMetricGroupGetProperties gets a structure of the wrong type");
   }
   strcpy(properties->name, group.is_stalls ? "EuStallSampling" : "ComputeBasic");
   properties->samplingType = ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_TIME_BASED;
@@ -190,7 +190,7 @@ ze_result_t ZE_APICALL open_streamer(zet_context_handle_t context, zet_device_ha
   if (metrics.open != nullptr) {
     return ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
   }
-  // The first attempt after a reset fails: it comes too early.
+  // The first attempt to open a stream after a device reset fails, as on a device that has not recovered yet.
   if (++metrics.opened == 2 && ze_faults().stalls_lost) {
     return ZE_RESULT_ERROR_DEVICE_LOST;
   }
@@ -261,7 +261,7 @@ void add_row(const Report& report, std::vector<zet_typed_value_t>* values) {
 // Returns the values of the reports of one sub-device, one report after the other.
 std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const uint8_t* raw, uint32_t part) {
   if (bytes % sizeof(Report) != 0) {
-    violation("values are calculated of a part of a report");
+    violation("values are calculated from an incomplete report");
   }
   std::vector<zet_typed_value_t> values;
   for (size_t at = 0; at < bytes; at += sizeof(Report)) {
@@ -272,7 +272,7 @@ std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const u
     }
   }
   if (!values.empty() && ++metrics.calculated <= 2 &&
-      ze_faults().stalls_wrong) {  // the count is asked for first, then the values
+      ze_faults().stalls_wrong) {  // twice: the first call asks for the count, the second for the values
     values[kSbid].type = ZET_VALUE_TYPE_FLOAT32;
     values.resize(values.size() + 3);  // an incomplete row
   }

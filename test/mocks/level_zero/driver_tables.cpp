@@ -91,7 +91,7 @@ MOCK_GROWN_TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, fi
 MOCK_GROWN_TABLE(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t, fill_newer_pools)
 MOCK_GROWN_TABLE(zeGetEventProcAddrTable, ze_event_dditable_t, fill_newer_events)
 
-// The function has another C++ name here, as newer headers declare it with a type that older headers lack.
+// The C++ name differs from the symbol: newer headers declare the symbol with a type that older headers lack.
 extern "C" __attribute__((visibility("default"))) ze_result_t ZE_APICALL
 mock_list_exp_table(ze_api_version_t version, void** to) __asm__("zeGetCommandListExpProcAddrTable");
 

@@ -152,7 +152,7 @@ class OnTheMockDriver(Ci):
 
 
 class WithoutAVerdict(Ci):
-    """Exit status 1 means a regression and nothing else, and nothing is left behind."""
+    """Tests that exit status 1 means only a regression, and that no files or processes are left behind."""
 
     @rig.requires("program:git", "program:make")
     def test_a_commit_that_cannot_be_built_is_skipped(self):
@@ -202,7 +202,7 @@ class Files(unittest.TestCase):
         self.assertEqual(sum("examples/ci/perf-gate.sh" in command for command in commands), 2)
         for command in [*commands, read("perf-gate.sh")]:
             subprocess.run(["bash", "-n", "-c", command], check=True)
-        # The commands pass the arguments that the script takes: a base, a build command, and a command.
+        # Commands that run perf-gate.sh must pass its arguments: a base, a build command, and a command to record.
         for command in commands:
             words = re.fullmatch(r"sh examples/ci/perf-gate\.sh \"\$\w+\" '([^']+)' (\./\w+) .*", command)
             self.assertTrue(words or "perf-gate" not in command, command)

@@ -62,7 +62,7 @@ class CheckFiles(rig.RuntimeTest):
         # Stall shares do not affect the verdict.
         out, _ = self.check(*old, "--", *self.side("like", stalls=after), expect=PASS)
         self.assertNotIn("stall shares", out)
-        # If too many samples were dropped, the output says only that.
+        # If too many samples were dropped, the output says so and shows no stall shares.
         out, _ = self.check(*old, "--", *self.side("lossy", work=made.slower("kernel_7", 1.1), stalls=after, dropped=25),
                             expect=REGRESSION)
         self.assertNotIn("stall shares", out)
@@ -155,7 +155,7 @@ class CheckFiles(rig.RuntimeTest):
         large = os.path.join(self.folder, "large")
         with open(large, "w", encoding="utf-8") as file:
             file.write("#" * ((1 << 20) - len(line) - 1) + "\n" + line)
-        # The last line of a file just below the size limit counts.
+        # A file just below the size limit is read to its last line.
         self.check("--thresholds", large, *self.side("old"), "--", *self.side("new", work=made.slower("kernel_7", 1.1)),
                    expect=PASS)
         with open(large, "a", encoding="utf-8") as file:

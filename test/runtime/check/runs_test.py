@@ -56,9 +56,9 @@ class CheckRuns(rig.RuntimeTest):
         self.assertIn(f"the profiles are in {self.out}", err)
         names = sorted(os.path.basename(name) for name in glob.glob(f"{self.out}/*.txt"))
         self.assertEqual(names, [f"{side}-{i}.txt" for side in ("new", "old") for i in (1, 2, 3)])
-        self.assertNotIn("{", out)  # the programs' output is not mixed into the output of check, ...
+        self.assertNotIn("{", out)  # the output of check does not contain the programs' output
         with open(f"{self.out}/new-1.log", encoding="utf-8") as file:
-            self.assertIn("total_ns", file.read())  # ... but stored beside the profile
+            self.assertIn("total_ns", file.read())  # it is in a .log file beside the profile
 
     def test_the_same_program_passes(self):
         out, _ = self.check("--runs", "3", "-o", self.out, "--", self.exact_app("a"), "---", self.exact_app("b"),
@@ -144,15 +144,15 @@ class CheckRuns(rig.RuntimeTest):
         folders = glob.glob(f"{kept}/*/*-first")
         self.assertEqual(len(folders), 1)
         self.assertEqual(len(os.listdir(folders[0])), 4)
-        # Nothing is compared with the same commit; without --save nothing is kept.
+        # A commit is not compared with itself. Without --save no profile is kept.
         self.check("--baseline", kept, "--commit", "first", "--runs", "3", "-o", self.out, "--", self.app("a"),
                    expect=INCONCLUSIVE)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # A slower commit is a regression, and is not kept.
+        # A slower commit is a regression, and its profiles are not kept.
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # Recorded profiles work like a command. A commit whose name merely has the same ending is another commit.
+        # Recorded profiles can replace a command. The commit "st" is not "first", although "first" ends in "st".
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
         self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 

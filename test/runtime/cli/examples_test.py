@@ -31,7 +31,7 @@ NOT_RUN = (
      "needs a job of four ranks that runs for 20 s; parts_test.py has profiles of ranks and slices"),
     (r"gpuprof annotate --gpu --kernel attention", "needs samples of GPU code; test/golden/options has some"),
 )
-# Commands that need more than PoCL: (what the command contains, the requirement of rig.why_not).
+# Commands that need more than PoCL: (text in the command, the requirement as named by rig.why_not).
 NEEDS = ((" -p ", "ebpf"),)
 
 PAGES = ("README.md", "docs/cli.md", "docs/manual.roff")
@@ -77,7 +77,7 @@ def blocks_of_manual(text):
 
 def blocks_of_help(text):
     lines = re.findall(r"^(?:Usage:)? +(gpuprof .*)$", text, re.M)
-    # The help has two columns: the command, and what it does.
+    # Each line of the help has two columns: the command, and what it does.
     return [[re.split(r" {3,}", line)[0]] for line in lines]
 
 

@@ -140,7 +140,7 @@ class PartsTest(rig.RuntimeTest):
             with open(runs[-1], "w", encoding="utf-8") as out:
                 out.write(text.replace("META;start_unix_ns;", f"META;start_unix_ns;{i + 1}"))
             self.gpuprof("-q", "filter", "--kernel", "gemm", "-o", parts[-1], runs[-1])
-        # A kernel that the filter removed is not an improvement.
+        # `check` must not report an improvement because the filter has removed kernels from one side.
         text = self.gpuprof("check", *runs[:3], "--", *parts[3:], expect=(125,))
         self.assertRegex(text, r"not the same subset of a run: the complete profile \(\S+\) and only what matches\s+--kernel gemm\s")
         self.assertNotIn("not the same subset", self.gpuprof("check", *parts[:3], "--", *parts[3:], expect=(0, 125)))
@@ -148,7 +148,7 @@ class PartsTest(rig.RuntimeTest):
         self.assertIn(b"part1.txt: the profile is a part of another: only what matches --kernel gemm", run.stderr)
 
     def test_subsets_of_two_recordings_are_not_a_complete_profile(self):
-        # Like profiles of other tools, these hold no time and no host.
+        # These profiles have no time and no host, like profiles of other tools.
         with open(self.path("whole.txt"), "w", encoding="utf-8") as file:
             file.write("GPUPROF;3.2\n")
             for i in (1, 2):

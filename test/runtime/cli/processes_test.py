@@ -36,7 +36,7 @@ class Processes(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_a_grandchild_that_outlives_the_command_is_recorded_to_its_end(self):
-        # The command ends once the grandchild has loaded OpenCL.
+        # The shell ends once its background process, which gpuprof sees as a grandchild, has loaded the OpenCL library.
         script = ('"$0" --launches 3000 >/dev/null 2>&1 & '
                   'while kill -0 $! && ! grep -q libgpuprof /proc/$!/maps; do sleep 0.02; done; exit 4')
         profile, stderr = self.record(["sh", "-c", script, rig.EXAMPLE], expect=4)
@@ -69,7 +69,7 @@ class Processes(rig.RuntimeTest):
 
 
 class Windows(rig.RuntimeTest):
-    """Records only a part of the command's run time; outside of it, the command runs as if unrecorded."""
+    """Records only a window of the command's run time. Outside of the window, the command runs as if unrecorded."""
 
     LOOP = ["sh", "-c", f"echo $$ >pid; while [ ! -e stop ]; do {PROGRAM} >/dev/null; done; {PROGRAM} >out", rig.EXAMPLE]
 
@@ -108,7 +108,7 @@ class Windows(rig.RuntimeTest):
         self.assertTrue(1e9 <= begin <= 4e9, begin)
         self.assertTrue(2.5e9 <= end - begin <= 5.5e9, end - begin)
         self.assertGreater(profile.end()["gpu_records"], 0)
-        # Work launched in the window may end somewhat later.
+        # Work that was launched in the window may end up to two slices after it.
         interval = int(meta["interval_ns"][0])
         slices = {int(row[0]) for row in profile.of("GPU")}
         self.assertLessEqual(slices, set(range(begin // interval, end // interval + 3)))
@@ -137,7 +137,7 @@ class Windows(rig.RuntimeTest):
 class Killed(rig.RuntimeTest):
     def start(self):
         """Records a target that launches for a long time. Returns once the file has its first records."""
-        for name in (self.profile_path, os.path.join(self.folder, "pid")):  # of an earlier recording
+        for name in (self.profile_path, os.path.join(self.folder, "pid")):  # files of an earlier recording
             if os.path.exists(name):
                 os.unlink(name)
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--interval", "0.1", "--", "sh", "-c",

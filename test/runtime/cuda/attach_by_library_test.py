@@ -27,7 +27,7 @@ class RecordAttach(rig.RuntimeTest):
         """Records the process and returns stderr; the profile is at self.profile_path. After `records` GPU records, sends the
         signal `end` to the recorder, or calls `end`."""
         if os.path.exists(self.profile_path):
-            os.unlink(self.profile_path)  # of another recording
+            os.unlink(self.profile_path)  # the profile of another recording
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path, *options],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         rig.wait_for(lambda: recorder.poll() is not None or self.has_records(records))
@@ -62,7 +62,7 @@ class RecordAttach(rig.RuntimeTest):
             stderr = self.record(process.pid, 10000)
             self.assertIn("target: still running", stderr)
             self.assertEqual(self.assert_durations(stderr).meta()["target.exit_status"], ["still running"])
-            # Waits until the library has left; the mock's own thread stays.
+            # Waits until the library's threads have ended. One new thread, of the mock, remains.
             self.assertTrue(rig.wait_for(lambda: len(rig.threads(process.pid) - before) <= 1))
         self.assertIsNone(process.poll(), "Ctrl-C has reached the target")
         with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
@@ -79,7 +79,7 @@ class RecordAttach(rig.RuntimeTest):
         starts = [int(row[-2]) for row in profile.of("CALL")]
         self.assertGreater(len(starts), 1000, stderr)
         outside = [start for start in starts if not begin <= start <= end]
-        self.assertLessEqual(len(outside), 1, outside)  # the launch of one thread may be in progress
+        self.assertLessEqual(len(outside), 1, outside)  # a launch may be in progress as the window ends
 
     @rig.requires("root")
     def test_a_process_can_be_recorded_until_it_ends(self):

@@ -137,10 +137,10 @@ class AttachTest(unittest.TestCase):
 
 
 class Waits(AttachTest):
-    """A thread that was used for the injection continues its wait as if undisturbed."""
+    """Tests that the thread that loads the injected library then continues its wait as if undisturbed."""
 
     def test_attaching_does_not_cut_waits_short(self):
-        started = []  # each waits for seconds, so they run concurrently
+        started = []  # all programs wait for seconds, so they run concurrently
         for how in ("sleep", "poll", "epoll", "futex", "spin", "signals"):
             with self.subTest(how=how):
                 process = self.start_waiting(how)
@@ -194,7 +194,7 @@ class Recording(AttachTest):
             self.assertEqual(source.lost.get("invalid_timestamp", 0), 0)
             launches = {launch[0] for launch in source.launch_records}
             self.assertEqual(len(launches), source.launches)
-            # Only work at the edges may lack a launch: from before the callbacks were set, or cut by the removal.
+            # Work may lack a launch only at the edges: callbacks and records do not begin and end at the same time.
             first, last = self.bounds(source)
             strange = [op["start_ns"] for op in source.gpu_ops if op["correlation"] not in launches]
             self.assertEqual([start for start in strange if first <= start <= last], [])
@@ -238,7 +238,7 @@ class Recording(AttachTest):
         recorder.close()
         source, = recorder.sources
         self.assertEqual((source.state, source.lost), ("finished", {}))
-        # Except for the first launches: callbacks and records do not begin at the same time.
+        # Only the first launches and the first work are unpaired: callbacks and records do not begin at the same time.
         launches, done = {launch[0] for launch in source.launch_records}, {op["correlation"] for op in source.gpu_ops}
         first, _ = self.bounds(source)
         self.assertEqual([op for op in source.gpu_ops

@@ -91,10 +91,10 @@ class Nvtx(unittest.TestCase):
         for span in source.spans:
             self.assertLessEqual(span["start_ns"], span["end_ns"])
             spans[path_of(source, span["range"])].append(span)
-        self.assertEqual(len(spans["early"]), 1)  # begun before the connection existed
+        self.assertEqual(len(spans["early"]), 1)  # this range began before the library was connected
         self.assertEqual(len(spans["early/twice"]), 2)
         self.assertEqual(len(spans["whole"]), 1)
-        self.assertNotIn("whole/lib:part/on thread", spans)  # never ended
+        self.assertNotIn("whole/lib:part/on thread", spans)  # this range never ends
         early, = spans["early"]
         for inner in spans["early/twice"] + spans["early/inner"]:
             self.assertTrue(early["start_ns"] <= inner["start_ns"] <= inner["end_ns"] <= early["end_ns"])
@@ -104,7 +104,7 @@ class Nvtx(unittest.TestCase):
         self.assertEqual(without.spans, [])
 
     def test_another_nvtx_tool_is_kept_and_reported(self):
-        # The recorder does not change a variable that is set (src/backend/cupti); the library reports what that means.
+        # The recorder does not overwrite NVTX_INJECTION64_PATH, so NVTX calls another tool. The library reports that.
         recorder = wire_recorder.Recorder()
         environment = {**os.environ, **recorder.environment(), "LD_LIBRARY_PATH": MOCKS,
                        "CUDA_INJECTION64_PATH": INJECTION, "NVTX_INJECTION64_PATH": "/no/such/tool.so"}

@@ -250,7 +250,7 @@ class Latency(InjectionTest):
         source, did = self.finish(*self.start(*self.ARGUMENTS, **settings))
         self.assert_exact(source, did)
         nodes = [op for op in source.gpu_ops if op["graph_node"]]
-        # Those times belong to another launch.
+        # CUPTI gives graph nodes the queue times of another launch, so they are not reported.
         self.assertEqual({(op["queued_ns"], op["submitted_ns"]) for op in nodes}, {(0, 0)})
         return source, [op for op in source.gpu_ops if not op["graph_node"]]
 
@@ -305,7 +305,7 @@ class Graphs(InjectionTest):
         self.assertEqual((len(source.gpu_ops), source.counts["captured"]), (300, 10))
         self.assertEqual(source.meta["cupti.graphs"], "node")
         self.assert_attributed(source, 10)
-        # A captured launch names its node; it did not run.
+        # Each captured launch has a record that names its node. The launch itself did not run, so it has no GPU record.
         launches = {node["launch"]: node["node"] for node in source.graph_nodes if node["launch"]}
         self.assertEqual(len(launches), 10)
         self.assertFalse(set(launches) & {op["correlation"] for op in source.gpu_ops})
@@ -344,7 +344,7 @@ class Graphs(InjectionTest):
         source, _ = self.run_app("--launches", "0", "--graph-nodes", "5", "--graph-instances", "2")
         made = [node["node"] for node in source.graph_nodes if not node["flags"]]
         gone = [node["node"] for node in source.graph_nodes if node["flags"] & NODE_DESTROYED]
-        # Each is reported once: a copy is not also created, and none is destroyed while its graph is instantiated.
+        # Each node, also a copy, is reported once as made, and once as destroyed after its instantiated graph.
         self.assertEqual((len(made), sorted(made)), (15, sorted(gone)))
         self.assertEqual(len([key for key in source.stacks if key & NODE]), 5)
 
@@ -353,7 +353,7 @@ class Graphs(InjectionTest):
                                               options=OPTION_WHOLE_GRAPHS))
         self.assertEqual(source.meta["cupti.graphs"], "whole")
         self.assertEqual({name: op["count"] for name, op in source.totals().items()}, {"graph": 12})
-        # Lasts from the first node's start to the last node's end, including gaps.
+        # A graph's time is from the first node's start to the last node's end, including gaps.
         self.assertGreaterEqual(source.totals()["graph"]["ns"], did["total_ns"])
         self.assertEqual(source.counts, {"captured": 8, "gpu_ops": 12})
         self.assert_joined(source)
@@ -376,7 +376,7 @@ class Sampling(InjectionTest):
         for op in source.gpu_ops:
             self.assertEqual(op["correlation"] in told, not op["flags"] & GPU_OP_UNSAMPLED)
         self.assertGreater(source.overhead_samples, did["launches"] // 64 - 4)
-        # The choice is not every n-th launch: each of the three sites has its share.
+        # Each of the three sites must get its share; a choice of every n-th launch could miss a site.
         order = sorted(op["correlation"] for op in source.gpu_ops)
         for site in range(3):
             chosen = sum(1 for correlation in order[site::3] if correlation in told)
@@ -543,7 +543,7 @@ class Faults(InjectionTest):
 
     def test_correlation_ids_may_be_reused(self):
         """A reused correlation id does not inherit the state of an earlier unsampled launch."""
-        # An id is reused after two seconds, long after its record was delivered.
+        # The program reuses a correlation id after two seconds, long after the id's first record was delivered.
         recorder, process = self.start("--launches", "0", "--rate", "1000", "--seconds", "4", stack_share=0,
                                        MOCK_CUPTI_FAULTS="repeat_correlation=2000")
         self.assertTrue(rig.wait_for(lambda: recorder.sources and recorder.sources[0].launches > 2000, pause=0.001))

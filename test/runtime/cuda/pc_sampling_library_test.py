@@ -15,7 +15,7 @@ from wire_recorder import CONTROL_ENABLED, CONTROL_LAUNCH_RECORDS, OPTION_ATTACH
 
 CHEAP, DEAR = "_Z8assemblePfi", "_Z5solvePfi"
 DURATIONS = {CHEAP: 4000, DEAR: 16000}
-FILL_NS = 1524  # of 65536 bytes
+FILL_NS = 1524  # duration of a fill of 65536 bytes
 DEFAULT_PERIOD = 2048
 PERIOD = 64
 
@@ -80,7 +80,7 @@ class SamplingTest(SamplingMixin, InjectionTest):
         self.assert_exact(source, did)
 
     def assert_told(self, source, taken, period=PERIOD):
-        """Checks that each sample is in one window: reported, dropped or foreign."""
+        """Checks that the windows count each sample once: as sent, dropped, or taken outside of the program's code."""
         self.told(source)
         self.assertEqual(sum(self.sums(source).values()), taken)
         self.assertEqual({window["period"] for window in source.windows.values()}, {period})
@@ -244,14 +244,14 @@ class Pauses(SamplingTest):
         after = [window for number, window in source.windows.items() if number not in before]
         self.assertGreater(len(after), 0)
         self.assertGreater(min(window["start_ns"] for window in after), paused)
-        # The samples are those of the program's kernels, without those in the pause.
+        # Samples belong to recorded kernel executions. Kernel executions in the pause have none.
         recorded = {name: sum(source.names.get(op["name_id"]) == name for op in source.gpu_ops) for name in DURATIONS}
         self.assertAlmostEqual(self.sums(source)["handed"],
                                sum(recorded[name] * samples_of(ns, PERIOD) for name, ns in DURATIONS.items()),
                                delta=50 * samples_of(DURATIONS[DEAR], PERIOD))
 
     def stays(self, value, seconds=1.2):
-        """Returns whether the value stays the same for longer than the library's interval."""
+        """Returns whether the value stays the same for `seconds`, by default longer than the library's interval."""
         begin = value()
         return not wait_for(lambda: value() != begin, seconds)
 
@@ -265,7 +265,7 @@ class Pauses(SamplingTest):
 class Attached(SamplingMixin, AttachTest):
     def test_contexts_from_before_the_attach_are_sampled(self):
         process = self.start_cuda("--gap-us", "5000", "--threads", "2")
-        for _ in range(2):  # the same contexts are new to the second recorder
+        for _ in range(2):  # the second recording must sample the same contexts
             self.record_for_a_while(process)
         process.kill()
 

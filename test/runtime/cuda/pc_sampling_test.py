@@ -59,14 +59,14 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(profile.end()["samples"], sum(self.taken(did).values()))
         self.assertNotIn("samples_dropped", profile.losses())
         self.assertNotIn("samples_without_launch", profile.coverage())
-        # The times are the same as without samples.
+        # Sampling does not change the recorded times.
         self.assertEqual(sum(row[4] for row in profile.gpu()), did["total_ns"], stderr)
         self.assertEqual(profile.end()["launches"], did["launches"])
         self.assert_conserved(profile)
         self.assert_leaves_conserve(did)
 
     def assert_leaves_conserve(self, did):
-        """Checks that the innermost frames of each kernel sum to its nanoseconds."""
+        """Checks that with each --leaf the frames below a kernel sum up to the kernel's time in ns."""
         def by_kernel(leaf):
             sums = collections.Counter()
             for frames, ns in self.folded("--leaf", leaf):
@@ -168,10 +168,10 @@ class PcSampling(rig.RuntimeTest):
         profile, did, stderr = self.exact("--launches", "2000")
         told = self.told_of_exact(profile)
         self.assertEqual(told["exact_launches"] + told["exact_launches_missed"], did["launches"])
-        self.assertLess(told["exact_launches_missed"], 0.01 * did["launches"])  # read once a second, for microseconds
-        # Each sample belongs to a known launch, however many call paths the kernel has, ...
+        self.assertLess(told["exact_launches_missed"], 0.01 * did["launches"])  # missed while samples are read
+        # Flag 0: each sample belongs to a known launch, and is not estimated.
         self.assertEqual({row[6] for row in profile.of("EUSTALL")}, {"0"})
-        # ... and each launch has equally many.
+        # Each launch of a kernel has the same number of samples.
         counts, samples = collections.Counter(), collections.Counter()
         for row in profile.of("GPU"):
             counts[row[1]] += int(row[2])
@@ -192,7 +192,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(set(samples), {"solve"}, stderr)
         launches = self.told_of_exact(profile)["exact_launches"]
         self.assertEqual(samples["solve"], launches * samples_of("solve"))
-        # This includes the first launch, which waits until the recorder has seen the kernel name.
+        # The sum includes the first launch, which waits until the recorder has seen the kernel's name.
         missed = self.told_of_exact(profile)["exact_launches_missed"]
         self.assertEqual(launches + missed, sum(op["count"] for name, op in did["ops"].items() if "solve" in name))
 
@@ -212,7 +212,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertGreater(told["exact_launches"], 0)
 
     def test_no_launch_is_sampled_while_a_graph_is_captured(self):
-        # the mock aborts a program that samples during capture
+        # The mock aborts a program that samples while a graph is captured.
         profile, did, stderr = self.exact("--graph-nodes", "50", "--launches", "200")
         self.assertGreater(did["captured"], 0)
         self.assertEqual(profile.end()["samples"], self.told_samples(profile), stderr)

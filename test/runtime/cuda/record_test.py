@@ -63,7 +63,7 @@ class RecordCupti(rig.RuntimeTest):
         sites = {"assemble": 4000, "solve": 16000, "postprocess": 4000}
         found = dict.fromkeys(sites, 0)
         for frames, ns in self.folded("--from-start"):
-            # Only CPU frames: two of the kernels have the name of a site.
+            # Only CPU frames are searched for the site, because two kernels have the name of a site.
             cpu = [frame for frame in frames if not frame.endswith(("_[G]", "_[g]"))]
             self.assertEqual(frames[1], "_start", frames)
             self.assertNotIn("[truncated]", frames)

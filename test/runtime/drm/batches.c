@@ -1,4 +1,4 @@
-/* Submits jobs with known kernels to the fake i915. The batches are in objects mapped in every possible way.
+/* Submits jobs with known kernels to the fake i915. Their batches are in objects that are mapped in all possible ways.
  * environment: FAKE_GPU, its device node */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +11,9 @@
 #include "fake_gpu.h"
 
 #define BYTES 0x10000
-#define USER \
-  2 /* numbers of objects; odd ones the driver maps itself, and without memory they are mapped by an offset */
+#define USER                                                                                                         \
+  2 /* object numbers; the driver maps objects with odd numbers itself, and an object without memory is mapped by an \
+       offset */
 #define MAPPED 3
 #define BY_OFFSET 4
 #define NOT_MAPPED 6
@@ -82,9 +83,9 @@ int main(void) {
 
   put_kernel((uint32_t*)user, 0x8000);
   submit(0, 1, 20, AT(USER));
-  submit(1, 2, 20, AT(USER)); /* the same VM */
+  submit(1, 2, 20, AT(USER)); /* context 2 has the same VM */
   submit(0, 1, 20, AT(USER));
-  submit(0, 3, 20, AT(USER)); /* another VM */
+  submit(0, 3, 20, AT(USER)); /* context 3 has another VM */
 
   /* Jumps from the middle of one object into another. */
   put_jump((uint32_t*)(mapped + 0x1000), AT(USER) + 0x2000);
@@ -103,7 +104,7 @@ int main(void) {
   put_older_kernel((uint32_t*)(user + 0x6000), 0, 1);
   submit(0, 1, 20, AT(USER) + 0x5000);
   submit(0, 1, 20, AT(USER) + 0x6000);
-  /* Another context, in which no batch has set the base address. */
+  /* Context 3, in which no batch has set the base address. */
   submit(0, 3, 20, AT(USER) + 0x6000);
 
   submit(0, 1, 20, AT(NOT_MAPPED));

@@ -21,8 +21,8 @@ import vm
 SUITE = "bookworm-backports"
 OTHER_SUITES = os.environ.get("GPUPROF_TEST_KERNELS", "").split()
 
-# The fake drivers. The key is the section in which submitter.c is recorded on the driver. The values are its module and
-# device node, and the names of its rings and device in the profile.
+# The fake drivers. A key is the section of the output in which submitter.c is recorded on the driver. A value has the
+# driver's module and device node, and the names of its rings and device in the profile.
 Gpu = collections.namedtuple("Gpu", "module node rings device")
 GPUS = {
     "scheduler": Gpu("fake_gpu", "dri/fake_gpu", ("fakegpu-gfx", "fakegpu-copy0"), ("drm", "fakegpu fakegpu.0", "fakegpu.0")),
@@ -36,13 +36,13 @@ PATHS = [
     (("main", "train", "backward", "submit"), 1, 40, 10_000_000),
 ]
 JOBS = sum(path[2] for path in PATHS)
-OF_KERNEL = 4  # in each process, a kernel thread also queues two jobs, each for another client
+OF_KERNEL = 4  # in both processes, a Linux kernel thread also queues two jobs
 
 FUNCTIONS = r"""
 section doctor.fake
 /gpuprof doctor 2>&1
 record() { /gpuprof record -o "$@" 2>&1; echo "status $?"; }
-# Records a program that warms up first, so that its other jobs are recorded with unwind tables.
+# Records a program that submits warm-up jobs until the recorder has its unwind tables.
 record_warm() {
   export WARM_UP=/tmp/warm
   /bin/busybox rm -f $WARM_UP $1
@@ -159,7 +159,7 @@ class Jobs:
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # A machine that fails to start, or panics, is one skip or one error, not one per test.
+        # If the virtual machine does not start, or panics, this is one skip or one error, not one for each test.
         cls.sections = machine.sections_of(lambda: run_machine(cls.suite, cls.more))
 
     def said(self, *sections):
@@ -179,12 +179,11 @@ class Jobs:
         return "KERNEL 6.1." not in self.said(*self.sections)
 
     def names_clients(self, section):
-        """Returns whether the kernel reports the client when one of its threads queues a job. The scheduler does so from
-        6.17."""
+        """Returns whether Linux reports the client of a job from a kernel thread. drm_sched does so since 6.17."""
         return section != "i915" and "tracepoints drm_sched_job_queue" in self.said("doctor")
 
     def truth(self, section):
-        """Returns {ring: [(jobs, busy ns) of the first process, and of the second]}, as the driver reports them."""
+        """Returns {ring: [(jobs, busy ns) of the first process, (jobs, busy ns) of the second]} from the driver."""
         truth = collections.defaultdict(list)
         for ring, jobs, ns in re.findall(r"^TRUTH (\d+) (\d+) (\d+)$", self.said(section), re.M):
             before = [sum(numbers) for numbers in zip((0, 0), *truth[int(ring)])]
@@ -227,20 +226,20 @@ class Jobs:
                 seen[work.name, pids[work.process]][1] += ns
             self.assertEqual({name for name, _ in seen}, set(rings))
             for ring, name in enumerate(rings):
-                # The child is the first to use the GPU.
+                # The child, which has the higher process id, uses the GPU first, so the order is reversed.
                 found = [numbers for (_, _), numbers in sorted((key, n) for key, n in seen.items() if key[0] == name)][::-1]
                 truth = self.truth(section)[ring]
                 self.assertEqual([count for count, _ in found], [jobs for jobs, _ in truth], name)
                 ratios = [ns / busy for (_, ns), (_, busy) in zip(found, truth)]
                 print(f"    {name}: {sum(count for count, _ in found)} jobs, {' and '.join(f'{r:.4%}' for r in ratios)} of their time",
                       flush=True)
-                # An emulated processor may pause when a job begins or ends.
+                # QEMU's processor may pause when a job begins or ends, so only the better ratio must be near 1.
                 self.assertLess(min(abs(ratio - 1) for ratio in ratios), 0.01, (name, found, truth))
                 self.assertLess(max(abs(ratio - 1) for ratio in ratios), 0.2, (name, found, truth))
             self.assert_conserved(profile)
 
     def of_clients(self, section, processes=2):
-        """Returns the number of jobs in the profile that kernel threads have queued."""
+        """Returns the number of jobs in the profile that Linux kernel threads have queued."""
         return OF_KERNEL // 2 * processes if self.names_clients(section) else 0
 
     def test_every_job_is_paired(self):
@@ -273,13 +272,13 @@ class Jobs:
             for work, numbers in self.with_thread(profile):
                 names = profile.frames(work.ustack)
                 self.assertIn("ioctl", names[-1])
-                # Without unwind tables, the stack lacks the caller of the C library's ioctl().
+                # gpu_ioctl is ignored: without unwind tables, stacks lack the caller of the C library's ioctl().
                 path = [name for name in names[names.index("main"):-1] if name != "gpu_ioctl"]
                 found[tuple(path), work.name] += numbers[0]
                 self.assertEqual(work.thread, "submitter")
                 processes.add(work.process)
             self.assertEqual(found, {(path, rings[ring]): jobs for path, ring, jobs, _ in PATHS})
-            self.assertEqual(len(processes), 2)  # the second submitter is a child of the first
+            self.assertEqual(len(processes), 2)  # the submitter and its child
 
     def test_stacks_without_frame_pointers_are_complete(self):
         for _, rings, profile in self.profiles(".whole"):
@@ -292,8 +291,8 @@ class Jobs:
             self.assertEqual(found, {(path + ("gpu_ioctl", "ioctl"), rings[ring]): jobs // 2 for path, ring, jobs, _ in PATHS})
 
     def test_kernel_frames_lead_to_the_driver(self):
-        """The kernel frames lead from the system call to the driver function that queues the job, for jobs of the processes."""
-        # Functions that the compiler may have inlined are left out.
+        """Jobs of processes have kernel frames from the system call to the driver function that queues the job."""
+        # The lists lack functions that the compiler may have inlined.
         drivers = {"scheduler": ["queue_job", "drm_sched_entity_push_job"],
                    "xe": ["xe_exec_ioctl", "queue_job", "drm_sched_entity_push_job"],
                    "i915": ["i915_gem_do_execbuffer", "add_request"]}
@@ -313,7 +312,7 @@ class Jobs:
             self.assertEqual(module, f"[{GPUS[section].module}]")
 
     def test_python_frames_are_at_their_native_callers(self):
-        """Checks the last Python frames before the C library's ioctl(), with their callers."""
+        """Checks the Python frames that lead to the C library's ioctl(), and the native frames between them."""
         forward = ("<module>", "train", "Model.forward", "by_fcntl")
         backward = ("<module>", "train", "Model.backward", "Model.backward.<locals>.<lambda>", "by_ctypes")
         if sys.version_info < (3, 11):  # before 3.11, names are not qualified
@@ -326,10 +325,10 @@ class Jobs:
                 if "train" in python:
                     self.assertEqual(kinds[0], ("_start", "native"))
                     self.assertEqual(kinds[-1], ("ioctl", "native"))
-                    # sorted() is native code of the interpreter between two groups of Python frames.
+                    # by_ctypes() is called by sorted(), whose native frames separate two groups of Python frames.
                     between = [kind for _, kind in kinds]
                     runs = len([i for i, kind in enumerate(between) if kind == "python" and between[i - 1] != "python"])
-                    if sys.version_info >= (3, 11):  # before 3.11, each Python frame has an evaluation loop of its own
+                    if sys.version_info >= (3, 11):  # before 3.11, each Python frame has its own evaluation loop
                         self.assertEqual(runs, 2 if "by_ctypes" in python else 1, kinds)
                     found[python, work.name] += numbers[0]
             self.assertEqual(found, {(forward, rings[0]): 20, (backward, rings[1]): 10})
@@ -346,10 +345,10 @@ class Jobs:
                 worked[path, work.name] += ns
                 waited[path, work.name] += queue_ns - ns
             for key, ns in worked.items():
-                # The hardware holds several jobs of a ring at once: each job counts from the end of the previous one. A
-                # busy machine may see that end late, but not for all jobs.
+                # The hardware holds several jobs of a ring at once, so a job's time begins at the end of the previous
+                # job. On a busy machine some ends are seen late, but not all.
                 self.assertGreater(ns / jobs[key], 0.9 * meant[key], key)
-            # All jobs are queued within some milliseconds, so each waits for most of the earlier ones.
+            # All jobs are queued within some milliseconds, so a job waits for most of the jobs before it.
             self.assertGreater(waited["forward", rings[0]], 0)
             self.assertGreater(waited["backward", rings[0]], 0)
 
@@ -422,7 +421,7 @@ class Drm(Jobs, kernels.Kernels, rig.RuntimeTest):
         self.assertIn("hint: run gpuprof as root", said)
 
 
-# For example "bookworm sid".
+# OTHER_SUITES is, for example, "bookworm sid".
 for other in OTHER_SUITES:
     globals()[f"On_{other}"] = type(f"On_{other}", (Jobs, rig.RuntimeTest), {"suite": other, "more": ""})
 

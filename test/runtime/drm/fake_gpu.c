@@ -18,7 +18,7 @@
 #include <uapi/drm/xe_drm.h>
 #define DRIVER "xe"
 #define NODE "fake_xe"
-#define CLIENTS_BEFORE 1000 /* numbers are the kernel's, and not a driver's */
+#define CLIENTS_BEFORE 1000 /* so that client ids differ from the driver's own numbers */
 #define RING_NAMES \
   { "rcs3", "ccs12" } /* engine class and queue number */
 #else
@@ -53,7 +53,7 @@ struct job {
 };
 
 struct client {
-  struct drm_file file; /* the open file points here, as in real drivers; filled only as far as gpuprof reads it */
+  struct drm_file file; /* as in real drivers, file->private_data points here; only fields that gpuprof reads are set */
   struct drm_sched_entity entities[FAKE_GPU_RINGS];
   u64 number;
   u32 queues;
@@ -336,7 +336,7 @@ static int on_release(struct inode* inode, struct file* file) {
   return 0;
 }
 
-/* All GPU drivers print these lines. */
+/* Prints the fdinfo lines that all GPU drivers print. */
 static void show_fdinfo(struct seq_file* out, struct file* file) {
   const struct client* client = file->private_data;
   seq_printf(out, "drm-driver:\t" DRIVER "\ndrm-client-id:\t%llu\n", client->number);

@@ -12,7 +12,7 @@ struct fake_gpu_submit {
   __u32 by_worker; /* 1: a kernel thread queues the job */
   __u64 duration_ns;
   __u32 queue; /* xe: the exec queue; i915: the context */
-  __u32 own;   /* xe: ms; the driver first queues a job of its own of this length on the other ring */
+  __u32 own;   /* xe: the driver first queues its own job of this many ms on the other ring */
   __u64 batch; /* xe: GPU address of the commands, which the fake GPU does not read */
 };
 
@@ -31,7 +31,7 @@ struct fake_gpu_create_queue {
 };
 
 /* i915: adds an object to all later batches. xe: binds process memory or an object, or unbinds the address if neither
- * is given. Nothing reads the bound memory. An object of 0 bytes is unbound at all addresses. */
+ * is given. The fake GPU does not read bound memory. If the object has 0 bytes, all its bindings are removed. */
 struct fake_gpu_bind {
   __u32 vm;
   __u32 object;
@@ -42,7 +42,7 @@ struct fake_gpu_bind {
 
 /* Returns the file offset at which an object can be mapped. */
 struct fake_gpu_object {
-  __u32 object; /* any number */
+  __u32 object; /* chosen by the caller */
   __u32 pad;
   __u64 offset; /* result */
 };
@@ -61,7 +61,7 @@ struct fake_gpu_gone {
   __u32 object;
 };
 
-/* xe: the next event of its EU stall stream. */
+/* xe: what the EU stall stream reports next. */
 enum fake_gpu_stall_what {
   FAKE_GPU_RECORDS = 0, /* `times` records */
   FAKE_GPU_DROP = 1,    /* the next read reports dropped records */

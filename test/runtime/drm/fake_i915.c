@@ -161,7 +161,7 @@ static void submit_late(struct work_struct* work) {
   late->result = add_request(&late->submit);
 }
 
-/* Has the name and arguments of the real function. The fake driver's own data is at the address of the buffers. */
+/* Has the name and arguments of the real function. buffers_ptr points to the fake driver's own data. */
 int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file, struct drm_i915_gem_execbuffer2* args,
                            struct drm_i915_gem_exec_object2* exec);
 noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* file,
@@ -187,12 +187,12 @@ noinline int i915_gem_do_execbuffer(struct drm_device* dev, struct drm_file* fil
 
 /* The objects of a file that hold batches, each at its address. */
 struct client {
-  struct drm_file file; /* filled only as far as gpuprof reads it */
+  struct drm_file file; /* only fields that gpuprof reads are set */
   struct drm_i915_gem_exec_object2 objects[FAKE_GPU_OBJECTS];
   u32 count;
 };
 
-/* Submits the batch at the given address. Its object comes first in the list for ring 0, else last. */
+/* Submits the batch at the given address. Ring 0 has the batch's object first in the list, other rings have it last. */
 static int submit_request(struct file* file, const void __user* from) {
   struct client* client = file->private_data;
   struct fake_gpu_submit submit;
@@ -215,7 +215,7 @@ static int submit_request(struct file* file, const void __user* from) {
   return i915_gem_do_execbuffer(&card.drm, &client->file, &args, objects);
 }
 
-/* These have the names and arguments of the real functions. */
+/* The REAL functions have the names and arguments of i915's functions. */
 #define REAL __attribute__((noipa))
 int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
 REAL int i915_gem_context_create_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {

@@ -1,9 +1,9 @@
 /* The functions of xe that gpuprof probes: exec queues, VMs, binds, objects. They do only what the fake GPU needs.
  * Included by fake_gpu.c. */
-/* Keeps arguments that this code does not read: the compiler must not remove what the caller filled in. */
+/* noipa: the compiler must pass even arguments that the function does not read, because gpuprof's probes read them. */
 #define TAKES_ALL __attribute__((noipa))
 
-/* These have the names and arguments of the real functions. The syncs address holds the fake driver's own data. */
+/* Functions with TAKES_ALL have names and arguments of xe. `syncs` points to the fake driver's own data. */
 int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file);
 TAKES_ALL int xe_exec_ioctl(struct drm_device* dev, void* data, struct drm_file* file) {
   const struct drm_xe_exec* exec = data;
@@ -64,7 +64,7 @@ static int bind_memory(struct client* client, const void __user* from) {
   return xe_vm_bind_ioctl(NULL, &bind, &client->file);
 }
 
-/* Calls the kernel's own function, as real drivers do. It does not know the object. */
+/* Destroys a VM, or deletes an object's handle as real drivers do; that fails, as the DRM core has no such object. */
 static int end_object(struct client* client, const void __user* from) {
   struct fake_gpu_gone gone;
   struct drm_xe_vm_destroy vm = {};

@@ -58,7 +58,7 @@ static ssize_t read_stalls(struct file* file, char __user* to, size_t size, loff
   }
   spin_lock(&stream->lock);
   bytes = min(rounddown(size, RECORD_BYTES), stream->bytes);
-  if (stream->dropped) { /* reported before the next records */
+  if (stream->dropped) { /* the loss is reported before the next records */
     stream->dropped = false;
     result = -EIO;
   } else if (bytes) {
@@ -150,7 +150,7 @@ static int answer(struct drm_xe_device_query* query, const void* from, size_t by
   return query->size != bytes ? -EINVAL : copy_to_user(u64_to_user_ptr(query->data), from, bytes) ? -EFAULT : 0;
 }
 
-/* Reports two GTs of Xe2, and one for media. */
+/* Answers the queries of a GPU with two GTs of Xe2, and one GT for media. */
 static int on_query(struct drm_device* dev, void* data, struct drm_file* file) {
   struct drm_xe_device_query* query = data;
   struct eu_stall_answer stalls = {
@@ -226,7 +226,7 @@ static const struct drm_driver render_driver = {
     .major = 1,
 };
 
-/* Calls the kernel's own function first, as real drivers do. It does not know the object. */
+/* Calls drm_gem_mmap() first, as real drivers do. That call fails, because the DRM core has no such object. */
 static int on_mmap(struct file* file, struct vm_area_struct* area) {
   size_t bytes = area->vm_end - area->vm_start;
   void* memory;

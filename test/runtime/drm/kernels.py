@@ -25,7 +25,7 @@ class Kernels:
         return found, profile
 
     def test_stalls_belong_to_their_kernels_and_launch_paths(self):
-        """As pushed by staller.c: 510 belong to one path, 200 to two paths equally, 75 to no job. Both GTs report samples."""
+        """staller.c pushes 510 samples of one path, 200 of two paths equally, 75 of no job. Both GTs have samples."""
         found, profile = self.stalls()
         shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
         self.assertEqual(found, {
@@ -35,15 +35,16 @@ class Kernels:
             ("late", "kernel at 0x20000", 0x10, "sync", 0): 70,
             ("in_object", "kernel at 0x60000", 0x8, "pipestall", 0): 25,
             ("reused", "kernel at 0x8000 (2)", 0x40, "sbid", 0): 15,
-            # The latest binding wins, whether it is the larger or the smaller one.
+            # The latest binding of an address counts, whether it is larger or smaller than the one before.
             ("rebound", "kernel at 0x80000", 0, "send", 0): 35,
             ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
             ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
             ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
-            # No kernel; a job of the driver's own; batches in unbound memory, a destroyed VM and a closed file.
+            # Samples of no kernel, of the driver's own job, and of batches in unbound memory, a destroyed VM, a closed
+            # file.
             ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
         })
-        # Both ran at the same time for equally long: an odd sample goes to either.
+        # Both paths ran at the same time for equally long. One sample more may go to either.
         self.assertEqual(sum(shared.values()), 200)
         self.assertLessEqual(abs(shared["forward"] - 100), 1)
         self.assertEqual(profile.end()["samples"], 785)
@@ -106,13 +107,13 @@ class Kernels:
                 self.assertGreater(int(part.group(5)), int(part.group(4)) * 19_000_000)
         self.assertEqual(profile.coverage()["matched"], 12)
         given_up = [values for key, values in profile.meta().items() if re.search(r"\d\.drm\.batches\.given_up$", key)]
-        self.assertEqual(given_up, [["3"]])  # in an unmapped object, after a jump to it, and in no object
+        self.assertEqual(given_up, [["3"]])  # batches in an unmapped object, with a jump to it, and in no object
         self.assertEqual(sorted(text for key, values in profile.meta().items() if ".drm.device" in key
                                 for text in (re.sub(", client.*", "", value) for value in values)),
                          ["context 1, VM 7", "context 2, VM 7", "context 3"])
 
     def test_incomplete_batches_are_counted(self):
-        """Four batches of gone(), and from hostile() the noise and the batches at unbound addresses."""
+        """The four batches of gone(), and the noise and the unbound batches of hostile(), are incomplete."""
         _, profile = self.stalls()
         meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items()
                 if ".drm." in key and ".note." not in key}

@@ -13,8 +13,8 @@ from pathlib import Path
 import vm
 
 HERE = Path(__file__).resolve().parent
-BOOT_SECONDS = 1200  # of this machine, without KVM; three minutes on an idle machine
-# Libraries for programs of newer packages, if this machine's C library is too old for them.
+BOOT_SECONDS = 1200  # limit for QEMU without KVM on a busy machine; three minutes on an idle one
+# Packages with libraries for programs from newer header packages, if this machine's C library is too old for them.
 LIBRARIES = ["libc6", "libelf1t64", "zlib1g", "libzstd1"]
 COMPILER = "gcc-12"
 
@@ -40,7 +40,7 @@ for module in i915 xe; do
 done
 for module in /fake/*.ko; do /bin/busybox insmod $module || echo "cannot load $module"; done
 """
-# Only these modules, and those that the fake drivers need.
+# Loads only xe, i915 and vgem, and the modules that the fake drivers need.
 LOAD_FAKES = r"""
 section swap
 for module in $(/bin/busybox cat /modules/order); do
@@ -95,7 +95,7 @@ def kernel_with_types(tree, image, folder):
     if (tree / "vmlinux").exists():
         return tree / "vmlinux"
     packed = next(image.rglob("vmlinuz*")).read_bytes()
-    # The boot protocol: setup sectors precede the kernel, and its header gives the offset of the compressed ELF file.
+    # By the boot protocol, setup sectors come first, and a header has the offset of the compressed ELF file.
     sectors, (offset, length) = packed[0x1F1], struct.unpack_from("<II", packed, 0x248)
     start = (sectors + 1) * 512 + offset
     whole = folder / "vmlinux"

@@ -23,13 +23,13 @@
 #include "fake_gpu.h"
 
 #define VM 5
-#define MEMORY_AT 0x100000000ull /* as the GPU has it */
+#define MEMORY_AT 0x100000000ull /* GPU address of the memory */
 #define MEMORY_BYTES 0x10000
-#define SPACE 0x100000000ull /* that an instruction base address leads to */
+#define SPACE 0x100000000ull /* bytes that an instruction base address covers */
 #define MOST_ZEBIN_BYTES 0x10000
 
 #define OTHERS_RING 1
-#define TO_FIRST 100 /* a pipe */
+#define TO_FIRST 100 /* descriptor of the pipe to the first process */
 
 enum stall { SEND = 4, SBID = 6, SYNC = 7 };
 
@@ -136,7 +136,7 @@ static void unload(const struct program* program) {
   check(zeModuleDestroy(program->module), "zeModuleDestroy");
 }
 
-/* The record layout of Xe2: the address from bit 0, 8-bit counts from bit 29. */
+/* Pushes a record in the layout of Xe2: the address begins at bit 0, the 8-bit counts at bit 29. */
 static void push(unsigned times, uint64_t address, enum stall stall) {
   struct fake_gpu_stalls pushed = {0, FAKE_GPU_RECORDS, times, 0, {0}};
   uint32_t low = (uint32_t)((address % SPACE) >> 3);
@@ -198,7 +198,7 @@ __attribute__((noinline)) void reloaded(const struct program* program) {
   wait_idle();
 }
 
-/* Both processes run at the same time, so their samples are ambiguous. The first process pushes the samples. */
+/* Runs a kernel in both processes at the same time, so samples are ambiguous. The first process pushes the samples. */
 __attribute__((noinline)) void together(const struct program* program) {
   submit(program->scale_at, is_other ? 4000 : 1500);
   if (is_other) {
@@ -209,7 +209,7 @@ __attribute__((noinline)) void together(const struct program* program) {
   wait_idle();
 }
 
-/* All kernels are unloaded: the sampled address has no name. */
+/* Pushes samples at an address whose kernel was unloaded, so the address has no name. */
 __attribute__((noinline)) void unloaded(void) {
   submit(last_scale_at, 900);
   push(10, last_scale_at + 0x10, SBID);
@@ -267,7 +267,7 @@ int main(int count, char** arguments) {
   first(&program);
   neighbor(&program);
   int from_other = -1;
-  pid_t child = start_other_process(arguments, &from_other); /* while the first zebin is loaded here */
+  pid_t child = start_other_process(arguments, &from_other); /* this process has the first zebin loaded */
   hear(from_other);
   together(&program);
   end_other_process(child);

@@ -151,7 +151,7 @@ class Names(rig.RuntimeTest):
             self.sample("reloaded", 10, "add", 0x10, "sbid"): 35,
             self.sample("reloaded", 9, "sync", 0, "sync"): 15,
         }, self.said("named"))
-        # These samples are ambiguous: both processes ran all the time. Each gets half, attributed to its own code.
+        # Both processes ran all the time, so each gets half of these samples, attributed to its own code.
         self.assertEqual(sum(shared.values()), 60, shared)
         self.assertLessEqual(abs(shared[0] - 30), 1, shared)
         self.assertEqual((profile.end()["samples"], profile.losses()), (235, {}))

@@ -17,8 +17,8 @@
 
 #define VM 5
 #define MEMORY_BYTES 0x40000
-#define MEMORY_AT 0x100000000ull /* as the GPU has it */
-#define CHAINED 0x8000ull        /* kernels, from there */
+#define MEMORY_AT 0x100000000ull /* GPU address of the memory */
+#define CHAINED 0x8000ull        /* addresses of kernels, starting with this one */
 #define LATE 0x20000ull
 #define TWICE 0x40000ull
 #define IN_OBJECT 0x60000ull
@@ -39,7 +39,7 @@
 enum stall { TDR, OTHER, CONTROL, PIPESTALL, SEND, DIST_ACC, SBID, SYNC, INST_FETCH, ACTIVE };
 
 static int gpu = -1;
-static unsigned own_ms; /* duration of the driver's own job with the next submissions */
+static unsigned own_ms; /* duration of the job that the driver itself queues with each submission; 0: none */
 static unsigned queues[FAKE_GPU_RINGS];
 static uint8_t* memory;
 
@@ -78,7 +78,7 @@ static void bind(uint64_t address, unsigned object, void* to, uint64_t bytes) {
   call("bind", FAKE_GPU_BIND, &wanted);
 }
 
-/* The record layout of Xe2: the address from bit 0, 8-bit counts from bit 29. */
+/* Pushes a record in the layout of Xe2: the address begins at bit 0, the 8-bit counts at bit 29. */
 static void push(unsigned gt, unsigned times, uint64_t address, enum stall stall, unsigned count) {
   struct fake_gpu_stalls pushed = {gt, FAKE_GPU_RECORDS, times, 0, {0}};
   unsigned at = 29 + 8 * stall;
@@ -108,7 +108,7 @@ static uint32_t* words(unsigned offset) {
   return (uint32_t*)(memory + offset);
 }
 
-/* Writes a batch whose kernel is three buffers away. */
+/* Writes a batch that reaches its kernel by three jumps. */
 static void write_chain(unsigned offset, uint64_t start) {
   put_jump(words(offset), MEMORY_AT + offset + 0x1000);
   put_jump(words(offset + 0x1000), MEMORY_AT + offset + 0x2000);
@@ -132,7 +132,7 @@ __attribute__((noinline)) void chained(void) {
   wait_idle();
 }
 
-/* Writes the batch's commands after its kernel has been sampled. */
+/* Writes the commands of a batch only after its kernel has been sampled. */
 __attribute__((noinline)) void late(void) {
   submit(0, 1500, MEMORY_AT + 0x10000);
   sleep_ms(300);
@@ -161,7 +161,7 @@ __attribute__((noinline)) void twice(void) {
   wait_idle();
 }
 
-/* The batch is in an object that is bound before it is mapped. */
+/* Puts a batch into an object that is bound before it is mapped. */
 __attribute__((noinline)) void in_object(void) {
   struct fake_gpu_object object = {OBJECT, 0, 0};
   bind(OBJECT_AT, OBJECT, NULL, OBJECT_BYTES);
@@ -189,7 +189,7 @@ __attribute__((noinline)) void reused(void) {
   wait_idle();
 }
 
-/* Writes all batches after the last one was submitted. */
+/* Submits many batches, and writes their commands only after the last submission. */
 __attribute__((noinline)) void many_late(void) {
   for (unsigned i = 0; i < MANY; ++i) {
     submit(0, 20, MEMORY_AT + 0x35000 + i * 0x1000);
@@ -209,7 +209,7 @@ static void* more_memory(void) {
   return mapped;
 }
 
-/* Rebinds a page, then the complete range: the batch is in the last binding. The second time, rebinds only the page. */
+/* Rebinds a page of a range, then the complete range, then the page again. The batch is always in the last binding. */
 __attribute__((noinline)) void rebound(void) {
   uint8_t* whole = more_memory();
   uint8_t* page = more_memory();
@@ -274,11 +274,11 @@ __attribute__((noinline)) void gone(void) {
   put_kernel((uint32_t*)there, GONE);
 
   bind(REBOUND_AT, 0, there, REBOUND_BYTES);
-  bind(REBOUND_AT, 0, NULL, 0x1000); /* unbinds part of a larger binding */
+  bind(REBOUND_AT, 0, NULL, 0x1000); /* unbinds a part of the larger binding */
   nothing_is_there(0, REBOUND_AT);
 
   bind(OBJECT_AT, OBJECT, NULL, OBJECT_BYTES);
-  bind(0, OBJECT, NULL, 0); /* unbinds it everywhere */
+  bind(0, OBJECT, NULL, 0); /* unbinds the object at all addresses */
   nothing_is_there(0, OBJECT_AT + 0x2000);
 
   call("queue", FAKE_GPU_CREATE_QUEUE, &create);
@@ -289,7 +289,7 @@ __attribute__((noinline)) void gone(void) {
   nothing_is_there(0, REBOUND_AT);
 
   int first = gpu;
-  for (int i = 0; i < 8; ++i) { /* a new one may get the memory of a former one */
+  for (int i = 0; i < 8; ++i) { /* a new file may get the kernel memory of a closed one */
     gpu = open(getenv("FAKE_GPU"), O_RDWR | O_CLOEXEC);
     create.vm = OTHER_VM;
     call("queue", FAKE_GPU_CREATE_QUEUE, &create);
@@ -305,8 +305,8 @@ __attribute__((noinline)) void gone(void) {
   queues[0] = queue;
 }
 
-/* Submits invalid batches: one that jumps to itself, one that calls itself, noise, unbound addresses, and bindings of
- * all addresses. The jobs must be recorded all the same. */
+/* Submits batches that jump to themselves, call themselves, are noise or at unbound addresses, and binds all addresses.
+ * gpuprof must record these jobs like others. */
 __attribute__((noinline)) void hostile(void) {
   put_jump(words(0x30000), MEMORY_AT + 0x30000);
   put_jump(words(0x31000), MEMORY_AT + 0x31000);
@@ -346,7 +346,7 @@ int main(void) {
   late();
   twice();
   in_object();
-  sleep_ms(3000); /* until the samples of the first kernel are attributed */
+  sleep_ms(3000); /* until samples of the kernel that reused() replaces are attributed */
   reused();
   rebound();
   mapped_again();

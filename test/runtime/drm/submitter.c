@@ -20,7 +20,8 @@
 static int gpu = -1;
 static unsigned queues[FAKE_GPU_RINGS] = {1, 2}; /* the exec queue of each ring */
 
-/* A wrapper, as in real programs: the C library's ioctl() has no frame pointer, so such a walk misses its caller. */
+/* A wrapper, as in real programs. ioctl() has no frame, so a walk by frame pointers misses this function, its caller.
+ */
 __attribute__((noinline)) int gpu_ioctl(int gpu, unsigned long command, void* argument) {
   int result = ioctl(gpu, command, argument);
   __asm__ volatile("" ::: "memory");
@@ -83,7 +84,7 @@ static void create_queues(void) {
   }
 }
 
-/* The recorder has unwind tables once the profile contains this function. */
+/* Submits jobs until the file exists, which the test creates once the profile has this function, by unwind tables. */
 __attribute__((noinline)) void warm_up(const char* until) {
   for (int i = 0; access(until, F_OK) != 0; ++i) {
     submit(0, 100);

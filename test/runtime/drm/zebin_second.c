@@ -1,4 +1,4 @@
-/* Other code, with one kernel of the same name. */
+/* Code that differs from zebin_first.c, but has one kernel with the same name. */
 #include "zebin.h"
 
 KERNEL(add) {

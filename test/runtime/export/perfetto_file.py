@@ -71,7 +71,7 @@ SHORT = 48  # longest message, in bytes, that decode() caches
 
 
 def decode(message, data):
-    """Returns the fields as a dictionary. Callers must not change it: equal short messages share one."""
+    """Returns the fields as a dictionary. Callers must not change it, as equal short messages share one dictionary."""
     fields = FIELDS[message]
     result = {}
     at = 0

@@ -55,7 +55,7 @@ class RowsTest(rig.RuntimeTest):
                 self.assertEqual(dict(sums), whole["totals"])
                 only_samples = sums["samples"] > 0 and sums["launches"] == 0
                 self.assertEqual(dict(sums), self.sums(profile, only_samples))
-                if "hostile" not in profile and not only_samples:  # JSON escapes bytes in the names of the hostile profile
+                if "hostile" not in profile and not only_samples:  # the hostile profile has bytes that JSON escapes
                     flame = self.flame(profile, "time", "--leaf", "kernel")
                     self.assertEqual(dict(stacks), {";".join(frames): ns for frames, ns in flame})
 

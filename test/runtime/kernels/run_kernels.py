@@ -41,7 +41,7 @@ def kernel_of(archive):
         raise vm.Skipped(f"no {META_PACKAGE} in this suite")
     found = image_in(archive, package)
     if not found:
-        # In newer suites the image package only depends on the package that holds the image.
+        # In newer suites the image package is empty, and depends on the package that holds the kernel image.
         binary = re.search(r"(linux-binary-\S+-cloud-amd64)", archive.shown(package))
         found = image_in(archive, binary.group(1)) if binary else []
     if not found:
@@ -50,7 +50,7 @@ def kernel_of(archive):
 
 
 def image_in(archive, package):
-    # These tests need no modules.
+    # The tests need no kernel modules, so these are not unpacked.
     folder = archive.unpacked(package, but=["lib/modules/*/kernel", "usr/lib/modules/*/kernel"])
     return sorted(folder.rglob("vmlinuz*"))
 

@@ -82,7 +82,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
                 totals = {row[:3]: list(row[3:]) for row in expected}
                 self.assertEqual(self.sums(profile, expected), totals, stderr)
                 self.assert_conserved(profile)
-                # The list that was filled before the attach is executed 20 times; its content is unknown.
+                # The list that was filled before the attach runs 20 times, without times, as its content is unknown.
                 self.assertEqual(profile.losses(), {"no_timing": 20}, stderr)
                 self.assertEqual(profile.coverage()["launches"], 80, stderr)
 
@@ -101,7 +101,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
         _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
         self.assertEqual((self.target.returncode, recorder.returncode), (0, 0), stderr)
         profile = rig.Profile(self.profile_path)
-        # Five times: three launches and an execution of the older list, then two launches.
+        # Each of five rounds has five launches with times, and one execution of the list from before the attach.
         self.assertEqual(sum(row[3] for row in profile.gpu()), 5 * 5, stderr)
         self.assertEqual(profile.losses(), {"no_timing": 5}, stderr)
 

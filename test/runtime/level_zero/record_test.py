@@ -19,7 +19,7 @@ class LevelZero(ze_rig.LevelZeroTest):
                 self.assert_exact(*self.record_app(case, "50"))
 
     def test_two_drivers_are_recorded_with_both_loader_modes(self):
-        # With two drivers a loader wraps every handle. From 1.24 on it finds the driver by the handle, unless disabled.
+        # With two drivers the loader wraps handles. Loaders since 1.24 find drivers by handle, if not disabled.
         for by_handle in ("0", "1"):
             for case in ("immediate", "regular_with_events", "copies", "devices"):
                 for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):
@@ -85,7 +85,7 @@ class LevelZero(ze_rig.LevelZeroTest):
         self.assert_exact(profile, expected, stderr)
 
     def test_a_timer_resolution_in_nanoseconds_is_supported(self):
-        # An old driver reports its clock period rounded: 52 ns instead of 52.08 ns.
+        # A driver of Level Zero 1.0 reports its clock period in whole ns: 52 ns instead of 52.08 ns.
         profile, expected, stderr = self.record_app("immediate", faults="old_driver")
         for _, _, name, count, ns in profile.gpu():
             self.assertEqual(ns, count * {"light": 192, "heavy": 768}[name] * 52, stderr)
@@ -136,7 +136,7 @@ class LevelZero(ze_rig.LevelZeroTest):
 
     def test_an_event_that_is_reused_too_early_is_counted_without_a_time(self):
         profile, expected, stderr = self.record_app("reuse_event")
-        # At least the last launch; more if the program did not run between two launches.
+        # At least the last launch has a time. More have one if the program was delayed between two launches.
         told, ns = self.sums(profile, expected)[("careless", "kernel", "slow")]
         self.assertEqual(ns, told * 20_000_000, stderr)
         self.assertEqual(told + profile.losses()["no_timing"], 10)
@@ -161,7 +161,7 @@ class LevelZero(ze_rig.LevelZeroTest):
     def test_a_disabled_tracing_layer_is_reported_or_enabled(self):
         profile, expected, stderr = self.record_app("immediate", command=("env", "-u", "ZE_ENABLE_TRACING_LAYER", APP))
         self.assertEqual(len(expected), 2, "the program is not harmed")
-        if profile.gpu():  # newer loaders enable the layer on request
+        if profile.gpu():  # newer loaders can enable the layer at run time
             self.assert_exact(profile, expected, stderr)
         else:
             self.assertEqual(len(re.findall("no tracing layer", stderr)), 1, stderr)

@@ -65,7 +65,7 @@ class Stalls(ze_rig.LevelZeroTest):
         self.assertEqual(sum(row[3] for row in profile.gpu()), 80, "the work is told as without samples")
         self.assertEqual([profile.strings()[row[2]] for row in profile.of("SAMPLING")], ["ns"])
         self.assertEqual({int(row[1]) for row in profile.of("SAMPLING")}, {PERIOD_NS})
-        # The sums by hand: 40 * 6 samples of light, and 40 * 19 of heavy.
+        # Expected by hand: 40 * 6 samples of `light`, and 40 * 19 of `heavy`.
         by_reason = collections.Counter()
         for frames, count in rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "samples",
                                                            "--leaf", "stall")):
@@ -84,7 +84,7 @@ class Stalls(ze_rig.LevelZeroTest):
         for (offset, reason), count in LEAVES["light"].items():
             parts = [found.get((site, "mock GPU 0", "light", offset, reason), 0) for site in SITES]
             self.assertEqual(sum(parts), 160 * count, stderr)
-            # A quarter and three quarters, except for reads between the launches of a round.
+            # The first site gets about a quarter of the samples; reads between launches of a round change that.
             self.assertAlmostEqual(parts[0], 40 * count, delta=8 * count, msg=stderr)
         self.assertEqual(profile.losses(), {}, stderr)
 
@@ -135,7 +135,7 @@ class Stalls(ze_rig.LevelZeroTest):
         sums = collections.Counter()
         for key, count in found.items():
             sums[key[2]] += count
-        # Times of the last 0.2 s are lost with the program: the owners of those samples are unknown.
+        # The kill loses the times of work in the last 0.2 s, so the kernels of samples in that time are unknown.
         self.assertEqual(set(sums) - {"[unknown]"}, {"light"}, stderr)
         self.assertLessEqual(sums["[unknown]"], 6 * 3, stderr)
         self.assertEqual(sums["light"] % 6, 0)
@@ -147,8 +147,8 @@ class Stalls(ze_rig.LevelZeroTest):
         launches = sum(row[3] for row in profile.gpu())
         self.assertGreater(launches, 50, stderr)
         self.assertEqual({key[:3] for key in found}, {("relax", "mock GPU 0", "light")}, stderr)
-        # Samples are read every 50 ms, after 20 launches or more. Without the last read, that many samples would be
-        # missing. The last read also returns samples of later launches.
+        # Samples are read every 50 ms, after 20 launches or more. Without the last read, the samples of 20 launches
+        # would be missing. The last read also returns samples of later launches.
         self.assertGreaterEqual(sum(found.values()), 6 * (launches - 3), stderr)
         self.assertLess(sum(found.values()), 6 * (launches + 200), stderr)
 
@@ -160,7 +160,7 @@ class Stalls(ze_rig.LevelZeroTest):
             said = [recorder.stdout.readline()]
             recorder.send_signal(signal.SIGSTOP)  # after 10 s the recorder counts as gone
             said.append(recorder.stdout.readline())
-            time.sleep(2.5)  # 20 launches
+            time.sleep(2.5)  # the program makes about 20 launches
             recorder.send_signal(signal.SIGCONT)
             said.append(recorder.stdout.readline())
             rest, stderr = recorder.communicate()

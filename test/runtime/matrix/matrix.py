@@ -77,7 +77,7 @@ class Matrix:
                                        self.folder, self.environment(program), path, program)
 
     def attach(self, pid, *options):
-        """Starts a recorder of a running process; returns once it records."""
+        """Starts a recorder that attaches to a process; returns once the process is recorded."""
         path = self.path()
         recorder = measure.RunningRecorder([rig.GPUPROF, "record", "-p", str(pid), "-o", path, *options], self.folder,
                                            self.environment(None), path)
@@ -85,7 +85,7 @@ class Matrix:
         return recorder
 
     def attach_until_end(self, program, target, go):
-        """Records a program that start() started until it ends. Creating the file `go` lets the program go on."""
+        """Attaches to a program of start(), lets it go on by creating the file `go`, and records it until its end."""
         recorder = self.attach(target.pid)
         with open(go, "w", encoding="ascii"):
             pass
@@ -107,7 +107,7 @@ def out_of_time(_signal, _frame):
 
 
 def tried(row, matrix):
-    """Runs the row and returns its result. Prints a failure if the row is tried again."""
+    """Runs the row, again if it fails and has tries left, and returns its result. Prints each such failure."""
     for left in reversed(range(row.tries)):
         signal.alarm(240)
         try:

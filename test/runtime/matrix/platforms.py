@@ -76,7 +76,7 @@ class Gpu:
         return Program([self.program("example_cuda_streams"), "--streams", str(streams), "--kernels", str(kernels),
                         "--devices", str(devices)])
 
-    # With `go`, there is time to attach before the replays: some seconds, or on the mock driver until that file exists.
+    # With `go`, waits before the replays so that a test can attach: 6 s, or on the mock driver until that file exists.
     def graphs(self, nodes=10, added=3, replays=100, child=True, go=None):
         return Program([self.program("example_cuda_graphs"), "--nodes", str(nodes), "--added", str(added), "--replays",
                         str(replays), "--child", str(int(child)), "--wait-ms", "6000" if go else "0"])
@@ -90,14 +90,14 @@ class Gpu:
     def device_launches(self, launches=10):
         return Program([self.program("example_cuda_device_launches"), "--launches", str(launches)])
 
-    # The site `launch_tiny` launches at full speed.
+    # Launches from the site `launch_tiny` without pauses.
     def loop(self, launches):
         return Program([self.program("bench_cuda_launch_loop"), "--launches", str(launches), "--batches", "1",
                         "--warmup", "1"],
                        lambda _: {"records": launches + 1, "launches": launches + 1,
                                   "site.launch_tiny": launches + 1})
 
-    # Many launches of short kernels from two sites that launch equally often.
+    # Makes many launches of short kernels; two of the sites launch equally often.
     def many(self):
         return self.sites(40000, steps=100)
 
@@ -181,7 +181,7 @@ class Mock:
     def loop(self, launches):
         return self.run("--launches", launches // 3, "--kernels-only")
 
-    # Long enough for several decisions of --max-overhead, which is checked once a second.
+    # Runs for several seconds, because --max-overhead is checked once a second.
     def many(self):
         return self.sites(40000, gap_us=50)
 

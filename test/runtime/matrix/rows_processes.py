@@ -98,7 +98,7 @@ def merge(matrix):
 def killed_target(matrix):
     """After SIGKILL of the target the profile is complete, including launches of a second before."""
     recorder = matrix.start_recording(matrix.platform.endless())
-    recorder.wait_for_records(5000)  # more than a second of work
+    recorder.wait_for_records(5000)  # the program has worked for more than a second
     killed = time.monotonic_ns()
     os.kill(child_of(recorder.pid), signal.SIGKILL)
     require_equal(recorder.wait(30), -signal.SIGKILL, "exit status of record")
@@ -110,7 +110,7 @@ def killed_target(matrix):
 
 
 def child_of(pid):
-    """Returns the first child of any of its threads."""
+    """Returns the first child of any thread of the process."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         for path in glob.glob(f"/proc/{pid}/task/*/children"):
@@ -166,7 +166,7 @@ def overhead_budget(matrix):
         require_equal(recording.folded_total("--unit", "ns", f"--unsampled={choice}"), end["gpu_ns"],
                       f"flame --unsampled={choice}")
     known = 100 * end["with_stack"] / end["gpu_records"]
-    for limit, status in ((known * 0.9, 0), (known * 1.1, 3)):  # extrapolated work does not count as covered
+    for limit, status in ((known * 0.9, 0), (known * 1.1, 3)):  # coverage excludes extrapolated work
         recording.gpuprof("flame", "-i", recording.path, "--min-coverage", f"{limit:.6f}", expect=(status,))
     require(f"coverage {int(known * 100) / 100:.2f}%" in recording.stderr, f"{known}%: {recording.stderr[-300:]}")
     sampled = [recording.site(site) for site in matrix.platform.even_sites]
@@ -191,7 +191,7 @@ def burst_counted(matrix):
     target = child_of(recorder.pid)
     require(rig.wait_for(lambda: has_thread(target, "gpuprof-flush"), pause=0.001), "the library did not connect")
     recorder.process.send_signal(signal.SIGSTOP)
-    rig.wait_for(lambda: not alive(target), 7)  # the library takes a recorder that is silent for ten seconds for dead
+    rig.wait_for(lambda: not alive(target), 7)  # less than the ten seconds after which the library leaves
     recorder.process.send_signal(signal.SIGCONT)
     require_equal(recorder.wait(), 0, "the recorder's exit status")
     recording = recorder.recording()
@@ -255,7 +255,7 @@ def torchrun(matrix):
 
 @row(5, "flush-each-second")
 def flush_each_second(matrix):
-    """While the target runs, its work is in the file within two seconds, in complete lines."""
+    """While the target runs, its work arrives in the file within two seconds, in complete lines."""
     recorder = matrix.start_recording(matrix.platform.endless())
     try:
         recorder.wait_for_records(1)
@@ -264,7 +264,7 @@ def flush_each_second(matrix):
             begin = time.monotonic()
             recorder.wait_for_records(rig.gpu_records(recorder.path) + 1)
             seconds.append(time.monotonic() - begin)
-        # The second-best time counts: the first may be luck, and other work on the machine delays some.
+        # The second-shortest time is compared: the shortest may be luck, and other work on the machine delays some.
         require(sorted(seconds)[1] < 1.2, f"seconds between records in the file: {seconds}")
     finally:
         os.kill(child_of(recorder.pid), signal.SIGKILL)

@@ -101,7 +101,7 @@ def define_harmless():
               "repeat_correlation=1000")
     for fault in faults:
         def harmless(matrix, fault=fault):
-            # Slow enough that the record of an id arrives before the id is reused.
+            # With pauses, the record of a correlation id arrives before the id is reused.
             gap = ("--gap-us", 6000) if fault.startswith("repeat") else ()
             recording = with_faults(matrix, matrix.platform.run("--launches", 500, "--kernels-only", *gap), fault)
             recording.check_conserved()

@@ -17,7 +17,7 @@ from registry import row
 
 @row(8, "nvtx-frames")
 def nvtx_frames(matrix):
-    """Kernels in push/pop and start/end ranges, a domain and a registered string, shown in all three ways."""
+    """Kernels in push/pop and start/end ranges, a domain and a registered string, with and without `flame --nvtx=off`."""
     recording = matrix.record(matrix.platform.streams(streams=1, kernels=1))
     recording.check_conserved()
     recording.check_expectations(matrix.stacks)
@@ -199,7 +199,7 @@ def attach_recorder_killed(matrix):
         ours = thread_of_library(target, before)
         recorder.kill()
         require(recorder.recording().folded_total("--unit", "ns") > 0, "nothing was recorded before the kill")
-        wait_until_left(target, ours)  # after ten seconds of silence, and the time that leaving takes
+        wait_until_left(target, ours)  # the library leaves ten seconds after the recorder's last sign of life
         require(alive(target.pid), "the target died with the attached recorder")
         attach_again(matrix, target)
         require(alive(target.pid), "the target died after the second time")

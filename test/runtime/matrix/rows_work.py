@@ -39,7 +39,7 @@ def module_churn(matrix):
 
 @row(1, "module-churn-old-cupti", only="mock")
 def module_churn_old_cupti(matrix):
-    """If CUPTI does not report changed nodes, uncertain names are left out and counted."""
+    """If CUPTI does not report changed graph nodes, kernel names that may be wrong are left out and counted."""
     program = matrix.platform.modules()
     recording = matrix.record(program, env={"MOCK_CUPTI_FAULTS": "no_node_updates"})
     recording.check_conserved()
@@ -186,10 +186,10 @@ def triton_kernels(matrix):
 
 
 def check_graph_stacks(matrix, recording):
-    """Checks the launch and capture stack of each node: captured kernels keep their stacks through clone and update."""
+    """Checks launch and capture stacks of graph nodes: captured kernels keep their stacks through clone and update."""
     captured = [(work, numbers[0]) for work, numbers in recording.profile.measured("GPU") if work.flags & 1]
     require(captured, "no WORK is marked as a graph's node")
-    # CUPTI runs the nodes of a child graph under ids that it never reports: their stacks are marked as unknown.
+    # CUPTI runs nodes of a child graph with ids that it has not reported, so their capture stacks are unknown.
     places = {"captured": "capture_nodes", "updated": "capture_again", "added": "add_nodes", "inner": None}
     seen = dict.fromkeys(places, 0)
     for work, count in captured:

@@ -68,8 +68,8 @@ class OpenClExample(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_each_call_site_has_its_share_of_the_time(self):
-        # Long kernels make the fixed cost of a launch negligible. The minimum of up to twelve runs counts for each
-        # site, as other work on the machine only adds time.
+        # Kernels are long, so that the fixed cost of a launch is negligible. For each site the shortest time of up to
+        # twelve runs is compared, as other work on the machine only adds time.
         least, shares = {}, []
         for _ in range(12):
             self.record([rig.EXAMPLE, "--launches", "20", "--steps", "60000"])
@@ -148,7 +148,7 @@ class OpenClExample(rig.RuntimeTest):
         self.record(self.TARGET, options=["--min-coverage", "100"])
         _, stderr = self.record(self.TARGET, options=["--min-coverage", "50", "--stacks", "none"], expect=3)
         self.assertIn("explains 0.00%", stderr)
-        # The command's own exit status takes precedence.
+        # If the command fails, its exit status 9 is returned instead of 3.
         self.record(["sh", "-c", '"$@"; exit 9', "-", *self.TARGET],
                     options=["--min-coverage", "50", "--stacks", "none"], expect=9)
 

@@ -36,7 +36,7 @@ class Programs(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_a_loader_without_layers_is_named(self):
-        # Stands for an OpenCL loader without layers, such as a vendor toolkit's: its work is not recorded.
+        # Makes an OpenCL loader without layers, like some vendors'. Work through such a loader is not recorded.
         loader = re.search(r"libOpenCL\.so\.1 => (\S+)", self.run_command(["ldd", rig.EXAMPLE]).stdout.decode()).group(1)
         with open(loader, "rb") as file:
             content = file.read()
@@ -107,7 +107,7 @@ class Unprivileged(rig.RuntimeTest):
     @rig.requires("opencl", "root")
     def test_user_option_runs_the_target_as_that_user(self):
         os.chmod(self.folder, 0o777)
-        # PoCL's cache must belong to the user, so it gets a folder of its own.
+        # PoCL's cache must belong to the user `nobody`, so the environment names a separate cache folder.
         profile, _ = self.record(["sh", "-c", 'id -u >uid; exec "$0"', rig.EXAMPLE], options=["--user", "nobody"],
                                  env=self.environment())
         with open(os.path.join(self.folder, "uid"), encoding="ascii") as file:

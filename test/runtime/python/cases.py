@@ -262,7 +262,7 @@ def chained(ways):
 
 @case
 def chain():
-    """Nests all kinds of calls on one stack."""
+    """Nests all ways to call on one stack."""
     return chained(WAYS)
 
 
@@ -304,7 +304,7 @@ def pool():
 
 @case
 def threads_at_once():
-    """Other threads run Python or wait for the GIL meanwhile."""
+    """Launches while other threads run Python or wait for the GIL."""
     end = threading.Event()
 
     def busy(depth):
@@ -475,7 +475,7 @@ def run_all():
     for function in CASES:
         for variant in SINK.variants:
             if function is thread_of_c and variant == "held":
-                continue  # the waiting thread would hold the GIL
+                continue  # the thread that waits for the C thread would hold the GIL
             SINK.variant = variant
             SINK.case = function.__name__
             function()

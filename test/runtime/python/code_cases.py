@@ -176,7 +176,7 @@ def far_apart(leaf):
 
 
 def add(case, leaf, sink):
-    """Defines the cases with the decorator `case`. `leaf` makes the launch, on which sink() sets its name."""
+    """Defines the cases with the decorator `case`. leaf() launches under the name of the case, as set in sink()."""
 
     @case
     def odd_names():

@@ -1,4 +1,4 @@
-/* Loads Python as a private library, starts it twice, and walks before, during, between and after:
+/* Loads Python as a private library and starts it twice. Walks before, during, between and after the two runs:
  *   embed LIBPYTHON PROBE
  * Prints "== <name>" and the walk's text (probe.cpp) for each. */
 #include <dlfcn.h>

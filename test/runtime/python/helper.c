@@ -50,7 +50,7 @@ int helper_walk_elsewhere(int (*walk)(const char*, int), const char* name, int c
   return run_in_thread(walk_in_thread, &job);
 }
 
-/* Puts a C frame of this name between the Python frames on both sides. */
+/* Calls back into Python, so that a C frame with this name is between two Python frames. */
 int helper_call_back(int (*callback)(int), int value) {
   return callback(value + 1) + 1;
 }

@@ -32,7 +32,7 @@ def environment(**more):
 
 
 def as_text(frame):
-    """Returns a frame as a profile stores it: bytes that are not UTF-8 are lost."""
+    """Returns a frame as a profile stores it, with bytes that are not UTF-8 replaced."""
     name, file, line = frame
     return (*(part.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for part in (name, file)), line)
 
@@ -83,7 +83,7 @@ class PythonStacks(rig.RuntimeTest):
         if version < 0x030A0000:
             self.assertEqual(set(case["boundaries"]), {1})
             return
-        # Each boundary is in a C frame outside the frame of the walk.
+        # Boundaries are stack addresses. They ascend, and all are outside of the frame of the walk.
         stack = int(case["end"].split()[-1])
         self.assertEqual(boundaries, sorted(set(boundaries)))
         self.assertGreater(boundaries[0], stack)
@@ -104,7 +104,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual([truncated for _, truncated in walks.values()], [False] * 5)
                 names = {case: [name.split(".")[-1] for name in walk] for case, (walk, _) in walks.items()}
                 within, main = ["innermost", "within", "<module>"], ["calling", "main", "<module>"]
-                # Before 3.12, a thread without the GIL is only known by its initial thread state.
+                # Before 3.12, the walk finds only the initial thread state of a thread without the GIL.
                 self.assertEqual(names, {
                     "before": ["outside", "main", "<module>"],
                     "within_released": within if python.version >= (3, 12) else main,
@@ -171,7 +171,7 @@ class PythonStacks(rig.RuntimeTest):
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
 
     def assert_interleaved(self, stack):
-        """Checks that each run of Python frames is inside an evaluation loop, with C functions where they were called."""
+        """Checks that each group of Python frames is inside an evaluation loop, and C functions are after callers."""
         kinds = ["python" if frame.kind == "python" else "eval" if frame.interpreter else "other" for frame in stack]
         for index in range(1, len(kinds)):
             if kinds[index] != "python" and kinds[index - 1] == "python":
@@ -197,7 +197,7 @@ class PythonStacks(rig.RuntimeTest):
             with self.subTest(python=python.path):
                 profile, cases, stderr = self.record_cases(python.path, "--stacks=bpf")
                 for case in ("long_code.released", "long_code.held"):
-                    # From 3.11, this line table is too long for an event: only the function's first line is known.
+                    # Since 3.11, this line table is too long for an event, so only the first line is known.
                     long_function = cases[case].index(("run", "<long>", 3002))
                     cases[case][long_function] = ("run", "<long>", 1 if python.version >= (3, 11) else 3002)
                 self.assert_recorded(profile, cases, stderr)

@@ -6,7 +6,7 @@ import traceback
 
 
 def stack_of(frame):
-    """Returns [(name, file, line)] from `frame` outwards, by traceback. Names are qualified if the interpreter supports that."""
+    """Returns [(name, file, line)] by traceback, innermost first. Names are qualified if the interpreter can."""
     frames = []
     for entry in reversed(traceback.extract_stack(frame)):
         code = frame.f_code

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the memory limit of the recorder, whatever targets send; an honest process beside them keeps its numbers."""
+"""Tests that the recorder keeps its memory limit, whatever targets send, and that an honest process loses nothing."""
 
 import gc
 import json

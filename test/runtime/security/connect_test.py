@@ -96,7 +96,7 @@ while True:
         print("said", flush=True)
 """
 
-# Does the same, and sends memory that is not sealed, which it truncates once the memory is in use.
+# Listens at the address of a dead recorder. Sends unsealed memory, and truncates it once a target uses the memory.
 CUTTER = wire_recorder.WIRE_LAYOUT + """
 import mmap, os, socket, struct, sys, time
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -271,7 +271,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(profile.end()["lost"], 0, stderr)
         self.assertGreater(sum(counts), 500)
         self.assertLess(share, 0.15, f"{counts} connections")
-        # On a busy machine, a recorder under attack gets as much CPU time as one attacker.
+        # The recorder must use less CPU time than one attacker gets. A recorder that is always busy gets as much.
         self.assertLess(cost, 0.6 * sum(costs) / len(costs))
 
     def check_giant(self, user):
@@ -294,7 +294,7 @@ class Connect(rig.RuntimeTest):
         self.check_giant(self.victim)
 
     def hello(self, pid):
-        """Returns the hello of a process of a recording, made from its environment."""
+        """Returns a hello with the recording's token, which is read from the environment of a recorded process."""
         with open(f"/proc/{pid}/environ", "rb") as file:
             token = re.search(rb"GPUPROF_TOKEN=([0-9a-f]{32})", file.read()).group(1)
         return wire_recorder.hello(token, b"mock").hex()
@@ -369,7 +369,7 @@ class Connect(rig.RuntimeTest):
         return recorder, children(recorder.pid)[0], folder
 
     def wait_until_refused(self):
-        """The recorder checks once a second, and writes its losses twice a second."""
+        """Waits: the recorder checks processes once a second, and writes losses twice a second."""
         self.assertTrue(rig.wait_for(lambda: rig.Profile(self.profile_path).losses()["process_refused"] > 0))
 
     def finish_changing(self, recorder, pid):
@@ -383,14 +383,14 @@ class Connect(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: effective_user(pid) == 0), "it has not changed")
         with open(f"/proc/{pid}/maps", encoding="ascii") as file:
             line = next(line for line in file if " r-xp " in line and "set_user_id" in line)
-        # Leaves the recorder an idle poll iteration, then makes it check the process again.
+        # After an idle poll iteration of the recorder, makes the recorder check the process again.
         time.sleep(0.3)
         with open(folder + "/address.new", "w", encoding="ascii") as file:
             file.write(str(int(line.split("-")[0], 16) + 64))
         os.rename(folder + "/address.new", folder + "/address")
         self.assertTrue(rig.wait_for(lambda: os.path.exists(folder + "/written")))
         self.wait_until_refused()
-        for entry in glob.glob("/proc/[0-9]*"):  # the writing process
+        for entry in glob.glob("/proc/[0-9]*"):  # ends the process that writes
             kill_if(int(entry[6:]), self.victim.uid)
         profile, stderr = self.finish_changing(recorder, pid)
         self.assertEqual([frame for stack in profile.stacks.values() for frame in stack

@@ -114,7 +114,7 @@ class OutputsTest(rig.RuntimeTest):
     def test_a_strangers_link_in_the_path_is_not_followed(self):
         inside = os.path.join(self.folder, "inside")
         os.mkdir(inside)
-        # In a sticky folder, and in a folder of the stranger's own, where the kernel follows links for all users.
+        # The link is in a sticky folder, or in a folder of the stranger, where Linux follows links for all users.
         self.as_stranger("os.mkdir(sys.argv[1])", self.in_sticky("home"))
         for way in (self.in_sticky("way"), self.in_sticky("home/way")):
             self.link_of_stranger(inside, way)
@@ -198,11 +198,11 @@ class OutputsTest(rig.RuntimeTest):
         os.mkfifo(pipe)
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
-        long_name = "x" * 100_000  # the profile holds the command, which is larger than a pipe's capacity
+        long_name = "x" * 100_000  # part of the profile, which then exceeds a pipe's capacity
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))
-        # The test cannot see when the command ends, and an earlier signal goes to the command. So it sends several.
+        # Sends several signals: until the command has ended, which the test cannot see, signals go to the command.
         def ended():
             if recording.poll() is None:
                 recording.send_signal(signal.SIGTERM)
@@ -224,7 +224,7 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertTrue(read(out).startswith("before\nGPUPROF;"))
 
     def test_output_names_of_open_descriptors_work_without_links_in_dev(self):
-        # As in small containers and virtual machines that have no /dev/stdout.
+        # Mounts an empty /dev, as in small containers and virtual machines, so that /dev/stdout does not exist.
         bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=755 none /dev && exec "$@"', "sh"]
         probe = self.run_command([*bare, "setpriv", "--version"])
         if probe.returncode != 0:

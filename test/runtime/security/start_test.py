@@ -14,10 +14,10 @@ import strangers
 BUSY_LOADER = os.environ.get("BUSY_LOADER", "")
 SLOW_LIBRARY = os.environ.get("SLOW_LIBRARY", "")
 
-# Prints the folder of the injection libraries, and goes on until there is a line on stdin.
+# A target that prints the folder of its injection libraries, and ends when it gets a line on stdin.
 SHOW = 'echo "libraries ${CUDA_INJECTION64_PATH%/*}"; read line'
 
-# As a stranger, tries to move each folder above the libraries, and the libraries themselves.
+# Run as a stranger: tries to rename the libraries' folder and each folder above it.
 SWAP = """
 import os, sys
 path = sys.argv[1]

@@ -26,7 +26,7 @@ facts = {"typed": error_of(lambda: fcntl.ioctl(0, termios.TIOCSTI, b"#")),
 sys.stderr.write("facts " + json.dumps(facts) + " end\\n")
 """
 
-# Stops the terminal: no output to it completes from then on.
+# Stops the terminal, so that later writes to it block.
 STOP = """
 import signal, sys, termios, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,6 +1,6 @@
 // Records with sources in the recorder's own process, as with a backend that reads a device or the kernel.
 // usage: record_sources FOLDER PROFILE OPTION... -- COMMAND...
-//   --paused: until SIGUSR1; --fail: the second source cannot be started; --whole: no sample is dropped;
+//   --paused: recording begins at SIGUSR1; --fail: the second source cannot be started; --whole: no sample is dropped;
 //   --bpf, --none: the stack engine
 
 #include <sys/wait.h>

@@ -13,7 +13,7 @@ namespace {
 using backend::EventSink;
 using backend::SourceId;
 
-// What the target has written about itself.
+// Facts that the target has written into a file about itself.
 struct TargetFacts {
   uint32_t pid = 0;
   pid_t parent = 0;
@@ -185,12 +185,12 @@ class Sampler final : public ScriptedSource {
   void tell_round(uint64_t round) override {
     const uint64_t saxpy = 10 * round;
     const uint64_t reduce = 10 * round + 1;
-    tell_sample(reduce, kReduce, kReducePlace, 4, "long_scoreboard");  // before its launch
+    tell_sample(reduce, kReduce, kReducePlace, 4, "long_scoreboard");  // arrives before its launch
     tell_launch(saxpy, kSaxpyStack, kRange);
     tell_work(saxpy, kSaxpy, 1000);
     tell_launch(reduce, kReduceStack, 0);
     tell_work(reduce, kReduce, 500);
-    tell_sample(saxpy, kSaxpy, kSaxpyPlace, 5, "long_scoreboard");  // after its work
+    tell_sample(saxpy, kSaxpy, kSaxpyPlace, 5, "long_scoreboard");  // arrives after its work
     tell_sample(saxpy, kSaxpy, kSaxpyPlace, 3, "selected");
     tell_sample(reduce, kReduce, kReducePlace, 2, "long_scoreboard", true);
     tell_sample(10'000, kSaxpy, kSaxpyPlace, 6, "selected");  // the launch of this sample never arrives

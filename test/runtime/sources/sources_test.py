@@ -183,7 +183,7 @@ class Sources(rig.RuntimeTest):
         stderr = run.stderr.decode()
         self.assertIn("second: the device is used by somebody else", stderr)
         self.assertIn("wait until it is free", stderr)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["sampler.stopped"])  # without a target there is no profile
+        self.assertEqual(sorted(os.listdir(self.folder)), ["sampler.stopped"])  # no profile, as no target was started
 
     def test_sources_are_stopped_if_the_target_is_killed(self):
         with subprocess.Popen(self.command(until="never"), cwd=self.folder, stderr=subprocess.PIPE) as run:

@@ -31,7 +31,7 @@ __attribute__((noreturn)) FRAME void never_returning(void) {
   longjmp(back, 1);
 }
 
-// Ends with the call instruction: the return address belongs to the next function.
+// This function ends with a call instruction, so the return address belongs to the next function.
 __attribute__((noreturn)) FRAME void ending_in_call(int bytes) {
   stack_enter(__func__);
   char block[bytes];
@@ -125,7 +125,7 @@ FRAME void raising(const char* kernel, int number) {
   STACK_LEAVE;
 }
 
-// A signal interrupts this function: the kernel's frame and the handler's restorer come between.
+// A signal interrupts this function. Between it and the handler are the Linux kernel's signal frame and the restorer.
 FRAME void interrupted(void) {
   STACK_ENTER;
   const unsigned restorer = stack_enter(STACK_OTHERS);
@@ -135,7 +135,7 @@ FRAME void interrupted(void) {
   STACK_LEAVE;
 }
 
-// A leaf function whose rsp still points to the return address: the signal interrupts code without a frame.
+// A signal interrupts this leaf function, which has no frame: rsp points to the return address.
 FRAME int spin(volatile sig_atomic_t* until, int turns) {
   int sum = turns;
   while (!*until) {

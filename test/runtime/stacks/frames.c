@@ -81,7 +81,7 @@ FRAME void big_frame(int left) {
   STACK_LEAVE;
 }
 
-// Requires more alignment than the stack has, and the address of its arguments: the compiler saves that address.
+// Requires more alignment than the stack has. To reach its arguments, the compiler then saves their address.
 FRAME void aligned(int left, int bytes) {
   STACK_ENTER;
   _Alignas(64) char block[192];
@@ -122,7 +122,7 @@ __attribute__((cold)) FRAME void rarely(void) {
   STACK_LEAVE;
 }
 
-// The compiler may place the unlikely part elsewhere, with its own unwind description.
+// The compiler may move the unlikely part of this function away. That part then has its own unwind description.
 FRAME void cold_part(int a, int b) {
   STACK_ENTER;
   char block[100];

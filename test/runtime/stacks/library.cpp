@@ -10,7 +10,7 @@
 
 using Callback = void(void* argument);
 
-// Both copies differ only in one number in the code and in the unwind data.
+// The two builds of the library differ only in the frame size, in this code and in its unwind data.
 extern "C" FRAME void NAMED(library_frame_)(Callback* callback, void* argument) {
   const unsigned depth = stack_enter(TEXT(NAMED(library_frame_)));
   char block[FRAME_BYTES];
@@ -27,7 +27,7 @@ extern "C" FRAME void NAMED(library_middle_)(Callback* callback, void* argument)
   stack_leave(depth);
 }
 
-// Both copies export this name.
+// Both builds of the library export this name.
 extern "C" __attribute__((visibility("default"))) FRAME void library_call(Callback* callback, void* argument) {
   const unsigned depth = stack_enter("library_call");
   NAMED(library_middle_)(callback, argument);

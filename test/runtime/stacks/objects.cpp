@@ -13,7 +13,7 @@
 
 namespace {
 
-// Leaves the shadow stack however its function ends.
+// Puts a function on the shadow stack, and removes it however the function ends.
 class Scope {
  public:
   explicit Scope(const char* function) : depth_(stack_enter(function)) {}
@@ -42,7 +42,7 @@ struct Base {
   int padding = 0;
 };
 
-// Called through its second base: the compiler makes a thunk, which jumps and has no frame.
+// For calls through the second base the compiler makes a thunk, which jumps and has no frame.
 struct Both : Shape, Base {
   FRAME void draw(int left) override;
   FRAME void draw_all(int left) override;
@@ -126,7 +126,7 @@ FRAME void catching_again() {
   stack_leave(depth);
 }
 
-// Launches while an exception propagates: the landing pad of its function calls the destructor.
+// Launches while an exception propagates: the landing pad of the function that owns this object calls the destructor.
 struct Launcher {
   explicit Launcher(const char* name) : kernel(name) {}
   Launcher(const Launcher&) = delete;
@@ -160,7 +160,7 @@ FRAME void destructor_cases() {
   stack_leave(depth);
 }
 
-// Suspends at each await; after a resume elsewhere, its stack is the resumer's.
+// A coroutine that suspends at each await. Once resumed, it runs on the stack of the function that resumes it.
 struct Task {
   struct promise_type {
     Task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -214,7 +214,7 @@ LastOfThread::~LastOfThread() {
 static thread_local LastOfThread last_of_thread;
 
 FRAME void in_thread(const char* kernel) {
-  const Scope others(STACK_OTHERS);  // std::thread's own
+  const Scope others(STACK_OTHERS);  // frames of std::thread
   const Scope scope("in_thread");
   last_of_thread.kernel = kernel;
   stack_launch("std_thread");

@@ -45,7 +45,7 @@ void* thread_main(void* argument) {
   return NULL;
 }
 
-// Its stack of 16 KiB also has space for the mock driver.
+// Runs on a stack of 16 KiB, which is enough for the mock driver.
 void* small_stack_main(void* argument) {
   (void)argument;
   STACK_ENTER;
@@ -184,7 +184,7 @@ static struct { uintptr_t begin, end; } cold;
 FRAME void drop_callers(void) {
   STACK_ENTER;
   const uintptr_t begin = ((uintptr_t)__builtin_frame_address(0) + 4 * PAGE) & ~(uintptr_t)(PAGE - 1);
-  const uintptr_t end = cold.end - 4 * PAGE;  // the thread's own data are above
+  const uintptr_t end = cold.end - 4 * PAGE;  // the thread's own data lie above
   if (madvise((void*)begin, end - begin, MADV_DONTNEED) != 0) {
     abort();
   }
@@ -213,8 +213,8 @@ void* cold_main(void* argument) {
   return NULL;
 }
 
-// Pages out the program's code and the read-only data behind it, which include .eh_frame. Pages in use return at once.
-// Other read-only data may have been written to before.
+// Pages out the program's code and the read-only data after it, which include .eh_frame. Pages in use return at once.
+// Read-only data elsewhere are left alone, as relocations may have written to them.
 FRAME void drop_code(void) {
   STACK_ENTER;
   char line[512];
@@ -331,12 +331,12 @@ FRAME void nested(void* left) {
   STACK_LEAVE;
 }
 
-// Frames that cannot be walked must be marked as such, and do no harm.
+// Launches with frame pointers that no walk can follow. These stacks must be marked as truncated, and do no harm.
 FRAME void broken_frames(void) {
   STACK_ENTER;
-  // A cycle of frame pointers, starting after the call in code without CFI.
+  // A frame that is its own caller: its saved frame pointer leads back to it. It returns to code without CFI.
   void* loop[2] = {loop, (void*)((uintptr_t)asm_without_cfi + 16)};
-  // Leads to the end of a thread's outermost frame.
+  // A frame without a caller, like a thread's outermost frame.
   void* zeros[2] = {NULL, NULL};
   const struct {
     const char* kernel;

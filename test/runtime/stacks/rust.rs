@@ -9,7 +9,7 @@ extern "C" {
     fn stack_launch(kernel: *const c_char);
 }
 
-// Leaves the shadow stack however the function ends. The names live as long as the program.
+// Puts a function on the shadow stack, and removes it however the function ends. Names live as long as the program.
 struct Scope(c_uint);
 
 fn leaked(text: &str) -> *const c_char {
@@ -61,7 +61,7 @@ struct Launcher(c_uint);
 #[inline(never)]
 pub extern "C" fn rust_dropped(depth: c_uint) {
     unsafe { stack_leave(depth) } // also leaves the functions that the panic has ended
-    let others = Scope::new("*"); // the drop glue
+    let others = Scope::new("*"); // frames of drop glue
     let scope = Scope::new("rust_dropped");
     launch("rust_drop_in_panic");
     drop(scope);
@@ -106,7 +106,7 @@ pub extern "C" fn rust_catching() {
 }
 
 fn main() {
-    // This is Rust's main: the C function main and the runtime call it.
+    // Rust's main is called by the C function main and the runtime.
     let _outer = Scope::new("main");
     let _runtime = Scope::new("*");
     rust_with_closure(black_box(6));

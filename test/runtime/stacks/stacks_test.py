@@ -28,9 +28,9 @@ OTHERS = "*"
 BROKEN = "!"
 MOST_OTHERS = 30  # maximum number of frames that one `*` may stand for
 LAUNCH = "cuLaunchKernel"
-# The BPF program knows a library only after the recorder has read the process's mappings.
-KNOWN_MS = (300, 2000)  # the recorder may have been delayed
-LIBRARIES = 150  # each needs unwind tables before the first complete stack
+# Times from load to launch, in ms: the BPF program knows a library only after the recorder has read the mappings.
+KNOWN_MS = (300, 2000)  # the second value is tried if the recorder was delayed
+LIBRARIES = 150  # the recorder makes unwind tables for each
 NOTE = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"  # precedes a build id of 20 bytes in a file
 RANDOM_STACKS = 500  # in ctest
 RANDOM_BATCH = 2000  # stacks per recording
@@ -102,14 +102,14 @@ def begins_like_a_thread(frames, first):
     if not frames:
         return "nothing above the first function"
     if first == OTHERS:
-        # The frames between are unknown, so the first frame itself must be one without a caller.
+        # `*` may hide any frames, so the first frame itself must be one that has no caller.
         return None if names[0] == "_start" or frames[0].begins else f"cut above {first}: {names}"
     libc = all(LIBC.match(frame.module) for frame in frames[1:])
     if names[0] == "_start" or frames[0].module.startswith("ld-linux"):
         return None if libc else f"between _start and {first}: {names}"
     if first == "main" or not LIBC.match(frames[0].module) or not libc:
         return f"above {first}: {names}"
-    # start_thread and clone3, or a context's first frame. libc's own symbols may have been stripped.
+    # Allows start_thread and clone3, or a context's first frame, whose names may be stripped from libc.
     return None if len(frames) <= 3 else f"above {first}: {names}"
 
 
@@ -198,7 +198,7 @@ class Stacks(rig.RuntimeTest):
         if not os.path.exists(command[0]):
             self.skipTest(f"{os.path.basename(command[0])} was not built: its compiler is missing")
         path = os.path.join(self.folder, "expected")
-        if os.path.exists(path):  # of another recording: targets append
+        if os.path.exists(path):  # targets append to the file of another recording
             os.unlink(path)
         environment = {**os.environ, "LD_LIBRARY_PATH": MOCKS, "STACKS_EXPECTED": path}
         profile, stderr = self.record(command, [f"--stacks={engine}"], env=environment)
@@ -219,7 +219,7 @@ class Stacks(rig.RuntimeTest):
     def check_c(self, engine, name, **options):
         notes = self.check_target(engine, name, **options)
         self.assertEqual(notes["exec_status"], 0)
-        # Otherwise the test has tested nothing.
+        # If no page was paged out, the test has tested nothing.
         self.assertGreater(notes["stack_pages_out"], 20)
         self.assertGreater(notes["code_pages_out"], 5)
 
@@ -271,7 +271,7 @@ class Stacks(rig.RuntimeTest):
         recorded, expected, _ = self.record_target(engine, command)
         self.check_all(recorded, expected)
         modules = {frame.module for stacks in recorded.kernels.values() for stack in stacks for frame in stack}
-        self.assertIn("libcopy_0.so", modules)  # otherwise no library was loaded
+        self.assertIn("libcopy_0.so", modules)  # if not, no library was loaded
 
     def check_random(self, engine, stacks=RANDOM_STACKS, seed=1):
         self.check_target(engine, "stacks_random", str(seed), str(stacks), "60", "2")

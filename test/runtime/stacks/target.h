@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-// A function that keeps its own frame and name, whatever the compiler would prefer.
+// FRAME: the compiler keeps the function's frame and name, and neither inlines nor clones it.
 #if defined(__has_attribute)
 #if __has_attribute(noipa)
 #define FRAME __attribute__((noipa))
@@ -16,10 +16,10 @@ extern "C" {
 #define FRAME __attribute__((noinline))
 #endif
 
-// Stands for one or more foreign frames (libc, the loader); their names are not compared.
+// Matches one or more foreign frames (libc, the loader), whose names are not compared.
 #define STACK_OTHERS "*"
 
-// Used as the first function: the frames outside are unknown, and the stack must say so.
+// The first function if outer frames cannot be walked: the recorded stack must be marked as truncated.
 #define STACK_BROKEN "!"
 
 // Makes `function` the innermost function of this thread or context. Returns the argument for stack_leave().
@@ -47,7 +47,7 @@ struct StackShadow* stack_switch(struct StackShadow* to);
 
 #define STACK_ENTER const unsigned stack_depth_ = stack_enter(__func__)
 #define STACK_LEAVE stack_leave(stack_depth_)
-// Call this where an exception or a longjmp arrives: removes the functions that it has left.
+// Call this where an exception or a longjmp arrives: removes the functions that the jump has left.
 #define STACK_BACK stack_leave(stack_depth_ + 1)
 
 #ifdef __cplusplus

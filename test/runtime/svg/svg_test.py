@@ -31,7 +31,7 @@ class Page:
 
     def __init__(self, browser, folder, name):
         self.browser = browser
-        browser.open("about:blank")  # the next address may differ from the last one only in its fragment
+        browser.open("about:blank")  # forces a load, even if only the fragment of the address changes
         browser.resize(1280, 900)
         browser.open(f"{(folder / name).as_uri()}")
 
@@ -134,7 +134,7 @@ class Svg(unittest.TestCase):
         names = [f["label"].split(",")[0] for f in page.frames()]
         assert names == ["all", "app", "wide"], names  # frames narrower than 0.1 px are not drawn
         assert near(page.frame("all")["width"], 1260), page.frame("all")
-        # 1 s of 1.00001 s.
+        # The frame `wide` has 1 s of the total of 1.00001 s.
         assert near(page.frame("wide")["width"], 1260 * 1e9 / 1.00001e9), page.frame("wide")
         assert page.frame("wide")["label"] == "wide, 1.00 s (1,000,000,000 ns), 100.00% of total, 10 launches"
         assert self.browser.script("return document.documentElement.getAttribute('role')") == "group"
@@ -167,7 +167,7 @@ class Svg(unittest.TestCase):
     def test_zooming_shows_frames_that_were_too_narrow(self):
         page = self.page("narrow.svg")
         page.search("tiny_")
-        # 9 us of 1.00001 s, in two frames that are not drawn.
+        # The two frames that match have 9 us of 1.00001 s, and are not drawn.
         assert page.text("gp-matched") == "Matched 0.00%, 9.00 us (9,000 ns), 2 frames", page.text("gp-matched")
         number = self.browser.script("""
           const data = JSON.parse(document.getElementById('gp-data').textContent);
@@ -177,7 +177,7 @@ class Svg(unittest.TestCase):
         self.browser.open(f"{(self.folder / 'narrow.svg').as_uri()}#zoom={number}")
         self.browser.wait_for("document.querySelectorAll('#gp-frames > g').length === 5")
         assert near(page.frame("rare")["width"], 1260)
-        # Its own time, 1 us of 10 us, is the gap on the right.
+        # The gap on the right is the own time of `rare`, 1 us of 10 us.
         assert near(page.frame("tiny_a")["width"], 756) and near(page.frame("tiny_b")["width"], 378)
         assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes)")
 
@@ -342,7 +342,7 @@ class Svg(unittest.TestCase):
         assert page.text("gp-name") == "flash_attention (ops.py:12)"
         self.browser.keys("/", "Escape", "Home", "Up", "Up")
         assert page.text("gp-name") == "_start" == page.focused(), (page.text("gp-name"), page.focused())
-        self.browser.keys("Enter")  # moves frames below the pointer
+        self.browser.keys("Enter")  # the zoom moves other frames below the pointer
         time.sleep(0.3)
         assert page.text("gp-name") == "_start", page.text("gp-name")
 
@@ -459,12 +459,12 @@ class Svg(unittest.TestCase):
         for before, after in ((above, page.frame("forward (model.py:40)")),
                               (below, page.frame("forward_step (train.py:97)"))):
             assert near(before["width"], after["width"]) and before["y"] == after["y"], (before, after)
-        # It has no stacks to invert, and says so.
+        # The saved picture shows one function only. It has no stacks to invert, and prints that.
         self.browser.keys("i")
         assert "one function only" in page.text("gp-matched"), page.text("gp-matched")
         page.search("forward")
         assert re.fullmatch(r"Matched \d+ frames?", page.text("gp-matched")), page.text("gp-matched")
-        # A subset of it: only callers, with the width of the zoomed frame.
+        # A picture saved while a caller is zoomed has only callers, with the zoomed frame's width.
         self.browser.keys("Escape", "Escape")
         self.browser.click(page.select("forward_step (train.py:97)"))
         self.browser.open(self.saved_svg().as_uri())
@@ -496,7 +496,7 @@ class Svg(unittest.TestCase):
         assert self.browser.script(names)[0] == "<script>window.pwned=1</script>"
         assert page.frames() and page.text("gp-search-button") == "Search"
         assert self.browser.script("return window.pwned") is None
-        # Injected scripts could do nothing: the page runs only its own scripts.
+        # Even an injected script does nothing: the page runs only its own scripts.
         self.browser.script("const s = document.createElement('script'); s.textContent = 'window.pwned = 2';"
                             "document.body.append(s);")
         assert self.browser.script("return window.pwned") is None

@@ -117,7 +117,7 @@ class TimeSeries(unittest.TestCase):
         facts = "node <7>, 2026-11-23 14:05 UTC"
         self.open()
         self.assertEqual(self.text("gp-facts"), facts)
-        self.open(size=(240, 700))  # on separate lines
+        self.open(size=(240, 700))  # in a narrow window the facts are on separate lines
         self.assertEqual(self.text("gp-facts").replace(" ", ""), facts.replace(" ", ""))
         self.assertIn("node &lt;7&gt;, 2026-11-23", (self.folder / "map.svg").read_text().split("<metadata")[0])
 
@@ -148,7 +148,7 @@ class TimeSeries(unittest.TestCase):
     def test_the_keyboard_selects(self):
         self.open()
         self.browser.script("document.getElementById('gp-cells').focus()")
-        self.browser.keys("Home", "Right", "Right", "Down")  # two slices per column
+        self.browser.keys("Home", "Right", "Right", "Down")  # each column has two slices
         self.browser.keys(("Shift", "Right"), ("Shift", "Right"))
         self.check_selected(5, 9)
         self.browser.keys("Escape")

@@ -245,7 +245,7 @@ TEST_CASE("a device whose busy and idle time do not add up to the recorded time 
   CHECK(share[0] == "the SHARE records of device 0 hold 41 ns of busy time, but 42 ns of exclusive time");
   // GPU work without SHARE records causes no warning.
   CHECK(aggregate_text(kAggregateBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0;0\n").info.warnings.empty());
-  // A merged profile is not checked, as a device need not have been present all the time.
+  // In a merged profile, a device may be in one input only, so its busy and idle time need not fill the windows.
   CHECK(aggregate_text(good + "STRING;9;node2\nPROCESS;2;1;1;1;0;0;0;9\nWINDOW;0;100\nWINDOW;0;100\n" + end)
             .info.warnings.empty());
 }
@@ -268,7 +268,7 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
     return aggregate_text("GPUPROF;3.0\n" + kAggregateBase.substr(kAggregateBase.find('\n') + 1) + lines)
         .info.covered.percent();
   };
-  const std::string three = "GPU;0;1;3;3;1;1;0;0;0\n";  // with a stack
+  const std::string three = "GPU;0;1;3;3;1;1;0;0;0\n";  // three launches with a stack
   CHECK(percent("") == 0);                              // no GPU work
   CHECK(percent(three) == 100);
   CHECK(percent(three + "GPU;0;2;1;1;1;1;0;0;0\n") == 75);
@@ -300,7 +300,7 @@ TEST_CASE("errors are reported in the order of the lines, even if records are qu
   }
   CHECK(aggregate_error(kAggregateBase + "GPU;0;5;1;1;1;1;1;0;0\n") ==
         "p.txt:18: GPU: WORK 5 has the operation 'sync', which does not fit this kind of record");
-  // The error is the same for a work item that has a row already.
+  // A SHARE record gets the same error if its work already has a row from a HOST record.
   CHECK(aggregate_error(kAggregateBase + "HOST;0;5;1;1;1;1;0\nSHARE;0;5;1;1\n") ==
         "p.txt:19: SHARE: WORK 5 has the operation 'sync', which does not fit this kind of record");
   CHECK(aggregate_error(kAggregateBase + "GPU;0;1;1;1;1;1;1;0;0\nLAUNCH;0;1;1\n") ==

@@ -44,7 +44,7 @@ TEST_CASE("a path that ends or branches within a node splits the node") {
   CHECK(tree.nodes().size() == 3);
   tree.add(tree.descend(FlameTree::kRoot, run(tree, "abce")), {.ns = 4});
   CHECK(tree.nodes().size() == 5);
-  tree.add(whole, {.ns = 8});  // still the end of its path
+  tree.add(whole, {.ns = 8});  // `whole` stays valid after its node was split
   tree.add(tree.descend(end, run(tree, "cd")), {.ns = 16});
   CHECK(tree.nodes().size() == 5);
   CHECK(lines(tree) == "a;b 2\na;b;c;d 25\na;b;c;e 4\n");
@@ -64,7 +64,7 @@ TEST_CASE("paths added at once and frame by frame give the same lines and pictur
   for (int round = 0; round < 200; ++round) {
     FlameTree at_once;
     FlameTree by_frames;
-    std::map<std::string, uint64_t> expected;  // ';' sorts after all names of this test
+    std::map<std::string, uint64_t> expected;  // this test's names sort before ';'
     for (int path = 0; path < 40; ++path) {
       std::string names;
       std::string text;

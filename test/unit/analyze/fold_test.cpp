@@ -157,7 +157,7 @@ TEST_CASE("each sample is below its kernel, code location and stall reason, also
                              "WORK;8;1;0;0;0;0;0;0;0;0;kernel;6;0"}) {
     text.append(define).append("\n");
   }
-  // One location of `saxpy` is in both kernels. Offsets differ by powers of two, and each occurs three times.
+  // Both kernels have locations in function `saxpy`. Offsets are multiples of 2^14; each occurs in three locations.
   std::map<std::string, uint64_t> wanted;
   for (uint64_t i = 1; i <= 300; ++i) {
     const std::string offset = std::to_string((i % 100) << 14U);

@@ -129,7 +129,7 @@ TEST_CASE("functions of exactly the same paths are one line, named after the pro
                             {"main@/src/main.py", "123 0"}, {"step@/src/main.py", "120 120"}, {"step@lib.py", "3 3"}});
   REQUIRE(table.lines.size() == 3);
   CHECK(table.lines[0].others == 0);
-  CHECK(table.lines[1].others == 1);  // at::add
+  CHECK(table.lines[1].others == 1);  // at::add has the same path
 }
 
 TEST_CASE("functions with equal times but different paths stay two lines") {

@@ -107,7 +107,7 @@ TEST_CASE("lag: a lag may end, begin with the run, or hit two ranks at once") {
 
   lags = find_lags(slowed(slowed(even({.ranks = 8, .noise = 0.02}, 3), 5, 20, 1.2), 2, 10, 1.5), {});
   REQUIRE(lags.size() == 2);
-  CHECK(lags[0].rank == 2);  // costs most
+  CHECK(lags[0].rank == 2);  // this rank's lag costs the most time
   CHECK(lags[1].rank == 5);
 }
 

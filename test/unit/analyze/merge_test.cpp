@@ -86,7 +86,7 @@ TEST_CASE("times and slices are converted to the clock of the profile that start
   CHECK(has_line(both.text, "META;start_unix_ns;1000000"));
   CHECK(has_line(both.text, "PROCESS;1;7;1;3200;0;0;0;1"));
   CHECK(has_line(both.text, "PROCESS;2;7;1;600;0;0;0;2"));
-  CHECK(has_line(both.text, "GPU;5;1;1;5;5;5;0;0;0"));  // 2.6 slices later: 3
+  CHECK(has_line(both.text, "GPU;5;1;1;5;5;5;0;0;0"));  // starts 2.6 slices later, so slice 2 becomes 5
   CHECK(has_line(both.text, "HOST;4;2;1;5;5;5;0"));
   CHECK(has_line(both.text, "SHARE;5;1;5;5"));
   CHECK(has_line(both.text, "IDLE;6;1;0;7"));
@@ -169,7 +169,7 @@ TEST_CASE("the sums and the stacks of a merged profile are those of its inputs")
     const test::RandomProfile a(seed);
     const test::RandomProfile b(seed * 7 + 1000);
     auto both = try_merge({a.text, b.text});
-    if (!both) {  // their launches or losses may exceed 64 bits
+    if (!both) {  // sums of launches or losses may exceed 64 bits
       CHECK(both.error().message.find("exceeds 64 bits") != std::string::npos);
       continue;
     }
@@ -188,13 +188,12 @@ TEST_CASE("the sums and the stacks of a merged profile are those of its inputs")
     CHECK(rows.info.samples == a.samples + b.samples);
     CHECK(rows.info.events == a.events + b.events);
     CHECK(rows.info.gpu_records == a.gpu_count + b.gpu_count);
-    // Extrapolation is off: with more stacks, other stacks may stand for unsampled work.
+    // Extrapolation is off: the merged profile has more stacks, so it would estimate unsampled work differently.
     for (const Measure measure :
          {Measure::gpu, Measure::busy, Measure::samples, Measure::idle, Measure::wait, Measure::alloc}) {
       FoldOptions options{.spread = false, .measure = measure};
       if (measure != Measure::samples) {
-        options.leaves =
-            Leaves();  // Apportioning is off, too: samples of both profiles are more exact than those of one.
+        options.leaves = Leaves();  // no apportioning: more samples give other shares
       }
       for (const WeightKind kind : {WeightKind::time, WeightKind::count, WeightKind::bytes}) {
         auto sum = folded_lines(test::lines_of(fold(rows_a, options), kind));
@@ -214,7 +213,7 @@ TEST_CASE("a profile in the published form can be merged, too") {
   const std::string published = "STRING;1;app\nEUSTALL;1;7;0;0;0;0;0;1;0x8;3\n";
   const Merged both = merged({own, own, published});
   const Aggregate rows = test::read_all(both.text);
-  CHECK(rows.info.warnings.empty());  // the samples are in END
+  CHECK(rows.info.warnings.empty());  // END contains the samples
   CHECK(rows.total.ns == 60);
   CHECK(rows.total.count == 4);
   CHECK(rows.info.samples == 3);

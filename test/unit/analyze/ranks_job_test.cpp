@@ -24,9 +24,9 @@ struct Model {
   uint64_t slow_from = 15;
   uint64_t slow_kernel_ms = 20;  // extra time of each slice in relax, compared with the other ranks
   uint64_t slow_cpu_ms = 0;      // extra CPU time before relax, compared with the other ranks
-  bool hidden = false;           // the others do not wait for the kernel
+  bool hidden = false;           // the other ranks do not wait for the kernel
   double noise_ms = 0.5;
-  double preempted_ms = 0;  // delay of some slices, as on a busy machine; the least times of kernels do not include it
+  double preempted_ms = 0;  // delay of some slices, as on a busy machine; not part of the shortest kernel times
   bool waits_too = false;   // the CPU waits for the collective in all_reduce()
   unsigned seed = 1;
   std::vector<uint64_t> first;   // first slice of each rank; 0 if empty
@@ -234,7 +234,7 @@ TEST_CASE("ranks: an even job on a busy machine rarely names a rank, and never a
       }
     }
   }
-  CHECK(named <= 8);  // of 200
+  CHECK(named <= 8);  // at most 8 of 200 jobs
 }
 
 // On a machine with fewer cores than ranks, several slices in sequence are late by up to half of their length.

@@ -101,7 +101,7 @@ TEST_CASE("adjacent windows hold every record once") {
   CHECK(all.total.ns == 175);
   const Aggregate middle = in_window(3 * kSecond / 2, 2 * kSecond);
   CHECK(middle.total.ns == 45);
-  CHECK(middle.total.count == 8);  // with six launches
+  CHECK(middle.total.count == 8);  // two kernel executions and six launches
   CHECK(middle.sample_count == 4);
   CHECK(fold(middle, {}).tree.total().ns == 45);
 }
@@ -110,7 +110,7 @@ TEST_CASE("recording metadata do not depend on the window") {
   const Aggregate all = in_window(0, UINT64_MAX);
   for (const Aggregate& rows :
        {in_window(0, kSecond), in_window(kSecond, UINT64_MAX), in_window(90 * kSecond, 91 * kSecond)}) {
-    CHECK(rows.info.warnings.empty());  // nor of the sums in END
+    CHECK(rows.info.warnings.empty());  // no warning that the rows differ from the sums in END
     CHECK(rows.info.kind == all.info.kind);
     CHECK(rows.info.gpu_records == 5);
     CHECK(rows.info.with_stack == 4);

@@ -1,4 +1,4 @@
-// The walk and the fold compute the same paths by different ways; their weights must be equal.
+// The walk and the fold compute the same paths in different ways, and must give equal weights.
 #include "analyze/paths/walk.h"
 
 #include <algorithm>

@@ -83,7 +83,7 @@ std::vector<uint64_t> starts(const gpuprof_batch_scan& scan) {
 
 TEST_CASE("the kernels of GPGPU_WALKER are found in interface descriptors") {
   constexpr uint64_t kDynamic = 0x1234'0000'0000;
-  constexpr uint32_t kHeap = 0x40000000;  // relative to kDynamic
+  constexpr uint32_t kHeap = 0x40000000;  // offset from kDynamic
   const Words bases = command(0x61010000, 19, {{6, 1}, {7, 0x1234}, {10, 0x2000001}});
   const auto load = [](uint32_t bytes) { return Words{0x70020002, 0, bytes, kHeap}; };
   const auto walk = [](uint32_t which) { return command(0x71050000, 15, {{1, which}}); };
@@ -111,7 +111,7 @@ TEST_CASE("the kernels of GPGPU_WALKER are found in interface descriptors") {
   CHECK(starts(scan) == std::vector<uint64_t>{0xa000});
   CHECK(scan.state == GPUPROF_BATCH_CUT);
 
-  // No kernel: a descriptor that is not loaded, unwritten or unreadable, or a shorter command (Gen7).
+  // A walker's kernel is unknown if its descriptor is not loaded, unwritten or unreadable, or the command is of Gen7.
   const auto only = [&](const Words& commands) {
     memory.put(0x4000, bases + commands + walker(0xa000) + end);
     const auto found = memory.scan(0x4000);

@@ -100,7 +100,7 @@ TEST_CASE("a submission by a process sets the owner of its client") {
   CHECK_FALSE(clients.find(0));
   clients.learn(7, 103);
   CHECK(clients.find(7)->pid == 103);
-  clients.learn(7, 104);  // by a child that has inherited the client
+  clients.learn(7, 104);  // process 104 is a child that has inherited the client
   CHECK(clients.find(7)->pid == 103);
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("the search for a client's owner ends at cyclic parents and at missing
   proc.process(501, 500);
   proc.card(500, 3, 7);
   std::filesystem::create_directories(proc.root() + "/502/fd");
-  std::filesystem::create_symlink("/dev/dri/card0", proc.root() + "/502/fd/3");  // without fdinfo
+  std::filesystem::create_symlink("/dev/dri/card0", proc.root() + "/502/fd/3");  // this open file has no fdinfo
   Clients clients(100, proc.root());
   clients.find_owners({7});
   CHECK(clients.find(7)->owner == Clients::Owner::other);

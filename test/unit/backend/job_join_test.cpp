@@ -76,8 +76,8 @@ TEST_CASE("a job of a ring starts when the job before it is done") {
   join.on_queued({6, 1}, job(2, 110));
   join.on_queued({8, 1}, job(3, 110, 2));
   join.on_run({5, 1}, 200);
-  join.on_run({6, 1}, 210);  // queued in the hardware
-  join.on_run({8, 1}, 220);  // on another ring
+  join.on_run({6, 1}, 210);  // the hardware still runs job {5, 1}
+  join.on_run({8, 1}, 220);  // runs on another ring
   join.on_done({5, 1}, 500, false);
   join.on_done({6, 1}, 800, false);
   join.on_done({8, 1}, 900, false);
@@ -154,7 +154,7 @@ TEST_CASE("a key that is reused belongs to a new job") {
   join.on_run({5, 1}, 1100);
   CHECK(seen.done == std::vector<SeenJobs::Done>{{2, 1100, 1500}});
 
-  join.on_done({5, 2}, 2000, false);  // of a job whose queue event was lost
+  join.on_done({5, 2}, 2000, false);  // the queue event of this job was lost
   join.on_queued({5, 2}, job(3, 3000));
   CHECK(join.unknown() == 1);
   join.on_run({5, 2}, 3100);
@@ -168,7 +168,7 @@ TEST_CASE("jobs of a source that has ended are reported as lost") {
   join.on_queued({5, 1}, job(1, 100));
   join.on_queued({6, 1}, job(2, 100, 1, 8));
   join.end_source(7);
-  CHECK(join.waiting() == 1);  // a job of another source
+  CHECK(join.waiting() == 1);  // the job of another source still waits
   CHECK(seen.lost == std::vector<SeenJobs::Lost>{{{5, 1}, 7, true}});
 }
 

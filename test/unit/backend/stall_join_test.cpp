@@ -128,9 +128,9 @@ TEST_CASE("a sample belongs to the running batch's kernel with the nearest start
   gpu.run(7, 10, 1000, 2000);
   gpu.sample(0x8040, 3, 1500);
   gpu.sample(0x9000, 4, 1500);
-  gpu.sample(0x7ff8, 5, 1500);  // before all kernels
+  gpu.sample(0x7ff8, 5, 1500);  // an address below all kernels
   gpu.finish_windows(1600);
-  CHECK(gpu.seen.exact.empty());  // later events may still change this
+  CHECK(gpu.seen.exact.empty());  // later events may change the result, so none is final
   gpu.finish_windows(1900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
   CHECK(gpu.seen.addresses == std::map<uint64_t, uint64_t>{{kBase + 0x8040, 3}, {kBase + 0x9000, 4}});
@@ -150,7 +150,7 @@ TEST_CASE("a kernel of an idle batch in between bounds the kernel before it") {
   gpu.batch(10, {0x8000});
   gpu.batch(11, {0x8100});
   gpu.run(7, 10, 1000, 2000);
-  gpu.run(7, 11, 3000, 4000);  // does not run in the window
+  gpu.run(7, 11, 3000, 4000);  // this job does not run in the sample's window
   gpu.sample(0x8040, 1, 1500);
   gpu.sample(0x8140, 1, 1500);
   gpu.finish_windows(9000, true);
@@ -162,8 +162,8 @@ TEST_CASE("kernels of two processes at one address share samples by their time i
   Gpu gpu;
   gpu.batch(10, {0x8000});
   gpu.join.on_batch(Gpu::batch(11, {0x8000}, 88));
-  gpu.run(7, 10, 1000, 1485);  // 5 ms of the window of 20 ms
-  gpu.run(8, 11, 1485, 2000);  // 15 ms
+  gpu.run(7, 10, 1000, 1485);  // runs in 5 ms of the sample window of 20 ms
+  gpu.run(8, 11, 1485, 2000);  // runs in 15 ms of the window
   gpu.sample(0x8008, 200, 1500);
   gpu.finish_windows(2000);
   CHECK(gpu.seen.exact.empty());
@@ -212,7 +212,7 @@ TEST_CASE("samples are estimated if the list of a batch's kernels is incomplete"
 
 TEST_CASE("samples wait for late batches, and become unknown after a timeout") {
   Gpu gpu;
-  gpu.batch(10, {});  // not written yet
+  gpu.batch(10, {});  // the commands are not written yet
   gpu.run(7, 10, 1000, 1600);
   gpu.sample(0x8040, 3, 1500);
   gpu.finish_windows(2000);
@@ -230,7 +230,7 @@ TEST_CASE("samples wait for late batches, and become unknown after a timeout") {
   CHECK(gpu.seen.unknown.empty());
   gpu.finish_windows(7500);
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 2}});
-  gpu.batch(11, {0xa000});  // too late
+  gpu.batch(11, {0xa000});  // arrives after the timeout
   gpu.finish_windows(7600);
   CHECK(gpu.seen.exact.size() == 1);
 }
@@ -336,7 +336,7 @@ TEST_CASE("invalid counts are ignored") {
   batch.count = GPUPROF_BATCH_KERNELS + 1;
   gpu.join.on_batch(batch);
   gpu.run(7, 10, 1000, 2000);
-  gpu.sample(0x8000, 0, 1500);  // no samples
+  gpu.sample(0x8000, 0, 1500);  // a record with a count of 0
   gpu.finish_windows(4000);
   CHECK(gpu.seen.exact.empty());
   CHECK(gpu.seen.unknown.empty());
@@ -347,7 +347,7 @@ TEST_CASE("a window begins before the last time that its stream was empty") {
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 1100);
   gpu.finish_windows(1050);
-  gpu.finish_windows(1450);  // the stream was read, but not until it was empty
+  gpu.finish_windows(1450);  // the read did not empty the stream
   StallRecord record;
   record.address = 0x8000;
   record.counts[0] = 1;
@@ -424,7 +424,7 @@ TEST_CASE("a job without a done event ends when a job that ran after it on an in
   gpu.batch(12, {0x20000});
   gpu.batch(13, {0x20000});
   gpu.start(5, 1, 1, 10, 1000);
-  gpu.join.on_done(gpu.start(6, 1, 2, 12, 1100), 1200 * kMs);  // on another ring
+  gpu.join.on_done(gpu.start(6, 1, 2, 12, 1100), 1200 * kMs);  // a job on another ring
   CHECK(gpu.join.ends_inferred() == 0);
   gpu.join.on_done(gpu.start(7, 1, 1, 13, 1100), 1200 * kMs);
   CHECK(gpu.join.ends_inferred() == 1);

@@ -26,7 +26,7 @@ std::vector<std::byte> record(uint32_t address, uint8_t tdr) {
   return bytes;
 }
 
-// One read of a stream: its outcome and its bytes.
+// The result of one read of a stream.
 struct Step {
   StallStream::Outcome outcome = StallStream::Outcome::nothing;
   std::vector<std::byte> bytes;
@@ -46,7 +46,7 @@ struct Stream : StallStream {
   std::deque<Step>& steps;
 };
 
-// Two GTs. `refusals` is the number of times that opening a stream fails.
+// Fakes two GTs. `refusals` is the number of times that opening a stream of each GT fails.
 struct Gpus {
   std::vector<std::deque<Step>> steps{2};
   std::vector<unsigned> refusals{0, 0};
@@ -235,7 +235,7 @@ TEST_CASE("invalid answers of the driver are rejected") {
   }
   CHECK_FALSE(stall_gts(gts, eu_stall(64, {})));
   CHECK_FALSE(stall_gts(gts, eu_stall(64, {251}, 0)));
-  CHECK_FALSE(stall_gts(gts, eu_stall(13, {251})));  // too short for Xe2
+  CHECK_FALSE(stall_gts(gts, eu_stall(13, {251})));  // 13 bytes are too few for a record of Xe2
   CHECK_FALSE(stall_gts(gts, eu_stall(uint64_t{1} << 40, {251})));
   auto many = gts;
   many[0] = std::byte{0xff};
@@ -252,7 +252,7 @@ TEST_CASE("only cards of the driver xe are used, and missing support is an error
   CHECK(stall_text(*make_xe_stall_devices(path)).empty());
   CHECK(StallReader::open(make_xe_stall_devices(path), 0).error().message == "there is no GPU of the driver xe");
 
-  // The node of the card does not support the queries.
+  // The card first has no device node, and then a plain file in its place, so queries fail.
   for (const auto& [node, driver] : {std::pair("renderD128", "xe"), std::pair("renderD129", "amdgpu")}) {
     const fs::path device = root / "sys/devices" / (std::string("0000:03:00.") + driver);
     fs::create_directories(device);

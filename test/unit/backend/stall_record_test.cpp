@@ -29,7 +29,7 @@ std::array<uint8_t, kStalls> counts(std::initializer_list<std::pair<Stall, uint8
 
 }  // namespace
 
-// The counts begin at bit 29: the lower three bits of each are the upper ones of a byte.
+// The 8-bit counts begin at bit 29, so the lower three bits of a count are the upper three bits of a byte.
 TEST_CASE("a record of Ponte Vecchio is decoded") {
   // address 0x12345678 = 0x2468acf << 3; active 1, other 2, control 3, pipestall 4, send 5, dist_acc 6, sbid 255, sync
   // 8, inst_fetch 9. The rest is ignored.
@@ -49,7 +49,7 @@ TEST_CASE("a record of Ponte Vecchio is decoded") {
 }
 
 TEST_CASE("a record of Xe2, whose counts have another order, is decoded") {
-  // The same bits: tdr 1, other 2, ..., inst_fetch 9, active 10. The id 5 and the end flag follow and are ignored.
+  // Bits as on Ponte Vecchio: tdr 1, other 2, ..., inst_fetch 9, active 10. The id 5 and the end flag are ignored.
   const Bytes bytes = {0xcf, 0x8a, 0x46, 0x22, 0x40, 0x60, 0x80, 0xa0, 0xc0, 0xe0, 0x00, 0x21, 0x41, 0xa1, 0x01};
   const StallRecord record = decode(StallLayout::xe2, bytes);
   CHECK(record.address == 0x12345678);

@@ -40,8 +40,8 @@ struct Sink final : EventSink {
   void on_sample_window(SourceId, const SampleWindow&) override {}
   void on_source_end(SourceId source) override { ended.push_back(source); }
 
-  std::vector<std::pair<SourceId, uint32_t>> sources;   // with pids
-  std::vector<std::pair<SourceId, uint32_t>> launches;  // with threads
+  std::vector<std::pair<SourceId, uint32_t>> sources;   // (source, pid)
+  std::vector<std::pair<SourceId, uint32_t>> launches;  // (source, thread id)
   std::vector<std::string> names;
   std::vector<std::string> metas;
   std::vector<SourceId> ended;

@@ -65,11 +65,11 @@ TEST_CASE("the rights of a process are read from its status") {
   const auto root = parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), true);
   REQUIRE(root);
   CHECK(*root == FileRights{0, 0, {}, kOverride | kSearch});
-  // root of a container with few capabilities, and root of another user namespace
+  // Root with few capabilities, as in a container, keeps only these. Root of another user namespace has none.
   CHECK(parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "0000000000000004"), true)->capabilities ==
         kSearch);
   CHECK(parse_file_rights(status_of("0\t0\t0\t0", "0\t0\t0\t0", "", "000001ffffffffff"), false)->capabilities == 0);
-  // a daemon of root that acts for a user, and a set-user-id root program that a user has started
+  // A root daemon that acts for a user, and a set-user-id root program of a user, get the user's rights.
   CHECK(parse_file_rights(status_of("0\t1000\t0\t1000", "0\t5\t0\t5", "", "0"), true) == FileRights{1000, 5, {}, 0});
   CHECK(parse_file_rights(status_of("1000\t0\t0\t0", "5\t0\t0\t0", "5", "000001ffffffffff"), true) ==
         FileRights{1000, 5, {5}, 0});

@@ -23,7 +23,7 @@ namespace {
 const OutputOptions kKeepOld{.keep_old = true, .mode = 0644, .stop = {}};
 constexpr uid_t kOther = 12345;  // a user who need not exist
 
-// Creates a temporary folder whose path has no symbolic links, as in messages.
+// Creates a temporary folder. Its path has no symbolic links, because messages show resolved paths.
 class Folder {
  public:
   Folder() : path_(fs::canonical(fs::temp_directory_path()) / "gpuprof-output-XXXXXX") {
@@ -187,7 +187,7 @@ TEST_CASE("a file that cannot get its name keeps a temporary name, which a hint 
     auto file = OutputFile::open(path, kKeepOld);
     REQUIRE(file.ok());
     REQUIRE(write_all(file->take_fd().get(), "whole", path));
-    write_file(path, "older");  // created while the target ran, like the next one
+    write_file(path, "older");  // the file and the folder appear while the target runs
     fs::create_directories(path + ".old/in the way");
     CHECK_FALSE(file->commit().ok());
     const auto named = file->finish();

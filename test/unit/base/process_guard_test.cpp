@@ -38,7 +38,7 @@ struct Pipe {
   }
 };
 
-// Runs `first`, signals the test, waits for go_on(), runs `second`, and waits for its end.
+// A child that runs `first`, signals the test, waits for go_on(), runs `second`, and waits to be killed.
 class Child {
  public:
   template <typename First, typename Second>
@@ -84,7 +84,7 @@ ProcessGuard guard_of(pid_t pid) {
   return std::move(*guard);
 }
 
-// A process that changes its user becomes undumpable, as does one that executes a new program.
+// Changes the user of this process. The kernel then makes the process undumpable, so it is made dumpable again.
 void become(uid_t real, uid_t effective, uid_t saved) {
   if (::setgroups(0, nullptr) != 0 || ::setresgid(kUser, kUser, kUser) != 0 ||
       ::setresuid(real, effective, saved) != 0 || ::prctl(PR_SET_DUMPABLE, 1) != 0) {

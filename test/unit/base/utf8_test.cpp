@@ -36,11 +36,11 @@ TEST_CASE("control bytes, selected bytes and invalid bytes are escaped") {
 
 TEST_CASE("characters that can deceive a terminal are escaped byte by byte") {
   CHECK(escaped("a\xc2\x9b"
-                "2Jb") == "a\\xc2\\x9b2Jb");  // C1: as ESC [ 2 J
+                "2Jb") == "a\\xc2\\x9b2Jb");  // C1 control: acts like ESC [ 2 J
   CHECK(escaped("\xe2\x80\xae"
                 "evil") == "\\xe2\\x80\\xaeevil");                                 // right-to-left override
   CHECK(escaped("\xe2\x81\xa6\xe2\x80\xa8") == "\\xe2\\x81\\xa6\\xe2\\x80\\xa8");  // isolate, line separator
-  CHECK(escaped("\xf3\xa0\x81\x81") == "\\xf3\\xa0\\x81\\x81");                    // tag
+  CHECK(escaped("\xf3\xa0\x81\x81") == "\\xf3\\xa0\\x81\\x81");                    // tag character
   CHECK(escaped("\xe2\x80\x8d \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") ==
         "\xe2\x80\x8d \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");  // joiner, letters and emoji stay as they are
   CHECK(escaped(escaped("\x1b[2J")) == "\\x1b[2J");              // escaping twice is like escaping once

@@ -146,7 +146,7 @@ TEST_CASE("a difference below the thresholds passes") {
   CHECK(of_kernel(small.judged(), 7)->verdict == Verdict::too_small);
   CHECK(small.judged().outcome == Outcome::pass);
 
-  // 10% of a kernel that has 0.5% of all GPU time.
+  // A slowdown of 10% does not matter in a kernel that has 0.5% of all GPU time.
   Sides light(30, 5);
   for (Cost& cost : light.comparison.kernels[7].costs) {
     cost.ns /= 7;
@@ -189,7 +189,7 @@ TEST_CASE("a slowdown of most kernels does not pass if the runs vary by as much"
   CHECK(reasons_of(most.judged()).find("and 5 of them did not change with the others") != std::string::npos);
   CHECK(most.judged(with_thresholds("[total] 20% wanted")).outcome == Outcome::pass);
 
-  Sides all = made(12, 1.09);  // not significant for the total
+  Sides all = made(12, 1.09);  // the growth of the total is not significant
   CHECK(all.judged().findings.front().verdict == Verdict::same);
   CHECK(all.judged().outcome == Outcome::inconclusive);
   CHECK(reasons_of(all.judged()).find("all kernels may be slower") == 0);
@@ -212,7 +212,7 @@ TEST_CASE("a slowdown that a lower clock explains is inconclusive") {
   CHECK(std::abs(*judgement.findings.front().cycles_percent) < 0.5);
   CHECK(reasons_of(judgement).find("not in GPU cycles") != std::string::npos);
 
-  sides.slow_down(4, 1.1);  // One kernel is also slower in cycles.
+  sides.slow_down(4, 1.1);  // one kernel needs more cycles, too
   CHECK(sides.judged().outcome == Outcome::regression);
 
   sides.facts(3).clocks["A GPU"].samples = 2;  // too few samples for a mean
@@ -386,7 +386,7 @@ TEST_CASE("thresholds waive a kernel, its paths and the total") {
   const Judgement excused = sides.judged(with_thresholds("kernel_7 60% wanted"));
   CHECK(of_kernel(excused, 7)->verdict == Verdict::excused);
   CHECK(of_kernel(excused, 7)->note == "gate.txt:1: up to 60%: wanted");
-  CHECK(excused.findings.front().verdict == Verdict::excused);  // the total grew by the time of the kernel
+  CHECK(excused.findings.front().verdict == Verdict::excused);  // the total grew only by the excused kernel
   CHECK(sides.judged(with_thresholds("kernel_7 40% wanted")).outcome == Outcome::regression);
 
   sides.add_path(7, "caller", sides.comparison.kernels[7].costs);
@@ -482,7 +482,7 @@ TEST_CASE("thresholds waive a new kernel by its name, or by the total") {
     CHECK(judgement.findings[1].note == "gate.txt:1: up to 4%: wanted");
     CHECK(of_kernel(judgement, 7)->verdict == Verdict::appeared);
   }
-  CHECK(sides.judged(with_thresholds("kernel_7 3% wanted")).outcome == Outcome::regression);  // the kernel adds 1/29
+  CHECK(sides.judged(with_thresholds("kernel_7 3% wanted")).outcome == Outcome::regression);  // 1/29 exceeds 3%
   CHECK(sides.judged(with_thresholds("kernel_8 4% wanted")).outcome == Outcome::regression);
   sides.slow_down(8, 1.5);
   CHECK(sides.judged(with_thresholds("kernel_7 4% wanted")).outcome == Outcome::regression);
@@ -501,7 +501,7 @@ TEST_CASE("a kernel that is missing in some runs has a finite change") {
 TEST_CASE("the runs of one side without another are judged for their noise") {
   Sides sides(30, 5);
   for (KernelLine& kernel : sides.comparison.kernels) {
-    kernel.change = Change::appeared;  // compare() does so for runs of only one side
+    kernel.change = Change::appeared;  // compare() sets this if only one side has runs
   }
   const Judgement compared = Sides(30, 5).judged();
   static_cast<void>(sides.judged());

@@ -98,7 +98,7 @@ TEST_CASE("work without a sampled stack is extrapolated over the stacks of the s
   CHECK(run.total.ns == 808);
   REQUIRE(run.paths.size() == 3);
   CHECK(text_of(run, run.paths[0]) == "main;step;gemm");
-  CHECK(run.paths[0].cost.ns == 300 + 301);  // three quarters, plus the rounding remainder
+  CHECK(run.paths[0].cost.ns == 300 + 301);  // its own 300 ns, plus 3/4 of the unsampled time, rounded up
   CHECK(run.paths[0].cost.count == 3 + 3);
   CHECK(text_of(run, run.paths[1]) == "main;copy_all;gemm");
   CHECK(run.paths[1].cost.ns == 100 + 100);

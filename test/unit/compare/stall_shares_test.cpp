@@ -72,7 +72,7 @@ TEST_CASE("a share has changed if its intervals do not overlap and it differs by
   CHECK(changed({0, 200, 800}));
   CHECK(changed({0, 0, 1000}));
   CHECK_FALSE(changed({0, 0, 10}));
-  // A significant change may be too small to matter.
+  // With ten million samples a change of 0.9 percentage points is significant, but too small to matter.
   const std::vector<Run> many = {run_of({{0, 1'000'000, 9'000'000}})};
   const std::vector<Run> few_more = {run_of({{0, 1'090'000, 8'910'000}})};
   const auto shares = compare::stall_shares(kernel(compare::compare(many, few_more), "saxpy"));
@@ -92,7 +92,7 @@ TEST_CASE("shares are over all runs of a side, with the dispersion of slices and
   CHECK(wait.before.samples == 900);
   CHECK(equals_nearly(wait.before.share, 0.3));
   CHECK(equals_nearly(wait.after.share, 0.5));
-  // Three samples of 1000 with a mean share of 0.3 have 2 degrees of freedom.
+  // The runs have 1000 samples each and a mean share of 0.3; three runs have 2 degrees of freedom.
   const double dispersion = 2 * 200.0 * 200 / (1000 * 0.3 * 0.7) / 2;
   const analyze::Interval expected = analyze::share_interval(900, 3000, dispersion);
   CHECK(equals_nearly(wait.before.interval.low, expected.low));

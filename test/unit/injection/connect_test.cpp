@@ -26,7 +26,7 @@ int open_files() {
   return count;
 }
 
-// Returns whether a target with user id `as` connects to a recorder that is announced as one of `user`.
+// Returns whether a target with user id `as` connects if its environment names `user` as the recorder's user.
 bool connects(FakeRecorder& recorder, const std::string& user, uid_t as) {
   Environment environment = recorder.environment();
   environment[2].second = user;

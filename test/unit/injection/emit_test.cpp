@@ -137,7 +137,7 @@ TEST_CASE("captured and failed launches are counted, each launch once") {
     injection::launch_failed(1);
     injection::launch(2);
     injection::launch_captured(2);
-    injection::launch_failed(77);  // an unknown launch
+    injection::launch_failed(77);  // 77 is an unknown launch
     injection::launch(3);
     return 0;
   });
@@ -176,7 +176,7 @@ TEST_CASE("a random fraction of the launches has a stack") {
     REQUIRE(unsampled == (told.count(op.correlation) == 0));
     REQUIRE(op.tid == (unsampled ? static_cast<uint32_t>(source.pid) : 0));
   }
-  // No loop can be in step with the choice: each residue of a small period has its share within 6 standard deviations.
+  // The choice must not follow a loop of the program: it takes each residue of a period equally often (6 sigma).
   for (const uint64_t period : {2, 3, 7, 8, 64}) {
     std::vector<double> chosen(period, 0);
     for (const uint64_t correlation : told) {
@@ -217,7 +217,7 @@ TEST_CASE("outside of the wanted range nothing is recorded, and the work is coun
     injection::gpu_op(op_with(1), false);
     injection::stack_here(kHost);
     injection::host_op(wait);
-    injection::stack_here(GPUPROF_CORRELATION_NODE | 7);  // the node may be launched inside of the range later
+    injection::stack_here(GPUPROF_CORRELATION_NODE | 7);  // a launch inside of the range may run the node
     gpuprof_call call = {};
     call.correlation = 1;
     injection::call(call);
@@ -275,7 +275,7 @@ TEST_CASE("an attached process receives the address of the recorder") {
                                    environment[1].second.c_str(), geteuid()) &&
         injection::start_attached("test", environment[0].second.c_str(), environment[1].second.c_str(), geteuid());
     injection::launch(1);
-    const pid_t child = fork();  // the child knows the address, too
+    const pid_t child = fork();  // the child also knows the recorder's address
     if (child == 0) {
       const bool childs = injection::active();
       injection::launch(2);
@@ -513,7 +513,7 @@ TEST_CASE("waiting for a lock that is never released takes bounded time, even on
   uint32_t lock = 1;
   constexpr uint64_t kBoundNs = 200000000;
   uint64_t waited = UINT64_MAX;
-  for (int i = 0; i < 10 && waited >= kBoundNs; ++i) {  // other processes may take the CPU away for any time
+  for (int i = 0; i < 10 && waited >= kBoundNs; ++i) {  // retries, as other processes may take the CPU away
     const uint64_t begin = injection::now_ns();
     CHECK_FALSE(injection::try_lock_bounded(&lock));
     waited = injection::now_ns() - begin;
@@ -530,5 +530,5 @@ TEST_CASE("the launch probe starts with the nop that the kernel can patch") {
   const auto* code = reinterpret_cast<const unsigned char*>(&gpuprof_launch_probe);
   const unsigned char nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
   CHECK(std::equal(std::begin(nop), std::end(nop), code));
-  CHECK(reinterpret_cast<uintptr_t>(code) % 64 == 0);  // so the nop crosses no page
+  CHECK(reinterpret_cast<uintptr_t>(code) % 64 == 0);  // aligned, so the nop does not cross a page boundary
 }

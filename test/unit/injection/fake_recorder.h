@@ -44,7 +44,7 @@ struct ModuleRecord {
   uint64_t end = 0;
   uint64_t offset = 0;
   std::string path;
-  std::vector<std::pair<uint64_t, std::string>> marks;  // offset in the file, and the bytes at it
+  std::vector<std::pair<uint64_t, std::string>> marks;  // file offset, and the bytes there
 
   bool operator==(const ModuleRecord&) const = default;
 };
@@ -78,7 +78,7 @@ struct Source {
   uint64_t module_records = 0;
   uint64_t mappings_changed = 0;
   std::map<uint32_t, CodeRecord> codes;
-  gpuprof_python_layout python = {};  // the newest
+  gpuprof_python_layout python = {};  // the last received layout
   uint64_t duplicate_names = 0;
   uint64_t bad_records = 0;
   uint64_t pads = 0;
@@ -108,12 +108,12 @@ class FakeRecorder {
  public:
   struct Options {
     uint32_t control = GPUPROF_CONTROL_ENABLED;
-    bool drain = true;  // read the rings while the target runs, not only at the end
-    bool beat = true;   // update the sign of life
+    bool drain = true;  // read the rings while the target runs; if false, only at the end
+    bool beat = true;   // update the recorder's sign of life in the shared memory
     uint64_t tail = 0;  // initial read position of the rings, as a faulty recorder might write it
     uint32_t stack_share = GPUPROF_ALL_STACKS;
     gpuprof_options wanted = {};
-    int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // of the memory for a target
+    int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // seals of the memory for a target
     uint32_t more_bytes = 0;                                // additional bytes in that memory
     int more_files = 0;                                     // additional files in the same message
   };

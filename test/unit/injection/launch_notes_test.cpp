@@ -91,7 +91,7 @@ TEST_CASE("launches in a contended slot are never mixed up") {
   std::vector<std::thread> threads;
   threads.emplace_back([] {
     for (uint32_t i = 0; i < kRounds; ++i) {
-      remember_launch(i * kSlots, {kLaunchUnsampled, i, i});  // all in one slot
+      remember_launch(i * kSlots, {kLaunchUnsampled, i, i});  // all keys map to one slot
     }
   });
   uint64_t wrong = 0;

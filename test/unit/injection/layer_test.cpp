@@ -92,10 +92,10 @@ TEST_CASE("a program behaves the same with and without the layer") {
   const Source& source = layered.sources[0];
   CHECK(source.all_lost() == 0);
   const std::map<unsigned, uint64_t> bytes = bytes_by_op(source);
-  CHECK(bytes.at(GPUPROF_OP_COPY_HTOD) == 4096);  // the unmap moves an unknown amount
+  CHECK(bytes.at(GPUPROF_OP_COPY_HTOD) == 4096);  // only the write: an unmap moves an unknown amount
   CHECK(bytes.at(GPUPROF_OP_COPY_DTOD) == 4096);
   CHECK(bytes.at(GPUPROF_OP_FILL) == 1024);
-  CHECK(bytes.at(GPUPROF_OP_COPY_DTOH) == 4096 + 16 * 4 * 2 + 256);  // read, rectangle, map
+  CHECK(bytes.at(GPUPROF_OP_COPY_DTOH) == 4096 + 16 * 4 * 2 + 256);  // a read, a rectangular read, a map
   CHECK(std::count_if(source.ops.begin(), source.ops.end(),
                       [&](const gpuprof_gpu_op& op) { return source.name_of(op) == "work"; }) == 6);
 }

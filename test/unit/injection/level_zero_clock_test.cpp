@@ -31,7 +31,7 @@ TEST_CASE("level_zero: cycles become nanoseconds, exact over long times") {
 TEST_CASE("level_zero: the mask of a counter follows its valid bits") {
   CHECK(mask_of_bits(32) == 0xFFFFFFFFU);
   CHECK(mask_of_bits(64) == UINT64_MAX);
-  CHECK(mask_of_bits(0) == UINT64_MAX);  // the driver does not report the bits
+  CHECK(mask_of_bits(0) == UINT64_MAX);  // 0: the driver does not report the valid bits
   CHECK(mask_of_bits(1000) == UINT64_MAX);
 }
 
@@ -47,7 +47,7 @@ TEST_CASE("level_zero: work before the clock reading, or shortly after it, is co
     CHECK(host_time(clock, clock.device) == 500 * second);
     CHECK(host_time(clock, (device - 3 * kRate) & clock.mask) == 497 * second);
     CHECK(host_time(clock, (device + kRate) & clock.mask) == 501 * second);
-    // 32 bits at this rate are 223 s. Up to 7/8 of that may lie before the reading.
+    // A 32-bit counter at this rate wraps after 223 s. A timestamp may lie up to 7/8 of that before the clock reading.
     CHECK(host_time(clock, (device - 190 * kRate) & clock.mask) == 310 * second);
   }
 }

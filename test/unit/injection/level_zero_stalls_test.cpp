@@ -117,7 +117,7 @@ TEST_CASE("sums are kept by part and address, and a rejected sample adds nothing
   sums.take_all(take);
   CHECK(found.size() == 2);
   CHECK((found[{0, 0x10}] == std::pair(2U, 4U) && found[{1, 0x10}] == std::pair(1U, 2U)));
-  // The table fills up, and is empty again after it was read.
+  // The table rejects additions once it is full, and is empty after take_all().
   uint32_t added = 0;
   for (uint64_t address = 0; address < StallSums::kPlaces && sums.add(0, {.address = address * 8, .counts = {1}});
        ++address) {
@@ -139,11 +139,11 @@ namespace {
 struct Driver {
   ze_result_t read_result = ZE_RESULT_SUCCESS;
   size_t bytes = 128;
-  ze_result_t result = ZE_RESULT_SUCCESS;  // of the calls that return values
+  ze_result_t result = ZE_RESULT_SUCCESS;  // the result of calls that return values
   uint32_t sets = 1;
   uint32_t total = 6;
   std::vector<uint32_t> counts = {6};
-  uint32_t total_then = 6;  // in the second call
+  uint32_t total_then = 6;  // returned by the second call
   bool has_sets = true;
   int single_calls = 0;
 };

@@ -57,7 +57,7 @@ __attribute__((noinline)) void with_locals(int depth, const Leaf& leaf) {
   GPUPROF_KEEP_FRAME;
 }
 
-// Only rbp locates its frame.
+// This function's frame can be found only through rbp.
 __attribute__((noinline)) void with_alloca(int depth, const Leaf& leaf) {
   void* some = alloca(static_cast<size_t>(depth % 16) * 24 + 8);
   GPUPROF_KEEP(some);
@@ -69,7 +69,7 @@ __attribute__((noinline)) void with_alloca(int depth, const Leaf& leaf) {
   GPUPROF_KEEP_FRAME;
 }
 
-// Its frame realigns the stack.
+// This function realigns the stack.
 __attribute__((noinline)) void aligned(int depth, const Leaf& leaf) {
   alignas(64) char some[64];
   GPUPROF_KEEP(some);
@@ -111,7 +111,7 @@ std::string describe(const Compared& compared) {
 }  // namespace
 
 TEST_CASE("a walk finds the same frames as libgcc's unwinder") {
-  for (int round = 0; round < 3; ++round) {  // from the second round on, frames are cached
+  for (int round = 0; round < 3; ++round) {  // starting with the second round, frames are cached
     CHECK_SAME(compare_in([](const Leaf& leaf) { plain(5, leaf); }));
     CHECK_SAME(compare_in([](const Leaf& leaf) { with_locals(7, leaf); }));
     CHECK_SAME(compare_in([](const Leaf& leaf) { with_alloca(9, leaf); }));
@@ -149,7 +149,7 @@ TEST_CASE("a frame ends just above its return address") {
 
 namespace {
 
-// Calls in random order, with leaves at all depths: each walk shares many or few frames with the walk before.
+// Makes random calls and walks at all depths, so that a walk shares many or few frames with the previous walk.
 struct RandomCalls {
   WalkScratch scratch;
   Compared compared;
@@ -260,7 +260,7 @@ class AlternateStack {
   stack_t before_ = {};
 };
 
-// A signal may come between any two instructions, here at the first one of a function, before any push.
+// Raises a signal at the first instruction of a function, before any push.
 __attribute__((noinline, naked)) void trap_at_entry() {
   __asm__ volatile("int3; ret");
 }
@@ -433,8 +433,8 @@ TEST_CASE("frames of code without tables are found by frame pointers") {
 
 TEST_CASE("an invalid frame pointer ends only the walk") {
   const JitCode code = make_code(true);
-  // These are addresses of user space without space for a frame. kLastWord is where the stack ends: without address
-  // randomization, as with a thread sanitizer, the environment above it may look like frames.
+  // `self` and kLastWord are user-space addresses without space for a frame. kLastWord is the last word of the stack if
+  // addresses are not randomized, as with a thread sanitizer; the environment just below it could look like a frame.
   constexpr uint64_t kLastWord = 0x7fffffffeff8;
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   std::vector<uint64_t> self(2);
@@ -445,7 +445,7 @@ TEST_CASE("an invalid frame pointer ends only the walk") {
        {uint64_t{0}, reinterpret_cast<uint64_t>(zeros), uint64_t{1}, uint64_t{8}, uint64_t{0xdeadbeef}, ~uint64_t{0},
         ~uint64_t{7}, here - (1 << 19), here + (1 << 30), here | 1, self[0], uint64_t{1} << 47, kLastWord}) {
     JitWalk walk;
-    // The code's epilogue restores the caller's frame pointer from the stack.
+    // `code` may destroy the frame pointer: its epilogue restores the caller's frame pointer from the stack.
     plain(5, [&] { code(walk_inside, &walk, fp); });
     INFO(fp);
     CHECK(walk.inside.truncated);
@@ -455,7 +455,7 @@ TEST_CASE("an invalid frame pointer ends only the walk") {
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Its unwind table claims that rbp is its frame pointer. At the call, rbp has the value that the caller chose.
+// The unwind table of this function claims that rbp is the frame pointer. At the call, rbp has the value `fp`.
 extern "C" void gpuprof_test_lying_table(void (*call)(void*), void* data, uint64_t fp);
 __asm__(R"(
 .text
@@ -482,7 +482,7 @@ gpuprof_test_lying_table:
 
 namespace {
 
-// One mapping: a guard page, memory that is unmapped while the thread runs, and the thread's stack.
+// The mapping consists of a guard page, memory that is unmapped while the thread runs, and the thread's stack.
 constexpr size_t kArenaStack = 1 << 20;
 constexpr size_t kArenaLow = 1 << 20;
 constexpr size_t kArenaGuard = 4096;
@@ -490,7 +490,7 @@ constexpr size_t kArenaGuard = 4096;
 void* walk_above_a_hole(void* arena) {
   static JitWalk walk;
   auto* low = static_cast<char*>(arena) + kArenaGuard;
-  walk_inside(&walk);  // finds the bounds of the stack
+  walk_inside(&walk);  // this first walk finds the bounds of the stack
   const bool whole = !walk.inside.truncated;
   munmap(low, kArenaLow);
   gpuprof_test_lying_table(walk_inside, &walk, reinterpret_cast<uint64_t>(low) + kArenaLow / 2);

@@ -101,7 +101,7 @@ void launch(const World& world, cl_event* event) {
   }
 }
 
-// Every fifth read does not wait.
+// Makes blocking reads; every fifth read is non-blocking.
 [[gnu::noinline]] void read_blocking(World& world) {
   for (int i = 0; i < 5; ++i) {
     const cl_bool blocking = i < 4 ? CL_TRUE : CL_FALSE;
@@ -174,7 +174,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   check(clReleaseMemObject(buffer), "clReleaseMemObject");
 }
 
-// The last release of a buffer frees it.
+// Retains and releases buffers. Only the last release frees a buffer.
 [[gnu::noinline]] void allocate_buffers(const World& world) {
   for (const size_t bytes : {size_t{1000}, size_t{2000}, size_t{4000}}) {
     cl_mem buffer = make_buffer(world, bytes);
@@ -186,7 +186,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   }
 }
 
-// The buffer lives as long as its sub-buffer, which has no memory of its own.
+// A sub-buffer uses the memory of its buffer, and keeps the buffer alive.
 [[gnu::noinline]] void allocate_parts(const World& world) {
   constexpr size_t kWhole = 65536;
   cl_int status = CL_SUCCESS;
@@ -240,7 +240,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   expect_free(bytes);
 }
 
-// These calls are recorded only as failed launches.
+// Makes calls that the driver rejects. The layer records them only as failed launches.
 [[gnu::noinline]] void be_refused(World& world) {
   cl_int status = CL_SUCCESS;
   const bool refused = clCreateBuffer(world.context, CL_MEM_READ_WRITE, 0, nullptr, &status) == nullptr &&

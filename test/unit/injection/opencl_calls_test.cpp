@@ -123,7 +123,7 @@ TEST_CASE("calls are recorded if the recorder requests them, and include their w
   const Run run = run_calls(GPUPROF_CONTROL_CALLS);
   const Source& source = run.sources[0];
   const Numbers expected = expectations(run.output);
-  // A rejected call is recorded, too. The program has only rejected reads.
+  // The layer also records rejected calls. In this program only reads are rejected.
   Numbers calls = part(expected, "call.");
   calls["call.clEnqueueReadBuffer"] += expected.at("failed");
   CHECK(calls_of(source) == calls);
@@ -137,7 +137,7 @@ TEST_CASE("calls are recorded if the recorder requests them, and include their w
   for (const gpuprof_gpu_op& op : source.ops) {
     CHECK(by_correlation.count(op.correlation) == 1);
   }
-  // A blocking copy waits for the whole time of its call.
+  // The wait of a blocking copy lasts as long as its call.
   for (const gpuprof_host_op& op : source.host_ops) {
     if (source.names.at(op.name_id) == "clEnqueueReadBuffer") {
       CHECK(std::count_if(source.calls.begin(), source.calls.end(), [&](const gpuprof_call& call) {
@@ -161,7 +161,7 @@ TEST_CASE("nothing is recorded while recording is off") {
 
 TEST_CASE("concurrent allocations and releases are each recorded once") {
   Run run;
-  // On a busy machine, the holder of a lock may be off the CPU for longer than others wait, which is counted.
+  // Repeats the run if records were lost: on a busy machine, a lock's holder may be off the CPU for too long.
   for (int tries_left = 3; tries_left > 0; --tries_left) {
     run = run_with_layer({GPUPROF_TEST_THREADS, "6", "3000", "1", "--memory"});
     REQUIRE(run.sources.size() == 1);

@@ -33,7 +33,7 @@ struct Work {
   bool memory;
 };
 
-// Holds some buffers at a time. The thread retains each buffer for a while.
+// Creates `launches` buffers, of which up to 50 exist at a time. Each is also retained and released once.
 void allocate_all(const Work& work) {
   std::vector<cl_mem> held;
   const auto release_held = [&] {

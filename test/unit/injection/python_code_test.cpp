@@ -140,7 +140,7 @@ class Objects {
 
 constexpr uint32_t kVersions[] = {0x03090cf0, 0x030a0df0, 0x030b07f0, 0x030c01f0};
 
-// An interpreter of one version, and a reader of its code objects at the beginning of a recording.
+// Fakes the objects of one interpreter version, and reads its code objects as at the beginning of a recording.
 struct Reader {
   explicit Reader(uint32_t version, bool careful = false) : objects(version), memory(careful) { reset_code(); }
 
@@ -163,7 +163,7 @@ TEST_CASE("a code object is sent once, with its strings as UTF-8") {
   for (const uint32_t version : kVersions) {
     for (const bool careful : {false, true}) {
       Reader reader(version, careful);
-      // A byte of a file name that is not UTF-8, in Python's representation.
+      // U+DCFF is Python's representation of the byte 0xFF, which is not valid UTF-8.
       const std::u32string file = {U'/', U'a', U'\u65e5', char32_t{0xdcff}, U'.', U'p', U'y'};
       const uint64_t code = reader.objects.code(reader.objects.text(U"n\u00e4me", 1, false),
                                                 reader.objects.text(file, 2, false), reader.objects.bytes("lines"), 1);
@@ -224,7 +224,7 @@ TEST_CASE("code recompiled into the same memory gets a new id if its file, name 
       const uint64_t name = reader.objects.text(U"K0000001.forward", 1, true);
       const uint64_t file = reader.objects.text(U"<eval_with_key>.1", 1, true);
       const uint64_t table = reader.objects.bytes(std::string(300, 'x'));
-      const uint64_t code = reader.objects.code(name, file, table, 0);  // Python 3.12 has run out of version numbers
+      const uint64_t code = reader.objects.code(name, file, table, 0);  // 3.12 has run out of version numbers
       const uint32_t first = reader.id_of(code);
       CHECK(reader.id_of(code) == first);
       Objects::put(file, static_cast<uint16_t>(wire.text_ascii + 16), '2');
@@ -312,12 +312,12 @@ TEST_CASE("a line table that is too long is sent without columns") {
   std::string table;
   std::string expected;
   for (int i = 0; i < 8000; ++i) {
-    table += "\xf0\x02\x01\x05\x09";  // a line further on, over several lines, with columns: one unit
-    table += "\x81\x11";              // the same line, two units
-    table += "\xd0\x11\x12";          // and one more unit
-    expected += "\xeb\x02";           // without columns, four units
+    table += "\xf0\x02\x01\x05\x09";  // the next line, with an end line and columns: one code unit
+    table += "\x81\x11";              // the same line: two code units
+    table += "\xd0\x11\x12";          // the same line: one code unit
+    expected += "\xeb\x02";           // all of the above without columns: four code units
   }
-  table += "\xff";  // eight units without a line
+  table += "\xff";  // eight code units without a line
   expected += "\xff";
   const uint32_t id = reader.id_of(reader.objects.code(name, name, reader.objects.bytes(table), 1));
   const auto told = reader.segment.codes();
@@ -342,7 +342,7 @@ TEST_CASE("invalid memory is rejected, and unmapped memory is never read") {
   CHECK(reader.id_of(0) == 0);
   CHECK(reader.id_of(~uint64_t{0} - 7) == 0);
 
-  // Unreadable strings are left out, and the id refers to the rest.
+  // A code object with unreadable strings still gets an id; its record lacks these strings.
   const uint64_t table = reader.objects.bytes("lines");
   const uint64_t good = reader.objects.text(U"good", 1, true);
   const uint64_t endless = reader.objects.text(U"endless", 1, true);
@@ -360,7 +360,7 @@ TEST_CASE("invalid memory is rejected, and unmapped memory is never read") {
   REQUIRE(told.count(id) == 1);
   CHECK(told.at(id).name.size() <= 4096);
 
-  // The line table is too long or missing.
+  // Uses a line table that is too long, and then none.
   const uint64_t huge = reader.objects.bytes("lines");
   Objects::put(huge, reader.wire().bytes_size, uint64_t{1} << 40U);
   for (const uint64_t bad : {huge, unmapped}) {
@@ -379,7 +379,7 @@ TEST_CASE("unsupported Python versions are rejected with a reason") {
   CHECK(layout.wire.version == 0x030812f0);
   CHECK(layout_of_python(0x030f00f0, nullptr, &layout) != nullptr);
   CHECK(layout_of_python(0x02071200, nullptr, &layout) != nullptr);
-  // From 3.13 on, an interpreter must describe its own layout.
+  // Starting with Python 3.13, an interpreter must describe its own layout.
   CHECK(layout_of_python(0x030d00f0, nullptr, &layout) != nullptr);
   const std::vector<uint64_t> nonsense(100, 0x7fffffffffffffffULL);
   CHECK(layout_of_python(0x030e00f0, nonsense.data(), &layout) != nullptr);

@@ -133,12 +133,12 @@ TEST_CASE("a range path is sent once, even if many threads use it") {
   REQUIRE(sources.size() == 1);
   const auto paths = paths_of(sources[0]);
   CHECK(paths.size() == size_t{kThreads} * kRounds);
-  // On a busy machine a thread may fail to get the lock to find its path or to name a range, which is counted.
+  // On a busy machine a thread may not get the lock for its path or for a range's name, which counts as a loss.
   uint64_t inexact = 0;
   for (const auto& [correlation, path] : paths) {
     const std::string round = "round " + std::to_string((correlation - 1) % kRounds);
     const bool exact =
-        path.starts_with("whole/") && path.ends_with("/" + round);  // ranges of other threads may lie between these
+        path.starts_with("whole/") && path.ends_with("/" + round);  // ranges of other threads may lie between the two
     inexact += exact ? 0 : 1;
   }
   CHECK(inexact <= sources[0].lost[GPUPROF_LOSS_DETAIL] + sources[0].lost[GPUPROF_LOSS_RANGE_LIMIT]);

@@ -48,7 +48,7 @@ bool wait_until_seen(char letter) {
   return seen(letter);
 }
 
-uint32_t held = 0;  // atomic; while set, subscribe() does not return
+uint32_t held = 0;  // atomic; subscribe() does not return while this is set
 
 bool subscribe(bool attached) {
   note(attached ? 'A' : 'S');

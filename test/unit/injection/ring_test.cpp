@@ -51,7 +51,7 @@ TEST_CASE("records that do not fit are dropped and counted quickly if nothing is
   SECTION("the recorder is stuck") {
     may_wait = true;
   }
-  // A thread that may wait fills the other rings first.
+  // A thread that may wait fills all rings before it waits.
   const uint64_t rings = may_wait ? GPUPROF_RING_COUNT : 1;
   const uint64_t ops = (rings + 1) * kRing;
   const uint64_t begin = injection::now_ns();
@@ -95,7 +95,7 @@ TEST_CASE("many threads write without losing order or records") {
   constexpr uint64_t kThreads = 24;  // more than rings
   constexpr uint64_t kEach = 5000;
   const Source source = record_one({}, [&] {
-    // Sent before the threads start: a lost name counts as a loss, and the sum below counts only GPU work.
+    // Sends names before the threads start, so that none is lost: the sum below counts only losses of GPU work.
     for (int i = 0; i < 100; ++i) {
       injection::name_id(("name " + std::to_string(i)).c_str());
     }

@@ -77,7 +77,7 @@ TEST_CASE("a frame includes its lower end and excludes its upper end") {
 
 TEST_CASE("a run without an address is placed before the next evaluation loop frame") {
   const auto frames = native({11, kEvalBegin + 5, 13, kEvalEnd, kEvalEnd + 1, kEvalBegin});
-  // A return address just after the function belongs to it. A return address at its start does not.
+  // A return address just after the evaluation loop belongs to the loop. A return address at the loop's start does not.
   CHECK(merged(frames, {{py(1), 1}, {py(2), 1}}) ==
         Words{11, py(1), (kEvalBegin + 5) | kEval, 13, py(2), kEvalEnd | kEval, kEvalEnd + 1, kEvalBegin});
   const auto exact = native({11, kEvalBegin | GPUPROF_WORD_EXACT});

@@ -196,7 +196,7 @@ volatile sig_atomic_t handled = 0;
 
 }  // namespace
 
-// A handler that interrupts the write of a record waits for the ring in vain, and the loss is counted.
+// A handler that interrupts the write of a record never gets the ring, so its record is counted as lost.
 TEST_CASE("a launch in a signal handler that interrupts another launch has its own stack") {
   const Source source = record_one(with_stacks(), [] {
     struct sigaction action = {};
@@ -205,7 +205,7 @@ TEST_CASE("a launch in a signal handler that interrupts another launch has its o
       launch_at(2, kInHandler + static_cast<uint64_t>(handled));
     };
     sigaction(SIGPROF, &action, nullptr);
-    // Armed again each time: a handler that takes longer than a period would otherwise run in an endless sequence.
+    // The timer fires once and is armed again: a periodic one could interrupt a slow handler without end.
     const itimerval once = {{0, 0}, {0, 4000}};
     int armed = -1;
     for (uint64_t i = 1; handled < kHandled; ++i) {
@@ -214,7 +214,7 @@ TEST_CASE("a launch in a signal handler that interrupts another launch has its o
         setitimer(ITIMER_PROF, &once, nullptr);
       }
       if (i % 16384 == 0) {
-        wait_until_read();  // a full ring would accept nothing from a handler
+        wait_until_read();  // so that the rings have space for the handler's records
       }
       launch_at(10, i % kInHandler);
     }
@@ -300,7 +300,7 @@ TEST_CASE("a child forked during a scan of the loader's list can load libraries"
             std::this_thread::yield();
           }
         });
-        // fork() waits for the scan, but not forever: the machine may have stopped the scanning thread.
+        // fork() waits for the module scan only up to a limit, because the scanning thread may be off the CPU.
         constexpr uint64_t kHeldOffNs = 500'000'000;
         int failed = 0;
         for (int i = 0; i < 200 && failed == 0; ++i) {
@@ -344,7 +344,7 @@ TEST_CASE("at its end, a process waits until the recorder could read its mapping
     launch_at(3, 1);
     const uint64_t begin = injection::now_ns();
     injection::finish();
-    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // two signs of life; the process checks once a millisecond
+    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // two signs of life, checked once a millisecond
   });
   CHECK(source.state == GPUPROF_STATE_FINISHED);
 }
@@ -354,7 +354,7 @@ TEST_CASE("at its end, a process waits until the recorder could read its mapping
 namespace {
 
 constexpr const char* kLibraries[] = {GPUPROF_TEST_FRAMES_SMALL, GPUPROF_TEST_FRAMES_LARGE};
-constexpr uint64_t kPerTurn = 3;  // from the second walk on, the frames come from the cache
+constexpr uint64_t kPerTurn = 3;  // starting with the second walk, frames come from the cache
 
 void launch_next(void* correlation) {
   injection::launch(++*static_cast<uint64_t*>(correlation));
@@ -410,7 +410,7 @@ TEST_CASE("stacks through libraries that replace each other are distinct and ref
   for (const uint64_t id : ids[0]) {
     CHECK(ids[1].count(id) == 0);
   }
-  size_t shared = 0;  // words that are stacks of both libraries
+  size_t shared = 0;  // stacks with equal words from both libraries
   for (const auto& [words, their_ids] : by_words) {
     shared += their_ids.size() > 1 ? 1 : 0;
   }

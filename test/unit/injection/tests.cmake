@@ -8,7 +8,7 @@ if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
     target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
     target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
   endforeach()
-  # Each function must be a frame of the stack.
+  # Tail calls are off, because each function must have a frame on the stack.
   target_compile_options(opencl_calls PRIVATE -O1 -g -fno-optimize-sibling-calls)
   target_compile_definitions(unit_injection PRIVATE
     GPUPROF_TEST_LAYER="$<TARGET_FILE:gpuprof_inject_opencl>"

@@ -88,7 +88,7 @@ class Made {
     return finding;
   }
 
-  Made(Made&&) = default;  // A move keeps the addresses of the facts; a copy would point at the facts of the original.
+  Made(Made&&) = default;  // A move keeps the addresses of the facts. A copy would point to the original's facts.
   Made& operator=(Made&&) = default;
   ~Made() = default;
 

@@ -15,7 +15,7 @@ namespace {
 
 using Slice = std::pair<uint64_t, uint64_t>;  // start and end
 
-// Returns whether each slice ends at its own time. Events of equal times are in the order of the file.
+// Returns whether a viewer ends each slice at the slice's own end. Events with equal times are in file order.
 bool each_ends_in_time(const std::vector<Slice>& slices) {
   struct Event {
     uint64_t ns;
@@ -55,11 +55,11 @@ std::vector<Slice> taken(const std::vector<Slice>& slices) {
 TEST_CASE("slices with equal starts that overlap another slice are rejected by the lane") {
   const std::vector<Slice> nested{{0, 100}, {0, 100}, {0, 30}, {10, 20}, {10, 10}, {40, 60}, {60, 100}};
   CHECK(taken(nested) == nested);
-  // The slice is inside of a longer one with the same start, but overlaps one that begins later.
+  // The last slice is inside of the first, which has the same start, but overlaps the second.
   CHECK(taken({{0, 100}, {10, 50}, {0, 30}}) == std::vector<Slice>{{0, 100}, {10, 50}});
-  // The slice overlaps the shorter one of two with the same start.
+  // The last slice overlaps the second, which is the shorter one of two with the same start.
   CHECK(taken({{0, 100}, {0, 30}, {10, 50}}) == std::vector<Slice>{{0, 100}, {0, 30}});
-  // The slice begins with a shorter one before it, whose end would end this slice.
+  // The last slice has the same start as a shorter one before it. The shorter one's end would end the last slice.
   CHECK(taken({{0, 100}, {0, 30}, {0, 50}}) == std::vector<Slice>{{0, 100}, {0, 30}});
   CHECK(taken({{UINT64_MAX, UINT64_MAX}, {0, UINT64_MAX}}) == std::vector<Slice>{{UINT64_MAX, UINT64_MAX}});
 }

@@ -64,7 +64,7 @@ TEST_CASE("colours are used only if they are requested") {
   CHECK(report(rows, {.colors = false}).find('\033') == std::string::npos);
   const std::string colored = report(rows, {.colors = true});
   CHECK(colored.find("\033[1mTop kernels and copies\033[0m") != std::string::npos);
-  // Each colour that a line switches on is switched off in the same line.
+  // A line that switches on a colour must reset it before its end.
   std::istringstream lines(colored);
   for (std::string line; std::getline(lines, line);) {
     const size_t last = line.rfind("\033[");

@@ -104,7 +104,7 @@ TEST_CASE("svg: the picture refers to no external resource") {
   CHECK(count_of(text, "http") == 3);  // the namespace of SVG (twice) and of XHTML, which are never fetched
   CHECK(count_of(text, "@import") == 0);
   CHECK(count_of(text, "url(") == 0);
-  CHECK(count_of(text, "href") == count_of(text, "href: address"));  // in the file that the script creates
+  CHECK(count_of(text, "href") == count_of(text, "href: address"));  // only in the file that the script creates
 }
 
 TEST_CASE("svg: the widths of siblings add up to their parent's width") {
@@ -170,7 +170,7 @@ TEST_CASE("svg: frames with omitted children are marked") {
   tree.add(tree.child(cut, "light", FrameClass::gpu), {200, 1, 0});
   SvgOptions options;
   CHECK(svg(tree, options).find("\"cut\":[") == std::string::npos);
-  options.limits.data_frames = 4;  // all, cut, whole, callee
+  options.limits.data_frames = 4;  // the frames all, cut, whole, callee
   CHECK(svg(tree, options).find("\"cut\":[1],") != std::string::npos);
 }
 

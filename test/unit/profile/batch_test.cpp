@@ -113,7 +113,7 @@ TEST_CASE("unusual rows are parsed line by line") {
 }
 
 TEST_CASE("a batch ends at the end of the buffer, and the next batch begins there") {
-  const std::string text = many("GPU;1;1;2;3;1;2;9;0;0", 50000);  // several buffers long
+  const std::string text = many("GPU;1;1;2;3;1;2;9;0;0", 50000);  // larger than several buffers
   CHECK(in_batches(text, false) == one_by_one(text, false));
 }
 

@@ -1,4 +1,4 @@
-// FORMAT.md, the fields of records and the tables of words must agree.
+// Tests that FORMAT.md agrees with the fields of records, the loss reasons and the coverage counters.
 #include "profile/loss.h"
 
 #include <algorithm>

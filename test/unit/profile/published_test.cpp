@@ -25,7 +25,7 @@ TEST_CASE("samples become works, code locations and stall reasons, each defined 
       "STRING;5;active\nEUSTALL;0;1;1;5;0;7;0\n";
   CHECK(rewritten(definitions + line) == own);
   CHECK(first_error(own).empty());
-  // If all definitions exist, a sample becomes one record.
+  // If all its definitions exist, a sample adds just one EUSTALL record.
   CHECK(rewritten(definitions + line + line) == own + "EUSTALL;0;1;1;5;0;7;0\n");
   CHECK(rewritten(definitions + line + "EUSTALL;9;100;2;3;4;5;6;1;72;7\n") ==
         own + "GPU_PLACE;2;2;3;0x48;4\nEUSTALL;0;1;2;5;0;7;0\n");

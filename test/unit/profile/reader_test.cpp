@@ -538,7 +538,7 @@ TEST_CASE("a line without an end is rejected before it exhausts memory") {
 }
 
 TEST_CASE("a line may have up to 64 MiB without its line end") {
-  // This holds for any position in the buffer: lines of different lengths precede it.
+  // Preceding lines of different lengths put the long line at different positions in the buffer.
   for (const size_t before : {1U, 100'000U, 1'000'000U}) {
     std::string text = "GPUPROF;3.0\nSTRING;1;" + std::string(before, 'y') + "\n";
     const size_t begin = text.size();

@@ -56,10 +56,10 @@ struct Sink final : record::StackSink {
   std::map<uint32_t, Code> codes;
   std::vector<std::string> threads;  // names, in the order of their events
   std::map<uint64_t, uint64_t> launches;
-  std::vector<uint32_t> loaders;  // pids
+  std::vector<uint32_t> loaders;  // pids of processes that have loaded a library
 };
 
-// Stacks of backtrace() at each launch, from the caller of launch() outward.
+// Stacks of backtrace() at each launch, innermost first, beginning with the caller of launch().
 constexpr int kMaxDepth = 8192;
 inline std::map<uint64_t, std::vector<uint64_t>> expected;  // keyed by correlation id
 inline uint64_t last_correlation = 0;
@@ -132,7 +132,7 @@ inline bool can_wait_for_pages(const StackEngine& engine) {
   return engine.note().empty();
 }
 
-// Compares all words but those of the probe and launch(), where backtrace() sees another instruction.
+// Compares all words but the two innermost ones (the probe and launch()), where backtrace() sees other instructions.
 inline bool matches(const Stack& stack, const std::vector<uint64_t>& truth) {
   if (stack.words.size() != truth.size() + 2 || stack.flags != 0) {
     return false;

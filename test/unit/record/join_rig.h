@@ -77,7 +77,7 @@ struct Rig {
     }
   }
 
-  // Returns everything since the last call, and remembers its works.
+  // Returns the batch of everything since the last call, and stores its works in `works`.
   record::Batch take() {
     record::Batch batch = correlator.take_batch();
     for (const record::NewWork& work : batch.works) {
@@ -105,7 +105,7 @@ struct Rig {
     return found;
   }
 
-  // The correlator numbers stacks in the order of their first use. Tests use the ids of the engine.
+  // Maps the correlator's stack numbers, which follow the order of first use, to the engine's ids that tests use.
   void mention(uint64_t id) {
     if (id != 0 && std::find(mentioned.begin(), mentioned.end(), id) == mentioned.end()) {
       mentioned.push_back(id);

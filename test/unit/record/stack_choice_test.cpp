@@ -36,7 +36,7 @@ TEST_CASE("requesting in-process stacks is an error for a process without the in
   if (counting) {
     CHECK(counting->engine != nullptr);
     CHECK_FALSE(counting->in_process);
-  } else {  // without the rights to use BPF
+  } else {  // this user has no rights to use BPF
     CHECK(counting.error().message.find("cannot be counted") != std::string::npos);
     CHECK_FALSE(counting.error().hint.empty());
   }

@@ -37,13 +37,13 @@ class WireBytes {
     op.name_id = name_id;
     return add(GPUPROF_RECORD_GPU_OP, op);
   }
-  // `claimed` is the number of words in the header; 0 means the real number.
+  // Adds a STACK record. Its header states `claimed` words; 0 means the real number.
   WireBytes& stack(uint64_t id, uint16_t flags, const std::vector<uint64_t>& words, uint32_t claimed = 0) {
     const std::string_view text(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t));
     return add(GPUPROF_RECORD_STACK,
                gpuprof_stack{{}, id, claimed != 0 ? claimed : static_cast<uint32_t>(words.size()), flags, 0}, text);
   }
-  // A stack of one word. `claimed` is the number of modules in the header; 0 means the real number.
+  // Adds a STACK record of one word. Its header states `claimed` modules; 0 means the real number.
   WireBytes& stack_in(uint64_t id, uint64_t word, const std::vector<uint64_t>& modules, uint16_t claimed = 0) {
     std::vector<uint64_t> words = {word};
     words.insert(words.end(), modules.begin(), modules.end());

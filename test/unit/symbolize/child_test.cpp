@@ -1,4 +1,3 @@
-// Implements child.h.
 #include "child.h"
 
 #include <sys/wait.h>

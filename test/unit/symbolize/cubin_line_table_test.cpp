@@ -25,7 +25,7 @@ Program number(uint64_t value, size_t size) {
 
 const Program kAddress = {0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0};
 const Program kEnd = {0, 1, 1};
-constexpr size_t kAddressAt = 3;  // offset within kAddress
+constexpr size_t kAddressAt = 3;  // offset of the address in kAddress
 
 struct Header {
   uint16_t version = 2;
@@ -82,10 +82,10 @@ std::string text(const std::optional<CubinSequence>& decoded) {
 }  // namespace
 
 TEST_CASE("a line program becomes rows") {
-  // Line 10; 16 bytes on line 12 by a special opcode; 300 bytes on line 2 of the second file, inlined at the first row.
+  // Line 10; then a special opcode (16 bytes on, line 12); 300 bytes on, line 2 of file 2, inlined at the first row.
   CHECK(text(decode({3, 9, 1, 241, 2, 0xac, 0x02, 4, 2, 3, 0x76, 0, 3, 0x90, 1, 5, 1, 9, 0x10, 0})) ==
         "0 1:10 0 0, 16 1:12 0 0, 316 2:2 1 5, end 332");
-  // Constant advance, unknown standard operands, an unknown extended opcode, and a function name.
+  // This program advances by a constant, has unknown opcodes, which are ignored, and sets a function name.
   CHECK(text(decode({8, 1, 5, 0x80, 1, 6, 7, 0, 4, 0x99, 1, 2, 3, 0, 2, 0x91, 8, 1})) ==
         "17 1:1 0 0, 17 1:1 0 8, end 17");
   CHECK(text(decode({1}, 0x100)) == "256 1:1 0 0, end 256");
@@ -102,16 +102,16 @@ TEST_CASE("a malformed line program has no rows") {
   };
   CHECK(with(2, {1}) == "malformed");                                           // 2^64 - 1
   CHECK(with(2, {2}) == "malformed");                                           // 2^64
-  CHECK(with(2, {0x81, 1}) == "malformed");                                     // without an end
-  CHECK(with(3, {1}) == "malformed");                                           // a signed 64-bit number
-  CHECK(with(4, {1}) == "malformed");                                           // a file
+  CHECK(with(2, {0x81, 1}) == "malformed");                                     // a number without an end
+  CHECK(with(3, {1}) == "malformed");                                           // a 64-bit line advance
+  CHECK(with(4, {1}) == "malformed");                                           // a 64-bit file number
   CHECK(text(decode({3, 0x7e})) == "malformed");                                // a line below 0
   CHECK(text(decode({2, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 1})) == "malformed");  // a 33-bit address
   CHECK(text(decode({1}, uint64_t{1} << 32)) == "malformed");
   CHECK(text(decode({0, 0})) == "malformed");           // an extended opcode of zero bytes
-  CHECK(text(decode({0, 2, 0x90, 1})) == "malformed");  // one of two operands
+  CHECK(text(decode({0, 2, 0x90, 1})) == "malformed");  // only one of two operands
   CHECK(text(decode({0, 0x7f, 0x90, 1, 2})) == "malformed");
-  CHECK(text(decode(kAddress)) == "malformed");  // a second address
+  CHECK(text(decode(kAddress)) == "malformed");  // a second address in one sequence
   CHECK(text(decode(Program((1 << 20) + 1, 1))) == "malformed");
 }
 

@@ -44,20 +44,20 @@ std::vector<std::string> texts(const std::vector<SourceFrame>& frames) {
 
 using Texts = std::vector<std::string>;
 
-// Lines that nvdisasm prints for an instruction: "file:line", then the line of each call that it is inlined at.
-// nvdisasm omits them if "file:line" equals that of the instruction before, even if the inlining calls differ.
+// Source lines that nvdisasm prints for an instruction: "file:line", then the line of each call that inlined it.
+// nvdisasm omits all if "file:line" is that of the previous instruction, even if the inlining calls differ.
 struct Instruction {
   Texts lines;
   bool repeated = false;
 };
 
-// Keyed by the section of the function and the offset. data/cubin/make_cubins.sh wrote the files.
+// Reads a file of data/cubin/make_cubins.sh. Instructions are keyed by the function's section and the offset.
 std::map<std::pair<std::string, uint64_t>, Instruction> read_disassembly(const fs::path& path) {
   std::ifstream file(path);
   std::map<std::pair<std::string, uint64_t>, Instruction> instructions;
   std::string section;
   Instruction current;
-  bool complete = true;  // `current` reaches its outermost line
+  bool complete = true;  // `current` has all lines, up to the outermost call
   for (std::string line; std::getline(file, line);) {
     if (const size_t text = line.find("\t.text."); line.starts_with(".section")) {
       section = text == std::string::npos ? "" : line.substr(text + 7, line.find(',') - text - 7);
@@ -169,14 +169,14 @@ TEST_CASE("inlined functions are named, outermost first") {
          "float app::middle<float>(float) /source/inlined.cu:8", "float scaled<3>(float) /source/shapes.h:6"}));
     // A called function lies in the section of its only caller.
     CHECK(found.contains({"callee(float) /source/inlined.cu:24", "app::outer(float) /source/inlined.cu:13"}));
-    // Code without a source: division.
+    // The division routine has no source line.
     CHECK(found.contains({"__cuda_sm3x_div_rn_noftz_f32_slowpath :0"}));
     CHECK(found.contains({"plain /source/inlined.cu:41",
                           "float app::apply<plain(float*)::{lambda(float)#1}>(plain(float*)::{lambda(float)#1}, float) "
                           "/source/inlined.cu:18",
                           "plain(float*)::{lambda(float)#1}::operator()(float) const /source/inlined.cu:39",
                           "Point::norm() const /source/shapes.h:12"}));
-    // Beyond the end of a function there are no frames.
+    // An offset beyond the end of a function has no frames.
     CHECK(found.contains({}));
   }
 }
@@ -273,7 +273,7 @@ TEST_CASE("files that are not cubins, unknown names and unknown offsets give not
 
 TEST_CASE("a call chain that does not lead to an earlier row is ignored") {
   Bytes bytes = read_cubin(data() / "python.sm_80.cubin");
-  // The second inlined function is at row 6 and has its name at 7.
+  // The context of the second inlined function is row 6; its name is at offset 7.
   const std::vector<std::byte> call = {std::byte{0}, std::byte{3}, std::byte{0x90}, std::byte{6}, std::byte{7}};
   const auto at = std::search(bytes.begin(), bytes.end(), call.begin(), call.end());
   REQUIRE(at != bytes.end());

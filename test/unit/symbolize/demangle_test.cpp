@@ -38,7 +38,7 @@ TEST_CASE("Rust names are demangled without their hash") {
   CHECK(demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE")
             .find("<Test + 'static as foo::Bar<Test>>::bar") == 0);
   CHECK(demangle("_RNvCs1234_7mycrate3foo") == "mycrate::foo");
-  // A C++ name with the same beginning, but no hash.
+  // This C++ name begins like a Rust name, but has no hash.
   CHECK(demangle("_ZN3foo17hellohellohelloxxEv") == "foo::hellohellohelloxx()");
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("names that are not mangled stay unchanged") {
 }
 
 TEST_CASE("long template names are demangled") {
-  // These are more distinct parts than substitutions can shorten below libiberty's limit of 1 KB.
+  // The parts are distinct, so substitutions cannot shorten the name below libiberty's limit of 1 KB.
   std::string mangled = "_Z3runIJ";
   std::string expected = "void run<";
   for (int i = 0; i < 400; ++i) {

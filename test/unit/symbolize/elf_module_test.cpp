@@ -102,7 +102,7 @@ TEST_CASE("a file that shrinks while it is in use loses its names") {
   for (uint64_t vaddr = 0; vaddr < 0x2000; vaddr += 7) {
     const auto& frames = module->frames(vaddr, maps);
     REQUIRE(frames.size() == 1);
-    CHECK(frames[0].name.starts_with('['));  // its names were in the truncated part
+    CHECK(frames[0].name.starts_with('['));  // the function names were in the truncated part
     named += whole->frames(vaddr, maps).back().name.starts_with('[') ? 0 : 1;
   }
   CHECK(named > 0);
@@ -119,7 +119,7 @@ TEST_CASE("a huge sparse file costs neither memory nor time") {
     uint8_t* place = bytes.data() + header.e_shoff + static_cast<size_t>(i) * sizeof section;
     std::memcpy(&section, place, sizeof section);
     if (section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_ALLOC) == 0) {
-      section.sh_size = uint64_t{1} << 38;  // the debug sections
+      section.sh_size = uint64_t{1} << 38;  // makes the debug sections huge
       std::memcpy(place, &section, sizeof section);
     }
   }

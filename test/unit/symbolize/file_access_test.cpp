@@ -106,7 +106,7 @@ TEST_CASE("files that a process may no longer read are not opened for it") {
     CHECK(maps.open_file(plain) != nullptr);
     CHECK(maps.open_file(secret) == nullptr);
     process.stop();
-    CHECK(maps.open_file(plain) != nullptr);  // with the rights that the process had
+    CHECK(maps.open_file(plain) != nullptr);  // the rights of the ended process still apply
     CHECK(maps.open_file(secret) == nullptr);
     CHECK_FALSE(maps.refresh());
     CHECK(maps.open_file(secret) == nullptr);

@@ -60,7 +60,7 @@ TEST_CASE("unmapped memory stays known until other mappings replace it") {
   REQUIRE(maps.refresh());
   CHECK(maps.find(start + kPage) != nullptr);
 
-  // A file in the middle page leaves the outer two pages as they were.
+  // Mapping a file over the middle page must not change the mappings of the outer two pages.
   const int fd = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   void* middle =
       ::mmap(reinterpret_cast<char*>(area) + kPage, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);

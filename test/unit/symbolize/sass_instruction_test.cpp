@@ -178,7 +178,7 @@ TEST_CASE("unknown instructions may write the registers that they name, and the 
   CHECK(found.may_write.test(sass_register(11)));
   CHECK(found.may_write.test(sass_predicate(0)));
   CHECK_FALSE(parse_sass("MOV R255, R256").understood);
-  // An unknown shape, a warp group instruction, a texture instruction.
+  // An unknown shape, a warp group and a texture instruction may write more registers than the instruction names.
   CHECK(parse_sass("HMMA.987 R4, R8, R12, R4").may_write.test(sass_register(5)));
   CHECK(parse_sass("HGMMA.64x128x16.F32 R24, gdesc[UR8], R24").may_write.test(sass_register(87)));
   CHECK(parse_sass("TEX.SCR.LL R4, R6, R2, R3, 0x0, 2D").may_write.test(sass_register(5)));

@@ -33,7 +33,7 @@ std::string base(const std::string& path) {
   return fs::path(path).filename().string();
 }
 
-// Checks the frames of the innermost inlined call, which are the same for every build with DWARF.
+// Checks the frames at the innermost inlined call. They are the same for every build of the fixture with DWARF.
 void check_chain(const std::vector<SymbolizedFrame>& frames, const std::string& module) {
   REQUIRE(frames.size() == 3);
   CHECK(frames[0].kind == FrameKind::native);
@@ -141,7 +141,7 @@ TEST_CASE("a debug file is found by build id") {
   fs::create_directories(place);
 
   fs::copy_file(fixture("chain_link.debug"), place + '/' + id.substr(2) + ".debug");
-  CHECK(look_up(maps, child.outer(), options).size() == 1);  // the debug file of another file
+  CHECK(look_up(maps, child.outer(), options).size() == 1);  // this debug file belongs to another library
 
   fs::copy_file(fixture("chain_id.debug"), place + '/' + id.substr(2) + ".debug", fs::copy_options::overwrite_existing);
   check_chain(look_up(maps, child.outer(), options), "chain_id.so");

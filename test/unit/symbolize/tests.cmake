@@ -47,7 +47,7 @@ if(GPUPROF_GOLD)
   _symbolize_library(chain_gold -fuse-ld=gold)
 endif()
 if(GPUPROF_CLANG)
-  # Other DWARF: version 5, without .debug_aranges, with functions inside their namespaces.
+  # clang writes other DWARF than gcc: version 5, no .debug_aranges, functions inside their namespaces.
   add_custom_command(OUTPUT ${_fixture_dir}/chain_clang.so
     COMMAND ${GPUPROF_CLANG} -x c++ -std=c++20 -O2 -gdwarf-5 -fno-omit-frame-pointer -fPIC -shared -nostdlib++
             -o ${_fixture_dir}/chain_clang.so ${_fixtures}/chain.cpp

@@ -38,7 +38,7 @@ void put(Bytes& bytes, uint64_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-// Converts an object file of this processor into one of Intel's compiler: its machine and its relocation types.
+// Converts an object file for the CPU into one like those of Intel's compiler: changes machine and relocation types.
 Bytes zebin(const std::string& name) {
   Bytes bytes = zebin_of(name);
   auto header = get<Elf64_Ehdr>(bytes, 0);
@@ -75,7 +75,7 @@ TEST_CASE("kernels of a zebin have source lines") {
       CHECK(first.front().name == kernel);
       CHECK(first.front().file.ends_with("fixtures/kernels.c"));
       CHECK((first.front().line == begin ||
-             first.front().line == begin + 1));  // the compiler may place the first line one below
+             first.front().line == begin + 1));  // the compiler may assign the first instruction to the next line
       std::set<uint32_t> lines;
       for (uint64_t offset = 0; offset < known->bytes; ++offset) {
         for (const SourceFrame& frame : code->lines(kernel, offset)) {
@@ -112,7 +112,7 @@ TEST_CASE("a zebin without DWARF has kernels without lines") {
 
 TEST_CASE("files that are not zebins are rejected") {
   ReadingBudget budget;
-  CHECK(Zebin::parse(zebin_of("kernels_dwarf4.o"), budget) == nullptr);  // of another machine
+  CHECK(Zebin::parse(zebin_of("kernels_dwarf4.o"), budget) == nullptr);  // not converted: the ELF file is for the CPU
   CHECK(Zebin::parse({}, budget) == nullptr);
   CHECK(Zebin::parse(Bytes(1000), budget) == nullptr);
 }
@@ -226,7 +226,7 @@ TEST_CASE("the notes of a zebin name its platform") {
   const std::string intel = "IntelGT";
   const auto config = [](uint32_t architecture, uint32_t release) { return architecture << 22U | release << 14U | 7U; };
   CHECK(platform_with({}) == GpuPlatform::unknown);
-  // Debian's compiler writes these notes for a Ponte Vecchio: a product without a core.
+  // Debian's compiler writes these notes for a Ponte Vecchio: they name a product, but no graphics core.
   CHECK(platform_with({{intel, 1, {1271}}, {intel, 2, {0}}, {intel, 3, {0x270700}}, {intel, 5, {0x30322e31, 0}}}) ==
         GpuPlatform::xe_hpc);
   CHECK(platform_with({{intel, 2, {0xc07}}}) == GpuPlatform::xe_hpg);

@@ -85,7 +85,7 @@ TEST_CASE("the CFA is a rule in all forms that rules can express", "[unwind]") {
   CHECK(one_rule({0x0f, 0}) == kNoRule);                               // empty
   CHECK(one_rule({0x0e, 0x80, 0x80, 0x80, 0x80, 0x01}) == kNoRule);    // 256 MiB
   CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0e, 16}) == kNoRule);         // def_cfa_offset after an expression
-  CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0c, 7, 16}) == sp_rule(16));  // and then a register again
+  CHECK(one_rule({0x0f, 2, 0x77, 0x18, 0x0c, 7, 16}) == sp_rule(16));  // def_cfa after an expression
 }
 
 TEST_CASE("the frame pointer is a rule in all forms that rules can express", "[unwind]") {
@@ -106,15 +106,15 @@ TEST_CASE("the frame pointer is a rule in all forms that rules can express", "[u
   CHECK(one_rule({0x0e, 32, 0x10, 6, 2, 0x77, 8}) == sp_rule(32, -24));         // expression: *(rsp + 8)
   CHECK(one_rule({0x0c, 6, 16, 0x10, 6, 2, 0x77, 8}) == kNoRule);               // the same if rsp is unknown
   CHECK(one_rule({0x10, 6, 3, 0x76, 0, 0x06}) == kNoRule);                      // **rbp
-  CHECK(one_rule({0x83, 3, 0x10, 3, 2, 0x77, 8, 0x09, 12, 13}) == sp_rule(8));  // registers that rules do not use
-  CHECK(one_rule({0x2e, 0x10, 0x2d, 0x00}) == sp_rule(8));                      // GNU_args_size and others
+  CHECK(one_rule({0x83, 3, 0x10, 3, 2, 0x77, 8, 0x09, 12, 13}) == sp_rule(8));  // rbx and r12, which rules do not use
+  CHECK(one_rule({0x2e, 0x10, 0x2d, 0x00}) == sp_rule(8));                      // GNU_args_size, GNU_window_save, nop
 }
 
 TEST_CASE("the return address must be at CFA - 8, or undefined", "[unwind]") {
   CHECK(one_rule({0x07, 16}) == kEnd);
-  CHECK(one_rule({0x90, 2}) == kNoRule);            // at CFA - 16
-  CHECK(one_rule({0x09, 16, 1}) == kNoRule);        // in rdx
-  CHECK(one_rule({0x07, 16, 0xd0}) == sp_rule(8));  // restored
+  CHECK(one_rule({0x90, 2}) == kNoRule);            // return address at CFA - 16
+  CHECK(one_rule({0x09, 16, 1}) == kNoRule);        // return address in rdx
+  CHECK(one_rule({0x07, 16, 0xd0}) == sp_rule(8));  // return address undefined, then restored
   CHECK(one_rule({0x09, 7, 8}) == kNoRule);         // the stack pointer in r8
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("the expression of a PLT is one rule, or a row for each entry", "[unwi
                                 0x2a, 0x33, 0x24, 0x22};
   };
   CHECK(of_instructions(plt(11)) == Rules{{0x4000, kPlt}, {0x4040, kNoRule}});
-  // Other kinds of PLT push at a lower offset and need a row for each entry.
+  // If a PLT pushes at another offset than 11, each of its entries needs its own row.
   CHECK(of_instructions(plt(9)) == Rules{{0x4000, sp_rule(8)},
                                          {0x4009, sp_rule(16)},
                                          {0x4010, sp_rule(8)},
@@ -134,7 +134,7 @@ TEST_CASE("the expression of a PLT is one rule, or a row for each entry", "[unwi
                                          {0x4030, sp_rule(8)},
                                          {0x4039, sp_rule(16)},
                                          {0x4040, kNoRule}});
-  // No PLT is this long, so the number of rows is limited.
+  // No real PLT covers 2^40 bytes, so the number of rows is limited.
   const Rules huge = rules_of(FrameBytes().usual_cie().function(0, uint64_t{1} << 40, plt(9)).bytes);
   CHECK(huge.size() < (size_t{1} << 20) + 10);
   CHECK(huge.back().first == uint64_t{1} << 40);
@@ -155,9 +155,9 @@ TEST_CASE("a signal frame has a rule of its own", "[unwind]") {
 
 TEST_CASE("unknown or incomplete instructions leave no rule after them", "[unwind]") {
   const Rules expected{{0x4000, sp_rule(8)}, {0x4001, kNoRule}, {0x4040, kNoRule}};
-  CHECK(of_instructions({0x41, 0x3f}) == expected);            // unknown
+  CHECK(of_instructions({0x41, 0x3f}) == expected);            // unknown instruction
   CHECK(of_instructions({0x41, 0x0b}) == expected);            // nothing to restore
-  CHECK(of_instructions({0x41, 0x0e}) == expected);            // no operand
+  CHECK(of_instructions({0x41, 0x0e}) == expected);            // the operand is missing
   CHECK(of_instructions({0x41, 0x0f, 40, 0x77}) == expected);  // an expression longer than the instructions
   CHECK(of_instructions({0x41, 0x0e, 0xff, 0xff}) == expected);
   std::vector<uint8_t> remember = {0x41};
@@ -194,7 +194,7 @@ TEST_CASE("function addresses are read in all encodings that have a known base",
           }
           b.u64(0x4000).u64(0x40);
         }) == expected);
-  // These are relative to an unknown base, or indirect outside of the section.
+  // Pointers in these encodings are relative to an unknown base, or indirect outside of the section.
   for (const uint8_t encoding : {0x2b, 0x3b, 0x4b, 0x9b, 0xff}) {
     CHECK(with(encoding, [](FrameBytes& b) { b.u32(0x4000).u32(0x40); }).empty());
   }
@@ -280,7 +280,7 @@ TEST_CASE("a damaged section gives the rules before the damage", "[unwind]") {
     CHECK(std::equal(found.begin(), found.end(), all.begin()));
     CHECK(found.size() < all.size());
   }
-  // FDEs whose CIE is the FDE itself, before the section, or in the middle of an entry.
+  // FDEs whose CIE reference leads to the FDE itself, before the section, or into the middle of an entry.
   for (const uint32_t distance : {0x1cU, 0x7fffffffU, 7U, 0xffffffffU}) {
     FrameBytes bytes;
     bytes.usual_cie().begin().u32(distance).u64(0x4000).u64(0x40).uleb(0).end();

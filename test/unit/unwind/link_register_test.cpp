@@ -22,7 +22,7 @@ struct Aarch64 {
 
 using FrameRules = std::vector<std::pair<uint64_t, FrameRule>>;
 
-// The CIE of gcc and clang: units of 4 and -8 bytes, CFA = sp, no saved registers.
+// Builds the CIE that gcc and clang write: code alignment 4, data alignment -8, CFA = sp, no saved registers.
 FrameBytes cie(unsigned return_address_column = 30) {
   FrameBytes bytes;
   bytes.begin().u32(0).u8(1).text("zR").uleb(4).sleb(-8).u8(return_address_column).uleb(1).u8(0x04);

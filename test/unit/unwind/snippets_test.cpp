@@ -46,7 +46,7 @@ TEST_CASE("hand-written functions have the expected rules, from the file and fro
       {snippet_omitted_popped, sp_rule(16)},
       {snippet_realign_r10, kNoRule},
       {snippet_realign_body, realigned},
-      // Like gcc, the function leaves the rule of rbp unchanged here, where it calls nothing.
+      // At its end the function calls nothing. As in code of gcc, the rule of rbp is not updated there.
       {snippet_realign_end, GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_AT_FP, 8, 0)},
       {snippet_outermost, kEnd},
       {snippet_restorer, kSignal},
@@ -59,7 +59,7 @@ TEST_CASE("hand-written functions have the expected rules, from the file and fro
     CHECK(table->find(address(place) - module.bias) == rule);
     CHECK(module.rule_at(address(place)) == rule);
   }
-  // Only the file has .debug_frame.
+  // .debug_frame is only in the file, not in memory, so the module has no rule for this function.
   CHECK(module.rule_at(address(snippet_debug_frame)) == kNoRule);
   CHECK(table->find(address(snippet_debug_frame) - module.bias) == sp_rule(16, -16));
 }

@@ -107,7 +107,7 @@ TEST_CASE("a table is built once, and later read from disk", "[unwind]") {
   CHECK(equal(*built, *read));
   CHECK(read->vaddr_of(0x1000, 0) == built->vaddr_of(0x1000, 0));
 
-  // A valid cache file with a changed rule. A rebuilt table would not have that rule.
+  // Changes a rule in the cache file. A table with the changed rule was read from the cache, not rebuilt.
   const fs::path path = files_in(directory).at(0);
   std::vector<uint8_t> changed = contents(path);
   const uint64_t rule = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 123456, 0);
@@ -142,7 +142,7 @@ TEST_CASE("a damaged cache file is rebuilt", "[unwind]") {
   } else if (damage == "last") {
     bad.back() ^= 1;
   } else {
-    // The table of another file is stored under this file's build id.
+    // Stores the table of libc under the build id of this file.
     const symbolize::MappedFile libc = open_file("/lib/x86_64-linux-gnu/libc.so.6");
     const Scratch elsewhere;
     REQUIRE(TableCache(elsewhere.path).get(libc));
@@ -169,7 +169,7 @@ TEST_CASE("invalid table contents with a valid checksum are rejected", "[unwind]
   for (size_t size = 0; size < 64; ++size) {
     CHECK_FALSE(TableFile::decode(std::span(good).first(size), source));
   }
-  // Descending addresses, and an invalid rule index.
+  // Makes the addresses descend, then makes a rule index invalid.
   for (const size_t at : {size_t{56 + 4}, 56 + table->pcs().size() * 4 + 2}) {
     std::vector<uint8_t> bad = good;
     bad[at] = bad[at + 1] = 0xff;
@@ -188,26 +188,26 @@ TEST_CASE("unsafe or unusable cache directories are not used", "[unwind]") {
     TableCache cache(path);
     return cache.get(file) != nullptr && TableCache(path).get(file) != nullptr;
   };
-  // Other users may write to it.
+  // The cache is not used if other users may write to its folder.
   const fs::path open = scratch.path / "open";
   fs::create_directory(open);
   fs::permissions(open, fs::perms::all);
   CHECK(stays_in_memory(open));
   CHECK(files_in(open).empty());
-  // It is a symbolic link.
+  // The cache is not used if its folder is a symbolic link.
   const fs::path target = scratch.path / "target";
   fs::create_directory(target);
   fs::create_directory_symlink(target, scratch.path / "link");
   CHECK(stays_in_memory(scratch.path / "link"));
   CHECK(files_in(target).empty());
-  // It is a file, a relative path, or empty.
+  // The cache is not used if its path is a file, relative, or empty.
   put(scratch.path / "file", {1});
   CHECK(stays_in_memory(scratch.path / "file"));
   CHECK(stays_in_memory(scratch.path / "file" / "below"));
   CHECK(stays_in_memory("relative"));
   CHECK(stays_in_memory(""));
   if (::geteuid() == 0) {
-    // It belongs to another user.
+    // The cache is not used if its folder belongs to another user.
     const fs::path foreign = scratch.path / "foreign";
     fs::create_directory(foreign);
     REQUIRE(::chown(foreign.c_str(), 12345, 12345) == 0);
@@ -224,7 +224,7 @@ TEST_CASE("the cache is not created through a link that another user could have 
   fs::create_directory(target);
   fs::create_directory(shared);
   fs::create_directory_symlink(target, shared / "cache");
-  CHECK(CacheDirectory::open(shared / "cache" / "of_ours"));  // only this user can have made the link
+  CHECK(CacheDirectory::open(shared / "cache" / "of_ours"));  // allowed: only this user can have made the link
   REQUIRE(files_in(target).size() == 1);
   fs::permissions(shared, fs::perms::all);
   CHECK_FALSE(CacheDirectory::open(shared / "cache" / "unwind"));
@@ -325,7 +325,7 @@ TEST_CASE("the cache directory depends on the environment and the user", "[unwin
     CHECK(TableCache::default_directory() == "/x/y");
   }
   if (::geteuid() == 0) {
-    // As with `sudo` when it keeps HOME.
+    // The user is root, but HOME belongs to another user, as with a `sudo` that keeps HOME.
     REQUIRE(::chown(home.c_str(), 12345, 12345) == 0);
     CHECK(TableCache::default_directory() == "/var/cache/gpuprof/unwind");
   }
@@ -358,7 +358,7 @@ TEST_CASE("files without a table are parsed only once", "[unwind]") {
   CHECK_FALSE(cache.get(text));
   CHECK_FALSE(cache.get(text));
   CHECK_FALSE(cache.get(symbolize::MappedFile{}));
-  // A file with new contents is a new file.
+  // A file that could not be used is tried again once it has new contents.
   fs::copy_file(kSelf, scratch.path / "text", fs::copy_options::overwrite_existing);
   CHECK(cache.get(open_file(scratch.path / "text")));
 }

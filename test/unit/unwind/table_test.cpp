@@ -141,7 +141,7 @@ TEST_CASE("functions outside of the code are ignored", "[unwind]") {
   const FrameSections sections = code_at(0x1000, 0x2000);
   CHECK_FALSE(table_of(sections, {}));
   CHECK_FALSE(table_of(sections, {{0, kA}, {0x40, kNoRule}, {0x2000, kA}, {0x2040, kNoRule}}));
-  // An end before the beginning, and an end beyond the range of a table.
+  // Functions that end before they begin, or beyond the range of a table, give no table.
   CHECK_FALSE(table_of(sections, {{0x1100, kA}, {0x1000, kNoRule}}));
   CHECK_FALSE(table_of(sections, {{0x1100, kA}, {uint64_t{1} << 40, kNoRule}}));
   const auto table = table_of(sections, {{0, kA}, {0x40, kNoRule}, {0x1100, kA}, {0x1140, kNoRule}});
@@ -172,7 +172,7 @@ TEST_CASE("code beyond the reach of a table is dropped", "[unwind]") {
                                          {0x1001, kNoRule},
                                          {0xf000000, kB},
                                          {0xf000010, kNoRule},
-                                         {0x200000000, kA},  // out of reach
+                                         {0x200000000, kA},  // too far from the first address for a table
                                          {0x200000010, kNoRule}});
   REQUIRE(table);
   check_layout(*table);

@@ -11,7 +11,7 @@ struct Registers {
   uint64_t pc = 0;
   uint64_t sp = 0;
   uint64_t fp = 0;
-  // If true, pc is the next instruction to run: in the first frame, or in one that a signal interrupted. If false, pc
+  // True in the first frame and in a frame that a signal interrupted: pc is the next instruction to run. If false, pc
   // is a return address, and the rule is looked up at pc - 1, inside of the call.
   bool exact = true;
 
@@ -26,7 +26,7 @@ enum class Step : uint8_t {
   stuck        // the caller's frame is not above this one, so the stack is damaged
 };
 
-// `read(address, &value)` reads 8 bytes and returns whether it could.
+// Moves `registers` to the caller by `rule`. `read(address, &value)` reads 8 bytes and returns whether that succeeded.
 template <typename Read>
 Step step(uint64_t rule, Registers& registers, Read&& read) {
   const Registers from = registers;

@@ -31,7 +31,7 @@ bool read_own(uint64_t address, uint64_t* value) {
   return true;
 }
 
-// The stack begins at the caller.
+// Returns the stack from `registers`, whose pc is a return address.
 Stack walk(Registers registers) {
   Stack stack;
   registers.exact = false;
@@ -43,7 +43,7 @@ Stack walk(Registers registers) {
   return stack;
 }
 
-// Both stacks of the caller, without the caller's own frame.
+// Holds the stack of take(), without its own frame, by gpuprof's rules and by libgcc's unwinder.
 struct Both {
   Stack ours;
   std::vector<uint64_t> libgcc;
@@ -99,7 +99,7 @@ void check(const Both& both) {
   REQUIRE(both.ours.pcs.size() == both.libgcc.size());
   for (size_t i = 0; i < both.libgcc.size(); ++i) {
     CAPTURE(i, both.libgcc.size());
-    // Both begin at different addresses of take(), which both exclude.
+    // The two walks begin at different addresses in take(), so the frame of take() is not compared.
     CHECK(both.ours.pcs[i] == both.libgcc[i]);
   }
 }

@@ -10,7 +10,7 @@ using gpuprof::record::TracedIdentity;
 
 namespace {
 
-// A child that sleeps, and executes sleep(1) on SIGUSR1.
+// A child that sleeps. On SIGUSR1 it executes the program sleep(1).
 class Child {
  public:
   Child() : pid_(::fork()) {

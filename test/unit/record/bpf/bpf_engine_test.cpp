@@ -48,7 +48,7 @@ __attribute__((noinline)) void caller_of_a(uint64_t correlation) {
   asm volatile("");
 }
 
-// The walk begins before the probe has a frame, so it skips the probe's own caller, but not the caller's caller.
+// The walk begins before the probe has a frame, so it misses the probe's caller, but not the caller's caller.
 bool passes_through(const std::vector<uint64_t>& stack, void (*function)(uint64_t)) {
   const auto begin = reinterpret_cast<uint64_t>(function);
   return std::any_of(stack.begin(), stack.end(), [&](uint64_t a) { return a > begin && a < begin + 64; });

@@ -1,4 +1,4 @@
-// Python frames in the BPF walk, with structures like CPython 3.12's. Compiled without frame pointers.
+// Tests Python frames in the BPF walk, with structures like CPython 3.12's. Compiled without frame pointers.
 
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@ using namespace gpuprof::test;
 
 namespace {
 
-// Objects with the layout of CPython 3.12, whose frames belong to this program's C frames.
+// The Fake structs have the layout of CPython 3.12. Their Python frames are run by C frames of this program.
 struct FakeObject {
   uint64_t references = 1;
   uint64_t type = 0;
@@ -104,7 +104,7 @@ gpuprof_python_layout fake_layout(uint64_t code_type) {
   return layout;
 }
 
-// All objects lie in pages that can be paged out.
+// The objects lie in pages that can be paged out.
 struct FakePython {
   FakeObject code_type;
   FakeThread thread;
@@ -142,7 +142,7 @@ struct FakePython {
 };
 FakePython* fake = nullptr;
 
-// Behaves like CPython's evaluation loop: a shim in its own C frame, then the Python frames that it runs.
+// Behaves like CPython's evaluation loop: pushes a shim frame, then `frames` Python frames, all run by this C frame.
 __attribute__((noinline)) void evaluate(int runs, int frames, void (*then)()) {
   FakeFrame shim;
   shim.previous = fake->cframe.frame;

@@ -62,7 +62,7 @@ TEST_CASE("only known processes are walked, and completely only with tables", "[
   }
   engine->on_process_end(pid);
   same_launch();
-  engine->expect_process(pid, false);  // known, but without tables
+  engine->expect_process(pid, false);  // the process is known, but has no tables yet
   same_launch();
   gpuprof::symbolize::ProcessMaps maps(pid, gpuprof::symbolize::make_file_cache());
   REQUIRE(maps.refresh());
@@ -103,7 +103,7 @@ TEST_CASE("loader events are reported, and stacks stay complete meanwhile", "[bp
   engine->drain(sink);
   CHECK(sink.loaders.size() == 1);
   ::dlclose(loaded);
-  descend(20, 1, launch);  // each frame's mapping is compared with the current ones
+  descend(20, 1, launch);  // the walk compares each frame's mapping with the current mappings
   engine->drain(sink);
   CHECK(sink.loaders == std::vector<uint32_t>(2, static_cast<uint32_t>(::getpid())));
   CHECK(matches(sink.stack_of(1), expected.at(1)));
@@ -145,7 +145,7 @@ TEST_CASE("a thread's name is sent once, and again when it changes", "[bpf]") {
   }).join();
   Sink sink;
   engine->drain(sink);
-  // If the kernel has no memory for a thread's storage, the name comes with each launch.
+  // If Linux cannot allocate a thread's BPF storage, the name arrives with each launch, so repeats are removed.
   sink.threads.erase(std::unique(sink.threads.begin(), sink.threads.end()), sink.threads.end());
   CHECK(sink.threads == std::vector<std::string>{"first", "second"});
   CHECK(count_wrong(sink) == 0);
@@ -185,7 +185,7 @@ TEST_CASE("stacks continue through signal handlers on the same or an alternate s
 
 namespace {
 
-// A stack in pages of a file, which can be removed from the page table at any time.
+// A stack in pages of a file. Such pages can be removed from the page table at any time.
 struct FileStack {
   static constexpr size_t kBytes = 1U << 20;
   FileStack() : fd(::memfd_create("stack", MFD_CLOEXEC)) {

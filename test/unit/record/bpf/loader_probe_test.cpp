@@ -23,7 +23,7 @@ TEST_CASE("the loader of this program has a probe that locates its state") {
   const auto probe = find_loader_probe(loader->file->fd.get());
   REQUIRE(probe);
   const uint64_t function = loader->start - loader->offset + probe->file_offset;
-  // &_r_debug may be a copy in this program.
+  // DT_DEBUG gives the loader's own _r_debug; the symbol _r_debug may be a copy in this program.
   const auto* debug = std::find_if(_DYNAMIC, _DYNAMIC + 100, [](const auto& one) { return one.d_tag == DT_DEBUG; });
   REQUIRE(debug->d_tag == DT_DEBUG);
   CHECK(function + probe->state == debug->d_un.d_ptr + offsetof(r_debug, r_state));

@@ -76,7 +76,7 @@ TEST_CASE("an engine gets process events in order, and put() does not wait for i
     feed.put({mapped(maps_of(8)), python(8, 3)});
     feed.put({mapped(maps_of(7))});
     CHECK(feed.put_so_far() == 4);
-    CHECK(feed.taken() == 0);  // put() has returned nevertheless
+    CHECK(feed.taken() == 0);  // put() has returned, although the engine blocks
     engine.go_on.set_value();
     wait_until_taken(feed);
   }

@@ -99,8 +99,8 @@ TEST_CASE("the first thread state points back to its interpreter and has no pred
   CHECK(find_first_thread(kInterpreter, 16, read) == 0);  // nothing is readable
   memory = {{0x1000, 0x2000}, {0x1008, 0x3001}, {0x1010, 0x4000}, {0x1018, 0x5000}, {0x1020, 0x6000}};
   memory[0x2010] = 0x9999;        // belongs to another interpreter
-  memory[0x3011] = kInterpreter;  // not the address of a state
-  memory[0x4010] = kInterpreter;  // the second state, as it has a predecessor
+  memory[0x3011] = kInterpreter;  // 0x3001 is unaligned, so not a thread state
+  memory[0x4010] = kInterpreter;  // not the first thread state, as it has a predecessor
   memory[0x4000] = 0x5000;
   memory[0x5010] = kInterpreter;
   memory[0x5000] = 0;

@@ -159,7 +159,7 @@ TEST_CASE("records and counters of all rings are received") {
   const auto channel = open({});
   Rig rig;
   FakeTarget target(*channel, "other");
-  // The rig has opened source 1 by hand. The new source must not be mistaken for it.
+  // Ends source 1, which the rig has opened by hand, so that the target's source is not mistaken for it.
   rig.correlator.on_source_end(1);
   channel->accept_all(rig.correlator);
   gpuprof::test::WireBytes wire;
@@ -270,7 +270,7 @@ TEST_CASE("beyond the overhead budget fewer launches get a stack") {
   gpuprof_ring& ring = target.segment().rings[2];
   uint64_t now = 1'000'000'000;
   for (int second = 0; second < 3; ++second) {
-    ring.launches += 100'000;  // at 2 us each, 20% of the time
+    ring.launches += 100'000;  // 100,000 launches a second at 2 us each: 20% of the time
     ring.overhead_samples += 1600;
     ring.overhead_ns += 1600 * 2000;
     channel->snapshot();
@@ -300,7 +300,7 @@ TEST_CASE("a process that is delayed before its hello is recorded") {
     channel->accept_all(rig.correlator);
   }
   CHECK(channel->live_sources() == 0);
-  FakeTarget other(*channel);  // is not delayed by the silent process
+  FakeTarget other(*channel);  // the silent process must not delay this target
   channel->accept_all(rig.correlator);
   CHECK(channel->live_sources() == 1);
 
@@ -385,7 +385,7 @@ TEST_CASE("a process waits in its handshake until it is released") {
   const auto held = (*channel)->take_waiting();
   REQUIRE(held.size() == 1);
   CHECK((*channel)->take_waiting().empty());
-  (*channel)->snapshot();  // other processes are read meanwhile
+  (*channel)->snapshot();  // the channel still reads other processes
   (*channel)->drain(rig.correlator);
   CHECK_FALSE(target.is_welcome());
   (*channel)->release(held[0]);

@@ -62,7 +62,7 @@ UniqueFd file_of(const std::string& code, int seals = kAll) {
   return file;
 }
 
-// An offer and the target's end of its connection.
+// Offers a code object, and holds the target's end of the connection.
 class Offered {
  public:
   Offered(CodeObjects& objects, const CodeOffer& offer, const CodeObjects::Owner& owner = {1, 1000}) {
@@ -341,7 +341,7 @@ TEST_CASE("two concurrent transfers of equal code give one object") {
   CHECK(objects.size() == 1);
   check_kept(objects, 1, code);
   check_kept(objects, 2, code);
-  const Offered third(objects, offer_of(3, code_of('c')));  // the share of the second transfer is free again
+  const Offered third(objects, offer_of(3, code_of('c')));  // the second transfer has ended, so its memory is free
   CHECK(third.answer() == GPUPROF_CODE_SEND);
 }
 

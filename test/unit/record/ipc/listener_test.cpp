@@ -125,7 +125,7 @@ TEST_CASE("another user's process is disconnected, whatever it sends") {
   if (::geteuid() != 0) {
     return;
   }
-  // The children of this test are not descendants of that ancestor.
+  // The ancestor does not exist, so children of this test are not its descendants.
   Listener listener = open_listener({.user = kUser, .ancestor = 1 << 30});
   OtherUser stranger(listener, kOther);
   while (!stranger.has_ended()) {
@@ -171,7 +171,7 @@ TEST_CASE("of too many connections, the oldest is dropped only if it has not sen
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
   rlimit few = before;
-  few.rlim_cur = 64;  // an eighth of these may be silent
+  few.rlim_cur = 64;  // at most 64 / 8 connections may be silent
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
   Listener listener = open_listener();
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);

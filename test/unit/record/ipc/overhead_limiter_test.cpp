@@ -17,7 +17,7 @@ struct Target {
   double samples = 0;
   double ns = 0;
 
-  // Returns the fraction of the thread's time at the current share.
+  // Returns the fraction of a second that launches cost at the current share of stacks.
   [[nodiscard]] double cost(const OverheadLimiter& budget) const { return rate * launch_ns(budget) / 1e9; }
 
   [[nodiscard]] double launch_ns(const OverheadLimiter& budget) const {
@@ -98,11 +98,11 @@ TEST_CASE("a budget that no share can meet is reported as exceeded") {
 TEST_CASE("the cost of all stacks does not predict the cost of the fewest") {
   OverheadLimiter budget(0.01);
   budget.update(0, 0, 0, kLimiterSecond);
-  budget.update(640'000, 10'000, 10'000 * 1000, 2 * kLimiterSecond);  // 64 % of the time
+  budget.update(640'000, 10'000, 10'000 * 1000, 2 * kLimiterSecond);  // launches with stacks cost 64% of the time
   const uint32_t fewest = budget.share();
   REQUIRE(fewest < GPUPROF_ALL_STACKS / 100);
   REQUIRE_FALSE(budget.exceeded());
-  budget.update(1'280'000, 20'000, 10'000 * 1000 + 10'000, 3 * kLimiterSecond);  // 0.064 %
+  budget.update(1'280'000, 20'000, 10'000 * 1000 + 10'000, 3 * kLimiterSecond);  // launches cost 0.064% of the time
   REQUIRE(budget.share() == fewest);
   REQUIRE(budget.exceeded());
 }

@@ -118,7 +118,7 @@ struct RecordingSink final : gpuprof::backend::EventSink {
   uint8_t last_line_byte = 0;
 };
 
-// Returns how many records of one kind are rejected, each with one field changed to an invalid value.
+// Sends a record once for each change, which makes one field invalid. Returns how many of these records are rejected.
 template <typename T, typename... Change>
 uint64_t refused(uint16_t type, T record, Change... change) {
   WireBytes wire;

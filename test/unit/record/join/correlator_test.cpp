@@ -97,7 +97,7 @@ TEST_CASE("definitions in later rings are awaited until the end of the poll iter
   op.device = 2;
   rig.correlator.on_gpu_op(op);
   CHECK(rig.take().rows.empty());
-  rig.correlator.on_device(3, 2, 9, 8);  // its names come later still
+  rig.correlator.on_device(3, 2, 9, 8);  // the names arrive only after this
   rig.correlator.on_name(3, 1, "k");
   rig.correlator.on_name(3, 9, "H200");
   rig.correlator.on_name(3, 8, "GPU-1");
@@ -148,8 +148,7 @@ TEST_CASE("work belongs to the slice in which it ended") {
   for (uint64_t id = 1; id <= 3; ++id) {
     rig.launch(id, 0);
   }
-  rig.correlator.on_gpu_op(
-      Rig::kernel(1, 10, 900));  // before the start of the session: the difference must not wrap around
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 900));  // starts before the session: the slice must not wrap around
   rig.correlator.on_gpu_op(Rig::kernel(2, 10, 1'000'999));
   rig.correlator.on_gpu_op(Rig::kernel(3, 10, 1'001'000));
   std::vector<uint64_t> slices;

@@ -56,7 +56,7 @@ TEST_CASE("launches == matched + captured + failed + without_record always holds
   rig.launch(3, 77);
   rig.launch(4, 77);
   rig.correlator.on_gpu_op(Rig::kernel(1));
-  for (int i = 0; i < 5; ++i) {  // a graph launch counts once
+  for (int i = 0; i < 5; ++i) {  // five nodes of one graph launch, which counts once
     GpuOp node = Rig::kernel(2);
     node.more = true;
     rig.correlator.on_gpu_op(node);
@@ -64,7 +64,7 @@ TEST_CASE("launches == matched + captured + failed + without_record always holds
   GpuOp unsampled = Rig::kernel(5);
   unsampled.unsampled = true;
   rig.correlator.on_gpu_op(unsampled);
-  for (int i = 0; i < 3; ++i) {  // a graph launch whose event was lost in the BPF ring
+  for (int i = 0; i < 3; ++i) {  // nodes of a graph launch whose launch event was lost in the BPF ring
     GpuOp orphan = Rig::kernel(6);
     orphan.more = true;
     rig.correlator.on_gpu_op(orphan);
@@ -127,7 +127,7 @@ TEST_CASE("work whose name never arrives is counted and shown without it") {
 }
 
 TEST_CASE("work of an unknown launch does not count as matched") {
-  Rig rig;  // for example, launched before the library was injected
+  Rig rig;  // for example, the launches came before the injection
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.on_gpu_op(Rig::kernel(2));
   auto sums = coverage(finish(rig));
@@ -374,7 +374,7 @@ TEST_CASE("the timeline has every event, call and range") {
   CHECK(batch.events[0].correlation == 1);
   CHECK(batch.events[0].end_ns == 10'000);
   REQUIRE(batch.calls.size() == 1);
-  CHECK(rig.told(batch.calls[0].stack) == 77);  // although its work came first
+  CHECK(rig.told(batch.calls[0].stack) == 77);  // the call's work arrived before its stack
   CHECK(rig.names.at(index(batch.calls[0].call.function)) == "cudaStreamSynchronize");
   REQUIRE(batch.spans.size() == 1);
   CHECK(batch.spans[0].range == batch.ranges.at(0).id);
@@ -436,7 +436,7 @@ TEST_CASE("the sweep waits for a launch whose work is pending") {
   const Batch batch = rig.take();
   CHECK(batch.shares.size() >= 1);
   CHECK(rig.correlator.late_ns() == 0);
-  // A launch without any work delays the sweep for one minute.
+  // Launch 3 never gets work. It delays the sweep for one minute.
   rig.launch(3, 77, 111 * kSecond);
   rig.launch(4, 77, 112 * kSecond);
   rig.correlator.on_gpu_op(Rig::kernel(4, 10, 113 * kSecond));
@@ -461,10 +461,10 @@ TEST_CASE("work launched while recording was off is not recorded") {
   rig.stack(77);
   rig.launch(1, 77);
   rig.correlator.close_window(20'000);
-  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 30'000));  // launched before recording went off
+  rig.correlator.on_gpu_op(Rig::kernel(1, 10, 30'000));  // launched before recording was switched off
   rig.correlator.on_gpu_op(Rig::kernel(2, 10, 40'000));
   rig.correlator.open_window(50'000);
-  rig.correlator.on_gpu_op(Rig::kernel(3, 10, 60'000));  // launched before, but runs in the window
+  rig.correlator.on_gpu_op(Rig::kernel(3, 10, 60'000));  // launched before the window, but runs in it
   rig.correlator.retry_pending(true);
   CHECK(rig.correlator.totals().gpu_records == 2);
   CHECK(rig.correlator.totals().off_records == 1);

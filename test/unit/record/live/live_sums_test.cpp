@@ -68,7 +68,7 @@ TEST_CASE("memory that a live view keeps makes the session measure its memory") 
   uint64_t used = 0;
   const auto memory = std::make_shared<MemoryBudget>([&used] { return used; });
   LiveSums sums(view, memory);
-  used = MemoryBudget::kLimit;  // not measured since
+  used = MemoryBudget::kLimit;  // the budget has not measured this yet
   CHECK_FALSE(memory->is_limited());
   const std::string name(MemoryBudget::kLookBytes, 'n');
   define(sums, 1, name);

@@ -46,7 +46,7 @@ TEST_CASE("a module is identified by its hash, or by its name if it has no hash"
   t.code.add(t.second, GpuModule{.id = 9, .name = "copy of a", .hash = "aa"});
   t.code.add(t.first, GpuModule{.id = 2, .name = "b.cubin"});
   t.code.add(t.second, GpuModule{.id = 1, .name = "b.cubin"});
-  t.code.add(t.second, GpuModule{.id = 2, .name = "aa"});  // a name is not a hash
+  t.code.add(t.second, GpuModule{.id = 2, .name = "aa"});  // the name equals the hash of another module
   CHECK(t.first.module(1) == t.second.module(9));
   CHECK(t.first.module(2) == t.second.module(1));
   CHECK(t.second.module(2) != t.first.module(1));

@@ -43,7 +43,7 @@ TEST_CASE("an unmapped address stays known until another mapping replaces it") {
   CHECK(self.maps != first);  // other readers may still use the old view
   CHECK(first->find(library) == nullptr);
 
-  // The address range stays reserved, but contains no code.
+  // The library's address range stays mapped, but is not executable.
   REQUIRE(::mprotect(reinterpret_cast<void*>(library), kBytes, PROT_NONE) == 0);  // NOLINT
   const uint64_t later = map_code(-1);
   CHECK(processes.know_mappings(self, std::vector<uint64_t>{later}));
@@ -51,7 +51,7 @@ TEST_CASE("an unmapped address stays known until another mapping replaces it") {
   REQUIRE(self.maps->find(library) != nullptr);
   CHECK(self.maps->find(library)->file != nullptr);
 
-  // Another mapping at a known address is found by the next periodic check.
+  // If another file or memory is mapped at a known address, the next periodic check finds it.
   map_code(-1, reinterpret_cast<void*>(library));  // NOLINT
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   CHECK(processes.know_mappings(self, std::vector<uint64_t>{library}));

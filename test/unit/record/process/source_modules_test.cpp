@@ -27,7 +27,7 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kModuleBytes = 3 * kPage;
 
-// Creates two files. map() maps one of them from its second page on, always at the same address.
+// Creates two files. map() maps one of them, without its first page, always at the same address.
 struct Files {
   Files() {
     std::string text = (std::filesystem::temp_directory_path() / "gpuprof_modules_XXXXXX").string();
@@ -56,7 +56,7 @@ struct Files {
   }
   [[nodiscard]] uint64_t start() const { return reinterpret_cast<uint64_t>(place); }
 
-  // Builds the module record that a process would send for the file that consists of `what`.
+  // Builds the module record that a process would send for a file that consists of the byte `what`.
   [[nodiscard]] Module module(uint32_t number, const std::string& its_path, char what) {
     mark.offset = 100;
     mark.bytes.fill(static_cast<std::byte>(what));
@@ -117,8 +117,8 @@ TEST_CASE("a file whose address another file has taken is found by its path") {
   REQUIRE(over[0]->file != nullptr);
   CHECK(over[0]->file->path == two.files.path("b"));
   CHECK(static_cast<bool>(over[0]->file->fd));
-  CHECK(two.over(2, two.word)[0] == over[0]);  // one mapping for all stacks
-  // For other words of the stack:
+  CHECK(two.over(2, two.word)[0] == over[0]);  // all stacks share one replacement mapping
+  // An address outside of the module, and a Python frame, have no replacement mapping.
   CHECK(two.over(2, two.files.start() + 2 * kPage).empty());
   CHECK(two.over(2, GPUPROF_WORD_PYTHON | two.word).empty());
 }
@@ -200,7 +200,7 @@ TEST_CASE("a source's mapping change causes a new read, but at a limited rate") 
   gpuprof::test::Rig rig;
   rig.correlator.on_mappings(99);  // unknown source
   Files files;
-  bool too_soon = false;  // valid if this process was not delayed
+  bool too_soon = false;  // becomes true once this process was not delayed between the two calls
   for (int i = 0; i < 100 && !too_soon; ++i) {
     ::usleep(120'000);
     const uint64_t begin = gpuprof::monotonic_ns();

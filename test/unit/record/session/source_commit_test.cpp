@@ -62,7 +62,7 @@ TEST_CASE("a packed-refs file that is too large is ignored, also at a cut line")
   folder.write(".git/packed-refs", text + "\n" + last);
   CHECK(source_commit("", unset, folder / "") == kSecondCommit);
   text.resize(most - last.size() - 1, '#');
-  folder.write(".git/packed-refs", text + "\n" + last + "line\n");  // the name is "mainline", cut after "main"
+  folder.write(".git/packed-refs", text + "\n" + last + "line\n");  // the read limit cuts "mainline" to "main"
   CHECK(source_commit("", unset, folder / "").empty());
 }
 

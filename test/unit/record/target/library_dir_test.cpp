@@ -86,7 +86,7 @@ TEST_CASE("a folder is safe if no other user can change its path") {
   CHECK(why_not(scratch.path() + "/none") == "cannot open " + scratch.path() + "/none: No such file or directory");
   std::ofstream(scratch.path() + "/file") << "text";
   CHECK_FALSE(why_not(scratch.path() + "/file").empty());
-  // A link is judged by its target.
+  // For a symbolic link, the folder that it leads to is checked.
   fs::create_symlink(open, scratch.path() + "/to-open");
   fs::create_symlink(good, scratch.path() + "/to-good");
   CHECK(why_not(scratch.path() + "/to-open") == open + " can be written to by other users");

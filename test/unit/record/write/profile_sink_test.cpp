@@ -80,7 +80,7 @@ TEST_CASE("the kernel part of a stack is a KSTACK, which stacks may share") {
   sink.put(rig.take());
   REQUIRE(sink.finish().ok());
   CHECK(file.lines("KSTACK").size() == 1);
-  std::multiset<std::string> stacks;  // stack fields of the works
+  std::multiset<std::string> stacks;  // the stack fields of all WORK lines
   for (const std::string& line : file.lines("WORK")) {
     std::vector<std::string> row;
     std::istringstream text(line);
@@ -199,7 +199,7 @@ TEST_CASE("samples are written after the code that they refer to") {
   CHECK(file.lines("GPU_PLACE") == Lines{"1;1;" + id("k()") + ";0x40;" + id("FADD\\x3b R1") + ";1;2"});
   CHECK(file.lines("SAMPLING") == Lines{"1;512;" + id("cycles")});
   CHECK(file.lines("EUSTALL") == Lines{"0;1;1;" + id("wait") + ";1;3;1"});
-  CHECK(file.lines("WORK").size() == 1);  // the sample has the work of its launch
+  CHECK(file.lines("WORK").size() == 1);  // the sample refers to its launch's WORK
 }
 
 TEST_CASE("a stack with only frames of the injection library counts as without a stack") {

@@ -18,7 +18,7 @@ using gpuprof::record::ProfilerLibraries;
 using gpuprof::record::StackFrames;
 using gpuprof::symbolize::SymbolizedFrame;
 
-// This function stands for CPython's code, as if CPython were linked into this program.
+// This function plays the role of CPython's code, as in a program with CPython linked in.
 extern "C" __attribute__((noinline)) void PyRun_of_this_test() {
   asm volatile("nop; nop; nop; nop; nop; nop");
 }
@@ -137,7 +137,7 @@ TEST_CASE("a table walk is trusted through unloaded or generated code") {
   REQUIRE(jit != MAP_FAILED);
   CHECK(Named(stack_of({in_libc(), reinterpret_cast<uint64_t>(jit) + 8, in(leaf)})).kinds() == "nun");
   ::munmap(jit, 4096);
-  // If the walk itself is marked as truncated, unknown addresses at its end are dropped.
+  // If the stack is marked as truncated, unknown addresses at its outer end are dropped.
   CHECK(Named(stack_of({in_libc(), in(leaf), kNowhere}, GPUPROF_STACK_TRUNCATED)).kinds() == "tnn");
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("a frame-pointer walk ends at the first address that is not code") {
   NewStack stack = stack_of({in_libc(), in(leaf), kNowhere, in(leaf)});
   stack.frame_pointers = true;
   CHECK(Named(stack).kinds() == "tnn");
-  stack.maps_current = false;  // mappings may be older than the code
+  stack.maps_current = false;  // unknown addresses may be code that was mapped later
   CHECK(Named(stack).kinds() == "tnunn");
 }
 

@@ -1,4 +1,4 @@
-"""Code whose line tables have all kinds of entries: compiled, never run. Valid from Python 3.9 on."""
+"""Code whose line tables have all kinds of entries. It is compiled but never run, by Python 3.9 and later."""
 import contextlib
 
 
@@ -455,7 +455,7 @@ def far():
 
 
 
-# A line of more code than one entry covers.
+# This line compiles to more code than one entry of a line table can describe.
 long = [plain(0), plain(1), plain(2), plain(3), plain(4), plain(5), plain(6), plain(7), plain(8), plain(9), plain(10), plain(11), plain(12), plain(13), plain(14), plain(15), plain(16), plain(17), plain(18), plain(19), plain(20), plain(21), plain(22), plain(23), plain(24), plain(25), plain(26), plain(27), plain(28), plain(29), plain(30), plain(31), plain(32), plain(33), plain(34), plain(35), plain(36), plain(37), plain(38), plain(39), plain(40)]
 
 

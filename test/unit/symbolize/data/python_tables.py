@@ -1,11 +1,11 @@
-"""Prints the line tables of code compiled by the interpreter that runs this, and the line of each instruction as that
-interpreter itself tells it: what python_lines_test.cpp holds its own answer against.
+"""Prints the line tables of code that the running interpreter compiles, and the line of each instruction as the
+interpreter itself reports it. python_lines_test.cpp compares its results with these lines.
 
-A line each: PY_VERSION_HEX, first line, table in hex, OFFSET:LINE,... for each instruction whose line differs from that
-of the one before (0: none), size of the code.
+Prints one line for each code object: PY_VERSION_HEX, first line, table in hex, OFFSET:LINE,... for each instruction whose
+line differs from the previous instruction's (0: no line), size of the code.
 
-    python_tables.py           -> of python_sample.py, which lies beside this file
-    python_tables.py MODULE... -> of modules of the standard library
+    python_tables.py              prints the tables of python_sample.py, which lies beside this file
+    python_tables.py MODULE...    prints the tables of modules of the standard library
 """
 
 import ctypes

@@ -102,7 +102,7 @@ TEST_CASE("other work of the same launch separates launches") {
 TEST_CASE("a launch after a wait for the stream excludes earlier launches") {
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
-  launches.add(1, launch_of(20, 50, 15));  // call 15 waited for all earlier work
+  launches.add(1, launch_of(20, 50, 15));  // before it, call 15 waited for the stream
   launches.add(1, launch_of(30, 51));
   CHECK(candidates(launches, 40) == "10");
   CHECK(candidates(launches, 60) == "20 30");
@@ -112,7 +112,7 @@ TEST_CASE("a launch called just after the work began is not the launch of the wo
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
   GraphLaunch next = launch_of(20, 50, 15);
-  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // it waited for the work, which was very short
+  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // the call between waited for very short work
   launches.add(1, next);
   CHECK(candidates(launches, 50) == "10");
 }
@@ -161,7 +161,7 @@ TEST_CASE("launches are limited in number, and graphs unused for long are droppe
   }
   launches.add(1, launch_of(GraphLaunches::kMaxLaunches + 11, 100));
   CHECK(candidates(launches, 50) == "1");
-  CHECK(candidates(launches, 150).empty());  // the work may be of a rejected launch
+  CHECK(candidates(launches, 150).empty());  // a launch that was not stored may own the work
   GraphLaunch later = launch_of(GraphLaunches::kMaxLaunches + 12, 200);
   later.time_ns += GraphLaunches::kKeepNs;
   later.exec = 7;
@@ -210,7 +210,7 @@ TEST_CASE("launches with equal stacks need not be separated, and each counts as 
   rig.body(60);
   rig.correlator.retry_pending();
   const auto batch = rig.take();
-  REQUIRE(batch.rows.size() == 2);  // one for each time slice
+  REQUIRE(batch.rows.size() == 2);  // the bodies ran in two time slices
   CHECK(rig.work(batch, 0).stack == 77);
   CHECK(rig.work(batch, 1).stack == 77);
   rig.correlator.on_counters(1, {.launches = 2});
@@ -249,7 +249,7 @@ TEST_CASE("launches with different stacks are separated by later work, or the wo
     rig.correlator.on_source_end(1);
     CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_launch] == 1);
     CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] ==
-          2);  // one of the two launches, but unknown which
+          2);  // it belongs to one of two launches, but it is unknown to which
   }
 }
 

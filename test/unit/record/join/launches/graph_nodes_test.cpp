@@ -46,7 +46,7 @@ TEST_CASE("a node without a capture stack has a flag if the process was attached
   rig.stack(77);
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(node_op(1, 6));
-  CHECK(rig.take().rows.empty());  // the node may be defined in a ring that is read later
+  CHECK(rig.take().rows.empty());  // pending: the node's definition may be in another ring
   rig.correlator.retry_pending();
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
@@ -106,12 +106,12 @@ TEST_CASE("copied nodes find the capture stack of their original") {
     nodes.add(1, {.node = 2}, 0);
     nodes.add(1, {.node = 2, .original = 1}, 0);
     nodes.retry_pending(0);
-    nodes.captured(1, 2, 99);  // the stack of the call that instantiated the copy
+    nodes.captured(1, 2, 99);  // ignored: the stack of the call that instantiated the copy
     CHECK(nodes.stack(1, 2) == 88);
     for (int turn = 0; turn < 100; ++turn) {
       nodes.retry_pending(0);
     }
-    nodes.captured(1, 2, 99);  // after a while this is another node
+    nodes.captured(1, 2, 99);  // accepted: after a while the id belongs to another node
     CHECK(nodes.stack(1, 2) == 99);
   }
   SECTION("nodes that claim to be copies of each other") {
@@ -136,7 +136,7 @@ TEST_CASE("copied nodes find the capture stack of their original") {
 TEST_CASE("graphs that are created and destroyed repeatedly do not accumulate") {
   GraphNodes nodes;
   for (uint64_t i = 1; i <= 100'000; ++i) {
-    const uint64_t now = i * 100'000'000;  // ten per second
+    const uint64_t now = i * 100'000'000;  // ten graphs a second
     nodes.captured(1, 2 * i, 88);
     nodes.add(1, {.node = 2 * i}, now);
     nodes.add(1, {.node = 2 * i + 1, .original = 2 * i}, now);

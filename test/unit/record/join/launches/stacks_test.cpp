@@ -98,7 +98,7 @@ TEST_CASE("next to a stack engine, only sources that walk their own stacks are u
     rig.code(source, 7, "of_" + std::to_string(source));
   }
   rig.stack(77);
-  rig.launch(2, 77);  // from the engine, for source 1
+  rig.launch(2, 77);  // the engine reports this launch for source 1
   rig.kernel_of(1, 2);
   rig.retries(1);
   const Batch batch = rig.take();
@@ -115,7 +115,7 @@ TEST_CASE("next to a stack engine, only sources that walk their own stacks are u
   CHECK(code->name == "of_2");
   CHECK(batch.codes.size() == 1);
   CHECK(rig.correlator.totals().with_stack == 2);
-  // Only stacks of the engine are reported as ended, not those of the source.
+  // Only the engine's stack 77 is reported as ended. Stacks that a source has sent itself are not.
   rig.correlator.on_source_end(2);
   rig.correlator.on_source_end(1);
   CHECK(rig.correlator.take_ended_stacks() == std::vector<uint64_t>{77});
@@ -145,7 +145,7 @@ TEST_CASE("mappings of a source that walks by tables are read again, even if the
     return !rig.correlator.take_process_events().empty();
   };
   bool again = false;
-  for (int turn = 0; turn < 1000 && !again; ++turn) {  // at most once in 20 ms
+  for (int turn = 0; turn < 1000 && !again; ++turn) {  // the event is repeated after 20 ms at the earliest
     ::usleep(1000);
     again = told();
   }
@@ -333,7 +333,7 @@ TEST_CASE("only a source's own, changed Python layouts become events, up to a li
   layout.version = 2;
   rig.correlator.on_python(2, layout);
   layout.version = 3;
-  rig.correlator.on_python(1, layout);  // still in the ring of the old source
+  rig.correlator.on_python(1, layout);  // a late record of the old source, which must be ignored
   CHECK(told() == std::vector<uint32_t>{2});
   for (uint32_t version = 10; version < 110; ++version) {
     layout.version = version;
@@ -368,7 +368,7 @@ TEST_CASE("work does not wait for a stack that was dropped because there were to
   rig.retries(1);
   rig.launched(1, 1, 5);
   rig.kernel_of(1, 1);
-  rig.launched(1, 2, kTooMany + 1);  // neither dropped nor received
+  rig.launched(1, 2, kTooMany + 1);  // this stack id was neither dropped nor received
   rig.kernel_of(1, 2);
   rig.retries(1);
   const Batch batch = rig.take();

@@ -49,7 +49,7 @@ struct AddressRig : Rig {
     op.device = device;
     correlator.on_gpu_op(op);
   }
-  // Adds a sample on `device`, which is a part of device `whole`, in the window from 100 to 200 ms.
+  // Adds a sample in the window from 100 to 200 ms. `device` is a sub-device of device `whole`.
   void sample(uint64_t address, uint32_t count, uint32_t device = 0, uint32_t whole = 0, bool low = true) {
     const std::vector<LocationSamples::Reason> reasons = {{kSbid, count}};
     correlator.on_location_samples(
@@ -105,7 +105,7 @@ TEST_CASE("samples of a kernel launched from two paths are apportioned by time i
   rig.load(1, kLookupCode);
   rig.run(1, 77, kLookupMs, 150 * kLookupMs);
   rig.run(2, 88, 3 * kLookupMs, 170 * kLookupMs);
-  rig.run(3, 77, 9 * kLookupMs, 50 * kLookupMs);  // before the window
+  rig.run(3, 77, 9 * kLookupMs, 50 * kLookupMs);  // ran before the window
   rig.sample(0x10000, 8);
   CHECK(rig.told() == "k+0 by 77: ~2; k+0 by 88: ~6");
 }
@@ -118,7 +118,7 @@ TEST_CASE("a kernel that was not loaded, or did not run in the window, gets no s
   rig.run(2, 77, kLookupMs, 50 * kLookupMs, kOtherKernel);
   rig.sample(0x8, 3);
   CHECK(rig.told() == "[unknown] by 0: 3");
-  rig.sample(0x11008, 4);  // loaded, and possibly still running
+  rig.sample(0x11008, 4);  // this kernel is loaded, and may still run
   CHECK(rig.told().empty());
   rig.correlator.retry_pending(true);
   CHECK(rig.told() == "[unknown] by 0: 4");

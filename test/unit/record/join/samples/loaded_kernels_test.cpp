@@ -146,7 +146,7 @@ TEST_CASE("samples wait some time for the code of their kernel") {
   CHECK(rig.place_of(kBase + 0x20).empty());
   fake_now_ns += SampledCode::kCodeNs;
   rig.correlator.retry_pending();
-  CHECK(rig.told() == "scale+32 [xe_hpc.zebin c0ffee]");  // without its line
+  CHECK(rig.told() == "scale+32 [xe_hpc.zebin c0ffee]");  // the code has not arrived, so the line is missing
 }
 
 TEST_CASE("a kernel gets samples only from its load to its unload") {
@@ -158,7 +158,7 @@ TEST_CASE("a kernel gets samples only from its load to its unload") {
   CHECK(rig.place_of(kBase + 1, 60 * kLoadedMs, 100 * kLoadedMs) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 1, 301 * kLoadedMs, 309 * kLoadedMs) == kUnknown);
   CHECK(rig.place_of(kBase + 1, 320 * kLoadedMs, 400 * kLoadedMs) == "add+1 k.cl:1 [xe_hpc.zebin c0ffee]");
-  // Either kernel is possible, so the location is unknown.
+  // The window includes the change from one kernel to another, so the location is unknown.
   CHECK(rig.place_of(kBase + 1, 200 * kLoadedMs, 400 * kLoadedMs) == kUnknown);
   CHECK(rig.place_of(kBase + 1, 10 * kLoadedMs, 40 * kLoadedMs) == kUnknown);
 }
@@ -196,7 +196,7 @@ TEST_CASE("loaded kernels stay known after their source ends, and names may arri
   LoadingRig rig(code);
   constexpr uint32_t kLate = 30;
   rig.load(kLate, kBase + 0x800);
-  rig.load(kScale, kBase);  // in the order of addresses
+  rig.load(kScale, kBase);  // loaded second, at a lower address
   rig.correlator.retry_pending();
   rig.correlator.on_name(kCode, kLate, "late");
   fake_now_ns += kLoadedMs * 500;
@@ -208,7 +208,7 @@ TEST_CASE("loaded kernels stay known after their source ends, and names may arri
 
 TEST_CASE("samples of running work do not belong to an earlier run of the kernel") {
   FakeCode code;
-  LoadingRig rig(code);  // a job ended at 500 ms
+  LoadingRig rig(code);  // its launch 1 ended at 500 ms
   rig.correlator.on_traits(kJobs, {.takes_samples = true});
   rig.load(kScale, kBase);
   CHECK(rig.place_of(kBase + 0x10, 700 * kLoadedMs, 750 * kLoadedMs).empty());

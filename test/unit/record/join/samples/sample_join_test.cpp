@@ -104,7 +104,7 @@ TEST_CASE("launches of a sampling source are kept for late samples, but not fore
   };
   CHECK(thread_after(2'000'000'000, 1) == 5);
   CHECK(thread_after(4'000'000'000, 1) == 0);
-  CHECK(thread_after(0, 2) == 0);  // a source that takes no samples has no cost
+  CHECK(thread_after(0, 2) == 0);  // the launch is not kept, as the source takes no samples
 }
 
 TEST_CASE("samples have one row for each slice, work, code location, reason, period and flag") {
@@ -210,7 +210,7 @@ TEST_CASE("a sample waits for its kernel's name, and is written without it after
   rig.correlator.on_sample(early);
   rig.retries(static_cast<int>(kMaxRetries));
   CHECK(rig.names.at(rig.only(rig.take()).first.name) ==
-        "[unnamed kernel]");  // like the GPU work, which is counted as lost for it
+        "[unnamed kernel]");  // the missing name counts as a loss only for GPU work
   CHECK(rig.correlator.totals().lost.empty());
 }
 
@@ -243,7 +243,7 @@ TEST_CASE("samples dropped by the source, or received after its end, are counted
   rig.correlator.on_samples_dropped(1, 2);
   rig.take_sample(99, 4);
   rig.correlator.on_source_end(1);
-  CHECK(rig.correlator.totals().samples == 4);  // the sample did not wait any longer
+  CHECK(rig.correlator.totals().samples == 4);  // the end of the source ends the wait of its sample
   rig.take_sample(0, 5);
   rig.correlator.on_samples_dropped(1, 3);
   CHECK(rig.dropped() == 21);

@@ -171,7 +171,7 @@ TEST_CASE("samples wait for the times of a running kernel, but not forever") {
   CHECK(rig.take().samples.empty());
   rig.pass(20'000'000'000);
   CHECK(rig.take().samples.empty());
-  // The kernel began in the window and ends now.
+  // The kernel began in the window, and its work arrives only now.
   rig.run(1, 77, 22'000 * kSharingMs, 22'100 * kSharingMs);
   rig.pass(kSharingMs * 500);
   CHECK(by_stack(rig, rig.take()) == std::map<uint64_t, uint64_t>{{77, 4}});
@@ -191,7 +191,7 @@ TEST_CASE("at the end no samples wait, and none are lost") {
   rig.samples(5, 0x40, 7);
   rig.window(5, 7);
   rig.samples(6, 0x40, 2);
-  rig.window(6, 2, 0, 0, 5000 * kSharingMs, 6000 * kSharingMs);  // after the kernel: its last run is used
+  rig.window(6, 2, 0, 0, 5000 * kSharingMs, 6000 * kSharingMs);  // the kernel's last run, before the window, is used
   rig.samples(7, 0x40, 9);                                       // a window that is never closed
   rig.correlator.on_source_end(1);
   const Batch batch = rig.take();
@@ -263,12 +263,12 @@ TEST_CASE("samples beyond the pending limit are dropped and counted") {
   }
   CHECK(rig.dropped() == 2 * reasons.size());
   rig.correlator.on_location_samples(1, {.module = 7, .offset = 0, .function_id = 1, .window = 6, .reasons = reasons});
-  rig.window(6, reasons.size());  // none of whose samples were accepted
+  rig.window(6, reasons.size());  // no sample of window 6 was accepted
   CHECK(rig.dropped() == 3 * reasons.size());
   rig.window(5, records * reasons.size());
   rig.correlator.finish();
   rig.take();
-  // Samples rejected here are not counted again as missing from the window.
+  // Samples that the join has rejected are not counted a second time as missing from their window.
   CHECK(rig.correlator.totals().samples + rig.dropped() == (records + 1) * reasons.size());
 }
 
@@ -278,7 +278,7 @@ TEST_CASE("samples with a launch id belong to that launch, and those of other la
   rig.run(1, 77, 300 * kSharingMs, 400 * kSharingMs);
   rig.run(2, 88, 100 * kSharingMs, 500 * kSharingMs);
   rig.samples(1, 0x10, 60, 0, 1, 7, 1);
-  rig.samples(1, 0x20, 40, 0, 1, 7, 2);  // of a launch that was not selected
+  rig.samples(1, 0x20, 40, 0, 1, 7, 2);  // launch 2 was not selected for sampling
   rig.window(1, 100);
   rig.pass(WindowSampleJoin::kTimesNs);
   const Batch batch = rig.take();
@@ -292,7 +292,7 @@ TEST_CASE("samples of a kernel in a batch are apportioned among the batches' wor
   constexpr uint32_t kInner = 14;
   rig.correlator.on_name(1, kInner, "kernel at 0x8000");
   rig.correlator.on_traits(1, {.takes_samples = true});
-  for (const uint64_t correlation : {1, 2}) {  // the first batch contains the kernel, the second does not
+  for (const uint64_t correlation : {1, 2}) {  // only the command batch of launch 1 contains the kernel
     rig.launch(correlation, correlation == 1 ? 77 : 88);
     const auto op = Rig::kernel(correlation, 300 * kSharingMs, 400 * kSharingMs * correlation);
     if (correlation == 1) {
@@ -310,7 +310,7 @@ TEST_CASE("samples of a kernel in a batch are apportioned among the batches' wor
   CHECK(rig.correlator.totals().gpu_ns == 600 * kSharingMs);
   CHECK(rig.correlator.totals().samples_with_stack == 10);
 
-  // The kernel is reported after the work.
+  // The kernel of work item 2 is reported after its work.
   rig.correlator.on_kernel_of(Rig::kernel(2, 300 * kSharingMs, 800 * kSharingMs), kInner);
   rig.samples(2, 0x40, 10, 0, kInner, 0);
   rig.window(2, 10);

@@ -103,7 +103,7 @@ TEST_CASE("the work of a launch is kept if samples will refer to it") {
   times.expect(1, 50);
   CHECK(times.expects(1, 50));
   CHECK_FALSE(times.expects(2, 50));
-  CHECK(times.of_launch(1, 50).empty());  // not yet
+  CHECK(times.of_launch(1, 50).empty());  // launch 50 has not run yet
   times.add(kKernel, WorkId{1}, true, kMs, 2 * kMs, 49);
   times.add(kKernel, WorkId{2}, true, kMs, 2 * kMs, 50);
   const auto ran = times.of_launch(1, 50);

@@ -12,7 +12,7 @@ namespace {
 using gpuprof::record::Occupancy;
 using gpuprof::record::Windows;
 
-// An Occupancy with its own windows.
+// A base class that holds the windows, because they must be constructed before Occupancy.
 struct OwnWindows {
   Windows windows;
 };
@@ -66,7 +66,7 @@ TEST_CASE("idle time belongs to the blocking call of the next launch's thread, o
   occupancy.add(1, 10, 7, 100, 200);
   occupancy.blocked(7, 99, 150, 320);
   occupancy.blocked(7, 98, 350, 360);
-  occupancy.blocked(8, 97, 0, 1000);  // in another thread
+  occupancy.blocked(8, 97, 0, 1000);  // another thread waits
   occupancy.add(1, 11, 7, 400, 500);
   const Sums sums = finish_occupancy(occupancy, 500);
   REQUIRE(sums.idle.at({1, 10}) == 100);
@@ -104,7 +104,7 @@ TEST_CASE("late work is counted and does not change time already charged") {
   REQUIRE(sums.idle.at({1, 0}) == 50);
 }
 
-// For any order of events, each nanosecond of each device with work is assigned once.
+// Each nanosecond of a device that has work is assigned exactly once, in whatever order the events arrive.
 TEST_CASE("busy and idle time add up to the windows exactly") {
   std::mt19937_64 random(20261121);
   const auto below = [&](uint64_t limit) { return random() % limit; };

@@ -1,4 +1,4 @@
-// For -G: nothing is inlined.
+// Compiled with -G, so nothing is inlined.
 __device__ float add(float a, float b) {
   return a + b;
 }

@@ -1,4 +1,4 @@
-// Functions inlined three deep, templates, a lambda, a function that is called. make_cubins.sh compiles it.
+// Functions inlined three deep, templates, a lambda, and a function that is not inlined. Compiled by make_cubins.sh.
 #include "shapes.h"
 // clang-format off
 namespace app {

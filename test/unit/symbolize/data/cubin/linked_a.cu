@@ -1,4 +1,4 @@
-// Linked with linked_b.cu: two line tables in one file, of which each has an inlined function.
+// Linked with linked_b.cu into one file with two line tables. Each line table has an inlined function.
 __device__ __forceinline__ float square(float x) {
   return x * x + 1.0f;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the cubins that cubin_lines_test.cpp reads: make_cubins.sh FOLDER. Needs nvcc and ptxas (CUDA 13.0).
-# Source files are named /source/..., wherever this runs.
+# In the line tables, source files are named /source/..., wherever this script runs.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${1:?usage: make_cubins.sh FOLDER}
@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 cp "$here"/*.cu "$here"/*.h "$here"/*.ptx "$work"
 cd "$work"
 
-# ptx NAME ARCH FLAGS: NAME.ptx out of NAME.cu, without the folder and the time of its source.
+# ptx NAME ARCH FLAGS: compiles NAME.cu to NAME.ptx, without the folder and the time of the source file.
 ptx() {
   nvcc -ptx -arch="$2" "${@:3}" -o "$1.ptx" "$1.cu"
   sed -i -E "s#^(\t?\.file\t[0-9]+ )\"$work/([^\"]*)\".*#\1\"/source/\2\"#" "$1.ptx"
@@ -31,7 +31,7 @@ done
 nvlink -arch=sm_90 -o "$out/linked.sm_90.cubin" linked_a.o linked_b.o
 ptxas -arch=sm_80 -o "$out/python.sm_80.cubin" python.ptx
 
-# What nvdisasm says of each instruction, without the instructions: sections, functions, source lines, offsets.
+# Stores what nvdisasm prints for each instruction, but not its text: sections, functions, source lines, offsets.
 if command -v nvdisasm >/dev/null; then
   for cubin in "$out"/*.cubin; do
     nvdisasm -c -gi "$cubin" 2>/dev/null | sed -E 's#^\s*(/\*[0-9a-f]+\*/).*#\1#' |

@@ -1,4 +1,4 @@
-// Included by inlined.cu: what is inlined comes from a second file, too.
+// Included by inlined.cu, so that inlined functions come from two files.
 #pragma once
 // clang-format off
 template <int Factor>
