@@ -79,10 +79,23 @@ class Ci(rig.RuntimeTest):
 
 
 class OnPocl(Ci):
+    """Kernels run on the CPU. On a busy machine `check` is right to call 1 of about 130 unchanged programs slower, the
+    largest by 107%. So these tests plant 400%, and ignore up to 150%."""
+
+    IGNORED = "--material 150"
+
+    def setUp(self):
+        super().setUp()
+        self.environment["CHECK_OPTIONS"] = self.IGNORED
+
     @rig.requires("opencl", "program:git", "program:make")
     def test_the_script_finds_a_planted_regression(self):
         self.make_repository(100, 500)
-        out = self.gate("./app", "--steps", "300", expect=(REGRESSION,))
+        for _ in range(3):  # too few runs for a verdict beside other load: again, as a user would
+            out = self.gate("./app", "--steps", "300", expect=(REGRESSION, INCONCLUSIVE))
+            if out.startswith("REGRESSION") or "\nREGRESSION" in out:
+                break
+        self.assertRegex(out, r"(?m)^REGRESSION")
         self.assertIn("heavy", out)
         self.assertIn("solve", out)
         for name in ("gpuprof-check.md", "gpuprof-check.xml", "gpuprof-check/old-5.txt"):
@@ -96,8 +109,7 @@ class OnPocl(Ci):
     @rig.requires("opencl", "program:git", "program:make")
     def test_git_bisect_finds_the_commit(self):
         (line,) = re.findall(r"^    (git bisect run .*)$", read("README.md"), re.MULTILINE)
-        # Test machines are busy, so the planted slowdown is large enough to exceed their noise.
-        line = line.replace("--min-effect 50", "--min-effect 300")
+        line = line.replace("--min-effect 50", f"--min-effect 300 {self.IGNORED}")
         self.make_repository(100, 100, 100, 500, 500, 500)
         self.sh("git", "checkout", "-q", "HEAD~5")
         self.sh("sh", "-c", "make -s && cp app app.good")
@@ -106,7 +118,8 @@ class OnPocl(Ci):
         run = self.sh("sh", "-c", line, expect=(0, 2))
         # git skips commits that could not be judged. No commit may get the wrong verdict.
         verdicts = re.findall(r"^# (good|bad): \[\w+\] commit (\d)", self.sh("git", "bisect", "log").stdout, re.MULTILINE)
-        self.assertEqual([verdict for verdict, commit in verdicts if (verdict == "bad") != (int(commit) >= 3)], [])
+        self.assertEqual([verdict for verdict, commit in verdicts if (verdict == "bad") != (int(commit) >= 3)], [],
+                         run.stdout)
         if run.returncode == 0:
             self.assertRegex(run.stdout, r"is the first bad commit\n(.*\n)*.*commit 3 500")
         else:

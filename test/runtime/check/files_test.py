@@ -142,7 +142,7 @@ class CheckFiles(rig.RuntimeTest):
                                   (("-", "--", "-"), "standard input is named more than once"),
                                   (("--thresholds", "-", old, "--", "-"), "standard input is named more than once"),
                                   (("--baseline", "kept", "--save", "-"), "--save cannot keep standard input"),
-                                  (("--commit", "a", old, "--", old), "--commit is for runs"),
+                                  (("--commit", "a", old, "--", old), "--commit applies only to"),
                                   (("--old-commit", "a", old, "--", old), "--old-commit applies"),
                                   (("--runs", "3", "--record=--commit=x", "--", "a", "---", "b"), "both sides the same commit"),
                                   (("--thresholds", "/nonexistent", old, "--", old), "/nonexistent")):

@@ -238,8 +238,8 @@ TEST_CASE("impossible sizes are rejected") {
 
 TEST_CASE("each error has a remedy") {
   const std::map<ze_result_t, std::string> words = {{ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, "observation_paranoid"},
-                                                    {ZE_RESULT_ERROR_NOT_AVAILABLE, "stop it"},
-                                                    {ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, "stop it"},
+                                                    {ZE_RESULT_ERROR_NOT_AVAILABLE, "stop the tool"},
+                                                    {ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE, "stop the tool"},
                                                     {ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "Ponte Vecchio"},
                                                     {ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, "install"},
                                                     {ZE_RESULT_ERROR_UNINITIALIZED, "ZET_ENABLE_METRICS=1"},
