@@ -56,7 +56,7 @@ void check_coverage(const gpuprof::record::CoverageCounts& c) {
 
 // Each stack that a work refers to must exist once and be convertible to frames.
 void check_stacks(const gpuprof::record::Batch& batch) {
-  gpuprof::record::StackFrames frames_of{gpuprof::record::Instruments()};
+  gpuprof::record::StackFrames frames_of{gpuprof::record::ProfilerLibraries()};
   for (const auto& code : batch.codes) {
     frames_of.add(code);
   }
@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   counters.launches = counts.records;  // not the real number of launches
   counters.counts[GPUPROF_COUNT_CAPTURED] = counts.malformed;
   correlator.on_counters(1, counters);
-  correlator.settle();
+  correlator.retry_pending();
   correlator.close_window(gpuprof::monotonic_ns());
   correlator.finish();
   const auto batch = correlator.take_batch();
