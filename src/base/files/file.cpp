@@ -34,11 +34,11 @@ Result<UniqueFd> open_input(const std::string& path) {
   UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                           : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) {
-    return errno_error("cannot open " + path, errno, "name a file that `gpuprof record` wrote: -i FILE");
+    return errno_error("cannot open " + path, errno, "name a profile that `gpuprof record` wrote");
   }
   struct stat info {};
   if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
-    return errno_error("cannot read " + path, EISDIR, "name a file that `gpuprof record` wrote: -i FILE");
+    return errno_error("cannot read " + path, EISDIR, "name a profile that `gpuprof record` wrote");
   }
   return fd;
 }

@@ -66,7 +66,8 @@ class Record final : public Command {
     declare_target(app);
     declare_contents(app);
     declare_window(app);
-    show_in_help(app, {"--output", "--pid", "--user", "--duration", "--top", "--latency", "--timeline"});
+    show_in_help(
+        app, {"--output", "--pid", "--user", "--delay", "--duration", "--stalls", "--top", "--latency", "--timeline"});
     app.prefix_command();
   }
 
