@@ -28,7 +28,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// A format that is written from the sums of a profile.
+// A format that holds sums per call path, kernel and process, unlike the timeline formats.
 struct Format {
   const char* word;
   const char* advice;  // printed after the name of the written file
@@ -158,7 +158,7 @@ class Export : public Command {
     return 0;
   }
 
-  // Collects what warn() reports on the profile. Only for timelines: other formats use aggregate(), which collects it.
+  // Collects losses and META lines, which warn() reports. Needed for timelines only: aggregate() does this for others.
   void note(const profile::Record& record) {
     info_.complete = info_.complete || std::holds_alternative<profile::End>(record);
     if (const auto* loss = std::get_if<profile::Loss>(&record)) {
