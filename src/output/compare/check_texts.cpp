@@ -160,7 +160,8 @@ std::string cost_text(const Finding& finding) {
   if (finding.permutation_p) {
     char p[32];
     static_cast<void>(std::snprintf(p, sizeof(p), "%.2g", *finding.permutation_p));
-    text.append(finding.permutations_drawn ? "; permutation test, drawn: p about " : "; permutation test: p = ")
+    text.append(finding.permutations_drawn ? "; permutation test with random permutations: p about "
+                                           : "; permutation test: p = ")
         .append(p);
   }
   if (finding.cycles_percent) {

@@ -12,7 +12,7 @@
 namespace gpuprof::output {
 
 struct RanksView {
-  analyze::Job& job;  // not const: makes the texts of its paths on demand
+  analyze::Job& job;  // not const: Job builds the texts of its paths on demand
   const analyze::JobVerdict& verdict;
   std::string collective;          // a regular expression
   std::vector<std::string> notes;  // what the profiles lack
