@@ -76,7 +76,7 @@ class Export : public Command {
     RETURN_IF_ERROR(window_.check());
     const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
     if (is_timeline && window_.chosen()) {
-      return Error{"--from and --to select time slices of sums, but --format " + format_ + " exports the timeline",
+      return Error{"--from and --to apply to sums of time slices, but --format " + format_ + " exports the timeline",
                    "leave them out, and zoom in the viewer", kExitUsage};
     }
     const auto* const format =

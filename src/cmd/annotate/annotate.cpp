@@ -49,7 +49,8 @@ class Annotate : public Command {
     window_.declare(app);
     app.footer(
         "annotate reads the source files at the paths in the profile. It shows only line numbers for files that are "
-        "missing or changed since the recording began. Root reads the files with the rights of the profile's owner. "
+        "missing or changed since the recording began. If run by root, it reads the files with the rights of the "
+        "profile's owner. "
         "Inlined code is shown below the line that calls it.");
   }
 

@@ -105,9 +105,10 @@ void check_text(const Comparison& runs, const Judgement& judgement, size_t width
   out.append("\nCompared: ").append(what_was_compared(runs, judgement)).append("\n");
   for (const Finding& finding : judgement.findings) {
     if (finding.what == Finding::What::total || finding.what == Finding::What::unmatched) {
-      const std::string name = judgement.one_side                     ? "Total, second half against first: "
-                               : finding.what == Finding::What::total ? "Total: "
-                                                                      : "Total with new kernels, without gone ones: ";
+      const std::string name = judgement.one_side ? "Total, second half against first: "
+                               : finding.what == Finding::What::total
+                                   ? "Total: "
+                                   : "Total without the change common to all kernels: ";
       append_wrapped(name + change_text(finding) + "; " + cost_text(finding), width, "  ", out);
       if (!finding.note.empty()) {
         append_wrapped("  " + finding.note, width, "  ", out);

@@ -55,7 +55,7 @@ std::string_view change_word(compare::Change change);
 std::string_view change_name(compare::Change change);
 std::string_view match_name(compare::Match match);
 
-// Returns a kernel's name in at most `width` characters. `full`: unabbreviated, cut in the middle if too long.
+// Returns a kernel's name in at most `width` characters. `full`: not abbreviated, but cut in the middle if too long.
 std::string kernel_text(std::string_view name, bool full, size_t width);
 // Returns the old name of a renamed kernel; in full if both short names are equal.
 std::string old_kernel_text(const compare::KernelLine& line, bool full, size_t width);

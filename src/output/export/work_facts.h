@@ -57,7 +57,7 @@ class FactTexts {
 // Returns "native", "python", "gpu" ...
 std::string_view frame_kind(analyze::FrameClass cls);
 
-// The weights of a row, in the order and with the names that all formats share.
+// A weight of a row, with the name and unit that all formats use. They write weights in the order of kWeightNames.
 struct WeightName {
   const char* name;
   const char* unit;  // in pprof's notation

@@ -319,7 +319,7 @@ void print_left_out(const Summary& summary, Page& page) {
   }
 }
 
-// What all attempts to shorten the report share: the options and the names of the complete summary.
+// The data that all attempts to shorten the report use: the options and the names of the complete summary.
 struct FitContext {
   const ReportOptions& options;
   Names names;
