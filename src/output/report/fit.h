@@ -7,7 +7,7 @@
 
 namespace gpuprof::output {
 
-// Most functions in the table if the number of lines is limited. The ranks of all functions help to choose path frames.
+// Maximum number of functions in the table of a report with limited length. All functions are ranked to choose frames.
 inline constexpr size_t kMostFunctions = 12;
 
 struct Detail {

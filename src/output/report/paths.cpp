@@ -102,7 +102,7 @@ struct Line {
   bool follows_left_out = false;  // frames before this one are omitted without a line
 };
 
-// Gives the location the width that the name leaves, but up to half of the line if it needs that.
+// The location gets the width that the name does not need. A longer location gets up to half of the line.
 Line frame_line(const PathFrame& frame, size_t width_left, const Page& page) {
   Line line;
   line.location = shown_name(shown_ends(frame.location));
