@@ -33,7 +33,7 @@ constexpr const char* kSides = "--";
 constexpr const char* kSidesHint = "gpuprof diff OLD NEW, or of several runs: gpuprof diff OLD... -- NEW...";
 constexpr size_t kPlainWidth = 80;
 
-// The files of both sides, old ones first.
+// The files to compare: the first `old_files` are the old side, the others the new side.
 struct Sides {
   std::vector<std::string> files;
   size_t old_files = 0;
@@ -56,7 +56,8 @@ class Diff : public Command {
     markdown->excludes(folded);
     auto* const svg = add_file_option(app, "--svg", svg_, "draw a differential flame graph into this file");
     svg->excludes(json)->excludes(markdown)->excludes(folded);
-    app.add_flag("--inverse", inverse_, "with --svg: draw the old profile's widths, to show what is gone")->needs(svg);
+    app.add_flag("--inverse", inverse_, "with --svg: frame widths are the old profile's, which shows removed code")
+        ->needs(svg);
     add_lenient_flag(app, lenient_);
     stacks_.declare(app);
     app.footer(
@@ -160,7 +161,7 @@ class Diff : public Command {
         const auto policy = cores > 1 ? std::launch::async : std::launch::deferred;
         const std::string name = input_name(sides.files[at]);
         reading.push_back(std::async(policy, [this, name, reader = std::move(readers[at])]() mutable {
-          profile::Reader own = std::move(reader);  // closed when this task ends
+          profile::Reader own = std::move(reader);  // so that the file is closed when this task ends
           return compare::read_run(own, name, stack_options_);
         }));
       }

@@ -186,7 +186,7 @@ class Printer {
       } else {
         put_frame(element.frame);
       }
-      stream_.checkpoint();  // a frame needs few bytes in the profile, but its name may be long
+      stream_.checkpoint();  // one record may print many long names, so limit the buffered text
     }
   }
   void put(const p::Work& r) { kind(kind_of(r)).number("id", index(r.id)).work_fields(r); }
@@ -243,7 +243,7 @@ class Dump : public Command {
         printer.print(record);
       }
       out.checkpoint();
-      return out.failed() ? Status(Error{}) : Status();  // finish() returns the reason
+      return out.failed() ? Status(Error{}) : Status();  // stops reading; finish() returns the actual error
     });
     // Also writes what was read before an error.
     RETURN_IF_ERROR(out.finish());

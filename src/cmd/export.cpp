@@ -28,7 +28,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// A format that is written from the sums of a profile.
+// A format that holds sums per call path, kernel and process, unlike the timeline formats.
 struct Format {
   const char* word;
   const char* advice;  // printed after the name of the written file
@@ -76,7 +76,7 @@ class Export : public Command {
     RETURN_IF_ERROR(window_.check());
     const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
     if (is_timeline && window_.chosen()) {
-      return Error{"--from and --to select time slices of sums, but --format " + format_ + " exports the timeline",
+      return Error{"--from and --to apply to sums of time slices, but --format " + format_ + " exports the timeline",
                    "leave them out, and zoom in the viewer", kExitUsage};
     }
     const auto* const format =
@@ -158,7 +158,7 @@ class Export : public Command {
     return 0;
   }
 
-  // Collects what warn() reports on the profile. Only for timelines: other formats use aggregate(), which collects it.
+  // Collects losses and META lines, which warn() reports. Needed for timelines only: aggregate() does this for others.
   void note(const profile::Record& record) {
     info_.complete = info_.complete || std::holds_alternative<profile::End>(record);
     if (const auto* loss = std::get_if<profile::Loss>(&record)) {

@@ -98,8 +98,7 @@ class Ranks : public Command {
       return Error{"the profile names no " + by_ +
                        "s: none of the job launcher's environment variables (RANK, OMPI_COMM_WORLD_RANK, "
                        "PMI_RANK, SLURM_PROCID ...) was set",
-                   "start the job with its launcher below `gpuprof record`, or compare processes: --by pid",
-                   kExitUsage};
+                   "record the job through its launcher, such as mpirun, or compare processes: --by pid", kExitUsage};
     }
     if (job.ranks().empty()) {
       return Error{"the profile holds no GPU work", "`gpuprof doctor` says what can be recorded", kExitUsage};

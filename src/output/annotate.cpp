@@ -20,7 +20,7 @@ using analyze::SampledInstruction;
 
 constexpr size_t kColumn = 9;
 constexpr size_t kMostDepth = 64;     // of inlined functions
-constexpr size_t kReasonLetters = 8;  // of a stall reason in a column title
+constexpr size_t kReasonLetters = 8;  // letters of a stall reason that a column title shows
 
 // Appends the text right-aligned in its column, and at least one blank before it.
 void append_cell(const std::string& text, std::string& out) {

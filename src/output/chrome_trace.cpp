@@ -76,7 +76,7 @@ class StackFrames {
 #ifdef GPUPROF_FUZZING
   static constexpr size_t kMostNodes = 4096;
 #else
-  static constexpr size_t kMostNodes = 4'000'000;  // further frames are dropped; a hostile file can combine any stacks
+  static constexpr size_t kMostNodes = 4'000'000;  // further frames are dropped, to limit memory for hostile files
 #endif
 
   uint32_t descend(uint32_t parent, analyze::WorkPaths::PathSegment part) {
@@ -106,7 +106,7 @@ class StackFrames {
   analyze::WorkPaths& paths_;
   std::vector<Node> nodes_;                      // the node with number 1 is nodes_[0]
   std::unordered_map<uint64_t, uint32_t> ids_;   // (parent, label) to node
-  std::unordered_map<uint64_t, uint32_t> ends_;  // (parent, part of a path) to node
+  std::unordered_map<uint64_t, uint32_t> ends_;  // (parent node, path segment) to last node
 };
 
 class ChromeTrace : public Timeline {
@@ -323,7 +323,7 @@ class ChromeTrace : public Timeline {
 
   struct Named {
     std::string json;   // at most kMostNameBytes
-    std::string whole;  // empty unless `json` is shortened
+    std::string whole;  // the complete name if `json` is shortened; else empty
   };
   // Caches the JSON text of names, as many events share them.
   const Named& work_name(const p::Work& work) {
@@ -337,7 +337,7 @@ class ChromeTrace : public Timeline {
     return known->second;
   }
 
-  // The innermost range of the work. The ranges around it are separate slices.
+  // Returns the name of a work item's innermost range as JSON. The trace shows outer ranges as separate slices.
   const std::string& range_json(p::RangeId id) {
     const auto [known, is_new] = ranges_.try_emplace(index(id));
     const p::Range* const range = tables_.range(id);

@@ -44,7 +44,7 @@ class Labels {
     for (uint32_t i = 0; i < texts_.size(); ++i) {
       set_text(tree, LabelId{i});
     }
-    std::vector<uint32_t> order(ranks_.size());  // label * 2 + deeper
+    std::vector<uint32_t> order(ranks_.size());  // elements: 2 * label + (deeper ? 1 : 0)
     std::iota(order.begin(), order.end(), 0U);
     std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
     uint32_t rank = 0;
@@ -54,9 +54,8 @@ class Labels {
     }
   }
 
-  // The rank of a frame in the bytewise order of the output: "a" before "a b" before "a;b". A frame with frames below
-  // it (`deeper`) sorts by its text and ';', others by their text. Equal texts have equal ranks, even in different
-  // classes.
+  // Returns the rank of a frame in the bytewise order of output lines: "a" before "a b" before "a;b". `deeper`: a
+  // callee follows in the line, so the frame sorts as its text plus ';'. Equal texts have equal ranks in all classes.
   [[nodiscard]] uint32_t rank(LabelId label, bool deeper) const { return ranks_[2 * index(label) + (deeper ? 1 : 0)]; }
 
   [[nodiscard]] size_t size(LabelId label) const { return texts_[index(label)].size(); }
@@ -76,7 +75,7 @@ class Labels {
 
   static uint32_t index(LabelId id) { return static_cast<uint32_t>(id); }
 
-  // Most names are shown unchanged; these are not copied.
+  // Copies only names that must be changed for output; most names need no change.
   void set_text(const FlameTree& tree, LabelId id) {
     Shown& shown = texts_[index(id)];
     const std::string_view name = tree.name(id);
@@ -109,7 +108,7 @@ class Labels {
 
   std::vector<Shown> texts_;
   std::deque<std::string> own_;
-  std::vector<uint32_t> ranks_;  // index: 2 * label + deeper
+  std::vector<uint32_t> ranks_;  // index: 2 * label + (deeper ? 1 : 0)
 };
 
 // The frames of the current line, outermost first. Short prefixes are cached as text, because many lines share them.
@@ -146,8 +145,8 @@ class Path {
 
   const Labels& labels_;
   std::vector<LabelId> frames_;
-  std::string text_;          // of the first ends_.size() frames
-  std::vector<size_t> ends_;  // the length of text_ after each of these frames
+  std::string text_;          // cached text of the outermost ends_.size() frames
+  std::vector<size_t> ends_;  // for each cached frame, the length of text_ up to its end
 };
 
 // Writes the lines in the bytewise order of their paths. Memory grows with the tree, as no path is stored for a line.
@@ -187,8 +186,8 @@ class Folder {
   }
 
  private:
-  // A visit to one frame of a tree node. `deeper`: visits the frames below it; else writes the frame's own line. Steps
-  // with the same depth and rank have the same text, and share their lines.
+  // A pending task for one frame of a tree node. `deeper`: process the frame's callees; else write the frame's own
+  // line. Steps with equal depth and rank have equal texts, so they are written as one line.
   struct Step {
     NodeId node = FlameTree::kRoot;
     uint32_t frame = 0;  // index within the node's frames
@@ -218,7 +217,7 @@ class Folder {
     }
   }
 
-  // Pushes the node's remaining frames and writes the line of the last frame; other frames of a node have no line.
+  // Appends the node's remaining frames to the path and writes the line of the last frame: only that frame has a line.
   // Requires that no other step has the same text.
   void go_to_end(Step& step) {
     const std::span<const LabelId> all = frames(step);
@@ -285,7 +284,7 @@ class Folder {
   std::vector<NodeId> children_;
   std::vector<Step> pending_;  // a stack: the next step is the last element
   TextStream& out_;
-  uint64_t sum_ = 0;  // weights of all lines until now, also of those left out
+  uint64_t sum_ = 0;  // weights of all lines so far, including the omitted lines
 };
 
 }  // namespace
@@ -300,7 +299,7 @@ std::string folded_name(std::string_view name) {
     }
   }
   std::string text;
-  append_escaped(plain, {}, text);  // bytes that are not UTF-8
+  append_escaped(plain, {}, text);  // escapes bytes that are not UTF-8
   return text;
 }
 

@@ -46,7 +46,7 @@ std::string shown_text(std::string_view name) {
 }
 
 std::string shown_ends(std::string_view name) {
-  constexpr size_t kEnd = 4096;  // far more than a table is wide
+  constexpr size_t kEnd = 4096;  // bytes; much wider than any table
   return name.size() <= 2 * kEnd ? std::string(name)
                                  : std::string(name.substr(0, kEnd)).append(name.substr(name.size() - kEnd));
 }
@@ -85,7 +85,7 @@ std::string one_path_text(std::string begin, std::span<const std::string_view> p
     const bool take_outer = inner.size() > outer.size();
     std::string next = frame_text(take_outer ? frames[frames.size() - 1 - outer.size()] : frames[inner.size()]);
     const size_t needed = kCaller.size() + utf8_length(next);
-    const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // then no "..." follows
+    const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // if so, no "..." follows
     if (!inner.empty() && needed > width_left + (is_last ? kCaller.size() + kLeftOut.size() : 0)) {
       break;
     }

@@ -27,8 +27,8 @@ std::string shown_ends(std::string_view name);
 std::string shown_kernel(std::string_view name, size_t width);
 
 // Appends " <- callee <- ... <- caller" to `begin`, in at most `width` characters but with at least one frame. Omits
-// frames that identify nothing (no name, or a thread's start). Then omits frames in the middle: the ends show the API
-// call and the user's own code. For a graph node, a second line shows the launch of the graph.
+// unnamed frames and thread starts, then frames in the middle: the ends show the API call and the user's own code. For
+// a graph node, a second line shows the launch of the graph.
 std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width);
 
 }  // namespace gpuprof::output

@@ -66,7 +66,7 @@ class DepthCounter {
 
  private:
 #ifdef GPUPROF_FUZZING
-  static constexpr size_t kBins = size_t{1} << 6U;  // small, so that short inputs fill it
+  static constexpr size_t kBins = size_t{1} << 6U;  // small, so that the short inputs of fuzzing fill it
 #else
   static constexpr size_t kBins = size_t{1} << 16U;
 #endif

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMostKernels = 1'000'000;
 
-// Returns the earliest start of a recording. A merged profile contains several recordings.
+// Returns the start time of the recording. For a merged profile: that of the recording which started first.
 std::optional<uint64_t> start_of(const analyze::ProfileInfo& info) {
   std::optional<uint64_t> start;
   const auto [begin, end] = info.meta.equal_range("start_unix_ns");
@@ -49,7 +49,8 @@ class Annotate : public Command {
     window_.declare(app);
     app.footer(
         "annotate reads the source files at the paths in the profile. It shows only line numbers for files that are "
-        "missing or changed since the recording began. Root reads the files with the rights of the profile's owner. "
+        "missing or changed since the recording began. If run by root, it reads the files with the rights of the "
+        "profile's owner. "
         "Inlined code is shown below the line that calls it.");
   }
 

@@ -56,14 +56,14 @@ std::string machine_name(const compare::RunFacts& facts) {
   return folded_name(text + facts.driver);
 }
 
-// Keeps a commit that is a valid folder name. Changed names contain '_' or are longer, so they never equal a kept one.
+// Returns the commit if it is a valid folder name. Else changes it: then it has a '_' or more letters than valid names.
 std::string commit_name(const std::string& commit) {
   const bool is_name = commit.size() <= kMostNameBytes && !commit.starts_with(".") &&
                        std::all_of(commit.begin(), commit.end(), is_plain);
   return commit.empty() ? kNoCommit : is_name ? commit : folded_name(commit);
 }
 
-// Returns the time without a hyphen, as a text that sorts by time. Its nanoseconds distinguish jobs of one second.
+// Returns the time as a text without '-', so that texts sort by time. Nanoseconds distinguish jobs of the same second.
 std::string utc_now() {
   const uint64_t now = clock_ns(CLOCK_REALTIME);
   std::array<char, 16> digits{};
@@ -102,7 +102,7 @@ Status copy_profile(const std::string& from, const std::string& to) {
   struct stat info {};
   if (::fstat(fd->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return Error{"cannot keep " + from + ": it is not a regular file, and was already read",
-                 "write the profile to a file, and name that"};
+                 "write the profile to a file, and name that file"};
   }
   int error = 0;
   Status written = write_output(to, [&](TextStream& out) {

@@ -101,7 +101,7 @@ class Check final : public Command {
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
     app.add_option("--max-loss", options_.max_loss_percent,
-                   "report inconclusive if a run lost more of its GPU work (default: 1)")
+                   "report inconclusive if a run lost more than this percentage of its GPU work (default: 1)")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PCT");
     add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");
@@ -186,7 +186,7 @@ class Check final : public Command {
     }
     if (save_ && inputs > 0) {
       return check_usage("--save cannot keep standard input, which can be read only once",
-                         "write the profile to a file, and name that");
+                         "write the profile to a file, and name that file");
     }
     return {};
   }
@@ -223,7 +223,7 @@ class Check final : public Command {
     return record_runs(plan);
   }
 
-  // Failed runs make the result inconclusive: the runs that succeeded may be those that did less.
+  // Failed runs make the result inconclusive, because the successful runs may have done less work than the failed ones.
   Result<int> conclude(const compare::Comparison& runs, Judgement judgement, const Arguments& failures) {
     judgement.reasons.insert(judgement.reasons.begin(), failures.begin(), failures.end());
     if (!failures.empty()) {
@@ -311,7 +311,7 @@ class Check final : public Command {
     Arguments failures;
   };
 
-  // Returns the new side for --baseline and budgets: profiles, or with --runs those of a command.
+  // Returns the new side for --baseline and budgets. With --runs, records the command; else uses the named profiles.
   Result<NewSide> new_side(RunReader& reader, const char* name) {
     NewSide side;
     if (runs_ > 0) {

@@ -69,7 +69,7 @@ Result<compare::Run> RunReader::read_one(const std::string& path) {
     return Error{file + " holds no GPU work", hints::kAskDoctor, kExitUsage};
   }
   if (!run->timed) {
-    return Error{file + " has counts and no GPU times, and can not be checked",
+    return Error{file + " has counts and no GPU times, and cannot be checked",
                  "record the program from its start: gpuprof record -- COMMAND", kExitUsage};
   }
   return run;

@@ -23,7 +23,7 @@ class RunReader {
 
  private:
   Result<compare::Run> read_one(const std::string& path);
-  // `identity`: of a recording or of a file; ignored if empty.
+  // `identity`: a text that identifies the recording or the file; ignored if empty.
   Status reject_copy(const std::string& file, const std::string& identity);
 
   analyze::StackOptions stacks_;
@@ -31,7 +31,7 @@ class RunReader {
   std::vector<std::pair<std::string, std::string>> seen_;  // (identity of a recording or a file, its name)
 };
 
-// Reads `file` (- is standard input). Warns of expired entries.
+// Reads the allowed slowdowns from `file` (- is standard input). Warns of entries whose last day has passed.
 Result<compare::Thresholds> read_thresholds(const std::string& file);
 
 // Changes the exit code of a failure from 1 to kExitUsage, as 1 would report that the new program became slower.

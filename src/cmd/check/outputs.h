@@ -19,7 +19,7 @@ class CheckOutputs {
  public:
   void declare(CLI::App& app);
 
-  // Checks before the recording that the options are consistent, and that each file can be written and is no profile.
+  // Checks before the recording that the options are consistent, and that each output is writable and not a profile.
   // `folder`: where profiles will be written; it may not exist yet.
   [[nodiscard]] Status usable(bool budget, const std::string& folder) const;
 

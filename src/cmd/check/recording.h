@@ -25,7 +25,7 @@ struct RunPlan {
 };
 
 struct RecordedRuns {
-  std::vector<std::vector<std::string>> files;  // by side: profiles of successful runs
+  std::vector<std::vector<std::string>> files;  // for each side, the profiles of its successful runs
   std::vector<std::string> failures;            // one line for each failed run, with its reason
 };
 

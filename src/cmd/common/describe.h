@@ -14,7 +14,7 @@ struct Entry;
 
 struct OptionDescription {
   std::vector<std::string> short_names;  // "o"
-  std::vector<std::string> long_names;   // "output"; positional arguments have no names
+  std::vector<std::string> long_names;   // "output"; short_names and long_names are empty for positional arguments
   std::string value;               // placeholder of the value: FILE, REGEX, N ...; empty if the option takes no value
   bool is_argument = false;        // the value may be given without a name: "report FILE"
   bool value_is_optional = false;  // an optional value is joined by "=": --pc-sampling=exact
@@ -23,7 +23,7 @@ struct OptionDescription {
   bool is_basic = false;           // --help shows it, not only --help-all
   std::vector<std::string> words;  // possible values; empty if any value is possible
   std::string text;
-  std::string full_text;  // `text` and those possible values that `value` does not list
+  std::string full_text;  // `text`, and the possible values unless `value` lists them
 
   [[nodiscard]] std::vector<std::string> names() const;  // "-o", "--output"
   [[nodiscard]] bool is_positional() const { return short_names.empty() && long_names.empty(); }
@@ -35,7 +35,7 @@ struct CommandDescription {
   std::string usage;  // "gpuprof record [OPTIONS] -- COMMAND [ARGS...]"
   std::string footer;
   bool takes_files = false;   // takes positional arguments that no option describes
-  bool runs_command = false;  // the words after "--" are a command (record), or profiles (check)
+  bool runs_command = false;  // a command line follows "--"; for check, profiles may follow instead
   std::vector<OptionDescription> options;
 };
 

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kDefaultFile = "gpuprof.txt";
 
 // Returns whether standard input is a pipe or a non-empty file. Ignores /dev/null, terminals and sockets: programs
-// often get these as standard input without intent.
+// often inherit these as standard input, although the user did not mean them as input.
 bool stdin_has_input() {
   struct stat info {};
   if (::fstat(STDIN_FILENO, &info) != 0) {
@@ -109,7 +109,7 @@ Result<profile::Reader> Input::open() {
   }
   Error error = std::move(reader).error();
   if (source == "-") {
-    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // a script's stdin is often empty
+    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // in scripts, stdin may be empty
   } else if (::access(kDefaultFile, F_OK) != 0) {
     error.hint = ::access("gpuprof.0.txt", F_OK) == 0
                      ? "merge the profiles of the ranks: gpuprof merge gpuprof.*.txt -o gpuprof.txt"

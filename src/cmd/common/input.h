@@ -45,7 +45,7 @@ void warn_of_gaps(const analyze::ProfileInfo& info);
 // Returns the warnings of warn_of_gaps() in one line, for a picture; "" if nothing is missing.
 std::string gaps(const analyze::ProfileInfo& info);
 
-// Warns of what the recording missed, with the lines of the trust footer.
+// Warns of what the recording missed. Prints the same lines as the "trust footer" at the end of a report.
 void warn_of_coverage(const analyze::ProfileInfo& info);
 
 // Returns an Error with exit code kExitNothing: a command that shows nothing because of missing GPU work has failed.

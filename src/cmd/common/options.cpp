@@ -23,7 +23,7 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 // Appends `text` to `line` and wraps it. Indents all lines but the first by `indent` blanks.
 std::string wrapped(std::string line, const std::string& text, size_t indent) {
   std::string out;
-  bool fresh = true;  // the line has no word of the text yet
+  bool fresh = true;  // no word of `text` is in the line yet
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(' ', at), text.size());
     const std::string_view word = std::string_view(text).substr(at, end - at);
@@ -176,7 +176,7 @@ CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words)
   for (const std::string& word : words) {
     text.append(text.empty() ? "" : ",").append(word);
   }
-  // This validator accepts everything. Its description extends the type name, like that of IsMember.
+  // This validator accepts every value. CLI11 shows its description behind the option's type name, as for IsMember.
   return option->check(CLI::Validator([](const std::string&) { return std::string(); }, "{" + text + "}"));
 }
 
@@ -205,7 +205,7 @@ std::vector<std::string> value_words(const CLI::Option& option) {
   for (size_t at = begin + 1; end != std::string::npos && at < end;) {
     const size_t comma = std::min(type.find(',', at), end);
     const std::string word = type.substr(at, comma - at);
-    words.push_back(word.substr(0, word.find("->")));  // without the mapped value
+    words.push_back(word.substr(0, word.find("->")));  // keep only "name" of "name->number"
     at = comma + 1;
   }
   return words;

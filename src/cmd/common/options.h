@@ -19,7 +19,7 @@ class Command;
 // Adds an option that takes a file name. An empty name is a usage error.
 CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& value, const std::string& text);
 
-// Add options of several commands: --lenient, --width (at least `least`), --top (0: all), -o for a profile.
+// The functions below add options of several commands: --lenient, --width (at least `least`), --top (0: all), -o.
 void add_lenient_flag(CLI::App& app, bool& lenient);
 void add_width_option(CLI::App& app, size_t& width, size_t least);
 CLI::Option* add_top_option(CLI::App& app, size_t& top, const std::string& text);
@@ -46,12 +46,12 @@ struct Levels {
 // Declares the options of `command` and the common options. Formats --help and --help-all in 80 columns.
 void declare_all(CLI::App& app, Command& command, Levels& levels);
 
-// Return properties of an option for texts. usage_line(): "gpuprof record [OPTIONS] -- COMMAND [ARGS...]".
+// The functions below describe an option. usage_line() returns "gpuprof record [OPTIONS] -- COMMAND [ARGS...]".
 bool is_basic(const CLI::Option& option);
 bool is_common(const CLI::Option& option);                        // all commands have it
 std::vector<std::string> value_words(const CLI::Option& option);  // possible values; empty if unknown
 std::string value_word(const CLI::Option& option);                // "FILE", or the possible values: "auto|inproc"
-std::string full_text(const CLI::Option& option);  // its description, and the possible values that value_word() omits
+std::string full_text(const CLI::Option& option);  // description, and possible values unless value_word() has them
 std::string usage_line(const CLI::App& app);
 
 }  // namespace gpuprof::cmd

@@ -123,7 +123,7 @@ Status write_file(const std::string& path, std::string_view advice, const std::f
 }
 
 void report_written(const WrittenFile& written, std::string_view advice) {
-  if (written.regular) {  // a user who names a pipe or a device knows where the output goes
+  if (written.regular) {  // no message for pipes and devices: the user knows where the output goes
     log::info("wrote " + shown_name(written.place) + ", " + bytes_text(written.bytes) + (advice.empty() ? "" : ": ") +
               std::string(advice));
   }

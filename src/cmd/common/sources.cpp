@@ -46,7 +46,7 @@ bool source_exists(const std::string& path) {
 
 enum class Kind { profile, foreign, folder };
 
-// Determines the kind of a file by its first bytes. Never blocks, so a pipe in a folder is not a profile.
+// Determines the kind of a file by its first bytes. Returns Kind::foreign for pipes, because reading them could block.
 Kind kind_of(int folder, const char* name) {
   const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat info {};
@@ -124,7 +124,7 @@ Result<std::vector<std::string>> files_like(const std::string& pattern) {
 Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words) {
   std::vector<std::string> files;
   std::set<std::pair<dev_t, ino_t>> named;
-  std::set<std::pair<dev_t, ino_t>> found_there;  // files found through folders and patterns
+  std::set<std::pair<dev_t, ino_t>> found_there;  // (device, inode) of the files that folders and patterns yielded
   for (const std::string& word : words) {
     const bool folder = word != "-" && is_folder(word);
     const bool pattern = !folder && word.find_first_of("*?[") != std::string::npos && !source_exists(word);

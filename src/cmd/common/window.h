@@ -27,7 +27,7 @@ class Window {
   // Returns the error for an empty window: "no GPU work ended from 2s to 3.5s".
   [[nodiscard]] Error nothing(const char* what) const;
 
-  [[nodiscard]] std::string text() const;  // "from 2s to 3.5s"
+  [[nodiscard]] std::string text() const;  // the window in words: "from 2s to 3.5s"
 
  private:
   analyze::TimeWindow window_;

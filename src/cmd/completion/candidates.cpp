@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// Splits the last word into the part to complete, and the part before it.
+// The last word of the command line in two parts: `begun` is completed, `kept` precedes it and does not change.
 struct Cursor {
   std::string kept;
   std::string begun;

@@ -102,7 +102,7 @@ Fact tools_fact(const std::string& root) {
     return {"other profilers", State::ok, "neither DCGM nor Nsight is running", ""};
   }
   return {"other profilers", State::limited, found + ": only one tool can use CUPTI in a process, or its counters",
-          "if a recording reports another profiler: dcgmi profmon --pause (later --resume), or stop that profiler"};
+          "if a recording reports another profiler, stop it; for DCGM: dcgmi profmon --pause, and --resume afterwards"};
 }
 
 Fact variable_fact(const char* name, const std::string& value, const char* consequence, const char* hint) {

@@ -24,7 +24,7 @@ Result<std::string> try_bpf(record::BpfWalk walk) {
   RETURN_IF_ERROR(engine);
   std::string note((*engine)->note());
   if (walk == record::BpfWalk::tables && (*engine)->name() != "bpf") {
-    return Error{std::move(note), ""};  // the engine can walk only frame pointers, not unwind tables
+    return Error{std::move(note), ""};  // the engine works, but walks only frame pointers, not unwind tables
   }
   return note;
 }

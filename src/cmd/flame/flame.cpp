@@ -54,7 +54,7 @@ class Flame : public Command {
     app.add_option("--unit", unit_, "unit of times in folded stacks (default: us)")->check(CLI::IsMember({"ns", "us"}));
     app.add_flag("--lines", fold_.stacks.lines, "also append (file:line) to native CPU frames");
     stacks_.declare(app);
-    suggest(app.add_option("--by", by_, "group stacks by these, outermost first")->type_name("LIST"),
+    suggest(app.add_option("--by", by_, "group stacks by these dimensions, outermost first")->type_name("LIST"),
             analyze::dimension_list());
     app.add_option("--graph", graph_, "stack of CUDA graph nodes: of launch, capture or both (default: both)")
         ->check(CLI::IsMember({"both", "launch", "capture"}));
@@ -63,7 +63,7 @@ class Flame : public Command {
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
     app.add_option("--unsampled", unsampled_,
-                   "stacks that --max-overhead skipped: extrapolate or mark them (default: spread)")
+                   "stacks that --max-overhead skipped: spread extrapolates them, show marks them (default: spread)")
         ->check(CLI::IsMember({"spread", "show"}));
     leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
                                ->type_name("LIST"),

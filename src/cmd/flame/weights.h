@@ -26,7 +26,7 @@ inline constexpr std::array<WeightWord, 10> kWeights = {{
     {"busy", analyze::Measure::busy, output::WeightKind::time, kGraph, "Busy GPU time, over time",
      "time in which a device was busy", "launches"},
     {"exclusive", analyze::Measure::exclusive, output::WeightKind::time, kGraph, "Exclusive GPU time, over time",
-     "GPU time, shared between what ran at once", "launches"},
+     "GPU time, divided among work that ran at the same time", "launches"},
     {"idle", analyze::Measure::idle, output::WeightKind::time, "GPU idle time", "GPU idle time, over time",
      "time in which a device was idle", "gaps"},
     {"count", analyze::Measure::gpu, output::WeightKind::count, kGraph, "GPU work over time", kTime, "launches"},

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSave =
     "\x1b"
-    "7";  // saves the cursor position, where programs continue to print
+    "7";  // saves the cursor position, so that the program's output continues there
 constexpr const char* kRestore =
     "\x1b"
     "8";
@@ -38,7 +38,7 @@ Screen screen_of_stderr(bool in_front) {
       ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) {
     return {};
   }
-  const pid_t front = ::tcgetpgrp(STDERR_FILENO);  // -1: not this session's terminal, so no other job can own it
+  const pid_t front = ::tcgetpgrp(STDERR_FILENO);  // -1: stderr is not our session's terminal, so no other job owns it
   if (in_front && front > 0 && front != ::getpgrp()) {
     return {};
   }

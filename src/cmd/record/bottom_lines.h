@@ -18,7 +18,7 @@ struct Screen {
 // job is in the background.
 Screen screen_of_stderr(bool in_front);
 
-// Returns the sequences that draw these lines. `drawn`: the lines already at the bottom of the screen `before`.
+// Returns escape sequences that draw the lines. `drawn`: number of lines drawn so far; `before`: screen size then.
 std::string drawing(const std::vector<std::string>& lines, const Screen& screen, size_t drawn, const Screen& before);
 
 std::string clearing(size_t drawn, const Screen& screen);
@@ -39,7 +39,7 @@ class BottomLines {
 
   size_t drawn_ = 0;  // lines
   Screen screen_;
-  std::string rest_;  // text that the terminal did not accept yet; sequences must not be split
+  std::string rest_;  // text that the terminal has not accepted yet; written before any other text
 };
 
 }  // namespace gpuprof::cmd

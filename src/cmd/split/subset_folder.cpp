@@ -96,7 +96,7 @@ Result<SubsetFolder> SubsetFolder::create(const std::string& path) {
   }
   made.mode_ = info.st_mode & (kPermissions | S_ISGID);
   ::fchmod(made.folder_.get(), kPrivate | (info.st_mode & S_ISGID));
-  if (before.st_mode != 0) {  // allow no more than the replaced folder did, and keep its owner
+  if (before.st_mode != 0) {  // the new folder gets at most the replaced folder's permissions, and its owner
     made.mode_ &= before.st_mode;
     if (before.st_uid != info.st_uid || before.st_gid != info.st_gid) {
       made.owner_ = {before.st_uid, before.st_gid};

@@ -16,7 +16,7 @@ using compare::Finding;
 using compare::Judgement;
 using compare::Verdict;
 
-constexpr size_t kMostKernels = 8;  // shown per verdict, so that the list fits on a screen
+constexpr size_t kMostKernels = 8;  // kernels shown per verdict, so that the list fits on a screen
 constexpr size_t kMostPaths = 3;
 constexpr size_t kMinWidth = 40;
 
@@ -62,7 +62,7 @@ void put_kernel(const Comparison& runs, const Finding& finding, size_t width, st
   }
 }
 
-// Prints the kernels with that verdict, and their paths.
+// Prints the kernels that have the verdict `verdict`, and their paths.
 void put_kernels(const Comparison& runs, const Judgement& judgement, Verdict verdict, std::string_view title,
                  size_t width, TextStream& stream) {
   std::string& out = stream.text();
@@ -105,9 +105,10 @@ void check_text(const Comparison& runs, const Judgement& judgement, size_t width
   out.append("\nCompared: ").append(what_was_compared(runs, judgement)).append("\n");
   for (const Finding& finding : judgement.findings) {
     if (finding.what == Finding::What::total || finding.what == Finding::What::unmatched) {
-      const std::string name = judgement.one_side                     ? "Total, second half against first: "
-                               : finding.what == Finding::What::total ? "Total: "
-                                                                      : "Total with new kernels, without gone ones: ";
+      const std::string name = judgement.one_side ? "Total, second half against first: "
+                               : finding.what == Finding::What::total
+                                   ? "Total: "
+                                   : "Total without the change common to all kernels: ";
       append_wrapped(name + change_text(finding) + "; " + cost_text(finding), width, "  ", out);
       if (!finding.note.empty()) {
         append_wrapped("  " + finding.note, width, "  ", out);

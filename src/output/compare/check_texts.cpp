@@ -60,7 +60,7 @@ std::string slower_text(const Judgement& judgement) {
     const bool total = finding.what == Finding::What::total || finding.what == Finding::What::unmatched;
     if (total && finding.verdict == Verdict::slower) {
       text.append(text.empty() ? "" : ", ");
-      text += finding.what == Finding::What::total ? "all GPU work took " : "kernels that are new make it ";
+      text += finding.what == Finding::What::total ? "all GPU work took " : "new and gone kernels change the total by ";
       text += signed_percent(finding.change_percent);
     }
   }
@@ -106,7 +106,7 @@ std::string finding_name(const Comparison& runs, const Finding& finding) {
     case Finding::What::total:
       return "total";
     case Finding::What::unmatched:
-      return "total with new kernels, without gone ones";
+      return "total without the change common to all kernels";
     case Finding::What::kernel:
       return runs.kernels[finding.line].name;
     case Finding::What::path:
@@ -160,7 +160,8 @@ std::string cost_text(const Finding& finding) {
   if (finding.permutation_p) {
     char p[32];
     static_cast<void>(std::snprintf(p, sizeof(p), "%.2g", *finding.permutation_p));
-    text.append(finding.permutations_drawn ? "; permutation test, drawn: p about " : "; permutation test: p = ")
+    text.append(finding.permutations_drawn ? "; permutation test with random permutations: p about "
+                                           : "; permutation test: p = ")
         .append(p);
   }
   if (finding.cycles_percent) {
@@ -181,8 +182,8 @@ std::vector<std::string> basis_lines(const Judgement& judgement) {
     const Finding& total = judgement.findings.front();
     const double least = std::min(judgement.minimum_detectable_percent, total.minimum_detectable_percent);
     lines.push_back(
-        "Noise: a kernel's run differs by " + signed_percent(judgement.noise_percent).substr(1) +
-        " (median). Smallest slowdown that these runs show: " +
+        "Noise: a kernel's time differs by " + signed_percent(judgement.noise_percent).substr(1) +
+        " between runs (median). Smallest slowdown that these runs show: " +
         signed_percent(judgement.minimum_detectable_percent).substr(1) + " of a kernel, " +
         signed_percent(total.minimum_detectable_percent).substr(1) + " of the total." +
         (least < judgement.material_percent

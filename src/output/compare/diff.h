@@ -13,7 +13,7 @@ namespace gpuprof::output {
 struct DiffOptions {
   size_t top = 6;  // lines per table, largest changes first; 0: unlimited
   size_t width = 80;
-  bool full_names = false;  // of kernels; JSON and folded stacks always have full names
+  bool full_names = false;  // show unshortened kernel names, as JSON and folded stacks always do
 };
 
 // Writes tables with the largest changes first, in lines of `width` characters. Names keep a minimum width.

@@ -169,7 +169,7 @@ bool is_launch_call(std::string_view name) {
 // also changes if the function launches its kernels in other proportions.
 void sum_by_paths(DiffLines& lines) {
   std::vector<int64_t> by_launches(lines.all.functions.size(), 0);
-  std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);  // function to the last path that counted it
+  std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);  // for each function, the last path added to it
   for (const DiffLine& path : lines.paths) {
     const PathLine& known = lines.all.paths[path.line];
     for (const auto* functions : {&known.functions, &known.old_functions}) {

@@ -28,7 +28,7 @@ struct DiffFilter {
 struct DiffLines {
   const compare::Comparison& all;
   bool timed = true;
-  compare::Difference total;  // of the runs; with a filter, of the paths that pass it
+  compare::Difference total;  // old and new total of the runs; with a filter, only of the matching paths
   bool filtered = false;
   bool stalls = true;  // stalls can be shown; false with a path filter, as stalls are known only per kernel
   std::vector<DiffLine> kernels;
@@ -55,7 +55,7 @@ std::string_view change_word(compare::Change change);
 std::string_view change_name(compare::Change change);
 std::string_view match_name(compare::Match match);
 
-// Returns a kernel's name in at most `width` characters. `full`: unabbreviated, cut in the middle if too long.
+// Returns a kernel's name in at most `width` characters. `full`: not abbreviated, but cut in the middle if too long.
 std::string kernel_text(std::string_view name, bool full, size_t width);
 // Returns the old name of a renamed kernel; in full if both short names are equal.
 std::string old_kernel_text(const compare::KernelLine& line, bool full, size_t width);

@@ -22,7 +22,7 @@ FrameClass class_of(const compare::FunctionLine& function) {
   return function.file.empty() ? FrameClass::native : FrameClass::python;
 }
 
-// Builds a tree of all paths. Weight::bytes holds the weight of the side that does not determine the width.
+// Builds a tree of all paths. The new side sets the frame widths; Weight::bytes has the old side. `inverse`: swapped.
 void build_tree(const DiffLines& lines, bool inverse, FlameTree& tree) {
   std::vector<LabelId> labels;
   labels.reserve(lines.all.functions.size());

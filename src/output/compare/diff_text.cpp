@@ -26,7 +26,7 @@ constexpr size_t kDiffValue = 9;
 constexpr size_t kChange = 10;
 constexpr size_t kPercent = 8;
 constexpr size_t kWide = 100;      // narrower lines omit the columns for launches and duration
-constexpr size_t kLeastName = 24;  // regardless of the line width
+constexpr size_t kLeastName = 24;  // smallest width of a name, even if lines are narrower
 
 class Text {
  public:

@@ -21,7 +21,7 @@ namespace p = gpuprof::profile;
 using perfetto::Interned;
 using Table = Interned::Table;
 
-constexpr size_t kMostPacketRangeBytes = 80;  // of the range names that are repeated with each event
+constexpr size_t kMostPacketRangeBytes = 80;  // longest range name, because each event repeats it
 
 // Returns the flow id that a call shares with its GPU work.
 uint64_t flow_of(p::ProcessId process, uint64_t correlation) {
@@ -159,7 +159,7 @@ class PerfettoTrace : public Timeline {
     return known->second;
   }
 
-  // Returns "step/forward", and only the end of a long path.
+  // Returns the path of nested ranges as "step/forward". Of a long path, returns only the innermost ranges.
   const std::string& range_text(p::RangeId id) {
     const auto [known, is_new] = range_texts_.try_emplace(index(id));
     if (is_new) {

@@ -15,9 +15,9 @@
 
 namespace gpuprof::output::perfetto {
 
-// A lane of nested slices. In a Perfetto trace, the end of a slice has no name: it ends the innermost open slice.
-// Events at one time keep their order in the file. So take() rejects a slice whose end would end another slice of the
-// lane: it starts with a shorter slice, ends where another slice begins, or crosses one of the last slices.
+// A lane of nested slices. A Perfetto end event does not name its slice: it ends the innermost open slice. Events with
+// equal times are read in file order. take() rejects a new slice if Perfetto would mix up ends: if a shorter slice has
+// the same start, if another slice begins at its end, or if it partly overlaps one of the last slices.
 class NestingLane {
  public:
   bool take(uint64_t start_ns, uint64_t end_ns);

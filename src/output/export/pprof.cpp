@@ -85,7 +85,7 @@ constexpr size_t kPprofFlushBytes = size_t{1} << 16U;
 std::vector<WeightName> sample_types(const WalkWeight& total) {
   std::vector<WeightName> types;
   for (const WeightName& weight : kWeightNames) {
-    const bool fits = total.*weight.number <= INT64_MAX;  // false for some sums of queue_ns
+    const bool fits = total.*weight.number <= INT64_MAX;  // false if the sum of queue_ns is too large
     if (fits && (weight.number != &WalkWeight::samples || total.samples > 0)) {
       types.push_back(weight);
     }
@@ -306,7 +306,7 @@ class Pprof {
     }
   }
 
-  // Caches the labels of the last work item, because its samples follow each other.
+  // Caches the labels of the last work item, because all samples of a work item are written one after another.
   const std::string& labels(const p::Work& work) {
     if (&work == labelled_) {
       return labels_;
@@ -396,7 +396,7 @@ class Pprof {
   std::string buffer_;
   Protobuf profile_{buffer_};
   std::unordered_map<std::string, uint64_t> texts_;
-  std::vector<const std::string*> order_;                                            // keys of texts_, which never move
+  std::vector<const std::string*> order_;  // point to keys of texts_, whose addresses are stable
   std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, PairHash> functions_;  // by (name, file)
   std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;    // by (file, build id)
   std::vector<uint64_t> single_;  // frame to the location that has only this frame; 0: not written yet

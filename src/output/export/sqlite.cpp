@@ -245,7 +245,7 @@ class Writer {
   Insert measured_;
   Insert samples_;
   std::unordered_map<uint32_t, uint64_t> work_ids_;   // by WORK
-  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // by (kernel or not, STACK)
+  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // by (1: Linux kernel stack, 0: user stack; STACK)
 };
 
 }  // namespace

@@ -57,7 +57,7 @@ class FactTexts {
 // Returns "native", "python", "gpu" ...
 std::string_view frame_kind(analyze::FrameClass cls);
 
-// The weights of a row, in the order and with the names that all formats share.
+// A weight of a row, with the name and unit that all formats use. They write weights in the order of kWeightNames.
 struct WeightName {
   const char* name;
   const char* unit;  // in pprof's notation
@@ -75,7 +75,7 @@ inline constexpr std::array<WeightName, 5> kWeightNames = {{
 // Returns the weight to show first: GPU time, or launches if there are no times, or samples if there are no launches.
 const WeightName& main_weight(const analyze::WalkWeight& total);
 
-// Passes the rows to `put` until the stream fails. Returns no error, as finish() of the stream returns it.
+// Passes the rows to `put`. Stops if the stream fails; the caller gets the error from the stream's finish().
 template <typename Put>
 void put_rows(analyze::Walk& walk, TextStream& stream, Put put) {
   static_cast<void>(walk.run([&](const analyze::WalkRow& row) {

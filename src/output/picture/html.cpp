@@ -118,7 +118,7 @@ void work_table(std::string_view title, std::span<const SummaryLine> lines, cons
   end_table(out);
 }
 
-// `notice`: the losses that the picture reports.
+// `notice`: text about losses, as shown in the picture.
 void losses(const analyze::ProfileInfo& info, const std::string& notice, std::string& out) {
   out += "<h2>Losses</h2>\n";
   bool any = false;

@@ -123,7 +123,7 @@ std::string_view weight_name(const SvgOptions& options) {
 }
 
 std::string cut_name(std::string_view name, size_t bytes) {
-  // Twice the bytes suffice to detect whether the printable form must be cut.
+  // printable() may shorten a text, so convert twice the bytes: enough to detect whether the text must be cut.
   return cut_to_bytes(printable(name.substr(0, 2 * bytes)), bytes);
 }
 

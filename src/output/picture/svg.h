@@ -19,14 +19,14 @@ struct SvgLimits {
   size_t data_frames = 100'000;             // frames that zooming can reach
   size_t drawn_frames = 8'000;              // frames drawn at once, in the static picture and by the script
   size_t depth = 1'000;                     // levels above the root
-  size_t name_bytes = 2'048;                // of one name; longer names are cut with an ellipsis
-  size_t all_name_bytes = 6 * 1024 * 1024;  // of all names; if exceeded, names are cut shorter until they fit
+  size_t name_bytes = 2'048;                // longest name; longer ones are cut with an ellipsis
+  size_t all_name_bytes = 6 * 1024 * 1024;  // bytes of all names; if exceeded, all names are cut shorter
 };
 
-// A differential flame graph of two measurements. Weight::bytes holds the value of the measurement that does not
-// determine the width. Colours show the change from old to new.
+// A differential flame graph of two measurements. One determines the frame widths, Weight::bytes holds the other.
+// Colours show the change from old to new.
 struct SvgDifference {
-  bool shows_new = true;  // widths are the new measurement's, bytes the old one's; false: the reverse
+  bool shows_new = true;  // true: the new measurement determines the widths; false: the old one
 };
 
 struct SvgOptions {

@@ -145,7 +145,7 @@ std::vector<LaidFrame> frames_of(const FlameTree& tree, const std::vector<Segmen
 // Marks frames that lack callees in the layout: frames wider than the sum of their own weight and their callees.
 void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>& segments,
               std::vector<LaidFrame>& frames) {
-  std::vector<uint64_t> known(frames.size());  // by frame: own weight and the widths of its callees
+  std::vector<uint64_t> known(frames.size());  // for each frame: its own weight plus its callees' widths
   size_t at = 0;
   for (const Segment& segment : segments) {
     at += segment.size;

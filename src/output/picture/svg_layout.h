@@ -21,10 +21,10 @@ struct LaidFrame {
 
 struct FlameLayout {
   std::vector<LaidFrame> frames;  // frames[0] is the root; never empty
-  size_t left_out = 0;            // number of frames with a weight that a limit dropped
+  size_t left_out = 0;            // number of frames that a limit dropped, without frames of weight 0
 };
 
-// Keeps the `max_frames` heaviest frames of at most `max_depth` levels above the root. These include all parents.
+// Keeps the `max_frames` heaviest frames of at most `max_depth` levels above the root, and so the parents of each.
 FlameLayout lay_out(const analyze::FlameTree& tree, WeightKind kind, size_t max_frames, size_t max_depth);
 
 }  // namespace gpuprof::output

@@ -60,7 +60,7 @@ std::string hex(const Rgb& colour) {
   return text.data();
 }
 
-// A rule for frames and legend keys (rect), and for the shapes of the map (path).
+// Returns a CSS rule that fills frames, legend keys (both <rect>) and the heat map's shapes (<path>).
 std::string rule(const std::string& style, const std::string& fill) {
   return "." + style + " rect,." + style + " path{fill:" + fill + "}\n";
 }

@@ -11,7 +11,7 @@
 
 namespace gpuprof::output {
 
-// Sizes of the static picture in px. The advance of the proportional font is a high estimate; the script measures it.
+// Sizes of the static picture in px. Widths of proportional characters are high estimates; the script measures them.
 constexpr int kSvgWidth = 1200;
 constexpr int kSvgPad = 10;
 constexpr double kTextAdvance = 7.3;    // 12 px fixed width; a high estimate for 12 px proportional
@@ -37,7 +37,7 @@ class SvgHeader {
   void text_block(std::string_view id, int height, std::string_view text, double advance);
   void titles(std::string_view title, std::string_view subtitle);  // any bytes; an empty subtitle needs no space
   void notice(std::string_view text);
-  // Writes the lines for the hovered or focused frame. Without a frame: `hint`; without scripts: `without_script`.
+  // Writes two lines, which the script replaces by facts of the hovered frame. `without_script` is for image viewers.
   void details(std::string_view hint, std::string_view without_script);
   // Returns a key of the legend in the colour of `style`.
   static std::string key(double x, std::string_view style, std::string_view label);

@@ -24,7 +24,7 @@ using analyze::exact_seconds;
 using analyze::TimeSeries;
 
 constexpr size_t kMostColumns = 120;
-constexpr uint64_t kLevels = 8;          // colours, in addition to the colour of 0
+constexpr uint64_t kLevels = 8;          // number of colours for values above 0
 constexpr int kRowLabelPx = 64;          // space for the labels of rows, left of the columns
 constexpr int kAxisPx = 22;              // space below the map
 constexpr double kTickPx = 90;           // smallest distance between labels

@@ -10,7 +10,7 @@
 
 namespace gpuprof::output {
 
-// The most cells that a map shows well: columns of at most 60 cells. The file then has at most 1 MB.
+// Largest number of cells in a map: 120 columns of 60 cells. The file then has at most 1 MB.
 constexpr size_t kMostHeatCells = 7'200;
 
 struct HeatMapOptions {
@@ -20,7 +20,7 @@ struct HeatMapOptions {
   std::string notice;    // missing data; empty if none is missing
   WeightKind kind = WeightKind::time;
   std::string count_name = "launches";  // what Weight::count counts, plural
-  // The words before and after the window in the command that folds it: "gpuprof flame" and "-i gpuprof.txt".
+  // The map shows a command for the selected time range: `command`, --from and --to, then `command_options`.
   std::string command = "gpuprof flame";
   std::string command_options;
 };

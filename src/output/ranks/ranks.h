@@ -12,10 +12,10 @@
 namespace gpuprof::output {
 
 struct RanksView {
-  analyze::Job& job;  // not const: makes the texts of its paths on demand
+  analyze::Job& job;  // not const: Job builds the texts of its paths on demand
   const analyze::JobVerdict& verdict;
   std::string collective;          // a regular expression
-  std::vector<std::string> notes;  // what the profiles lack
+  std::vector<std::string> notes;  // sentences about data that the profiles lack
   size_t top = 16;                 // number of ranks in the table; 0: all
   size_t width = 80;
 };

@@ -28,10 +28,10 @@ struct TableTitles {
 // Returns a readable title for well-known metrics, and the metric's name for others.
 std::string_view metric_title(std::string_view metric) {
   if (metric == "smsp__sass_sectors_mem_global") {
-    return "Global memory: sectors, and at best (coalesced)";
+    return "Global memory: sectors, actual and ideal (coalesced)";
   }
   if (metric == "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared") {
-    return "Shared memory: wavefronts, and at best (no conflicts)";
+    return "Shared memory: wavefronts, actual and ideal (no conflicts)";
   }
   return metric;
 }
@@ -39,11 +39,11 @@ std::string_view metric_title(std::string_view metric) {
 TableTitles words_of(const CountedTable& table) {
   switch (table.kind) {
     case CountedKind::excess:
-      return {metric_title(table.metric), {"counted", "at best", "ratio"}};
+      return {metric_title(table.metric), {"actual", "ideal", "ratio"}};
     case CountedKind::divergence:
       return {"Divergent branches", {"divergent", "executed", "share"}};
     case CountedKind::threads:
-      return {"Active threads per instruction, of 32 in a warp", {"threads", "at best", "share"}};
+      return {"Active threads per instruction, of 32 in a warp", {"threads", "ideal", "share"}};
     default:
       return {table.metric, {"counted"}};
   }

@@ -61,7 +61,7 @@ bool shorten_counted(Summary& summary, size_t kept) {
                      [kept](analyze::CountedTable& table) { return shorten(table.rows, kept); });
 }
 
-// Shortens tables other than GPU time to three lines, and omits the less informative frames of paths.
+// Shortens tables without GPU times to at most three lines, and omits the less informative frames of paths.
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
   return shorten_functions(summary.functions, kMostFunctions) || give_up_awaited(summary, detail) ||
@@ -78,7 +78,7 @@ bool give_up_samples(Summary& summary) {
          (shorten(summary.sample_places, 0) || shorten(summary.sampled_work, 0) || shorten(summary.sample_reasons, 1));
 }
 
-// Shortens the main tables to what answers most questions: ten kernels, eight functions, five paths.
+// Shortens the main tables to ten kernels, eight functions and five paths, which answer most questions.
 bool give_up_answers(Summary& summary, Detail& detail) {
   const auto tables = [&summary](size_t paths, size_t functions, size_t work) {
     return shorten(summary.call_paths, paths) || shorten_functions(summary.functions, functions) ||

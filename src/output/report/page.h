@@ -20,12 +20,12 @@ std::string short_duration(uint64_t ns);
 // Returns the last `width` characters, after "..." if the text was cut.
 std::string cut_front(const std::string& text, size_t width);
 
-// Return the width for a name: after that many numbers, in a separate line, and beside the numbers of work tables.
+// Return the width left for a name: after `numbers` columns, in a separate line, and beside a work item's numbers.
 size_t width_behind(size_t numbers, size_t width);
 size_t width_below(size_t width);
 size_t width_beside(size_t width);
 
-// Returns how many numbers a line of work has: six, but four if it must be one line on a narrow screen.
+// Returns how many number columns a kernel has: four if it must fit in one line on a narrow screen, else six.
 size_t work_numbers(size_t width, bool one_line);
 
 // How to shorten a name: `signature` keeps the parts that people read, `plain` cuts out the middle.
@@ -44,7 +44,7 @@ class Page {
   // Returns whether the report has a limited number of lines.
   [[nodiscard]] bool fits() const { return options_.lines != 0; }
   [[nodiscard]] bool explain() const { return options_.explain; }
-  // Returns whether frames that identify nothing are shown, too.
+  // Returns whether call paths also show uninformative frames: unnamed frames and startup code.
   [[nodiscard]] bool all_frames() const { return options_.full || options_.from_start; }
 
   // Writes "host     node1, 2026-11-23". The word makes the fact easy to find.

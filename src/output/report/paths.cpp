@@ -40,9 +40,9 @@ bool counts_left_out(const Page& page) {
   return page.detail().frames == Detail().frames;
 }
 
-// Orders frame positions by importance: marks, the program's own frames, libraries' frames in the table of functions,
-// others. A long list also keeps the program's outermost frame. A short list ranks [no Python frames] last, because
-// most stacks of a thread have it.
+// Orders frame positions by importance: marks (NVTX ranges and notes such as [no CPU stack]), the program's own frames,
+// library frames in the table of functions, others. A long list also keeps the program's outermost frame. A short list
+// ranks [no Python frames] last, because most stacks of a thread have it.
 std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Page& page) {
   std::vector<size_t> order(frames.size());
   for (size_t i = 0; i < order.size(); ++i) {
@@ -102,7 +102,7 @@ struct Line {
   bool follows_left_out = false;  // frames before this one are omitted without a line
 };
 
-// Gives the location the width that the name leaves, but up to half of the line if it needs that.
+// The location gets the width that the name does not need. A longer location gets up to half of the line.
 Line frame_line(const PathFrame& frame, size_t width_left, const Page& page) {
   Line line;
   line.location = shown_name(shown_ends(frame.location));

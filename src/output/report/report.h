@@ -9,11 +9,11 @@
 namespace gpuprof::output {
 
 struct ReportOptions {
-  size_t width = 80;        // columns; if less than 80, sentences may be longer
+  size_t width = 80;        // characters per line; below 80, some lines may be longer
   bool colors = false;      // use a terminal's escape sequences
   bool full = false;        // unshortened names and paths, regardless of the width
   bool explain = false;     // explain each stall reason that is shown
-  bool from_start = false;  // include frames of call paths that identify nothing
+  bool from_start = false;  // show all frames of call paths, including startup code
   // The approximate number of lines; 0: unlimited. Shortens tables to fit, the less important ones first.
   size_t lines = 0;
 };

@@ -289,7 +289,7 @@ void print_trust(const Summary& summary, Page& page) {
   }
   if (!page.detail().whole_trust) {
     page.line("");
-    return page.clauses(lines.back(), "");  // the coverage, which summarizes all other lines
+    return page.clauses(lines.back(), "");  // the last line is the coverage, which summarizes the others
   }
   page.title(summary.window ? "What the whole recording saw and missed" : "What this recording saw and missed", 0, 0);
   for (const std::string& line : lines) {
@@ -319,7 +319,7 @@ void print_left_out(const Summary& summary, Page& page) {
   }
 }
 
-// What all attempts to shorten the report share: the options and the names of the complete summary.
+// The data that all attempts to shorten the report use: the options and the names of the complete summary.
 struct FitContext {
   const ReportOptions& options;
   Names names;
