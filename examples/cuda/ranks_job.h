@@ -1,5 +1,5 @@
-// A job of processes on this machine: starts the ranks, sends them a few bytes of rank 0, and ends all of them when
-// one fails. Does not use CUDA: the process that starts the ranks uses no GPU.
+// A job of processes on this machine: starts the ranks, passes a few bytes from rank 0 to the others, and ends all
+// ranks when one fails. Does not use CUDA, because the process that starts the ranks must not use a GPU.
 #pragma once
 
 #include <sys/mman.h>
