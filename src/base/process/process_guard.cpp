@@ -41,7 +41,7 @@ Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   if (errno != ENOPROTOOPT) {
     return cannot_hold(credentials->pid, errno == ENODATA ? ESRCH : errno);
   }
-  // Before Linux 6.5, another process may already have the pid. If its user differs, the state becomes `changed`.
+  // Before Linux 6.5, the pid may already belong to another process. If that has another user, it counts as `changed`.
   return make(*credentials, open_pidfd(credentials->pid));
 }
 
@@ -67,7 +67,7 @@ Result<ProcessGuard> ProcessGuard::make(const Credentials& credentials, UniqueFd
     return cannot_hold(credentials.pid, errno);
   }
   ProcessGuard guard(credentials, std::move(pidfd), std::move(proc));
-  if (guard.has_ended()) {  // otherwise the directory may belong to a later process with this pid
+  if (guard.has_ended()) {  // `proc` may belong to a later process with this pid
     return cannot_hold(credentials.pid, ESRCH);
   }
   return guard;
