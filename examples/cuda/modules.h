@@ -87,7 +87,6 @@ __attribute__((noinline)) inline void replay(CUgraphExec exec, CUstream stream) 
   asm volatile("");
 }
 
-// Counts what the program did.
 struct Count {
   std::map<std::string, long> kernels;
   long captured = 0;

@@ -152,7 +152,7 @@ inline int launch_ranks(char** argv, long ranks, long seconds) {
       kill(child, SIGKILL);
     }
   };
-  const uint64_t end_ns = now_ns() + (static_cast<uint64_t>(seconds) + 5) * 1'000'000'000;  // after the ranks' alarms
+  const uint64_t end_ns = now_ns() + (static_cast<uint64_t>(seconds) + 5) * 1'000'000'000;  // after the ranks' alarm()
   bool killed = failed != 0;
   if (killed) {
     kill_all();

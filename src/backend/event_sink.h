@@ -74,7 +74,7 @@ struct GraphNode {
 struct GraphLaunch {
   uint64_t correlation = 0;
   uint64_t time_ns = 0;
-  uint64_t finished = 0;  // all launches on the stream with a lower correlation id than this had ended; 0: unknown
+  uint64_t finished = 0;  // the stream's launches with correlation ids below this had ended; 0: unknown
   uint32_t exec = 0;
   uint32_t stream = 0;
   uint32_t tid = 0;

@@ -147,7 +147,7 @@ class Lines {
       return;
     }
     const size_t capacity = std::max(kFirstBuffer, 2 * capacity_);
-    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not cleared, because reads fill it
+    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not zeroed, because reads fill it
     if (end_ > 0) {
       std::memcpy(larger.get(), buffer_.get(), end_);
     }

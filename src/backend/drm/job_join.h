@@ -45,7 +45,7 @@ class JobSink {
   JobSink& operator=(const JobSink&) = delete;
   virtual ~JobSink() = default;
 
-  // The job is complete. `start_ns` is when both the hardware had the job and the previous job of the ring was done.
+  // The job is complete. At `start_ns`, the hardware had the job, and the previous job of the ring had ended.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
   // The job failed before it ran.
   virtual void on_failed_job(const Job& job) = 0;

@@ -87,8 +87,8 @@ ProcessGuard::State ProcessGuard::state() {
   if (credentials_.uid == ::geteuid()) {
     return State::same;
   }
-  // For a process that is not dumpable, the kernel makes root the owner of its files in /proc. It also does this for a
-  // process without memory, which is about to end, but the status of such a process has no memory lines.
+  // If a process is not dumpable, root owns its files in /proc. Root also owns the files of a process without memory,
+  // which is about to end. The status of such a process has no line VmSize.
   struct stat file {};
   const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
   const std::string status = read_status(proc_.get());
