@@ -25,7 +25,7 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMaxMapsText = size_t{16} << 20;  // the rest of /proc/PID/maps is not read
-constexpr size_t kMaxMappings = 1 << 17;  // with unmapped ones that are still known, because compilers unmap often
+constexpr size_t kMaxMappings = 1 << 17;           // includes unmapped ones, of which just-in-time compilers leave many
 constexpr std::string_view kDeleted = " (deleted)";
 
 template <typename Number>

@@ -68,7 +68,7 @@ void JobJoin::complete_job(Jobs::iterator at) {
     last_done_.clear();
   }
   uint64_t& last = last_done_[done.ring];
-  // `last` is the latest end of a job on the ring. If this job ended before it, this job did not wait for that one.
+  // `last` is the latest end of the ring's earlier jobs. A job that ended before it overtook that job, without a wait.
   const uint64_t start = last <= done.done_ns ? std::max(done.run_ns, last) : done.run_ns;
   last = std::max(last, done.done_ns);
   sink_.on_job(key, done, start);

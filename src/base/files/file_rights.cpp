@@ -175,7 +175,7 @@ void ActAs::take_on(const FileRights& rights) {
   if (own && *own == rights) {
     return;
   }
-  was_dumpable();  // stores the flag, which the kernel clears with the new ids
+  was_dumpable();  // caches the flag before set_ids() makes the kernel clear it
   ok_ = own && set_ids(rights, *own) && set_capabilities(rights.capabilities);
   own_ = std::move(own);
 }

@@ -22,7 +22,7 @@ class IaprofForm {
  public:
   // True for the kinds that a file in this form can begin with.
   static bool is_kind(std::string_view kind);
-  static bool is_kind_prefix(std::string_view text);  // whether a kind begins like this
+  static bool is_kind_prefix(std::string_view text);  // whether a kind begins with `text`
 
   // Returns the first record of the line, or nullopt if the line has no new information or is bad (sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
