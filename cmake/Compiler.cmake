@@ -5,7 +5,7 @@ target_compile_options(gpuprof_compiler INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   $<$<BOOL:${GPUPROF_WERROR}>:-Werror>
   -fno-omit-frame-pointer)
-# Stack traces need lines and inlined functions (-g1). Variables take a third of the compile time; only Debug has them.
+# Stack traces need lines and inlined functions (-g1). Debug info of variables takes a third of the compile time.
 target_compile_options(gpuprof_compiler INTERFACE $<$<CONFIG:RelWithDebInfo>:-g1>)
 # At -O3, gcc 12 wrongly reports overlapping copies in `"text" + std::string` (gcc bug 105329, fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -22,8 +22,8 @@ if(GPUPROF_SANITIZE)
   target_link_options(gpuprof_compiler INTERFACE -fsanitize=${GPUPROF_SANITIZE})
 endif()
 
-# gpuprof_compile_in_groups(target): compiles sources in groups, which saves most of the time, because a group reads its
-# headers once. So names in the anonymous namespaces of a target must differ. Sources with their own options stay alone.
+# gpuprof_compile_in_groups(target): compiles up to twelve sources as one, so that each header is read once. This saves
+# most of the build time. Names in anonymous namespaces must differ. Sources with compiler options are compiled alone.
 function(gpuprof_compile_in_groups target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${GPUPROF_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -31,15 +31,15 @@ function(gpuprof_compile_in_groups target)
   endif()
 endfunction()
 
-# gpuprof_library(room SOURCES ... LINK ...): a static library for one folder of src/. A folder may include only what
-# it links, so the link lines are the dependency graph.
+# gpuprof_library(room SOURCES ... LINK ...): makes a static library of one folder of src/. Its sources may include only
+# headers of the libraries after LINK, so the LINK lists are the dependency graph.
 function(gpuprof_library room)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(gpuprof_${room} STATIC ${ARG_SOURCES})
   target_link_libraries(gpuprof_${room} PUBLIC gpuprof_compiler ${ARG_LINK})
   gpuprof_compile_in_groups(gpuprof_${room})
   if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # gcc inlines less in files of more than 10000 instructions. A group has up to twelve sources, so it gets more.
+    # gcc inlines less in units of more than 10000 instructions. A group has up to twelve sources: raise the limit.
     target_compile_options(gpuprof_${room} PRIVATE --param=large-unit-insns=120000)
   endif()
 endfunction()

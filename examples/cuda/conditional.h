@@ -6,7 +6,7 @@
 
 namespace conditional {
 
-// How often the body of a loop runs, by the site that launches its graph.
+// Iterations of the loop: in a launch by loop_few(), and in a launch by loop_many().
 constexpr int kFewTrips = 3;
 constexpr int kManyTrips = 5;
 
@@ -18,15 +18,15 @@ inline void expect_all(long rounds) {
   expect("kernel.looped", few + many);
   expect("kernel.before", 2 * rounds);
   expect("op.copy_htod", 4 * rounds);
-  expect("site.loop_few", few + rounds + 2 * rounds);  // plus the kernel before the loop, and a copy for each launch
+  expect("site.loop_few", few + rounds + 2 * rounds);  // kernels in loops, kernels before loops, copies
   expect("site.loop_many", many + rounds + 2 * rounds);
-  expect("kernel.chosen", 2 * rounds);  // in an IF, launched from two sites that wait for it
+  expect("kernel.chosen", 2 * rounds);  // body of an IF node, launched from two sites
   expect("site.choose_here", rounds);
   expect("site.choose_there", rounds);
-  expect("kernel.second_case", rounds);  // in a SWITCH
+  expect("kernel.second_case", rounds);  // body of a SWITCH node
   expect("kernel.first_case", 0);
   expect("site.switch_to_second", rounds);
-  expect("launches", 4 * rounds + 4 * rounds + 2 * rounds + rounds);  // graphs and copies, then graphs
+  expect("launches", 4 * rounds + 4 * rounds + 2 * rounds + rounds);  // loops, their copies, IFs, SWITCHes
   expect("records", few + many + 2 * rounds + 4 * rounds + 2 * rounds + rounds);
 }
 

@@ -21,7 +21,7 @@ __global__ void tiny(float* data) {
 
 namespace {
 
-// Launches between two waits: a fraction of the driver's queue, so that the launching thread is never blocked.
+// Launches between two synchronizations. The driver's queue holds more, so no launch blocks the thread.
 constexpr long kBeforeWait = 500;
 
 constexpr size_t kMostLeaves = 16;

@@ -87,7 +87,6 @@ __attribute__((noinline)) inline void replay(CUgraphExec exec, CUstream stream) 
   asm volatile("");
 }
 
-// Counts what the program did.
 struct Count {
   std::map<std::string, long> kernels;
   long captured = 0;
@@ -115,7 +114,7 @@ inline void captured(const std::string& name, const Loaded& kernel, CUstream str
   count.kernels[name] += 2;
 }
 
-// Adds the node by hand. Its executable node later runs `other`: first by new parameters, then by a graph update.
+// Instantiates a graph with one node, then makes the node run `other`: by new parameters, later by a graph update.
 inline void updated(const std::string& name, const Loaded& kernel, const std::string& other_name, const Loaded& other,
                     CUstream stream, Count& count) {
   CUgraph graph = nullptr;

@@ -1,5 +1,5 @@
-// A job of processes on this machine: starts the ranks, sends them a few bytes of rank 0, and ends all of them when
-// one fails. Does not use CUDA: the process that starts the ranks uses no GPU.
+// A job of processes on this machine: starts the ranks, passes a few bytes from rank 0 to the others, and ends all
+// ranks when one fails. Does not use CUDA, because the process that starts the ranks must not use a GPU.
 #pragma once
 
 #include <sys/mman.h>
@@ -152,7 +152,7 @@ inline int launch_ranks(char** argv, long ranks, long seconds) {
       kill(child, SIGKILL);
     }
   };
-  const uint64_t end_ns = now_ns() + (static_cast<uint64_t>(seconds) + 5) * 1'000'000'000;  // after the ranks' alarms
+  const uint64_t end_ns = now_ns() + (static_cast<uint64_t>(seconds) + 5) * 1'000'000'000;  // after the ranks' alarm()
   bool killed = failed != 0;
   if (killed) {
     kill_all();

@@ -5,7 +5,7 @@
 //   meet     one warp works, all others wait for it           barrier
 //   grind    more double-precision work than the pipes take   math_pipe_throttle
 //   collide  32-way bank conflicts in shared memory           short_scoreboard, mio_throttle
-//   stray    every other thread goes another way              each way is taken with 16 threads of 32
+//   stray    half of each warp takes the other branch         16 of 32 threads active in each branch
 //   stride   every 8th number of an array                     8 times the sectors of memory that it needs
 //   heavy, light   the same work, 4 to 1                      samples 4 to 1, eager and in a graph
 //   shared   launched from two functions, 3 to 1              samples split by measured time
@@ -18,7 +18,7 @@
 
 namespace {
 
-constexpr int kBlocks = 264;  // two per multiprocessor of an H100
+constexpr int kBlocks = 264;  // two blocks per multiprocessor of an H100
 constexpr int kThreads = 256;
 constexpr unsigned kNodes = 1u << 26;  // 256 MiB: larger than any cache
 
@@ -27,7 +27,7 @@ constexpr unsigned kNodes = 1u << 26;  // 256 MiB: larger than any cache
 __global__ void chase(const unsigned* next, unsigned* out, int steps) {
   unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * 977u % kNodes;
   for (int i = 0; i < steps; ++i) {
-    at = next[at];  // waits for this load
+    at = next[at];  // the next iteration waits for this load
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = at;
 }

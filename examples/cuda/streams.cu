@@ -125,8 +125,8 @@ nvtxEventAttributes_t attributes_of(nvtxStringHandle_t name) {
   return attributes;
 }
 
-// Runs one kernel in "step", two in "step;inner", three between start and end of "span", and four in the domain's
-// "assemble", whose name is a registered string.
+// Runs one kernel in the range "step", two in "inner" inside "step", three in the start/end range "span", and four in
+// the range "assemble" of `domain`, whose name is a registered string.
 __attribute__((noinline)) void work_in_ranges(float* data, nvtxDomainHandle_t domain, nvtxStringHandle_t name) {
   const nvtxEventAttributes_t attributes = attributes_of(name);
   for (int i = 0; i < kRanges; ++i) {

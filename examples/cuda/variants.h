@@ -1,4 +1,4 @@
-// The launches of variants.cu on the per-thread default stream, in their own object because nvcc selects it by a flag.
+// The launches of variants.cu on the per-thread default stream. An nvcc flag selects that stream for an object file.
 #pragma once
 
 void launch_all_per_thread(float* data, long launches);

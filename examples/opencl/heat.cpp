@@ -1,5 +1,5 @@
-// The slow program of docs/tutorial.md: heat spreads over a plate until the plate hardly changes. Most of its GPU
-// time is the check for that, which a single work-item computes after each step.
+// The slow program of docs/tutorial.md: heat spreads over a plate until the plate hardly changes. It spends
+// most of its GPU time on checking for this after each step, with a single work-item.
 //
 //   example_heat [--steps N] [--check-every N]
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace {
 
 constexpr size_t kSide = 512;
-constexpr float kEnough = 1e-6F;  // change in a step, summed over the plate
+constexpr float kEnough = 1e-6F;  // stop below this change per step, summed over the plate
 
 constexpr const char* kSource = R"(
 kernel void spread(global const float* now, global float* next) {

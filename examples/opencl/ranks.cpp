@@ -205,7 +205,7 @@ int launch(int argc, char** argv) {
   pthread_barrierattr_init(&shared);
   pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
   pthread_barrier_init(&static_cast<Shared*>(memory)->meeting, &shared, static_cast<unsigned>(ranks));
-  setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);  // a thread per device, so that ranks do not share threads
+  setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);  // one pocl thread per rank
   setenv("POCL_CPU_MAX_CU_COUNT", "1", 0);
   std::vector<pid_t> children;
   for (long i = 0; i < ranks; ++i) {
@@ -219,7 +219,7 @@ int launch(int argc, char** argv) {
     children.push_back(child);
   }
   int failed = 0;
-  for (size_t left = children.size(); left > 0; --left) {  // in the order in which they end
+  for (size_t left = children.size(); left > 0; --left) {  // waits for whichever child ends next
     int status = 0;
     // A rank that has ended would keep the others waiting forever.
     const pid_t gone = waitpid(-1, &status, 0);

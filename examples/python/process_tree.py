@@ -177,7 +177,7 @@ def is_foreign(fd):
 
 def close_all(fills):
     cuda = work(fills)
-    # Closes only a profiler's descriptors: without its own devices and pipes, the driver would fail.
+    # Sockets and memory files belong to a profiler. The driver needs its device files and pipes, so they stay open.
     for fd in map(int, os.listdir("/proc/self/fd")):
         if fd > 2 and is_foreign(fd):
             os.close(fd)

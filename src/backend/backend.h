@@ -30,7 +30,7 @@ struct Descriptor {
   const char* name;     // name in --backend and in the profile
   const char* summary;  // one line for doctor and --help
   std::span<const Variable> variables = {};
-  // Prefixes of the vendor's own environment variables. A target gets these even if it runs as another user (--user).
+  // Prefixes of the vendor's own environment variables. With --user, the target inherits these too.
   std::span<const std::string_view> vendor_variables = {};
 };
 
@@ -56,7 +56,7 @@ struct LaunchFunction {
   std::string_view library;  // prefix of the library's file name: "libOpenCL.so"
   std::string_view symbol;
   bool in_program = false;  // also search the program itself, which may link the library statically
-  // True: it calls another function of the list, so it is probed only if none of the others can be probed.
+  // True: this function calls another one of the list. It gets a probe only if no other function can be probed.
   bool outer = false;
 };
 
@@ -93,13 +93,13 @@ class Backend {
   };
   [[nodiscard]] virtual Library library() const { return {}; }
 
-  // File name prefixes of libraries that are on stacks because of the recording. Their innermost frames are left out.
+  // File name prefixes of libraries that only recording adds to stacks. Their frames at the inner end are left out.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
   // True if only --backend NAME selects the backend: other backends see the same work, so it would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
-  // Name of the backend whose injection library sends the code that this backend samples. Empty: none does.
+  // This backend's samples need GPU code. Names the backend whose injection library sends this code; may be empty.
   [[nodiscard]] virtual std::string_view code_from() const { return {}; }
 
   // Restricts the injection library to sending GPU code, which samples of another backend need.
@@ -108,8 +108,8 @@ class Backend {
 
   virtual Status prepare(LaunchEnv& env) = 0;
 
-  // For record -p: prefix of the file name of a library without which library() would be useless in a running process.
-  // Empty: library() cannot be loaded into a running process.
+  // For record -p: file name prefix of the vendor's library. library() is loaded only into processes that have loaded
+  // the vendor's library. Empty: library() cannot be loaded into a running process.
   [[nodiscard]] virtual std::string_view attaches_to() const { return {}; }
 
   // For record -p: a function that the library of attaches_to() must have. Empty: none.
@@ -128,12 +128,12 @@ class Backend {
   [[nodiscard]] virtual bool is_local() const { return false; }
   // Called before the target runs. After an error there are no other calls, and no recording.
   virtual Status start(const Recording& /*recording*/) { return {}; }
-  // Switches recording (off at first). While off, the source reports only the GPU work of earlier launches.
+  // Switches recording on or off. It is off at first. While it is off, the source reports only work launched before.
   virtual void set_recording(bool /*on*/) {}
-  // Sends new events to the sink and returns their number. Never blocks. If it returns 0, the next call may come later.
+  // Sends new events to the sink and returns their number. Never blocks. After a 0, the next call may come later.
   virtual size_t drain() { return 0; }
-  // The BPF programs of a source that walk stacks by tables (bpf/stack_walk.h), from start() to stop(). The recorder
-  // fills their maps for the processes that the source reports. Null: no such programs.
+  // Returns the source's BPF programs if they walk stacks with unwind tables (bpf/stack_walk.h), else null. The
+  // recorder fills their maps for the processes that the source reports. Valid from start() to stop().
   [[nodiscard]] virtual bpf_object* walking_programs() const { return nullptr; }
   // The last call. Sends all remaining events, or does nothing if the source has already ended.
   virtual void stop() {}
@@ -147,8 +147,8 @@ using Backends = std::vector<std::unique_ptr<Backend>>;
 // Returns all backends of this build, in the order in which they are probed and shown.
 Backends make_all();
 
-// Returns the backends in `names`, or without names all except the only_by_name() ones. With `samples` it adds the
-// backends that send the code of the others' samples, restricted to code. The error lists the valid names.
+// Returns the backends in `names`. If `names` is empty, returns all except those with only_by_name(). With `samples`,
+// adds each backend named by code_from(), restricted to sending GPU code. The error lists the valid names.
 Result<Backends> choose(Backends all, const std::vector<std::string>& names, bool samples = false);
 
 }  // namespace gpuprof::backend

@@ -59,7 +59,7 @@ std::string decode_python_text(std::span<const uint8_t> characters, unsigned kin
   if (kind != 1 && kind != 2 && kind != 4) {
     return text;
   }
-  size_t whole = 0;  // length after which "..." still fits
+  size_t whole = 0;  // longest prefix so far that leaves space for "..."
   for (size_t at = 0; at + kind <= characters.size(); at += kind) {
     const size_t before = text.size();
     append_utf8(text, character_at(characters.data() + at, kind));
@@ -99,7 +99,7 @@ void BpfCodes::on_code(std::span<const std::byte> event, const Take& take) {
     if (unfinished_.size() >= kMaxUnfinished) {
       unfinished_.erase(std::min_element(unfinished_.begin(), unfinished_.end(), [](const auto& a, const auto& b) {
         return a.second.number < b.second.number;
-      }));  // drops the oldest: it lacks pieces that did not fit the ring buffer
+      }));  // drops the oldest one, whose missing pieces were lost in a full ring buffer
     }
     code.lines.reserve(code.line_bytes);
     code.number = ++last_number_;
@@ -119,7 +119,7 @@ void BpfCodes::on_lines(std::span<const std::byte> event, const Take& take) {
   }
   Code& code = found->second;
   if (head.offset != code.lines.size() || head.count > code.line_bytes - code.lines.size()) {
-    unfinished_.erase(found);  // a piece is missing, so no stack uses this id
+    unfinished_.erase(found);  // a piece was lost: the code object stays unknown
     return;
   }
   const auto* first = reinterpret_cast<const uint8_t*>(piece.data());

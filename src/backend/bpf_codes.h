@@ -36,7 +36,7 @@ class BpfCodes {
     std::string file;
     std::vector<uint8_t> lines;
     uint32_t line_bytes = 0;
-    uint64_t number = 0;  // order in which the code objects began
+    uint64_t number = 0;  // position in the order in which first pieces arrived
   };
   static void deliver(const Code& code, const Take& take);
 

@@ -29,10 +29,10 @@ struct GpuOp {
   uint32_t device = 0;
   uint16_t op = 0;          // enum gpuprof_op of wire/wire.h
   bool more = false;        // more work with the same correlation id may follow
-  bool unsampled = false;   // the launch has no stack, by choice; `tid` and `range` are those of the launch
+  bool unsampled = false;   // the launch has no stack because of --max-overhead; `tid` and `range` are set
   uint64_t graph_node = 0;  // 0: not part of a graph launch
   uint32_t exec = 0;        // the executable graph, if its launch is unknown; else 0
-  bool outside = false;     // the launch was outside of --nvtx-range; set only by code that finds the launch itself
+  bool outside = false;     // the launch is known and was outside of --nvtx-range
   uint32_t tid = 0;
   uint32_t range = 0;
 };
@@ -62,19 +62,19 @@ struct HostOp {
 
 struct GraphNode {
   uint64_t node = 0;
-  uint64_t original = 0;  // the node that this node copies, or (if updated) whose work it now runs; 0: none
+  uint64_t original = 0;  // the node that this one was copied from, or see `updated`; 0: none
   uint64_t launch = 0;    // correlation id of the captured launch; 0: none
   uint64_t time_ns = 0;
   uint32_t name_id = 0;  // name of its kernel; 0: unknown
   bool destroyed = false;
-  bool updated = false;  // runs the work of `original` in launches after time_ns
+  bool updated = false;  // in launches after time_ns, the node runs the work of `original`
 };
 
 // A launch of an executable graph that may have conditional nodes.
 struct GraphLaunch {
   uint64_t correlation = 0;
   uint64_t time_ns = 0;
-  uint64_t finished = 0;  // all launches on the stream with a lower correlation id than this had ended; 0: unknown
+  uint64_t finished = 0;  // the stream's launches with correlation ids below this had ended; 0: unknown
   uint32_t exec = 0;
   uint32_t stream = 0;
   uint32_t tid = 0;
@@ -112,7 +112,7 @@ struct Stack {
   uint32_t flags = 0;                 // GPUPROF_STACK_*
   std::span<const uint32_t> modules;  // ids of the modules that contain its frames
   std::span<const uint64_t> kernel;   // kernel addresses, innermost first; only from local backends
-  uint64_t read_ns = 0;               // when the mappings for the walk were read; 0: the walk used no unwind tables
+  uint64_t read_ns = 0;  // when the recorder read the mappings for the unwind tables; 0: not walked with them
 };
 
 // A loaded file, as in gpuprof_module. It comes before the stacks that refer to it.
@@ -169,8 +169,8 @@ struct GpuPlace {
 enum class SamplingUnit : uint8_t { cycles, ns };
 
 // A number of samples of one stall reason at one code location. Thread, range and stacks are those of the launch with
-// `correlation`. Device, stream, kernel and node are those of the sample, as in GpuOp. A source without GPU work must
-// not report launches either: they would count as launches without work.
+// `correlation`. Device, stream, kernel and node are those of the sample, as in GpuOp. If a source reports samples but
+// no GPU work, it must not report launches, because they would count as launches without work.
 struct Sample {
   SourceId source = 0;
   uint64_t correlation = 0;  // the kernel's launch; 0: unknown
@@ -183,10 +183,10 @@ struct Sample {
   uint32_t name_id = 0;  // the kernel's name
   uint32_t place = 0;
   uint32_t device = UINT32_MAX;  // UINT32_MAX: unknown
-  uint32_t tid = 0;              // of the launch, if the correlation id is unknown
-  uint32_t range = 0;            // of the launch, if the correlation id is unknown
+  uint32_t tid = 0;              // the launch's thread, if the correlation id is unknown
+  uint32_t range = 0;            // the launch's range, if the correlation id is unknown
   SamplingUnit unit = SamplingUnit::cycles;
-  bool unsampled = false;  // its launch has no stack by choice, see GpuOp
+  bool unsampled = false;  // see GpuOp
   bool outside = false;    // see GpuOp
   bool estimated = false;  // the attribution was estimated
 };
@@ -213,13 +213,13 @@ struct LocationSamples {
 struct SampleWindow {
   uint64_t start_ns = 0;  // the samples were taken in [start_ns, end_ns)
   uint64_t end_ns = 0;
-  uint64_t handed = 0;   // samples that were sent to the sink, or should have been
+  uint64_t handed = 0;   // samples that the source sent, even if they did not arrive
   uint64_t dropped = 0;  // samples that the hardware or the vendor's library dropped
   uint64_t foreign = 0;  // samples in code that does not belong to the program
   uint64_t period = 0;   // units between two samples; 0: unknown
   uint32_t window = 0;
   uint32_t device = 0;
-  uint32_t whole = 0;  // the complete device of `device`, which may be a partition; kernels of both were sampled
+  uint32_t whole = 0;  // the device that contains `device` if that is a partition; kernels of both were sampled
   SamplingUnit unit = SamplingUnit::cycles;
 };
 
@@ -264,7 +264,7 @@ class EventSink {
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
   virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;
   virtual void on_gpu_op(const GpuOp& op) = 0;
-  // Names one kernel of a work item that runs several. Called before its on_gpu_op(). Samples may use this name.
+  // Names one kernel of a work item that runs several. Called before its on_gpu_op(). Samples may name it.
   virtual void on_kernel_of(const GpuOp& /*op*/, uint32_t /*name_id*/) {}
   virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
   virtual void on_host_op(const HostOp& op) = 0;
@@ -284,12 +284,13 @@ class EventSink {
   virtual void on_gpu_module(SourceId source, const GpuModule& module) = 0;
   virtual void on_gpu_place(SourceId source, const GpuPlace& place) = 0;
   virtual void on_sample(const Sample& sample) = 0;
-  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;             // since the last call
-  virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}  // before the launch's GPU work
+  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // `count`: since the last call
+  // Called before the launch's GPU work.
+  virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}
   virtual void on_location_samples(SourceId source, const LocationSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;
   virtual void on_location_count(SourceId /*source*/, const PlaceCount& /*count*/) {}
-  // Reports a kernel in which the sink looks up the addresses of samples of all sources of the process.
+  // Reports a kernel. The sink looks up sample addresses in it, for samples of all sources of the process.
   virtual void on_loaded_kernel(SourceId /*source*/, const LoadedKernel& /*kernel*/) {}
   virtual void on_source_end(SourceId source) = 0;
 };

@@ -1,4 +1,4 @@
-// Prints only the first warnings of one kind, because targets or other users could cause them without end.
+// Prints only the first warnings of one kind, because targets or other users could cause any number of them.
 #pragma once
 
 #include <string>

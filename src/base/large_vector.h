@@ -53,7 +53,7 @@ class LargeAllocator {
 
  private:
   static constexpr size_t kHugePage = size_t{2} << 20U;
-  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // fewer would waste too much memory by rounding
+  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // for fewer, rounding would waste too much memory
 
   static size_t rounded(size_t count) { return (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage; }
 };

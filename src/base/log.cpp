@@ -28,7 +28,7 @@ std::atomic<Level> g_level{Level::normal};
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kMaxWait = std::chrono::seconds(1);
-constexpr auto kPause = std::chrono::seconds(2);  // after a failed wait, until a message may wait again
+constexpr auto kPause = std::chrono::seconds(2);  // after a failed wait, no message waits for this long
 constexpr auto kStep = std::chrono::milliseconds(10);
 
 std::atomic<uint64_t> g_dropped{0};  // messages dropped since stderr was last writable
@@ -62,9 +62,9 @@ struct OwnStderr {
   [[nodiscard]] bool is_of(const struct stat& now) const { return device == now.st_dev && inode == now.st_ino; }
 };
 
-// Opens the terminal or pipe behind stderr again, nonblocking. A target that stops the terminal or fills the pipe
-// must not block a recording. A poll is not enough, because the state may change before the write. A flag on stderr
-// itself would also affect the target.
+// Opens the terminal or pipe behind stderr again, in nonblocking mode: a target that stops the terminal or fills the
+// pipe must not block a recording. A poll before a blocking write is not enough, because the state may change in
+// between. O_NONBLOCK on stderr itself would also affect the target.
 UniqueFd open_without_waiting(const struct stat& status) {
   unsigned number = 0;
   // Opening the master end of a terminal would create another terminal.
@@ -74,9 +74,9 @@ UniqueFd open_without_waiting(const struct stat& status) {
                       : -1);
 }
 
-// Opens stderr once, and again if stderr has become another file. While the descriptor is open, no other file can get
-// its inode number. A failed open is not cached, because descriptors may have run out for a moment. The result is
-// shared, because another thread may be writing to it.
+// Opens stderr once, and again if stderr has become another file. The inode number identifies the file, because it is
+// not reused while the descriptor is open. A failed open is not cached, because descriptors may have run out for a
+// moment. The result is shared, because another thread may still write to it.
 std::shared_ptr<const OwnStderr> own_stderr() {
   static std::mutex mutex;
   static std::shared_ptr<const OwnStderr> kept;
@@ -109,7 +109,7 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// Returns how much was written before stderr was full. After an error, returns the full length, which ends the message.
+// Writes until stderr is full, or if `patient` for up to kMaxWait. Returns the written bytes; after an error: all.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kMaxWait;
@@ -139,8 +139,8 @@ void append_message(std::string_view tag, std::string_view message, std::string_
   }
 }
 
-// Uses one write per message, so that lines of gpuprof and the target do not mix. After stderr was full for one
-// message, later ones do not wait for a while (unless `patient`), so that they can not slow a recording.
+// Uses one write per message, so that lines of gpuprof and the target do not mix. If stderr stays full for
+// kMaxWait, later messages do not wait until kPause is over (unless `patient`), so that they cannot slow a recording.
 void put(std::string_view tag, std::string_view message, std::string_view hint, bool patient = false) {
   const bool after_cut = g_cut.exchange(false);
   std::string text = after_cut ? "\n" : "";

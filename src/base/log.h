@@ -1,6 +1,6 @@
 // Diagnostics on stderr. An error ends the command and has a hint. A warning means that the result is less than
-// requested. Info is progress and summaries (-q hides it). Debug explains attempts (-v). Do not log in a forked child:
-// a lock may be held, and a descriptor may be closed.
+// requested. Info is progress and summaries (-q hides it). Debug (-v) explains what gpuprof tried. Do not log in a
+// forked child: a lock may be held, and a descriptor may be closed.
 #pragma once
 
 #include <cstddef>

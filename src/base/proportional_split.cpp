@@ -20,7 +20,7 @@ std::vector<uint64_t> ProportionalSplit::split(uint64_t count, const std::vector
   if (total == 0) {
     return weights.empty() ? std::vector<uint64_t>() : split(count, std::vector<uint64_t>(weights.size(), 1));
   }
-  // A part gets the integers in (from + phase, to + phase], where `from` and `to` bound its share of [0, count].
+  // A part's exact share is an interval (from, to] of [0, count]. It gets the integers in (from + phase, to + phase].
   std::vector<uint64_t> parts;
   uint64_t up_to = 0;
   uint64_t given = 0;

@@ -37,14 +37,14 @@ class SlotTable {
   // Replaces an entry by another one with the same hash.
   void replace(size_t at, uint32_t position) { slots_[at].position = position; }
 
-  // prefetch() loads the slot of a later find(), likely_position() then says which array element to prefetch.
+  // Prepare a later find(): prefetch() loads its slot. Then likely_position() returns which array element to prefetch.
   void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[first(hash)]); }
   [[nodiscard]] uint32_t likely_position(uint64_t hash) const { return slots_[first(hash)].position; }
 
  private:
   // The tag is the upper half of the hash. Its first bits determine the slot, so slots are sorted by tag, except for
-  // collisions. So growing fills the larger table from beginning to end, without access to the array. The last bits
-  // distinguish entries of one slot.
+  // collisions. So grow() fills the larger table in order, and does not read the array. The last bits of the tag
+  // distinguish entries with the same slot.
   struct Slot {
     uint32_t position = kEmpty;
     uint32_t tag = 0;
@@ -57,7 +57,7 @@ class SlotTable {
 
   void grow() {
     if (slots_.size() == kMostSlots) {
-      return;  // more slots than possible positions
+      return;  // enough slots for all possible positions
     }
     LargeVector<Slot> before(slots_.size() * 2);
     before.swap(slots_);

@@ -32,7 +32,7 @@ std::string_view word(CoverageCount what);
 // Coverage of GPU records. In a profile without GPU records: coverage of launches, or of stall samples.
 struct WorkCoverage {
   uint64_t recorded = 0;
-  uint64_t with_stack = 0;  // records with their own CPU stack; those left without one by --max-overhead do not count
+  uint64_t with_stack = 0;  // records with their own CPU stack (apportioned stacks do not count)
   uint64_t lost = 0;        // known to have existed, but not recorded
 
   [[nodiscard]] bool any() const { return recorded > 0 || lost > 0; }

@@ -10,7 +10,7 @@ struct Entry {
   LossReason reason;
   std::string_view word;
   Missing missing;
-  gpuprof_loss counted = GPUPROF_LOSS_COUNT;  // the target's counter; GPUPROF_LOSS_COUNT: only the recorder counts
+  gpuprof_loss counted = GPUPROF_LOSS_COUNT;  // the counter in targets; GPUPROF_LOSS_COUNT: not counted there
 };
 
 constexpr std::array<Entry, kLossReasons> kTable = {{

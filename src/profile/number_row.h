@@ -127,7 +127,7 @@ class NumberRow {
   const char* at_;
   const char* limit_;
   const char* block_;
-  uint64_t ends_;  // ends of fields: bytes of the block that are neither digits nor taken
+  uint64_t ends_;  // a bit for each byte of the block that ends a field not yet taken
 };
 
 }  // namespace gpuprof::profile

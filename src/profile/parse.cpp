@@ -193,7 +193,7 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
 constexpr auto kKinds =
     kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction, GpuCount, Span, String,
           Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule, Sampling, Window, Coverage, Loss, End>();
-static_assert(kKinds.size() == std::variant_size_v<Record>);  // without Unknown, but with Stack twice
+static_assert(kKinds.size() == std::variant_size_v<Record>);  // Stack has two kinds, Unknown has none
 
 // Finds the kinds with millions of lines by one or two comparisons.
 const Kind* frequent_kind(std::string_view line) {

@@ -147,7 +147,7 @@ class Lines {
       return;
     }
     const size_t capacity = std::max(kFirstBuffer, 2 * capacity_);
-    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not cleared, because reads fill it
+    std::unique_ptr<char[]> larger(new char[capacity + NumberRow::kSlack]);  // not zeroed, because reads fill it
     if (end_ > 0) {
       std::memcpy(larger.get(), buffer_.get(), end_);
     }
@@ -314,7 +314,7 @@ Reader::Batch Reader::State::take_rows() {
 
 // `begin` is the beginning of the input. It is the complete input if that is shorter than the longest kind.
 Status Reader::State::read_header(std::string_view begin) {
-  if (begin.empty()) {  // a recording that failed before its first line leaves an empty pipe
+  if (begin.empty()) {  // a pipe from a recording that failed before its first line
     return Error{name + " is empty: this is not a profile", "`gpuprof record` may have failed: see its error messages"};
   }
   const std::string_view magic = begin.substr(0, std::min(begin.size(), kMagic.size()));

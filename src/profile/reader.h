@@ -51,7 +51,7 @@ class Reader {
   [[nodiscard]] Error error_at(uint64_t line, std::string_view what) const;  // like error_here(), for an earlier line
 
   [[nodiscard]] uint64_t line() const;             // 1-based, of the last record
-  [[nodiscard]] bool is_published_form() const;    // published forms have no END
+  [[nodiscard]] bool is_published_form() const;    // stall samples of another tool, which have no END
   [[nodiscard]] uint64_t skipped_bad() const;      // lines skipped because of `lenient`
   [[nodiscard]] uint64_t skipped_unknown() const;  // records of unknown kinds
   [[nodiscard]] bool cut_short() const;

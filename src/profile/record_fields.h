@@ -77,7 +77,7 @@ inline constexpr auto kLayout<Frame> = layout("FRAME", own_id(&Frame::id), field
                                               field<Form::hexadecimal>("address", &Frame::address));
 template <>
 inline constexpr auto kLayout<Stack> = layout("USTACK", own_id(&Stack::id),
-                                              field("frame", &Stack::elements));  // or KSTACK, see kind_of()
+                                              field("frame", &Stack::elements));  // may also be KSTACK, see kind_of()
 template <>
 inline constexpr auto kLayout<Process> = layout("PROCESS", own_id(&Process::id), field("pid", &Process::pid),
                                                 field("ppid", &Process::ppid), field("start_ns", &Process::start_ns),
@@ -259,7 +259,7 @@ template <typename R, typename Visit>
   });
 }
 
-// Definitions belong to every subset that refers to them. A row is one measurement: it is in a subset or not.
+// A definition is copied to every subset that refers to it. A row, one measurement, is in a subset or not.
 template <typename R>
 inline constexpr bool kIsDefinition = requires(R r) {
   own_space(r);

@@ -29,7 +29,7 @@ bool same(const T& a, const T& b) {
 }
 template <typename T>
 bool same(std::span<const T> /*a*/, std::span<const T> /*b*/) {
-  return true;  // the code that stores the lists compares them
+  return true;  // not here: the code that stores the lists compares them
 }
 // Compares all fields except lists. Repeating an equal definition is allowed.
 template <typename R>
@@ -151,7 +151,7 @@ std::optional<uint32_t> Tables::intern_label(std::string_view label) {
     return std::nullopt;
   }
   const auto position = static_cast<uint32_t>(labels_.size());
-  label_ids_.emplace(labels_.emplace_back(label), position);  // a deque's strings keep their addresses
+  label_ids_.emplace(labels_.emplace_back(label), position);  // the key views the string, which a deque does not move
   return position;
 }
 
@@ -218,7 +218,7 @@ Reason Tables::define(const GpuPlace& r) {
     return redefined(kind_of(r), index(r.id));
   }
   GpuPlace row = r;
-  row.frames = {};  // the frames belong to the line
+  row.frames = {};  // the span refers to the line; elements_ gets the frames
   Reason reason = define_row(row);
   if (gpu_place_frames_.size() < rows<GpuPlace>().size()) {
     gpu_place_frames_.push_back({elements_.size(), scratch_.size()});

@@ -123,7 +123,7 @@ class Tables {
   bool add_frame(FrameId id);                                    // appends to scratch_; false if undefined
   std::optional<uint32_t> intern_label(std::string_view label);  // nullopt: too many labels
 
-  std::array<IdIndex, kIdSpaces> ids_;  // id -> position, in rows_ and all containers with an entry per definition
+  std::array<IdIndex, kIdSpaces> ids_;  // id -> position in rows_, stack_rows_ and the like
   std::tuple<std::vector<Frame>, std::vector<Process>, std::vector<Device>, std::vector<Range>, std::vector<Work>,
              std::vector<GpuModule>, std::vector<GpuPlace>, std::vector<Sampling>>
       rows_;

@@ -15,7 +15,6 @@ namespace gpuprof::profile {
 // Appends the record's line, with its newline, to `out`. Appends nothing for Unknown.
 void format_line(const Record& record, std::string& out);
 
-// Appends the first line of a profile.
 void format_header(std::string& out);
 
 // Buffers lines and writes them to a descriptor in complete lines.

@@ -29,7 +29,7 @@ struct Job {
 };
 
 // Substitutions let a short name stand for an exponentially long one. In their callback form the demanglers use no
-// heap memory. So a longjmp out of them, once the output is full, leaks nothing.
+// heap memory. So collect() can longjmp out of them when the output is full, without a leak.
 void collect(const char* text, size_t size, void* opaque) {
   Job& job = *static_cast<Job*>(opaque);
   if (size > kMaxDemangled - job.output.size()) {

@@ -19,7 +19,7 @@ constexpr std::string_view kKernel = "[kernel]";
 // A function with an attached BPF program first calls this trampoline, which then calls the rest of the function.
 constexpr std::string_view kTrampoline = "bpf_trampoline_";
 
-// True for frames between a tracepoint in the kernel and the BPF program. A frame without a name is the BPF program.
+// True for a frame of the tracepoint machinery or of the BPF program. A frame without a name is the BPF program.
 bool is_of_tracepoint(std::string_view name) {
   return name.starts_with("__traceiter_") || name.starts_with("__bpf_trace_") || name.starts_with("bpf_trace_run") ||
          name.starts_with("bpf_prog_") || name.starts_with("bpf_get_stack");
@@ -76,7 +76,7 @@ SymbolizedFrame KernelSymbols::frame_at(uint64_t address) const {
   }
   --found;
   while (found != symbols_.begin() && (found - 1)->address == found->address) {
-    --found;  // of several names, use the first
+    --found;  // if an address has several names, use the first
   }
   frame.name = texts_.c_str() + found->name;
   frame.module = texts_.c_str() + found->name + frame.name.size() + 1;

@@ -24,8 +24,8 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr size_t kMaxMapsText = size_t{16} << 20;  // mappings beyond it are unknown
-constexpr size_t kMaxMappings = 1 << 17;  // including stale ones; just-in-time compilers map and unmap all the time
+constexpr size_t kMaxMapsText = size_t{16} << 20;  // the rest of /proc/PID/maps is not read
+constexpr size_t kMaxMappings = 1 << 17;           // includes unmapped ones, of which just-in-time compilers leave many
 constexpr std::string_view kDeleted = " (deleted)";
 
 template <typename Number>
@@ -103,7 +103,7 @@ class FileCache {
     const auto found = files_.find({line.device, line.inode});
     return found == files_.end() ? nullptr : found->second.file.lock();
   }
-  // Whether the file that find() returns was added for this process, with these rights.
+  // Whether the file that find() returns was opened for this process, with these rights.
   [[nodiscard]] bool is_of(const MapsLine& line, uint32_t pid, const std::optional<FileRights>& rights) const {
     const auto found = files_.find({line.device, line.inode});
     return found != files_.end() && found->second.pid == pid && found->second.rights == rights;
@@ -155,7 +155,7 @@ void ProcessMaps::read_identity() {
 
 void ProcessMaps::read_rights() {
   if (::geteuid() != 0) {
-    return;  // file_access() uses rights only if gpuprof is root
+    return;  // file_access() needs rights only if gpuprof is root
   }
   const std::optional<FileRights> now = read_file_rights(proc_fd_.get());
   if (!first_rights_) {
@@ -168,7 +168,7 @@ void ProcessMaps::read_rights() {
 
 std::optional<FileAccess> ProcessMaps::file_access() const {
   if (::geteuid() != 0) {
-    return FileAccess{root_fd_.get()};  // with the user's own rights, which give access to nothing new
+    return FileAccess{root_fd_.get()};  // opens files with the rights of gpuprof's user
   }
   if (!rights_ || !root_fd_) {
     return std::nullopt;
@@ -211,7 +211,7 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   std::shared_ptr<MappedFile> file = cache_->find(line);
   const bool deleted = ends_with_deleted(line.path);
   std::string path = deleted ? line.path.substr(0, line.path.size() - kDeleted.size()) : line.path;
-  // Retries a failed open: the inode number may now mean another file, and another process may have more rights.
+  // Retries a failed open if the path, the process or its rights differ: the inode number may now mean another file.
   if (file && (file->fd || (file->path == path && cache_->is_of(line, pid_, rights_)))) {
     return file;
   }
@@ -275,7 +275,7 @@ bool ProcessMaps::refresh() {
   const uint64_t now = monotonic_ns();
   std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
   if (text.size() >= kMaxMapsText) {
-    text.resize(text.rfind('\n') + 1);  // the last line may be truncated
+    text.resize(text.rfind('\n') + 1);  // the last line may be incomplete
   }
   if (text.empty()) {
     return false;  // the process is gone, is a zombie, or may not be read

@@ -11,7 +11,7 @@ constexpr uint32_t kMinor = 16;  // number of bits below major and minor in PY_V
 constexpr uint32_t kVersion3_10 = 0x030a;
 constexpr uint32_t kVersion3_11 = 0x030b;
 
-// Returns 0 for an impossible line, which the sums in a broken table can give.
+// Returns 0 for an impossible line, which can result from the deltas of a broken table.
 uint32_t valid_line(int64_t line) {
   return line > 0 && line <= INT32_MAX ? static_cast<uint32_t>(line) : 0;
 }

@@ -7,7 +7,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-constexpr uint64_t kSymbolMemory = 48;  // memory per symbol; twice its size, while the table is shrunk
+constexpr uint64_t kSymbolMemory = 48;  // bytes per symbol: two copies exist while the table is shrunk
 
 }  // namespace
 

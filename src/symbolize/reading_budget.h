@@ -1,5 +1,5 @@
-// Limits what gpuprof reads to name the addresses of a recording. The target chooses the mapped files. With the limits
-// a recording ends soon after its target, and needs bounded memory. What they leave out is counted.
+// Limits what gpuprof reads to name the addresses of a recording. Without limits, the target's files
+// could delay the end of the recording, or use any amount of memory. Counts what was left out because of a limit.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,13 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;                   // known at the same time, over all maps
-  uint64_t checksum_bytes = uint64_t{1} << 30;             // of candidate files for .gnu_debuglink
-  uint64_t debug_info_bytes = uint64_t{1} << 30;           // in memory: DWARF and unpacked .gnu_debugdata
+  uint64_t perf_map_functions = 1 << 20;                   // known at the same time, in all perf maps
+  uint64_t checksum_bytes = uint64_t{1} << 30;             // read for the CRC of .gnu_debuglink
+  uint64_t debug_info_bytes = uint64_t{1} << 30;           // memory for DWARF and .gnu_debugdata
   uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // part of debug_info_bytes for files of other users
   uint64_t symbols = 8 << 20;                              // over all symbol tables
   uint64_t time_after_end_ns = 30'000'000'000;        // time to name the remaining addresses after the end of recording
-  uint64_t download_ns = uint64_t{120} * 1000000000;  // wait for debuginfod; does not count as time after the end
+  uint64_t download_ns = uint64_t{120} * 1000000000;  // total wait for debuginfod; not part of time_after_end_ns
 };
 
 class ReadingBudget {
@@ -57,7 +57,7 @@ class ReadingBudget {
   }
   // `trusted`: root or gpuprof's user owns the file. Other files get less, to leave some for later processes.
   bool take_debug_info(uint64_t bytes, bool trusted);
-  // Checks a read that needs `peak` bytes while it runs. Afterwards, the caller takes what remains, at most `kept`.
+  // Checks whether a read may use `peak` bytes while it runs, and `kept` bytes afterwards, which the caller takes.
   bool may_take_debug_info(uint64_t peak, uint64_t kept, bool trusted);
 
   // Returns how many symbols a table may have, at most `wanted`.
@@ -67,7 +67,7 @@ class ReadingBudget {
   bool may_download();
   void downloaded(uint64_t ns) { download_ns_ += ns; }
 
-  // The recording has ended, so the time limit starts. Only this function is thread-safe.
+  // Starts the time limit, because the recording has ended. Only this function is thread-safe.
   void end(uint64_t now_ns) { end_ns_ = now_ns; }
   [[nodiscard]] bool in_time() const;
   void leave_out_address() { ++left_out_.addresses; }

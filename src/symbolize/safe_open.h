@@ -10,7 +10,7 @@
 
 namespace gpuprof::symbolize {
 
-inline constexpr int kOwnRoot = -1;  // as `root_fd`: paths are in gpuprof's own root
+inline constexpr int kOwnRoot = -1;  // value of `root_fd` for gpuprof's own root directory
 
 // How to open paths that a process names.
 struct FileAccess {

@@ -20,7 +20,7 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
     return frame;
   }
   frame.module = mapping->name;
-  // Without the file's headers, the file offset is the best available address.
+  // The file's headers are unknown, so use the file offset instead of the virtual address.
   frame.address = mapping->offset + (address - mapping->start);
   frame.name = address_name(mapping->name, frame.address);
   return frame;
@@ -31,7 +31,7 @@ SymbolizedFrame unknown_frame(const Mapping* mapping, uint64_t address) {
 struct Symbolizer::State {
   explicit State(SymbolizerOptions given) : options(std::move(given)), budget(options.limits, options.room) {}
 
-  // The key, the address of `file`, stays unique, because the entry keeps the object alive.
+  // The key is the address of `file`. No other file can get it, because the entry keeps the object alive.
   struct LoadedFile {
     std::shared_ptr<MappedFile> file;
     std::unique_ptr<ElfModule> module;  // null: not ELF

@@ -30,7 +30,7 @@ struct SymbolizerOptions {
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // folders with separate debug files
   bool debuginfod = true;  // ask the debuginfod servers in DEBUGINFOD_URLS; may take seconds
   ReadingLimits limits;
-  ReadingBudget::Headroom room = {};  // empty: only the limits apply
+  ReadingBudget::Headroom room = {};  // memory left for all readers; empty: unlimited
 };
 
 class Symbolizer {

@@ -119,8 +119,8 @@ std::optional<Error> check_domains(const std::string& value) {
       return std::nullopt;
     }
   }
-  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none; it is read as both",
-               "leave it unset (default: driver), unless you compare the domains"};
+  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none: gpuprof uses both",
+               "leave it unset (default: driver); other values are only for comparing the callback domains"};
 }
 
 std::optional<Error> check_flush(const std::string& value) {
@@ -139,8 +139,8 @@ constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
 constexpr std::string_view kCudaVariables[] = {"CUDA_", "NVIDIA_"};
 constexpr Descriptor kCupti = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs", kVariables, kCudaVariables};
 
-// The runtime's launch functions call the exported launch functions of libcuda. (Seen on driver 580 for 311 637 of
-// 311 720 launches; the others fell between the two attachments.) So probes on libcuda's functions count each launch
+// The runtime's launch functions call the exported launch functions of libcuda. (On driver 580: 311 637 of 311 720
+// launches. The others came while only one probe was attached.) So probes on libcuda's functions count each launch
 // once, with the runtime's function on the stack. `<<<>>>` calls __cudaLaunchKernel, which jumps to cudaLaunchKernel.
 std::vector<LaunchFunction> counted_functions() {
   std::vector<LaunchFunction> functions;
@@ -196,8 +196,8 @@ class CuptiBackend final : public Backend {
 
   [[nodiscard]] std::string_view attaches_to() const override { return "libcuda.so"; }
 
-  // libcuda loads only one injection library, so gpuprof's library calls the one that the user set. NVTX rules that
-  // out, because programs use handles that the tool made. So a user's NVTX tool gets all ranges, and gpuprof none.
+  // libcuda loads only one injection library, so gpuprof's library calls the one that the user set. NVTX has
+  // no such chain, because a handle belongs to the tool that made it. A user's NVTX tool gets all ranges, gpuprof none.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty()) {
       return Error{"the CUPTI library has not been unpacked", "set TMPDIR to a writable directory"};

@@ -29,7 +29,7 @@ std::vector<Key> keys_of(int map) {
 }  // namespace
 
 void sweep_bindings(int bindings, int spaces, int numbers) {
-  // The number is read first. VMs with a higher number are newer than this read, so the sweep keeps their entries.
+  // Read the last VM number before the keys. VMs with a higher number are newer, so the sweep keeps their entries.
   const uint32_t of_spaces = GPUPROF_DRM_NUMBER_OF_SPACE;
   uint64_t last = 0;
   if (bpf_map_lookup_elem(numbers, &of_spaces, &last) != 0) {

@@ -16,7 +16,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxFdInfo = 8192;  // the fdinfo of a DRM file has a few hundred bytes, or some more
+constexpr size_t kMaxFdInfo = 8192;  // bytes; the fdinfo of a DRM file usually has a few hundred
 constexpr size_t kMaxProcesses = 65536;
 constexpr int kMaxGenerations = 32;  // parents to check, as in bpf/submitter.h
 
@@ -33,7 +33,7 @@ void for_each_number(const std::string& folder, size_t most, const std::function
   }
 }
 
-// Checks only the name, because opening the file may block. The fdinfo of another file with such a name has no client.
+// Checks only the path, because opening the file may block. If it is not a DRM file, its fdinfo names no client.
 bool is_card(const std::string& link) {
   constexpr std::string_view kCards = "/dev/dri/";
   std::array<char, kCards.size()> target{};
@@ -68,7 +68,7 @@ void Clients::learn(uint64_t client, uint32_t pid) {
 }
 
 void Clients::keep(uint64_t client, Found found) {
-  if (found_.size() >= kMaxClients) {  // most of these clients have ended
+  if (found_.size() >= kMaxClients) {  // forget all, because most have ended
     found_.clear();
   }
   found_[client] = found;

@@ -1,6 +1,6 @@
 // Finds the process that owns a DRM client (an open file of a GPU driver), for jobs that a kernel thread queues for the
-// client. Reads /proc/PID/fdinfo of each process's files. A Linux kernel that reports the client of a job numbers
-// clients over all drivers, and never reuses a number.
+// client. Reads /proc/PID/fdinfo of each process's files. Client numbers are unique over all drivers and
+// never reused, in every Linux kernel that reports the client of a job.
 #pragma once
 
 #include <sys/types.h>

@@ -195,7 +195,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // first, because join_.end_source() drops the jobs of its last samples
+        stalls_->end_source(source, now);  // before join_ drops the jobs that the last samples belong to
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -274,20 +274,20 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   void report_lost_kernels() {
     report_count(
         "batches.lost", programs_->count(GPUPROF_DRM_LOST_BATCHES),
-        " events of batches and binds were dropped because the buffer was full: some jobs have unknown kernels, "
-        "or the names of kernels that were at their addresses before");
+        " events of batches and binds were dropped because the buffer was full: the kernels of some jobs are unknown, "
+        "or have the name of a kernel that was at the same address before");
     report_count("batches.given_up", programs_->count(GPUPROF_DRM_GIVEN_UP),
-                 " batches were incomplete when they were submitted, and later: some of their kernels are unknown");
+                 " batches were incomplete when they were submitted, and gpuprof did not see the rest: some of their "
+                 "kernels are unknown");
     report_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
                  " VM binds were not followed: later batches in these VMs were not read");
   }
 
   void report_lost_times() {
     if (const uint64_t skipped = programs_->skipped(); skipped != 0) {
-      report_count(
-          "calls.skipped", skipped,
-          " driver calls were not seen, because the kernel does not run a BPF program that it has interrupted on "
-          "the same processor: their jobs, batches or binds are missing");
+      report_count("calls.skipped", skipped,
+                   " driver calls were not seen: each interrupted the BPF program that should have seen it, and the "
+                   "kernel does not run it twice at once. Their jobs, batches or binds are missing");
     }
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
       report_count("times.lost", lost,
@@ -304,7 +304,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;   // empty without sampling; has no reader if the GPU can not be sampled
+  std::optional<drm::StallSampling> stalls_;   // empty: not requested; without reader: the GPU cannot be sampled
   std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
   uint64_t next_poll_ns_ = 0;

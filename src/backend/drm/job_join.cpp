@@ -7,7 +7,7 @@ namespace gpuprof::backend::drm {
 void JobJoin::on_queued(const JobKey& key, const Job& job) {
   const auto [at, is_new] = jobs_.try_emplace(key, job);
   if (!is_new) {
-    // Other events of this job may have come before. Those before queued_ns belong to an earlier job with this key.
+    // Other events of this job may have arrived first. Events before queued_ns are of an earlier job with this key.
     const Job before = at->second;
     const bool is_half =
         before.source == 0 && !before.ignored && std::max(before.run_ns, before.done_ns) >= job.queued_ns;
@@ -64,11 +64,11 @@ void JobJoin::complete_job(Jobs::iterator at) {
   const JobKey key = at->first;
   const Job done = job;
   jobs_.erase(at);
-  if (last_done_.size() >= kMaxRings) {  // most of these rings are gone
+  if (last_done_.size() >= kMaxRings) {  // forget all, because most rings are gone
     last_done_.clear();
   }
   uint64_t& last = last_done_[done.ring];
-  // If the ring's previous job was done later than this one, this job overtook it and did not wait for it.
+  // `last` is the latest end of the ring's earlier jobs. A job that ended before it overtook that job, without a wait.
   const uint64_t start = last <= done.done_ns ? std::max(done.run_ns, last) : done.run_ns;
   last = std::max(last, done.done_ns);
   sink_.on_job(key, done, start);
@@ -88,7 +88,7 @@ void JobJoin::expire(uint64_t now_ns) {
   std::erase_if(jobs_, [&](const auto& entry) {
     const auto& [key, job] = entry;
     const uint64_t last = std::max({job.run_ns, job.done_ns, job.ignored ? job.queued_ns : 0});
-    const bool is_over = job.source == 0 || job.done_ns != 0;  // a running job may run for hours
+    const bool is_over = job.source == 0 || job.done_ns != 0;  // else keep the job: it may run for hours
     if (!is_over || now_ns < last + kMaxIncompleteNs) {
       return false;
     }

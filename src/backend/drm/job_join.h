@@ -45,11 +45,11 @@ class JobSink {
   JobSink& operator=(const JobSink&) = delete;
   virtual ~JobSink() = default;
 
-  // The job is complete. `start_ns` is when both the hardware had the job and the previous job of the ring was done.
+  // The job is complete. At `start_ns`, the hardware had the job, and the previous job of the ring had ended.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
   // The job failed before it ran.
   virtual void on_failed_job(const Job& job) = 0;
-  // The job can not be reported as complete: its end was not seen if `unfinished`, else its times are unknown.
+  // Events of the job are missing. `unfinished`: its end was not seen. Otherwise, its start was not seen.
   virtual void on_lost_job(const JobKey& key, const Job& job, bool unfinished) = 0;
 };
 
@@ -65,7 +65,7 @@ class JobJoin {
   // No recorded process owns the job: ignore its events.
   void ignore(const JobKey& key, uint64_t queued_ns);
 
-  // Drops jobs that lack an event for kMaxIncompleteNs, except those of a known process that are not done.
+  // Drops jobs that have waited kMaxIncompleteNs for a missing event. Keeps unfinished jobs of known processes.
   void expire(uint64_t now_ns);
   // Drops the unfinished jobs of a source that has ended.
   void end_source(SourceId source);

@@ -29,7 +29,7 @@ constexpr const char* kHint = "jobs of kernel drivers need Linux 5.17 or later, 
 namespace {
 
 constexpr uint32_t kMaxWords = GPUPROF_STACK_MAX_WORDS / 4;  // a walk blocks the CPU, so it must be short
-constexpr uint32_t kCachedRules = 1U << 18;                  // of 16 bytes each, for all processes together
+constexpr uint32_t kCachedRules = 1U << 18;                  // rules of 16 bytes, shared by all processes
 
 struct Program {
   const char* name;
@@ -38,7 +38,7 @@ struct Program {
   bool KernelEvents::*use = nullptr;  // the feature that needs this program; null: the recording needs it
 };
 
-// The programs for the end of jobs come first, so that no job that is seen when queued can end unseen.
+// Programs are attached in this order. Those for the end of jobs come first, so that no queued job's end is missed.
 std::vector<Program> programs_for(const KernelEvents& events, bool batches) {
   std::vector<Program> programs{{"on_fence_signaled", "dma_fence_signaled"}};
   if (events.scheduler) {
@@ -99,7 +99,7 @@ Status choose(bpf_object* object, const std::vector<Program>& wanted) {
     const auto found = std::find_if(wanted.begin(), wanted.end(), [program](const Program& one) {
       return std::string_view(one.name) == bpf_program__name(program);
     });
-    const bool is_walk = std::string_view(bpf_program__name(program)) == "on_loader";  // attached by the recorder
+    const bool is_walk = std::string_view(bpf_program__name(program)) == "on_loader";  // the recorder attaches it
     bpf_program__set_autoload(program, found != wanted.end() || is_walk);
     if (found != wanted.end() && found->is_function) {
       if (const int error = bpf_program__set_attach_target(program, 0, found->target); error != 0) {
@@ -218,7 +218,7 @@ int JobPrograms::on_event(void* context, void* data, size_t bytes) {
   auto* self = static_cast<JobPrograms*>(context);
   self->dispatch({static_cast<const std::byte*>(data), bytes});
   ++self->drained_events_;
-  // Jobs may come faster than drain() reads them, so drain() stops after the size of the buffer.
+  // Jobs may come faster than drain() reads them. So drain() stops after as many bytes as the ring buffer holds.
   self->drained_bytes_ += bytes;
   return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
 }

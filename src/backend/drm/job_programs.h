@@ -27,7 +27,7 @@ class JobEventSink {
   // Called before the first event that refers to the stack. See StackSink.
   virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                         std::span<const uint64_t> kernel) = 0;
-  virtual void on_code(uint32_t pid, const PythonCode& code) = 0;  // before the first stack that refers to it
+  virtual void on_code(uint32_t pid, const PythonCode& code) = 0;  // called before a stack refers to the code
   virtual void on_loader(uint32_t pid) = 0;                        // the process's mappings must be read again
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;

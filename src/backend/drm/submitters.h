@@ -106,7 +106,7 @@ class Submitters {
     std::optional<ProcessGuard> guard;  // nullopt: the process had ended before its first event
     std::unordered_map<std::string, uint32_t> names;
     std::unordered_set<uint32_t> devices;
-    std::unordered_map<uint64_t, bool> stacks;  // reported ones; true: walked by unwind tables
+    std::unordered_map<uint64_t, bool> stacks;  // reported stacks -> whether unwind tables were used
     StreamNumbers streams;
     size_t described_streams = 0;
     uint64_t without_tables = 0;  // launches whose stack was walked by frame pointers

@@ -73,7 +73,7 @@ std::vector<std::string> matches(const char* pattern) {
   return paths;
 }
 
-// Names what the loader would use: an Intel GPU or NPU, or the drivers that the user's variable names. "": nothing.
+// Names what the loader would use: an Intel GPU or NPU, or the drivers in the user's variable. Empty: nothing found.
 std::string find_device(const std::string* alternative_drivers) {
   if (alternative_drivers != nullptr && !alternative_drivers->empty()) {
     return std::string(kDriversVariable) + "=" + *alternative_drivers;

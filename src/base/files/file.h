@@ -19,7 +19,7 @@ Result<UniqueFd> open_input(const std::string& path);
 // Text read from a descriptor, up to its end or a limit.
 struct BoundedText {
   enum class End : uint8_t { whole, too_large, failed };
-  std::string text;  // at most the limit; only the beginning unless `end` is whole
+  std::string text;  // complete if `end` is whole, else only the beginning
   End end = End::whole;
   int error = 0;  // errno, if `end` is failed
 };
@@ -34,7 +34,7 @@ std::string read_text(int folder, const char* name, size_t most);
 // Returns the first line of a file without its newline. Empty if it can not be read.
 std::string first_line(const std::string& path);
 
-// Writes all of `text`. A closed pipe (EPIPE) gives an Error without a message, because its reader needs no more.
+// Writes all of `text`. If the reader has closed the pipe (EPIPE), returns an Error without a message.
 Status write_all(int fd, std::string_view text, const std::string& name);
 Status write_all(int fd, std::span<const unsigned char> bytes, const std::string& name);
 
@@ -65,7 +65,7 @@ class FileLimitAsError {
   void (*before_)(int);
 };
 
-// Closes a written file. Reports an error if the file system stores the data only now, and fails.
+// Closes a written file. Reports an error that the file system detects only at this point.
 Status close_written(UniqueFd fd, const std::string& name);
 
 }  // namespace gpuprof

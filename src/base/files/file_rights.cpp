@@ -28,7 +28,7 @@ std::optional<bool> is_in_own_user_namespace(int proc_fd) {
   struct stat theirs {};
   struct stat ours {};
   if (::stat("/proc/self/ns/user", &ours) != 0) {
-    return true;  // this kernel has no other user namespace
+    return true;  // this kernel does not support user namespaces
   }
   if (::fstatat(proc_fd, "ns/user", &theirs, 0) != 0) {
     return std::nullopt;
@@ -61,8 +61,8 @@ bool get_capabilities(CapabilityData& data) {
   return ::syscall(SYS_capget, &header, data.data()) == 0;
 }
 
-// Sets the bits of kReadsAll (both capabilities are in the first word). The kernel clears them when the user id becomes
-// nonzero, and restores them for 0, unless a security bit of the thread is set. This function does not rely on that.
+// Sets the two capabilities of kReadsAll to `wanted`. The kernel may clear them when the user id becomes nonzero, and
+// restore them when it becomes 0. This depends on the thread's security bits, so this function always sets them.
 bool set_capabilities(uint64_t wanted) {
   CapabilityData data{};
   if (!get_capabilities(data)) {
@@ -138,7 +138,7 @@ FileRights rights_of_user(uid_t uid) {
   rights.groups.resize(static_cast<size_t>(count));
   while (::getgrouplist(entry.pw_name, entry.pw_gid, rights.groups.data(), &count) < 0) {
     if (count <= static_cast<int>(rights.groups.size()) || count > kMostGroups) {
-      count = 0;  // the number is unknown, so no groups
+      count = 0;  // use no groups, because their number is unknown
       break;
     }
     rights.groups.resize(static_cast<size_t>(count));
@@ -175,7 +175,7 @@ void ActAs::take_on(const FileRights& rights) {
   if (own && *own == rights) {
     return;
   }
-  was_dumpable();  // before the kernel clears the flag
+  was_dumpable();  // caches the flag before set_ids() makes the kernel clear it
   ok_ = own && set_ids(rights, *own) && set_capabilities(rights.capabilities);
   own_ = std::move(own);
 }
@@ -184,7 +184,7 @@ ActAs::~ActAs() {
   if (!own_) {
     return;
   }
-  // First restores the ids, which needs no capability. If restoring the groups fails, the thread has fewer rights.
+  // Restores the ids first, because this needs no capability. If setgroups() then fails, the thread has fewer rights.
   set_fsuid(own_->uid);
   set_fsgid(own_->gid);
   ::syscall(SYS_setgroups, own_->groups.size(), own_->groups.data());

@@ -15,14 +15,14 @@ struct FileRights {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  uint64_t capabilities = 0;  // for files that the ids may not read; bits: CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+  uint64_t capabilities = 0;  // may hold CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH (bits)
 
   bool operator==(const FileRights&) const = default;
 };
 
 // `status` is the text of /proc/PID/status. The capabilities of a process in another user namespace are ignored,
-// because they give no right to files of gpuprof's namespace. For a set-user-id or set-group-id program, the ids of the
-// user who started it count.
+// because they give no right to files of gpuprof's namespace. For a set-user-id or set-group-id program, returns the
+// ids of the user who started it.
 std::optional<FileRights> parse_file_rights(std::string_view status, bool own_user_namespace);
 
 // Reads the rights of the process that owns the open directory /proc/PID. nullopt: the process is gone.
@@ -35,8 +35,8 @@ FileRights rights_of_user(uid_t uid);
 // it got later (for example by executing a set-user-id program).
 FileRights narrowed(const FileRights& first, const FileRights& now);
 
-// While the object exists, this thread opens files with `rights`. Does nothing if gpuprof is not root, because it has
-// only its user's rights then, or if `rights` is null (gpuprof's own). Objects do not nest.
+// While the object exists, this thread opens files with `rights`. Null: gpuprof's own rights. Does nothing if
+// gpuprof is not root, because then gpuprof has only its user's rights. Objects do not nest.
 class ActAs {
  public:
   explicit ActAs(const FileRights* rights);

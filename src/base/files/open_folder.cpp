@@ -87,8 +87,8 @@ class Walk {
   }
 
   // True if only root or gpuprof's user can have put a link of this owner into the current folder. In a user namespace,
-  // "/" and all files of unmapped users show the same owner. So that owner is trusted only in its own folders, to which
-  // nobody else may write.
+  // "/" can have the owner that the files of all unmapped users have. That owner is trusted only in folders that it
+  // owns and to which nobody else may write.
   [[nodiscard]] bool is_trusted(uid_t owner) const {
     struct stat root {};
     struct stat folder {};

@@ -121,7 +121,7 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   if (there && kind == S_IFDIR) {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  // The name may be another spelling of /dev/stdout, which root must not replace, even if /dev has no such link.
+  // `name` may be another spelling of /dev/stdout. Root must not replace that, even if /dev has no such entry.
   if (const std::string path = real_path(file.folder_.get()) + "/" + file.entry_;
       path != name && descriptor_named(path)) {
     return open(path, options);
@@ -191,13 +191,13 @@ Status OutputFile::make_temporary(mode_t mode) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
   temporary_ = std::move(*temporary);
-  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // the lock marks the file as being written, while this process has it open
+  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // while this process has it open, others see that it is being written
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), hints::kMoreFiles);
 }
 
-// Removes permissions that the replaced file did not grant, so that a private file stays private. Does not copy its
-// other permissions, because its owner or group may have been different.
+// Removes permissions that the replaced file did not have, so that a private file stays private. Adds no permissions,
+// because the replaced file may have had another owner or group.
 void OutputFile::narrow(mode_t before) const {
   struct stat info {};
   if (::fstat(fd_.get(), &info) == 0) {
@@ -222,7 +222,7 @@ OutputFile::~OutputFile() {
   }
 }
 
-// Whether a nonempty NAME.old exists, and a worthless file would replace it.
+// Whether rotate() would replace a nonempty NAME.old with a worthless file.
 bool OutputFile::would_lose_old() const {
   struct stat old {};
   if (is_worthless_ == nullptr || ::fstatat(folder_.get(), (entry_ + ".old").c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0 ||

@@ -28,8 +28,8 @@ struct OutputOptions {
 // symbolic link at the final name.
 class OutputFile {
  public:
-  // "-" is stdout. Descriptor names, character devices and pipes are written directly. Fails if it is already known
-  // that the file can not get its final name.
+  // "-" is stdout. Descriptor names, character devices and pipes are written directly. Fails if it is
+  // already certain that commit() would fail.
   static Result<OutputFile> open(const std::string& name, const OutputOptions& options);
 
   OutputFile(OutputFile&& other) noexcept;

@@ -24,7 +24,7 @@ class PackedInput::Format {
   // Removes the consumed bytes from `packed`. Returns the number of bytes written to `out`. Sets failed() on an error.
   virtual size_t unpack(std::string_view& packed, char* out, size_t size) = 0;
   [[nodiscard]] bool failed() const { return failed_; }
-  // True if the data is complete when it ends here.
+  // True if the input may end here, because no compressed stream is incomplete.
   [[nodiscard]] bool is_whole() const { return whole_; }
 
  protected:
@@ -133,7 +133,7 @@ Result<size_t> PackedInput::read(int fd, char* out, size_t size) {
     if (used_ == packed_.size() && at_end_ && format_->is_whole()) {
       return size_t{0};
     }
-    // Unpacks even at the end of the input, because the format may still hold unpacked bytes.
+    // Unpacks even at the end of the input, because the decompressor may still hold unpacked bytes.
     std::string_view packed = std::string_view(packed_).substr(used_);
     const size_t filled = format_->unpack(packed, out, size);
     used_ = packed_.size() - packed.size();

@@ -16,7 +16,7 @@ class PackedInput {
   // Whether these first bytes (four suffice) belong to a supported compression format.
   static bool knows(std::string_view begin);
 
-  // `begun` is what was already read; knows(begun) must hold.
+  // `begun` is what the caller has already read from the input. knows(begun) must be true.
   explicit PackedInput(std::string_view begun);
   PackedInput(const PackedInput&) = delete;
   PackedInput& operator=(const PackedInput&) = delete;

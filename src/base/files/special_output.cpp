@@ -15,7 +15,7 @@ namespace gpuprof {
 namespace {
 
 constexpr int kStepMs = 50;
-constexpr int kWarnAfterMs = 1000;  // time until gpuprof reports that it waits for a reader, or gives the reader up
+constexpr int kWarnAfterMs = 1000;  // after this, gpuprof reports that it waits for a reader, or stops waiting
 
 Error refused(const std::string& name, const std::string& why, std::string hint) {
   return Error{"cannot write " + name + ": " + why, std::move(hint)};
@@ -89,7 +89,7 @@ Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name) {
 Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, const std::string& name,
                               const StopRequested& stop) {
   if (S_ISCHR(info.st_mode)) {
-    // Accepts any owner, because only root can create devices, and nobody can move a terminal to another folder.
+    // A device may have any owner: only root creates devices, and a terminal's owner cannot move it to another folder.
     UniqueFd fd(reopen(place));
     if (!fd) {
       return special_error(name, errno);

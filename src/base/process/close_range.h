@@ -3,7 +3,6 @@
 
 namespace gpuprof {
 
-// Closes the descriptors from `first` to `last`.
 void close_between(int first, int last);
 
 // Makes the next exec close `first` and all higher descriptors. False: they could not be listed.

@@ -41,7 +41,7 @@ Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   if (errno != ENOPROTOOPT) {
     return cannot_hold(credentials->pid, errno == ENODATA ? ESRCH : errno);
   }
-  // Before Linux 6.5, another process may already have the pid. If its user differs, the state becomes `changed`.
+  // Before Linux 6.5, the pid may already belong to another process. If that has another user, it counts as `changed`.
   return make(*credentials, open_pidfd(credentials->pid));
 }
 
@@ -67,7 +67,7 @@ Result<ProcessGuard> ProcessGuard::make(const Credentials& credentials, UniqueFd
     return cannot_hold(credentials.pid, errno);
   }
   ProcessGuard guard(credentials, std::move(pidfd), std::move(proc));
-  if (guard.has_ended()) {  // otherwise the directory may belong to a later process with this pid
+  if (guard.has_ended()) {  // `proc` may belong to a later process with this pid
     return cannot_hold(credentials.pid, ESRCH);
   }
   return guard;
@@ -87,8 +87,8 @@ ProcessGuard::State ProcessGuard::state() {
   if (credentials_.uid == ::geteuid()) {
     return State::same;
   }
-  // For a process that is not dumpable, the kernel makes root the owner of its files in /proc. It also does this for a
-  // process without memory, which is about to end, but the status of such a process has no memory lines.
+  // If a process is not dumpable, root owns its files in /proc. Root also owns the files of a process without memory,
+  // which is about to end. The status of such a process has no line VmSize.
   struct stat file {};
   const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
   const std::string status = read_status(proc_.get());

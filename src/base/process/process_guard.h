@@ -1,6 +1,6 @@
-// Holds one process, so that its pid can not refer to another one, and reports whether its identity is unchanged. Only
-// while it is unchanged may data of /proc/PID go to the process's user. Without this rule, a recorder that runs as root
-// could reveal to a user where a set-user-id program is in memory.
+// Holds one process, so that its pid can not refer to another one, and reports whether its identity is unchanged. Data
+// of /proc/PID may go to the process's user only while the identity is unchanged. Otherwise, a recorder that runs as
+// root could reveal to a user where a set-user-id program is in memory.
 //
 // Call state() before and after reading /proc/PID, and drop the data unless both return `same`.
 #pragma once
@@ -24,8 +24,8 @@ class ProcessGuard {
 
   enum class State {
     same,
-    // The process has, or can regain, the rights of another user. Or it is not dumpable, so its own user may not
-    // inspect it: it asked for this, or executed a program that is unreadable or has more rights. It stays `changed`.
+    // The process has, or can regain, the rights of another user. Or its own user may not inspect it, because it made
+    // itself undumpable, or executed a program that is unreadable or has more rights. The state stays `changed`.
     changed,
     ended,
   };

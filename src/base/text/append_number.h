@@ -10,7 +10,7 @@
 
 namespace gpuprof {
 
-inline constexpr size_t kMostDigits = 20;  // of a 64-bit number
+inline constexpr size_t kMostDigits = 20;  // decimal digits of a 64-bit number
 
 inline constexpr std::array<uint64_t, kMostDigits> kPowersOfTen = [] {
   std::array<uint64_t, kMostDigits> powers{1};

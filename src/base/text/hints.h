@@ -8,10 +8,10 @@ inline constexpr const char* kRunAsRoot = "run gpuprof as root";
 // For eBPF. CAP_PERFMON should suffice for uprobes, but some kernels require more (6.18, for example).
 inline constexpr const char* kRightsForBpf =
     "run gpuprof as root (sudo gpuprof record --user $USER -- ...), or give the capabilities once: "
-    "sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof (cap_bpf,cap_perfmon in place of cap_sys_admin where the "
-    "kernel lets these set uprobes; 6.18 does not)";
+    "sudo setcap cap_sys_admin,cap_sys_ptrace+ep gpuprof (on kernels that allow uprobes with cap_bpf,cap_perfmon, "
+    "give these instead of cap_sys_admin; 6.18 does not allow it)";
 
-// For ptrace of other users' processes, and for own processes if kernel.yama.ptrace_scope forbids that too.
+// For ptrace of other users' processes, and of own processes if kernel.yama.ptrace_scope forbids it.
 inline constexpr const char* kRightsForPtrace =
     "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof; in a container, start it with CAP_SYS_PTRACE";
 inline constexpr const char* kPtraceScope = "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0";

@@ -25,8 +25,8 @@ std::string percent_text_down(uint64_t part, uint64_t whole);
 // Like percent_text_down(), without "%" and with `decimals` decimals (0 to 9).
 std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals);
 
-// Parses a duration into nanoseconds: "250ms", "1.5s", "2m", "500us", "10ns". A number without unit counts in
-// `unit_ns`, unless that is 0. nullopt: invalid, or out of range.
+// Parses a duration into nanoseconds: "250ms", "1.5s", "2m", "500us", "10ns". A number without unit is a
+// multiple of `unit_ns`, and is invalid if that is 0. nullopt: invalid, or out of range.
 std::optional<uint64_t> parse_duration(std::string_view text, uint64_t unit_ns);
 
 // Parses a complete text of digits, without blanks and '+'. nullopt: invalid, or out of range.

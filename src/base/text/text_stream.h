@@ -16,7 +16,6 @@ class TextStream {
 
   explicit TextStream(Sink sink) : sink_(std::move(sink)) {}
 
-  // Adds a piece of any length.
   void append(std::string_view piece) {
     if (piece.size() >= kEnough) {
       flush();

@@ -72,7 +72,7 @@ bool is_deceptive(char32_t code) {
   // U+200C and U+200D (joiners) are allowed: Persian, Indic scripts and emoji need them.
   static constexpr std::array<Range, 12> kDeceptive{{
       {0x00, 0x1F},        // C0 controls
-      {0x7F, 0x9F},        // delete, C1: U+009B begins an escape sequence as ESC [ does
+      {0x7F, 0x9F},        // delete; C1 controls, such as U+009B, which begins an escape sequence
       {0xAD, 0xAD},        // soft hyphen
       {0x61C, 0x61C},      // Arabic letter mark
       {0x180E, 0x180E},    // Mongolian vowel separator

@@ -13,8 +13,8 @@ constexpr std::array<std::string_view, 16> kTabbedKinds = {
     "string", "eustall",   "interval_start", "interval_end", "interval", "kernel", "metric",     "e",
     "pid",    "proc_name", "ustack",         "kstack",       "gpu_file", "frame",  "gpu_symbol", "insn_text"};
 
-// iaprof's default length of an interval. Profiles hold only the end times of their intervals. So an interval of
-// another length goes into the slice of this length in which it ended.
+// Length of a slice: the default length of iaprof's intervals. The profiles hold only the end times of intervals, so an
+// interval of another length goes into the slice in which it ended.
 constexpr std::string_view kSliceText = "10000000";
 constexpr uint64_t kSliceNs = 10'000'000;
 

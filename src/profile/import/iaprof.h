@@ -22,7 +22,7 @@ class IaprofForm {
  public:
   // True for the kinds that a file in this form can begin with.
   static bool is_kind(std::string_view kind);
-  static bool is_kind_prefix(std::string_view text);  // for a file that ends within its first word
+  static bool is_kind_prefix(std::string_view text);  // whether a kind begins with `text`
 
   // Returns the first record of the line, or nullopt if the line has no new information or is bad (sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
@@ -71,10 +71,10 @@ class IaprofForm {
   StallRecords records_;
   std::unordered_map<uint64_t, StringId> strings_;  // the file's ids -> STRING ids
   std::deque<std::string> texts_;       // index: STRING id - 1; a deque because the stacks point to its strings
-  std::array<IdIndex, 2> stacks_;       // [is KSTACK]: ids of the STRINGs that are stacks
+  std::array<IdIndex, 2> stacks_;       // [0] USTACK, [1] KSTACK: ids of the STRINGs that are stacks
   IdIndex modules_;                     // ids of the STRINGs that are GPU_MODULEs
   std::array<StringId, 11> reasons_{};  // third dialect; the index is a stall_type
-  std::deque<std::vector<StackElement>> elements_;  // of the current line's stacks
+  std::deque<std::vector<StackElement>> elements_;  // stacks of the current line
   FileOrigin origin_;                               // the most recent values
   bool begun_ = false;
   bool timed_ = false;

@@ -26,7 +26,7 @@ class PublishedForm {
  public:
   // True for the kinds that a file in this form can begin with.
   static bool is_kind(std::string_view kind);
-  static bool is_kind_prefix(std::string_view text);  // for a file that ends within its first word
+  static bool is_kind_prefix(std::string_view text);  // whether a kind begins with `text`
 
   // Returns the first record of the line, or nullopt if the line has no new information or is bad (sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
@@ -51,8 +51,8 @@ class PublishedForm {
   StringId reason_name(uint32_t stall_type);
 
   std::array<IdIndex, kTexts> texts_;  // the file's ids -> STRING ids
-  std::vector<size_t> text_hashes_;    // by STRING id - 1
-  std::array<IdIndex, 2> stacks_;      // [is KSTACK]: the ids that are defined
+  std::vector<size_t> text_hashes_;    // index: STRING id - 1
+  std::array<IdIndex, 2> stacks_;      // [0] USTACK, [1] KSTACK: the defined ids
   std::unordered_map<uint32_t, StringId> reasons_;
   std::string reason_text_;
   std::vector<StackElement> elements_;

@@ -1,4 +1,4 @@
-// Makes gpuprof records from published stall samples, each definition once. Internal to their readers.
+// Makes gpuprof records from stall samples in the form of another tool. Internal to the readers of such forms.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct DebugFile {
 struct DebugSearch {
   std::vector<std::string> directories;  // absolute, for example "/usr/lib/debug"
   // The target chose the names, so the target's root is searched before gpuprof's own, and all files are opened with
-  // the target's rights. nullopt: no file is opened.
+  // the target's rights. nullopt: no file may be opened.
   std::optional<FileAccess> target = FileAccess{};
   bool debuginfod = false;  // also ask the servers in DEBUGINFOD_URLS, if libdebuginfod is installed
 };

@@ -72,7 +72,7 @@ void each_range(Dwarf_Die* die, Use use) {
     if (offset <= 0) {
       return;
     }
-    // Linkers set the ranges of dropped code to 0 or to the top of the address space.
+    // Linkers place the ranges of removed code at 0 or at the top of the address space.
     if (low != 0 && low < high) {
       use(low, high);
     }
@@ -136,7 +136,7 @@ bool names_scope(int tag) {
          tag == DW_TAG_union_type;
 }
 
-// Steps to the next sibling. Returns false at the end, and if the sibling is not after this DIE (a malformed file).
+// Steps to the next sibling. Returns false after the last one, or if a malformed file places the next one before it.
 bool next_sibling(Dwarf_Die* die) {
   const Dwarf_Off before = dwarf_dieoffset(die);
   Dwarf_Die next;
@@ -237,7 +237,7 @@ struct DwarfLines::State {
   int visits = 0;
   bool trusted = false;  // root or gpuprof's user owns the file
   bool may_grow = true;  // false once the budget is exhausted
-  uint64_t growth = 0;   // bytes not yet taken from the budget
+  uint64_t growth = 0;   // bytes in use that are not yet charged to the budget
 
   bool begin(const ElfImage& image, int fd, const DebugFile& debug_file, const DebugSearch& search);
   bool begin_alternate(const ElfImage& image, const DebugFile& debug_file, const DebugSearch& search);
@@ -457,7 +457,7 @@ bool DwarfLines::State::inlined_at(Dwarf_Die parent, uint64_t vaddr, std::vector
         return true;
       }
     } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
-      // The optimizer may have lost the ranges of the block, although calls inside it have theirs.
+      // The optimizer may have dropped the ranges of the block, but not those of the calls inside it.
       const bool ranges_known = dwarf_hasattr(&die, DW_AT_ranges) != 0 || dwarf_hasattr(&die, DW_AT_low_pc) != 0;
       if ((!ranges_known || dwarf_haspc(&die, vaddr) > 0) && inlined_at(die, vaddr, chain, depth + 1)) {
         return true;
@@ -529,7 +529,7 @@ std::vector<SourceFrame> DwarfLines::State::frames(Unit& unit, Dwarf_Die functio
 
 std::vector<SourceFrame> DwarfLines::find(uint64_t vaddr) {
   std::vector<SourceFrame> result;
-  size_t lines_only = state_->units.size();  // a unit that covers the address, but has no function there
+  size_t lines_only = state_->units.size();  // first unit that covers the address
   each_holder(state_->ranges, vaddr, [&](size_t unit_index) {
     Unit& unit = state_->units[unit_index];
     if (!unit.indexed) {
@@ -546,7 +546,7 @@ std::vector<SourceFrame> DwarfLines::find(uint64_t vaddr) {
     });
   });
   if (result.empty() && lines_only < state_->units.size()) {
-    Unit& unit = state_->units[lines_only];  // for example with assembler code
+    Unit& unit = state_->units[lines_only];  // a unit without functions, such as assembler code
     Dwarf_Line* line = state_->has_lines(unit) ? dwarf_getsrc_die(&unit.die, vaddr) : nullptr;
     const char* path = line != nullptr ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
     int number = 0;

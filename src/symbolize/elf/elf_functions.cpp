@@ -27,7 +27,7 @@ class Search {
     }
   }
 
-  // Searches one table, and skips unreadable parts (the file may shrink meanwhile). False: `stop` ended the search.
+  // Searches one table. Skips unreadable parts, because the file may shrink during the search. False: `stop` ended it.
   [[nodiscard]] bool table(const ElfSection& section) {
     const auto& sections = image_.sections();
     if (section.header.sh_entsize != sizeof(Elf64_Sym) || section.header.sh_link >= sections.size() ||
@@ -61,7 +61,7 @@ class Search {
         symbol.st_name >= names_.size()) {
       return;
     }
-    // Reads no more than the longest wanted name. Without NULs, each symbol's name would reach to the table's end.
+    // Compares at most longest_ + 1 bytes. In a table without NULs, each name would extend to the end of the table.
     const auto* begin = reinterpret_cast<const char*>(names_.data()) + symbol.st_name;
     const size_t length = ::strnlen(begin, std::min<size_t>(names_.size() - symbol.st_name, longest_ + 1));
     const auto match = length <= longest_ ? wanted_.find({begin, length}) : wanted_.end();
@@ -89,7 +89,7 @@ Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::ve
     wanted.emplace(names[i], i);
   }
   Search search(image, wanted, stop);
-  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // one of each: a hostile file could have thousands
+  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // only the first of each: a file could have thousands
     const ElfSection* const section = image.section_of_type(type);
     if (section != nullptr && !search.table(*section)) {
       return Error{"the search for functions in it was stopped", ""};

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kMaxElfSymbols = 8 << 20;  // per table; the largest known tables have about a million
 constexpr size_t kSymbolChunk = 16384;        // symbols read at a time
 constexpr size_t kMaxSymbolName = 64 << 10;
-constexpr size_t kMaxSymbolStepsBack = 64;  // limit of shorter symbols between an address and the start of its function
+constexpr size_t kMaxSymbolStepsBack = 64;  // symbols to check before an address, for one that contains it
 constexpr size_t kMaxAliases = 32;
 constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
 constexpr uint8_t kLabelRank = 3;
@@ -109,7 +109,7 @@ void SymbolTable::finish() {
   symbols_.shrink_to_fit();
 }
 
-// Drops labels inside functions of known size. Other symbols without a size extend to the next address.
+// Drops labels inside functions of known size. Every other symbol without a size extends to the next symbol.
 void SymbolTable::resolve_sizes() {
   uint64_t covered = 0;  // end of the sized functions seen so far
   size_t kept = 0;

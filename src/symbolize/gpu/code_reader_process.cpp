@@ -128,7 +128,7 @@ std::string run_on_code(const std::string& program, const std::vector<std::strin
     return {};
   }
   std::string text = read_all(child.output.get(), limits);
-  // Uses the pidfd, because a pid may be reused: the session's thread reaps any child that has ended.
+  // Uses the pidfd, because the main thread reaps every child that ends, and then another process can get the pid.
   siginfo_t info{};
   ::syscall(SYS_pidfd_send_signal, child.process.get(), SIGKILL, nullptr, 0);
   ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(child.process.get()), &info, WEXITED);

@@ -23,12 +23,12 @@ struct ReaderLimits {
   size_t memory = size_t{4} << 30;   // of address space
 };
 
-// In the child, the descriptor of the file with the code, and the file's name.
+// The child's descriptor of the file with the code, and the name by which the child can open that file.
 inline constexpr int kCodeFd = 3;
 inline constexpr std::string_view kCodeFile = "/proc/self/fd/3";
 
-// Returns what the program prints. Returns only its beginning if the program fails or a limit is reached. The program
-// gets no environment, and no root rights if the owner has none.
+// Returns what the program prints. Returns only its beginning if the program fails or a limit is reached. The program's
+// environment is only LC_ALL=C. It has no root rights if the owner has none.
 std::string run_on_code(const std::string& program, const std::vector<std::string>& arguments,
                         std::span<const std::byte> code, const CodeOwner& owner, const ReaderLimits& limits);
 

@@ -62,7 +62,7 @@ std::optional<Widths> mma_widths(const Opcode& opcode) {
   struct Shape {
     std::string_view name;
     std::string_view word;
-    std::string_view type;  // one of its modifiers; empty: matches all types not listed before
+    std::string_view type;  // a required modifier; empty: matches the types not listed before
     Widths widths;
   };
   static constexpr std::array<Shape, 21> kShapes = {
@@ -311,7 +311,7 @@ class Parser {
     read_from(1, widths ? *widths : Widths{});
   }
 
-  // Two results of one or two registers each. A mask decides which, but not all versions of nvdisasm print it.
+  // Each of the two results has one or two registers. A mask decides how many, but not every nvdisasm prints it.
   void take_texture() {
     for (size_t at = 0; at < std::min<size_t>(2, operands_.size()); ++at) {
       if (!operands_[at].is_memory) {

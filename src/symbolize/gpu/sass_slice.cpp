@@ -130,7 +130,7 @@ void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& e
   }
 }
 
-// Marks as open: instructions without known predecessors and, if there are indirect jumps, their possible targets.
+// Sets `open` for instructions without known predecessors, and for possible targets of the function's indirect jumps.
 void SassSlice::mark_open(const Edges& edges) {
   std::vector<bool> reached(nodes_.size());
   std::vector<bool> jumped_to(nodes_.size());

@@ -12,7 +12,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Newest first. The process that loads the library has no environment variables that could name another folder.
+// Newest first. The process that loads one does not get the user's LD_LIBRARY_PATH.
 constexpr std::array<const char*, 2> kLibraries = {"libiga64.so.2", "libiga64.so.1"};
 constexpr size_t kMaxText = 1024;
 constexpr size_t kMaxCode = size_t{16} << 20;
@@ -166,7 +166,7 @@ bool disassemble_xe(GpuPlatform platform, int code, int output) {
   }
   std::vector<uint8_t> bytes = read_code(code);
   const size_t size = bytes.size();
-  bytes.resize(size + kLong);  // the last instruction may be truncated
+  bytes.resize(size + kLong);  // pads a truncated last instruction with zeros
   for (size_t at = 0; size - at >= kCompact;) {
     // A bit in each instruction's first word marks compact instructions.
     const bool compact = (bytes[at + 3] & 0x20U) != 0;

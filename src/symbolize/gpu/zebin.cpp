@@ -32,7 +32,7 @@ constexpr std::string_view kNotes = ".note.intelgt.compat";
 constexpr std::string_view kOwner = "IntelGT";
 constexpr uint32_t kProductFamily = 1;
 constexpr uint32_t kGfxCore = 2;
-constexpr uint32_t kProductConfig = 6;  // replaces the other two in newer files
+constexpr uint32_t kProductConfig = 6;  // newer files have this note instead of the other two
 
 // A copy of a zebin, to be changed in place.
 class Bytes {

@@ -11,7 +11,7 @@ namespace gpuprof::backend::drm {
 namespace {
 
 constexpr uint64_t kExpiryNs = 500'000'000;
-constexpr uint64_t kSpaceBytes = uint64_t{1} << 32;  // reachable from an instruction base address
+constexpr uint64_t kSpaceBytes = uint64_t{1} << 32;  // bytes reachable from an instruction base address
 
 std::string hex(uint64_t number) {
   std::array<char, 16> digits{};
@@ -80,7 +80,7 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
     ++not_followed_;
     return;
   }
-  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;  // not i915: its engines switch between contexts
+  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;  // false for i915: engines switch between contexts
   runs_[key] = Run{.job = job, .in_order = in_order};
   running_[key.context].insert(key.seqno);
   if (in_order) {
@@ -103,7 +103,7 @@ void StallJoin::on_batch_job(uint64_t batch, const JobKey& key) {
 }
 
 StallJoin::Batch& StallJoin::batch_of(uint64_t id) {
-  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {  // most belong to finished jobs
+  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {  // forget all, because most jobs have finished
     not_followed_ += batches_.size();
     batches_.clear();
   }
@@ -127,7 +127,7 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
       return id;
     }
   }
-  if (spaces_.size() >= kMaxSpaces) {  // most of these spaces are gone
+  if (spaces_.size() >= kMaxSpaces) {  // forget all, because most spaces are gone
     not_followed_ += spaces_.size();
     spaces_.clear();
   }
@@ -158,7 +158,7 @@ BatchKernel StallJoin::kernel_at(uint64_t space, uint64_t start) {
 void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   const uint64_t space = space_of(run.job.source, batch);
   if (!run.kernels.empty() && run.kernels.begin()->second.space != space) {
-    run.kernels.clear();  // they came with another base address; each event lists all kernels of the batch
+    run.kernels.clear();  // replace all: the base address changed, and each event lists all kernels
   }
   run.is_complete = batch.state == GPUPROF_BATCH_ENDED;
   run.is_full = !run.is_complete && batch.count == GPUPROF_BATCH_KERNELS;
@@ -415,7 +415,7 @@ const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint
   }
   const auto space = spaces_.find(run.kernels.begin()->second.space);
   const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
-  // Records of Xe3p hold absolute addresses.
+  // Kernel addresses are relative to the base, but records of Xe3p hold absolute addresses.
   const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
   // Set the lowest bit, because start addresses of system routines have it set.
   const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;

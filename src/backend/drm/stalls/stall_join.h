@@ -41,8 +41,8 @@ class StallSink {
   StallSink& operator=(const StallSink&) = delete;
   virtual ~StallSink() = default;
 
-  // The job, whose times are known, ran this kernel. Called after the job's work was reported if the kernel was found
-  // late. `alone`: the job ran no other kernel except system routines.
+  // The job ran this kernel. Called when the job's times are known, even after its work was reported if the kernel was
+  // found later. `alone`: the job ran no other kernel except system routines.
   virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
   struct At {
     std::string kernel;
@@ -62,8 +62,8 @@ class StallJoin {
   static constexpr uint64_t kLagNs = 20'000'000;
   static constexpr uint64_t kWindowNs = 50'000'000;         // samples read within this time form a window
   static constexpr uint64_t kResolveDelayNs = 300'000'000;  // delay after a window, until most of its jobs are known
-  static constexpr uint64_t kLateNs = 2'000'000'000;  // wait for late events; then the samples are reported as unknown
-  static constexpr uint64_t kKeepNs = 5'000'000'000;  // how long finished jobs are stored
+  static constexpr uint64_t kLateNs = 2'000'000'000;        // after this, samples without a kernel become unknown
+  static constexpr uint64_t kKeepNs = 5'000'000'000;        // how long finished jobs are stored
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
@@ -123,9 +123,9 @@ class StallJoin {
     bool is_complete = false;                      // all kernels of the batch are known
     bool is_full = false;                          // the batch has more kernels than its event can hold
     bool in_order = false;                         // its ring runs one job after the other
-    bool is_inferred = false;                      // the job was done by done_ns, at the latest
+    bool is_inferred = false;                      // done_ns is only the latest possible end
     std::multimap<uint64_t, BatchKernel> kernels;  // key: start
-    // Estimates the start by run_ns until start_ns is known. The job may have waited for others of its ring.
+    // Until start_ns is known, returns run_ns. The job may have started later, after others of its ring.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
   };
   struct Window {
@@ -140,7 +140,7 @@ class StallJoin {
     uint64_t offset = 0;
     uint64_t address = 0;
     uint64_t ns = 0;
-    bool is_guess = false;  // an unknown kernel of the batch may start in between
+    bool is_guess = false;  // an unknown kernel may start between this one and the address
   };
   // Number of samples per source in one window.
   using SamplesBySource = std::map<SourceId, uint64_t>;
@@ -167,7 +167,7 @@ class StallJoin {
   StallSink& sink_;
   std::unordered_map<JobKey, Run, JobKeyHash> runs_;
   std::unordered_map<uint64_t, Batch> batches_;
-  std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // key: file and queue
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // base address by (file, queue)
   std::unordered_map<uint64_t, Space> spaces_;
   std::map<uint32_t, Window> open_;  // key: device
   std::deque<Window> pending_;
@@ -178,7 +178,7 @@ class StallJoin {
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t next_space_ = 0;
-  std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;  // VM numbers; key: file and VM
+  std::map<SourceId, std::map<std::pair<uint64_t, uint32_t>, uint32_t>> vms_;  // VM number by source and (file, VM)
   uint32_t last_window_ = 0;
   uint64_t next_expiry_ns_ = 0;
 };

@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned kCountBits = 8;
 constexpr unsigned kAddressShift = 3;  // instructions are aligned to 8 bytes
 
-// The counts follow the address without gaps, in an order that depends on the layout.
+// A record is an address of `address_bits` and `counts` counts, in this order, without gaps.
 struct Layout {
   unsigned address_bits = 0;
   unsigned counts = 0;

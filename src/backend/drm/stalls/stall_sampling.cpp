@@ -24,7 +24,7 @@ void StallSampling::stop(const std::function<uint64_t()>& now) {
     drain(on_, now());
   } while (!whole_ && ++turns < kMaxFinalReads);
   join_.finish_windows(now(), period(), true);
-  if (!whole_) {  // the GPU writes faster than this reads
+  if (!whole_) {  // records remain, because the GPU writes faster than gpuprof reads
     sink_.on_samples_dropped(submitters_.unknown_source(), 1);
   }
   for (const SourceId source : submitters_.all()) {

@@ -17,7 +17,7 @@ namespace gpuprof::backend::drm {
 
 class StallSampling final : public StallSink, public StallRecordSink {
  public:
-  // Without a reader, it reports kernels but no samples.
+  // If `reader` is nullopt, the object reports kernels but no samples.
   StallSampling(const Recording& recording, Submitters& submitters, std::optional<StallReader> reader)
       : sink_(recording.sink), submitters_(submitters), reader_(std::move(reader)), join_(*this) {}
 
@@ -25,7 +25,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
 
   // Reads new records, and discards them if `on` is false. Returns 0 if there were none.
   size_t drain(bool on, uint64_t now_ns);
-  // `now` returns the time. Reads the remaining records, but at most kMaxFinalReads times.
+  // Ends sampling: drains the remaining records, with at most kMaxFinalReads calls. `now` returns the time.
   void stop(const std::function<uint64_t()>& now);
   // Called before the kernels of the source are forgotten, while the sink still accepts its events.
   void end_source(SourceId source, uint64_t now_ns);
@@ -42,7 +42,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
   [[nodiscard]] uint64_t period() const { return reader_ ? reader_->period() : 0; }
   void report_reads();
 
-  static constexpr unsigned kMaxFinalReads = 64;  // reads at the end, of kMaxReads each: more than all buffers hold
+  static constexpr unsigned kMaxFinalReads = 64;  // drain() calls in stop(): enough to empty all buffers
 
   EventSink& sink_;
   Submitters& submitters_;

@@ -16,7 +16,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxAnswer = 65536;  // bytes of a query's answer; real ones have a few hundred
+constexpr size_t kMaxAnswer = 65536;  // bytes of a query's answer, which usually has a few hundred
 constexpr size_t kMaxGts = 64;
 constexpr size_t kMaxRates = 64;
 constexpr size_t kMaxRecordBytes = 4096;

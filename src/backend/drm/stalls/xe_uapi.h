@@ -49,11 +49,11 @@ struct EuStall {
   uint64_t rates = 0;  // an array uint64_t[rates] follows: GPU cycles between two samples, ascending
 };
 static_assert(sizeof(EuStall) == 80);
-constexpr uint64_t kEuStallBase = 1;  // capability: the other fields are valid
+constexpr uint64_t kEuStallBase = 1;  // set in the capability bits: the other fields are valid
 
 struct SetProperty {
   uint64_t next = 0;
-  uint32_t name = 0;  // 0: set a property
+  uint32_t name = 0;  // 0: this extension sets a property
   uint32_t pad = 0;
   uint32_t property = 0;
   uint32_t pad2 = 0;
