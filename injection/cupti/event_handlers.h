@@ -10,7 +10,7 @@ struct OpenCall;
 
 // Callbacks of one part. A part leaves those that it does not need null.
 struct EventHandlers {
-  // Returns false if only `begin` may be called now. Null: always on.
+  // Returns false if the part needs no callback except `begin` now. Null: the part needs all its callbacks.
   bool (*is_on)() = nullptr;
 
   // A recording begins: CUPTI is subscribed, nothing is recorded yet. The part requests events with enable_resource().

@@ -40,7 +40,7 @@ Names names;
 
 struct Found {
   Entry* entry;  // entry of the text, or the free entry where it would be added
-  uint32_t id;   // entry->id when it was read: another text may take a free entry right after
+  uint32_t id;   // entry->id as read; if it was 0, another thread may have used the entry since
 };
 
 Found find(Table* table, uint64_t hash, const char* text, size_t length) {

@@ -17,7 +17,7 @@ constexpr int kLockWaits = 5;  // further attempts to get the lock, each of kLoc
 
 uint32_t next_ring = 0;
 
-// Tail at which a wait for free space was given up, plus one. Nobody waits again until the tail moves.
+// The ring's tail when a wait for free space timed out, plus one. No thread waits again until the tail moves.
 uint64_t stuck_tail[GPUPROF_RING_COUNT];
 
 struct FreeSpace {

@@ -188,7 +188,7 @@ bool prepare(const Command& command, Append* append) {
   const Locked locked;
   const List* list = locked.held() ? find_or_query_list(command.list) : nullptr;
   if (list == nullptr) {
-    append->immediate = true;  // treat it as a launch without a known time
+    append->immediate = true;  // reported as a launch with unknown time
     return false;
   }
   append->immediate = list->immediate;

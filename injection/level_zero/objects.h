@@ -75,7 +75,7 @@ struct List {
   uint64_t number;
   uint32_t ordinal;
   bool immediate;
-  bool older;          // created before the recording: its commands are unknown until its next reset
+  bool older;          // created before the recording: commands are unknown until the list is reset
   Recorded* recorded;  // see executions.h; null: no commands yet
 };
 

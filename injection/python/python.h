@@ -28,7 +28,7 @@ struct PythonFrame {
 };
 
 struct PythonWalk {
-  PythonFrame* frames;  // `capacity` of them, innermost first
+  PythonFrame* frames;  // array of `capacity` frames, innermost first
   uint32_t capacity;
   uint32_t count;
   uint32_t truncated;  // 1: more frames than fit, or memory with invalid contents

@@ -20,7 +20,7 @@ struct alignas(8) CUpti_PCSamplingStallReason {
   uint32_t samples;
 };
 
-// Before CUDA 12.4 the struct ended before `correlationId`, and its arrays had the smaller stride.
+// Before CUDA 12.4 the struct ended before `correlationId`, so array elements were closer together.
 struct alignas(8) CUpti_PCSamplingPCData {
   size_t size;
   uint64_t cubinCrc;

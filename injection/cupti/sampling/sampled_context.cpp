@@ -14,9 +14,9 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kLateNs = 250 * kMillisecond;  // CUPTI's threads poll for samples every 100 ms
-constexpr int kMaxReadings = 4096;                // in one call of read_context()
-constexpr uint32_t kMaxRestarts = 16;             // without a successful read in between
+constexpr uint64_t kLateNs = 250 * kMillisecond;  // longest delay of samples in CUPTI, whose threads poll every 100 ms
+constexpr int kMaxReadings = 4096;                // CUPTI reads per call of read_context()
+constexpr uint32_t kMaxRestarts = 16;             // successive restarts without a successful read
 
 // Counters of all contexts; each is atomic.
 struct Sums {
