@@ -46,8 +46,7 @@ inline void cpu_pause() {
 #endif
 }
 
-// try_lock_bounded() gives up after this time. It does not count yields: a yield may cost a time slice on a busy
-// machine.
+// try_lock_bounded() gives up after this time. It does not count yields, which may take a time slice each.
 constexpr int64_t kLockWaitNs = 20000000;
 
 // Spins, then yields. Returns false after kLockWaitNs. Waiting forever could deadlock: the holder may have been killed,

@@ -74,7 +74,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
-    emit_devices();  // before the first GPU work, which may arrive within a millisecond
+    emit_devices();  // now: records of the first GPU work may follow within a millisecond
   }
   if (counting()) {  // counting excludes all other recording
     open_call.open = is_launch(kind);

@@ -17,7 +17,7 @@ struct Session {
   uint64_t valid_records;     // atomic; records from CUPTI with valid times, to check the profile's sums
   uint64_t valid_ns;          // sum of the durations of these records
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
-  uint32_t paused;            // atomic; 1: set_recording(false) was called last
+  uint32_t paused;            // atomic; 1: the last call was set_recording(false)
   uint32_t unified_asked;     // atomic; unified memory counters were requested
   bool unified_memory;        // atomic; unified memory counters are on
   uint32_t conditions;        // atomic; there may be graphs with conditional nodes

@@ -182,7 +182,7 @@ uint32_t intern(gpuprof_segment* segment, const char* text, size_t length) {
 }
 
 void reset_names() {
-  // Leaks the tables: a thread of the parent may have been changing them, and clearing would copy the shared pages.
+  // Leaks the tables: at the fork, another thread may have been changing them. Clearing would copy the shared pages.
   names = Names();
 }
 

@@ -12,8 +12,8 @@
 
 namespace gpuprof::injection::level_zero {
 
-// The lock of all handle tables, events and outstanding work. Driver calls under it must not wait. If a thread cannot
-// get it within a limit, it would miss changes of handles: recording then ends, and no thread gets the lock any more.
+// The lock of all handle tables, events and outstanding work. While holding it, make no driver call that waits. If a
+// thread cannot get it in time, handle changes would be missed: recording ends, and no thread gets the lock again.
 class Locked {
  public:
   explicit Locked(bool wanted = true);

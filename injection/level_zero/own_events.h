@@ -22,7 +22,7 @@ OwnEvent* take_event(ze_context_handle_t context);
 // Takes back an event that no device uses. Accepts null.
 void give_back(OwnEvent* event);
 
-// Drops an event that cannot be read or reset. After many, the context gets no more events. Accepts null.
+// Drops an event that cannot be read or reset. After many such events, the context gets no more events. Accepts null.
 void abandon(OwnEvent* event);
 
 // Leaves an event to the driver: a device may signal it while its context is destroyed. Accepts null.

@@ -37,7 +37,7 @@ RangeText text_of(RangeLabel label);
 RangeText domain_of(RangeLabel label);
 
 // Returns whether a label matches "NAME" (any domain) or "NAME@DOMAIN"; an empty DOMAIN is the default domain. `wanted`
-// is constant within a connection, whose number is `connection`.
+// must not change within a connection. `connection`: the number of the connection.
 bool is_wanted(RangeLabel label, const char* wanted, uint32_t connection);
 
 // Call it before all other functions of this file. Several threads may call it.

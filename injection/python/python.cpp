@@ -428,7 +428,7 @@ class FrameWalk {
   }
 
   const PythonLayout& layout_;
-  uint64_t frame_ = 0;  // 0 or the address of an object, like cframe_
+  uint64_t frame_ = 0;  // like cframe_: 0, or an address that passed is_object()
   uint64_t cframe_ = 0;
 };
 

@@ -45,7 +45,7 @@ uint64_t count_loads();
 // refresh_modules(). Never call refresh_modules() at a launch.
 void refresh_modules();
 
-// Resets the list in a forked child: another thread of the parent may have been changing it.
+// Resets the list in a forked child, because at the fork another thread may have been changing it.
 void reset_modules();
 
 // Disables the use of _dl_find_object, for tests.

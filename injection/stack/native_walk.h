@@ -60,7 +60,7 @@ struct NativeWalk {
 // Walks from the caller of this function. Fills in all but `frames`, `capacity`, `memory` and `own`.
 void walk_native(NativeWalk* walk);
 
-// Resets module data in a forked child: another thread of the parent may have been changing it.
+// Resets module data in a forked child, because at the fork another thread may have been changing it.
 void reset_native_walk();
 
 }  // namespace gpuprof::injection

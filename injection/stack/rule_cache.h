@@ -38,7 +38,7 @@ inline RuleSet& rule_set(uint64_t at) {
 }
 
 inline CachedRule load_entry(const CachedRule& entry) {
-  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // makes the entry's module visible
+  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // acquire: the entry's module is visible, too
 }
 
 // Returns the entry for `at`, or an entry for which is_of(at) is false.

@@ -39,7 +39,7 @@ struct Counting {
   uint32_t launching;  // atomic; number of threads in a launch that began in this epoch
   uint32_t epoch;      // atomic; changes when recording is enabled; never 0
   uint32_t abandoned;  // atomic; 1: the GPU may wait for the host, so counts are no longer read
-  uint32_t unusable;   // atomic; 1: this process cannot be counted
+  uint32_t unusable;   // atomic; 1: counting is not possible in this process
   uint32_t changes;    // atomic; number of destroyed contexts
   uint32_t paused;     // atomic
   uint32_t reported;   // atomic; 1: the reason for not counting was reported

@@ -99,7 +99,7 @@ bool is(const SampledContext& context, State state) {
 void context_created(CUcontext created) {
   SampledContext* context = find_or_add(created);
   if (context == nullptr || load_relaxed(&current.paused) != 0 || !try_lock_bounded(&context->lock)) {
-    return;  // the service thread will start it
+    return;  // the service thread will start sampling
   }
   if (is(*context, kWanted)) {
     start_context(*context);

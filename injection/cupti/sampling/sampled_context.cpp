@@ -191,7 +191,7 @@ void stop_quiet(SampledContext& context, State next, bool may_wait) {
 }  // namespace
 
 void stop_context(SampledContext& context, State next, bool may_wait) {
-  if (const Quiet quiet(context, may_wait); quiet.had()) {  // otherwise a launch is being sampled
+  if (const Quiet quiet(context, may_wait); quiet.had()) {  // false: a launch is being sampled
     stop_quiet(context, next, may_wait);
   }
 }

@@ -217,7 +217,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
     return false;
   }
   if (sampling.api.enable_metrics != nullptr) {
-    sampling.api.enable_metrics(handle_of(device));  // no effect if metrics are enabled
+    sampling.api.enable_metrics(handle_of(device));  // no effect if metrics are already enabled
   }
   *result = find_stall_group(sampling.api, handle_of(device), &one->group);
   if (*result == ZE_RESULT_SUCCESS && one->group.handle != nullptr) {
