@@ -1,4 +1,4 @@
-// Atomic access to the plain integers of the wire structs, and a lock in one such integer.
+// Atomic access to the plain integers of the wire structs, and a lock that is one plain uint32_t.
 #pragma once
 
 #include <sched.h>
@@ -42,15 +42,15 @@ inline void cpu_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #else
-#error "another processor needs its own instruction here"
+#error "cpu_pause() needs an instruction for this processor"
 #endif
 }
 
-// Limit of try_lock_bounded(). A time, not a number of yields: on a busy machine each yield can cost a time slice.
+// try_lock_bounded() gives up after this time. It does not count yields, which may take a time slice each.
 constexpr int64_t kLockWaitNs = 20000000;
 
-// Spins, then yields. Returns false after kLockWaitNs. Must not block forever: the holder may have been killed, or the
-// caller may be a signal handler that interrupted the holder.
+// Spins, then yields. Returns false after kLockWaitNs. Waiting forever could deadlock: the holder may have been killed,
+// or the caller may be a signal handler that interrupted the holder.
 inline bool try_lock_bounded(uint32_t* lock) {
   constexpr int kSpins = 200;
   for (int i = 0; i < kSpins; ++i) {

@@ -6,7 +6,7 @@
 
 namespace gpuprof::injection {
 
-// Marks the current thread as running injection code. Callbacks on it must then do nothing. Preserves errno.
+// Marks the current thread as running injection code. Callbacks on this thread must then do nothing. Preserves errno.
 class Guard {
  public:
   Guard() : thread_(thread_state()), entered_(thread_.in_guard == 0) { thread_.in_guard = 1; }

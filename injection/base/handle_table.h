@@ -52,7 +52,7 @@ class HandleTable {
     return nullptr;
   }
 
-  // Empties the table in a forked child. Leaks the nodes: a thread of the parent may have been changing them.
+  // Empties the table in a forked child. Leaks the nodes: at the fork, another thread may have been changing them.
   void forget() {
     for (Node*& bucket : buckets_) {
       if (bucket != nullptr) {

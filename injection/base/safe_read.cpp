@@ -16,7 +16,7 @@ namespace {
 
 uint32_t vm_read_refused = 0;  // 1: a seccomp filter blocks process_vm_readv, or the Linux kernel lacks it
 
-// Opens the file for each read: the target could close a descriptor that stays open, or a child could inherit it.
+// Opens the file anew for each read: the target could close a permanent descriptor, or a child could inherit it.
 bool read_by_file(const void* from, void* to, size_t bytes) {
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC));
   if (fd < 0) {
@@ -30,7 +30,7 @@ bool read_by_file(const void* from, void* to, size_t bytes) {
 }  // namespace
 
 // Uses raw system calls because the libc functions are cancellation points. Calls getpid each time: after a fork that
-// the library did not notice, a stored pid would be the parent's, whose memory looks almost the same.
+// the library did not notice, a stored pid would be the parent's, and the parent's memory would be read unnoticed.
 bool safe_read(const void* from, void* to, size_t bytes) {
   const KeepErrno keep_errno;
   if (load_relaxed(&vm_read_refused) == 0) {

@@ -18,7 +18,7 @@ inline void* map_memory(size_t bytes) {
   return address == MAP_FAILED ? nullptr : address;
 }
 
-// Hashes eight bytes per step, because this runs at every launch. Callers compare the texts of equal hashes.
+// Hashes eight bytes per step, because this runs at every launch. If hashes are equal, callers compare the texts.
 inline uint64_t hash_text(uint64_t seed, const char* text, size_t length) {
   uint64_t hash = gpuprof_mix_hash(seed, length);
   while (length > 0) {

@@ -36,8 +36,8 @@ void read_thread(ThreadState& thread);
 // Returns the calling thread's id in the target's pid namespace.
 [[nodiscard]] uint32_t thread_id();
 
-// Resets the state in a forked child. Keeps the state of operations in progress: a signal handler may fork in the
-// middle of them.
+// Resets the state in a forked child. Keeps what unfinished operations of this thread need (such as in_write): a signal
+// handler that interrupted them may have called fork().
 void reset_thread(ThreadState& thread);
 
 }  // namespace gpuprof::injection

@@ -74,7 +74,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
-    emit_devices();  // before the first GPU work, which may arrive within a millisecond
+    emit_devices();  // now: records of the first GPU work may follow within a millisecond
   }
   if (counting()) {  // counting excludes all other recording
     open_call.open = is_launch(kind);
@@ -155,7 +155,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     end_sync(data);
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
-    enable_unified_memory();  // now, because the first pages move before the service thread's next tick
+    enable_unified_memory();  // not on the service thread: pages may move before its next tick
   }
 }
 
@@ -170,7 +170,7 @@ void on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId i
     return;
   }
   if (domain != CUPTI_CB_DOMAIN_DRIVER_API && domain != CUPTI_CB_DOMAIN_RUNTIME_API) {
-    return;  // `data` is a different struct
+    return;  // in other domains `data` is not a CUpti_CallbackData
   }
   const auto* call_data = static_cast<const CUpti_CallbackData*>(data);
   const bool entering = call_data->callbackSite == CUPTI_API_ENTER;

@@ -25,7 +25,7 @@ enum class CallKind : uint8_t {
   begins_capture,   // begins to capture a stream's work as a graph
   ends_capture,
   copies_graph,     // makes a graph from a graph: the new nodes are copies
-  updates_graph,    // gives nodes of an executable graph the work of another graph's nodes
+  updates_graph,    // copies the work of a graph's nodes to an executable graph
   makes_condition,  // creates a condition for a conditional node
   adds_kernel_node,
   adds_node,
@@ -50,7 +50,7 @@ CallKind kind_of_name(const char* name);
 // Returns the kind of a callback id. Returns `other` before learn_calls() has run.
 CallKind kind_of(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 
-// Asks CUPTI for the names of all functions of the domain. Returns how many are recorded.
+// Asks CUPTI for the names of the domain's functions and classifies them. Returns the number of functions to record.
 size_t learn_calls(CUpti_CallbackDomain domain);
 
 }  // namespace gpuprof::injection::cupti

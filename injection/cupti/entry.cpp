@@ -1,4 +1,4 @@
-// Entry points of the library in a started and in a running process.
+// Entry points of the library: one for processes that gpuprof starts, one for running processes (record -p).
 #include <dlfcn.h>
 
 #include <cerrno>

@@ -12,7 +12,7 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// In call order: kSampledCode stores code before others read it; kKernelNames marks names as unreliable after them.
+// In call order: kSampledCode stores code that later ones read; kKernelNames, after them, marks names as unreliable.
 constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
 
 template <typename... Parameters, typename... Arguments>
@@ -79,7 +79,7 @@ void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, O
       report_graph_node(id, data, call);
       break;
     default:
-      break;  // `data` is a different struct
+      break;  // for example MODULE_PROFILED, enabled for its side effect
   }
 }
 

@@ -8,9 +8,9 @@ namespace gpuprof::injection::cupti {
 
 struct OpenCall;
 
-// Callbacks of one part. A part leaves those that it does not need null.
+// Callbacks of one part. Callbacks that the part does not need are null.
 struct EventHandlers {
-  // Returns false if only `begin` may be called now. Null: always on.
+  // Returns false if the part needs no callback except `begin` now. Null: the part needs all its callbacks.
   bool (*is_on)() = nullptr;
 
   // A recording begins: CUPTI is subscribed, nothing is recorded yet. The part requests events with enable_resource().

@@ -128,8 +128,8 @@ void on_graph_node(CUpti_CallbackIdResource event, const CUpti_GraphData& graph,
     node_set(node, *call);
     return;
   }
-  // CUPTI reports nodes of a copied graph as created, then as cloned. In between it may report a node as destroyed
-  // (seen for memcpy nodes) that still runs at each launch.
+  // CUPTI reports nodes of a copied graph as created, then as cloned. In between it may report a node as destroyed, but
+  // the node exists and runs at each launch (seen for memcpy nodes).
   const bool copying = call->open && call->kind == CallKind::copies_graph;
   if (copying && event != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
     return;
@@ -157,7 +157,7 @@ void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call) {
   } else if (call->domain == CUPTI_CB_DOMAIN_DRIVER_API && data.functionParams != nullptr) {
     call->name = name_of_function(kernel_of(call->kind, data.functionName, data.functionParams));
     if (call->kind == CallKind::sets_kernel_node || call->kind == CallKind::sets_node) {
-      // CUPTI reports this only for nodes of executable graphs. The first parameter of both functions is the node.
+      // CUPTI reports SET_PARAMS only for nodes of executable graphs. The first parameter of these calls is the node.
       const uint64_t node = node_id(*static_cast<const CUgraphNode*>(data.functionParams));
       if (node != 0) {
         node_set(node, *call);

@@ -1,4 +1,4 @@
-// Handles CUDA graphs: nodes with the stack of the code that captured or added them, and launches of graphs.
+// Records CUDA graphs: each node with the stack of the code that captured or added it, and each launch of a graph.
 #pragma once
 
 #include "cupti/api/cupti_api.h"

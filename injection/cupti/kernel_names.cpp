@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kClockSlackNs = 1'000'000;
 
 struct NameState {
-  uint32_t lock;         // held while a record's name is read and while an unload is noted
+  uint32_t lock;         // held while reading a record's name, and while noting an unload
   uint64_t unloaded_ns;  // atomic; time of the last unload's beginning
   uint32_t nodes_doubted;
   uint32_t device_launches_reported;
@@ -30,8 +30,8 @@ void module_loaded(const CUpti_ModuleResourceData& module) {
   if (load_relaxed(&doubts.device_launches_reported) == 0 && can_launch_kernels(module.pCubin, module.cubinSize) &&
       swap_if(&doubts.device_launches_reported, 0, 1)) {
     meta("note.device_launches",
-         "kernels of this program can launch kernels: those have no records, their time is in the kernel that launched "
-         "them");
+         "kernels of this program can launch other kernels: CUPTI reports only the launching kernel, whose time "
+         "includes the kernels that it launched");
   }
 }
 

@@ -1,6 +1,6 @@
 // NVTX code in the target calls InitializeInjectionNvtx2() at its first NVTX call. The NVTX headers put that code, with
-// its own function table, into every library that uses them. The target may use CUDA much later. Only CUDA makes a
-// connection, so ranges are stored until then.
+// its own function table, into every library that uses them. The library connects to the recorder only when the target
+// initializes CUDA, perhaps much later. Until then, ranges are stored.
 #include <cstddef>
 #include <cstring>
 #include <cwchar>
@@ -137,8 +137,8 @@ nvtxDomainHandle_t create_w(const wchar_t* name) {
   return to_handle<nvtxDomainHandle_t>(narrow.length() == 0 ? kDefaultDomain
                                                             : range_domain(narrow.data(), narrow.length()));
 }
-// Ranges with a payload are unnamed: their names are in data whose layout the program defines, which is not read. NCCL
-// begins ranges with a name and ends them by pop_payload().
+// Ranges that begin with a payload get no name: the name is in data with a layout defined by the program, and gpuprof
+// does not read it. NCCL begins ranges with a name and ends them by pop_payload().
 int push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
   return push_range(to_id(domain), label(to_id(domain), ""));
 }

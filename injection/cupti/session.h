@@ -11,13 +11,13 @@ struct Session {
   Api api;
   // true: CUPTI refused the timestamp callback. `clock_offset_ns` converts CUPTI's times and follows CUPTI's clock.
   bool convert_clock;
-  int64_t clock_offset_ns;    // atomic; CLOCK_MONOTONIC - CUPTI's clock
-  uint32_t devices_named;     // atomic; 1: DEVICE records were emitted
-  uint32_t ending;            // atomic; 1: in the last, forced flush, where records without an end are unfinished work
+  int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
+  uint32_t devices_named;   // atomic; 1: DEVICE records were emitted
+  uint32_t ending;  // atomic; 1: the last, forced flush has begun: records without an end time are unfinished work
   uint64_t valid_records;     // atomic; records from CUPTI with valid times, to check the profile's sums
   uint64_t valid_ns;          // sum of the durations of these records
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
-  uint32_t paused;            // atomic; 1: set_recording(false) was called last
+  uint32_t paused;            // atomic; 1: the last call was set_recording(false)
   uint32_t unified_asked;     // atomic; unified memory counters were requested
   bool unified_memory;        // atomic; unified memory counters are on
   uint32_t conditions;        // atomic; there may be graphs with conditional nodes

@@ -98,7 +98,7 @@ bool learn_all_calls() {
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    note_work();  // no launch callback notes work, which flushes need
+    note_work();  // the service thread flushes only if work is noted, and no launch callback will do that
     return true;
   }
   return known > 0;
@@ -195,7 +195,7 @@ const char* configure(CUptiResult* result) {
   return nullptr;
 }
 
-// Enables the callbacks of all driver calls. CUPTI can detach at the end of any driver call, so it detaches sooner.
+// Enables the callbacks of all driver calls, so that CUPTI can detach at the end of the next driver call of any kind.
 void enable_every_call() {
   for (CUpti_CallbackId id = 1; id < kMaxCallbackId; ++id) {
     const char* name = nullptr;

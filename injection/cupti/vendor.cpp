@@ -30,7 +30,7 @@ namespace {
 
 constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
 
-// Loads libcupti at the first call: before connecting, because the recorder then reads the process's mappings.
+// Loads libcupti at the first call. Call it before connecting, because the recorder then reads the process's mappings.
 const Library& the_library() {
   static const Library library = find_cupti(driver_version());
   return library;
@@ -93,7 +93,7 @@ bool begin(bool attached) {
   }
   report_torch();
   if (attached) {
-    meta("nvtx.missing", "attached: a program loads an NVTX tool only at its first range");
+    meta("nvtx.missing", "the program was already running: NVTX loads a tool only at a program's first range");
   }
   return true;
 }

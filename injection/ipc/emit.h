@@ -25,8 +25,8 @@ bool python(const gpuprof_python_layout& layout);  // false: not connected, or i
 void lost(gpuprof_loss kind, uint64_t count);
 void count(gpuprof_count kind);
 
-// Return the recorder's requests: gpuprof_segment.options, one of their flags, current control bits. Null, false, 0:
-// not connected.
+// Return the recorder's requests: all options (gpuprof_segment.options), one flag of the options, and the current
+// control bits. If not connected: null, false, and 0.
 [[nodiscard]] const gpuprof_options* options();
 [[nodiscard]] bool wants(uint32_t flag);
 [[nodiscard]] uint32_t control();

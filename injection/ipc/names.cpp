@@ -40,7 +40,7 @@ Names names;
 
 struct Found {
   Entry* entry;  // entry of the text, or the free entry where it would be added
-  uint32_t id;   // entry->id when it was read: another text may take a free entry right after
+  uint32_t id;   // entry->id as read; if it was 0, another thread may have used the entry since
 };
 
 Found find(Table* table, uint64_t hash, const char* text, size_t length) {
@@ -182,7 +182,7 @@ uint32_t intern(gpuprof_segment* segment, const char* text, size_t length) {
 }
 
 void reset_names() {
-  // Leaks the tables: a thread of the parent may have been changing them, and clearing would copy the shared pages.
+  // Leaks the tables: at the fork, another thread may have been changing them. Clearing would copy the shared pages.
   names = Names();
 }
 

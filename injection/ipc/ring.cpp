@@ -17,7 +17,7 @@ constexpr int kLockWaits = 5;  // further attempts to get the lock, each of kLoc
 
 uint32_t next_ring = 0;
 
-// Tail at which a wait for free space was given up, plus one. Nobody waits again until the tail moves.
+// The ring's tail when a wait for free space timed out, plus one. No thread waits again until the tail moves.
 uint64_t stuck_tail[GPUPROF_RING_COUNT];
 
 struct FreeSpace {
@@ -65,7 +65,7 @@ bool recorder_alive(const gpuprof_segment* segment) {
   return heartbeat >= now || now - heartbeat < GPUPROF_RECORDER_ALIVE_NS;
 }
 
-// Sleeps once. Returns false if waiting is pointless.
+// Sleeps once. Returns false, without sleeping, after kWaits sleeps, or if the tail is stuck or the recorder is gone.
 bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
   const uint64_t tail = load_relaxed(&segment->rings[index].tail);
   if (naps >= kWaits) {
@@ -80,7 +80,7 @@ bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
   return true;
 }
 
-// Counts an unwritten record: GPU work by reason, others as a lost detail. Skips types that callers count or resend.
+// Counts a record that was not written: GPU work under `why`, others as detail. Ignores types that callers handle.
 void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
   switch (type) {
     case GPUPROF_RECORD_GPU_OP:

@@ -21,7 +21,7 @@ bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_by
 bool write_record_to(gpuprof_segment* segment, uint32_t ring, gpuprof_record* head, size_t head_bytes, const char* text,
                      size_t text_bytes, bool may_wait);
 
-// Writes a record without text, whose type is filled in. Returns false if there is no connection.
+// Writes a record without text. The caller has set its type. Returns false if not connected or if the write fails.
 template <typename Record>
 bool emit_record(Record& record, bool may_wait = false) {
   gpuprof_segment* segment = open_segment();

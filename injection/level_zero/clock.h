@@ -35,8 +35,8 @@ constexpr uint64_t cycles_between(const Clock& clock, uint64_t start, uint64_t e
   return (end - start) & clock.mask;
 }
 
-// Converts a device time to CLOCK_MONOTONIC. The clocks were usually read after the work ended. If they were read a
-// little before, `time` seems to be in the last 1/8 of the counter's range, and is converted as later than the reading.
+// Converts a device time to CLOCK_MONOTONIC. Usually `time` is earlier than the clock reading. But if the distance back
+// to `time` exceeds 7/8 of the counter's range, `time` is taken as later than the reading.
 constexpr uint64_t host_time(const Clock& clock, uint64_t time) {
   const uint64_t before = cycles_between(clock, time, clock.device);
   if (before > clock.mask - clock.mask / 8) {

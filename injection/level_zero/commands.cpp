@@ -25,7 +25,7 @@ namespace {
 struct Append {
   Pending* pending;
   ze_event_handle_t theirs;  // event of the target that a library event replaces; null: no event
-  bool ours;                 // the driver got a library event
+  bool ours;                 // the driver got a library event, not the target's
   bool immediate;
   bool known;  // the list is known
   bool timed;  // the cost of this call is measured
@@ -188,7 +188,7 @@ bool prepare(const Command& command, Append* append) {
   const Locked locked;
   const List* list = locked.held() ? find_or_query_list(command.list) : nullptr;
   if (list == nullptr) {
-    append->immediate = true;  // treat it as a launch without a known time
+    append->immediate = true;  // reported as a launch with unknown time
     return false;
   }
   append->immediate = list->immediate;

@@ -102,8 +102,7 @@ bool read_all(const Readout& readout, Report* report) {
       command.read = valid;
       ++queried;
     } else {
-      command.read =
-          valid && read_event(command.work, &command.times);  // an overtaken execution's event has a later time
+      command.read = valid && read_event(command.work, &command.times);
     }
   }
   return true;
@@ -338,7 +337,7 @@ void report_executions(bool may_wait) {
 
 void report_oldest_executions() {
   constexpr uint64_t kMany = 64;
-  constexpr uint64_t kLooks = 2;  // more than one, or the backlog would not shrink
+  constexpr uint64_t kLooks = 2;  // each launch adds one; reporting two shrinks the backlog
   if (load_relaxed(&running_count) > kMany) {
     look_at(kLooks, false);
   }

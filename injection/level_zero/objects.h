@@ -12,8 +12,8 @@
 
 namespace gpuprof::injection::level_zero {
 
-// The lock of all handle tables, events and outstanding work. Driver calls under it must not wait. If a thread cannot
-// get it within a limit, it would miss changes of handles: recording then ends, and no thread gets the lock any more.
+// The lock of all handle tables, events and outstanding work. While holding it, make no driver call that waits. If a
+// thread cannot get it in time, handle changes would be missed: recording ends, and no thread gets the lock again.
 class Locked {
  public:
   explicit Locked(bool wanted = true);
@@ -75,7 +75,7 @@ struct List {
   uint64_t number;
   uint32_t ordinal;
   bool immediate;
-  bool older;          // created before the recording: its commands are unknown until its next reset
+  bool older;          // created before the recording: commands are unknown until the list is reset
   Recorded* recorded;  // see executions.h; null: no commands yet
 };
 

@@ -13,7 +13,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// Protected by Locked. In launch order, except for commands that were checked and had not finished.
+// Protected by Locked. In launch order, except that a command found unfinished moves to the end.
 Pending* first = nullptr;
 Pending** last_link = &first;
 uint64_t pending_count = 0;
@@ -137,8 +137,8 @@ void report_finished(uint32_t most, bool may_wait) {
 }
 
 void report_oldest() {
-  constexpr uint64_t kMany = 4096;  // a 200 ms interval of the service thread at 20 000 launches/s
-  constexpr uint32_t kLooks = 2;    // more than one, or the backlog would not shrink
+  constexpr uint64_t kMany = 4096;  // launches in 200 ms, the service thread's interval, at 20 000 per second
+  constexpr uint32_t kLooks = 2;    // each launch adds one; reporting two shrinks the backlog
   if (load_relaxed(&pending_count) > kMany) {
     report_finished(kLooks, false);
   }

@@ -23,7 +23,7 @@ struct Pending {
 // Takes ownership of `pending` (from calloc). Needs Locked.
 void add_outstanding(Pending* pending);
 
-// Returns whether one more command can be tracked. The limit matters if a device hangs.
+// Returns whether one more command can be tracked. The limit is reached only if a device hangs.
 bool can_track_more();
 
 // Reports up to `most` finished commands. With `may_wait`, waits for free space in the ring.

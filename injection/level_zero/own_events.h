@@ -22,7 +22,7 @@ OwnEvent* take_event(ze_context_handle_t context);
 // Takes back an event that no device uses. Accepts null.
 void give_back(OwnEvent* event);
 
-// Drops an event that cannot be read or reset. After many, the context gets no more events. Accepts null.
+// Drops an event that cannot be read or reset. After many such events, the context gets no more events. Accepts null.
 void abandon(OwnEvent* event);
 
 // Leaves an event to the driver: a device may signal it while its context is destroyed. Accepts null.
@@ -31,7 +31,7 @@ void leave(OwnEvent* event);
 // Destroys the library events of a context that the target destroys.
 void destroy_events(ze_context_handle_t context);
 
-// Destroys the library events of each context in which none is in use. Returns false if any event may still be in use.
+// Destroys the library events of all contexts that use none of them now. Returns false if any event may be in use.
 bool destroy_unused_events();
 
 void forget_events();

@@ -24,7 +24,7 @@ Callback as_callback(void(ZE_APICALL* callback)(Parameters*, ze_result_t, void*,
   return reinterpret_cast<Callback>(callback);
 }
 
-// Creates and enables the tracer. Returns false after disable() if the loader does not support it.
+// Creates and enables the tracer. If the loader does not support it, calls disable() and returns false.
 bool start_tracer(bool attached);
 
 // Disables the tracer when detaching, and the tracing layer if start_tracer() enabled it.

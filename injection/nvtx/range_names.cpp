@@ -28,7 +28,7 @@ struct Label {
   uint64_t hash;
   RangeText text;
   uint32_t domain;
-  uint32_t wanted;  // atomic; 2 * connection + (1: it is the wanted name); 0: not checked
+  uint32_t wanted;  // atomic; 2 * connection + (is the wanted name ? 1 : 0); 0: not checked
   uint32_t folded;  // atomic; label with folded numbers; 0: not looked up
 };
 
@@ -154,7 +154,7 @@ bool matches(RangeText text, uint32_t domain, const char* wanted) {
   return same(text, wanted, name) && same(names.domains[domain], at + 1, length - name - 1);
 }
 
-// Returns whether a name may still be stored exactly. The name in options()->nvtx_range always may.
+// Returns whether to store a name without folding numbers: below the limits, or if options()->nvtx_range names it.
 bool stays_exact(uint32_t domain, const char* text, size_t length) {
   if (load_relaxed(&names.label_count) < kExactLabels && names.texts.bytes_kept() < kExactTextBytes) {
     return true;

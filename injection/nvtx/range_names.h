@@ -11,7 +11,7 @@ namespace gpuprof::injection {
 using RangeLabel = uint32_t;
 
 constexpr uint32_t kDefaultDomain = 0;
-constexpr RangeLabel kMoreRanges = 1;  // represents ranges that could not be stored, as its name says
+constexpr RangeLabel kMoreRanges = 1;  // "[more ranges]": represents ranges that could not be stored
 
 // Limit of exactly stored names. In later names, numbers become "[N]", so that programs with endless new names ("step
 // 4711", "XlaModule:#program_id=12#") add only a few.
@@ -26,7 +26,7 @@ RangeLabel range_label(uint32_t domain, const char* text, size_t length);
 // Returns `label` if it belongs to this domain, else kMoreRanges.
 RangeLabel checked_label(uint32_t domain, RangeLabel label);
 
-// Returns the label of the name with folded numbers; `label` without numbers, or if the table is full.
+// Returns the label of the name with folded numbers. Returns `label` if the name has no numbers or the table is full.
 RangeLabel folded_label(RangeLabel label);
 
 struct RangeText {
@@ -37,12 +37,12 @@ RangeText text_of(RangeLabel label);
 RangeText domain_of(RangeLabel label);
 
 // Returns whether a label matches "NAME" (any domain) or "NAME@DOMAIN"; an empty DOMAIN is the default domain. `wanted`
-// is constant within a connection, whose number is `connection`.
+// must not change within a connection. `connection`: the number of the connection.
 bool is_wanted(RangeLabel label, const char* wanted, uint32_t connection);
 
 // Call it before all other functions of this file. Several threads may call it.
 void init_range_names();
-// Releases the lock in a forked child, where its holder may not exist. Changes are published last: data is consistent.
+// Releases the lock in a forked child, where its holder may not exist. An unfinished change is not yet visible.
 void unlock_range_names();
 
 }  // namespace gpuprof::injection

@@ -68,7 +68,7 @@ struct Push {
 struct Stack {
   uint32_t depth;
   uint32_t deeper;      // pushes beyond kMaxDepth
-  uint32_t known;       // number of entries whose path is known
+  uint32_t known;       // the first `known` entries have a valid path
   uint32_t base;        // path of the process's ranges
   uint32_t generation;  // generation of `known` and `base`; 0: not computed
   uint32_t tid;
@@ -354,7 +354,7 @@ void new_generation() {
 }
 
 void after_fork_in_child() {
-  store_release(&shared.lock, 0U);  // its holder exists only in the parent; data is published last, so it is consistent
+  store_release(&shared.lock, 0U);  // its holder may exist only in the parent; an unfinished change is not visible
   unlock_range_names();
   stack.tid = 0;
 }

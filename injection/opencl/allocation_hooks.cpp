@@ -67,7 +67,7 @@ void allocated(const char* function, const Memory& memory) {
   add_memory(memory);
 }
 
-// Returns `object`. Null: the driver refused the call.
+// Reports `object`, which a driver call has created, and returns it. Null: the call failed; reports nothing.
 cl_mem created(const char* function, cl_mem object, cl_context context) {
   if (object == nullptr) {
     return object;

@@ -38,7 +38,7 @@ uint32_t kernel_name(cl_kernel kernel) {
   return id;
 }
 
-// Watches the event. Retains a user's event. Of a library event, passes on the only reference.
+// Watches the event. Retains a user's event. For a library event, watch() gets the only reference.
 void follow(Pending* pending, cl_event event, bool users_event) {
   if (users_event && target.clRetainEvent(event) != CL_SUCCESS) {
     lost(GPUPROF_LOSS_NO_TIMING, 1);

@@ -1,7 +1,7 @@
 // Hooks the commands that put work on a device. Each hook calls the launch probe, then the driver, and requests a
-// callback on the command's event: the user's, or the library's. A command that the driver refuses has called the probe
-// and counts as failed. Mapping and unmapping count as copies, which they are on a device with its own memory. Markers,
-// barriers and migrations are not work.
+// callback on the command's event: the user's, or the library's. If the driver refuses
+// a command, the launch counts as failed, because the probe has been called. Mapping and unmapping count as copies,
+// which they are on a device with its own memory. Markers, barriers and migrations are not work.
 #include "opencl/dispatch.h"
 #include "opencl/enqueue.h"
 

@@ -66,7 +66,7 @@ extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, cons
   if (target_dispatch == nullptr || num_entries_ret == nullptr || layer_dispatch_ret == nullptr) {
     return CL_INVALID_VALUE;
   }
-  // If OPENCL_LAYERS names the layer twice, the second instance would be its own target.
+  // If OPENCL_LAYERS names the layer twice, the second initialization must do nothing: the hooks would call themselves.
   if (!begin_recording(opencl::kVendor)) {
     *num_entries_ret = num_entries;
     *layer_dispatch_ret = target_dispatch;

@@ -91,8 +91,8 @@ cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id devic
       [&] { return create(properties | CL_QUEUE_PROFILING_ENABLE); }, [&] { return create(properties); });
 }
 
-// Copies the user's list with profiling enabled. Rewrite::none: unchanged (profiling is enabled, a device queue, or a
-// list that is too long).
+// Copies the user's list and enables profiling in the copy. Returns Rewrite::none, to use the user's list, if profiling
+// is already enabled, the queue is on the device, or the list is too long.
 Rewrite add_profiling(const cl_queue_properties* from, cl_queue_properties (&to)[kMaxProperties + 2]) {
   size_t count = 0;
   size_t properties_at = kMaxProperties;

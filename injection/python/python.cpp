@@ -26,7 +26,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 // Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
   void* (*current)();    // the attached thread state: of this thread (since 3.12), or of the thread with the GIL
-  void* (*of_thread)();  // the last thread state of this thread
+  void* (*of_thread)();  // the thread state that this thread used last
   int (*is_initialized)();
   void* (*first_interpreter)();
   void* (*main_interpreter)();
@@ -96,7 +96,7 @@ int is_candidate(dl_phdr_info* info, size_t /*bytes*/, void* /*context*/) {
 }
 
 bool has_candidate() {
-  return dl_iterate_phdr(is_candidate, nullptr) != 0;  // does not wait for constructors
+  return dl_iterate_phdr(is_candidate, nullptr) != 0;  // unlike dlsym(), does not wait for constructors
 }
 
 bool has_interpreter(Handle library) {
@@ -175,12 +175,12 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
 
 // Checks the type object of code objects. Success proves that code_type is this object and code_type_field is right.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
-  const PythonMemory memory(false);  // not careful: each read proves the next address
+  const PythonMemory memory(false);  // false: direct reads; each value read shows that the next address is valid
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t type = 0;
   uint64_t name = 0;
   char text[5] = {};
-  constexpr uint32_t kNameBehindSize = 16;  // offset of tp_name from ob_type: ob_type, ob_size, tp_name
+  constexpr uint32_t kNameBehindSize = 16;  // offset from ob_type to tp_name; ob_size is between them
   return memory.read(wire.code_type + wire.code_type_field, &type) &&
          type == reinterpret_cast<uint64_t>(type_of_types) &&
          memory.read(wire.code_type + wire.code_type_field + kNameBehindSize, &name) && memory.read(name, &text) &&
@@ -201,7 +201,7 @@ void find_functions(Handle library, Functions* functions) {
 // Examines the interpreter. Returns null, or why gpuprof does not support it.
 const char* examine(Handle library, Functions* functions, PythonLayout* layout) {
   if (dlsym(library, "PyGILState_GetThisThreadState") == nullptr) {
-    layout->wire.version = 0x02070000;  // not a supported CPython version, and not 0 ("no Python")
+    layout->wire.version = 0x02070000;  // any unsupported version; 0 would mean "no Python"
     return "PyPy";
   }
   const char* refused = layout_of_python(version_of(library), dlsym(library, "_PyRuntime"), layout);
@@ -230,8 +230,8 @@ void search() {
   }
   const bool first = python_here.loaded == 0;
   python_here.loaded = loaded;
-  // dlsym() waits while any thread is in the constructor of a library, and that thread may wait for this one. So
-  // searches after the first, which covers the initial libraries, only consider libraries named like an interpreter.
+  // dlsym() waits while any thread is in the constructor of a library, and that thread may wait for this one. The
+  // first search covers the initial libraries. Later searches run only if a library is named like an interpreter.
   if (!first && !has_candidate()) {
     return;
   }
@@ -345,7 +345,7 @@ class FrameWalk {
     bad,         // memory with invalid contents
   };
 
-  // Examines the current frame. Sets code and offset for Kind::python, and the boundary at the end of a run, else 0.
+  // Examines the current frame. Sets `code` and `offset` for Kind::python. Sets `boundary`: 0 except at a run's end.
   Kind look(uint64_t* code, uint32_t* offset, uint64_t* boundary) const {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
@@ -428,7 +428,7 @@ class FrameWalk {
   }
 
   const PythonLayout& layout_;
-  uint64_t frame_ = 0;  // 0 or the address of an object, like cframe_
+  uint64_t frame_ = 0;  // like cframe_: 0, or an address that passed is_object()
   uint64_t cframe_ = 0;
 };
 

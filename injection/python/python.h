@@ -7,8 +7,8 @@
 
 namespace gpuprof::injection {
 
-// Searches for an interpreter until one is found; cheap without one. Reports it to a connected recorder. May take the
-// loader's lock, so never call it at a launch.
+// Searches for an interpreter until one is found. Cheap if the process has none. Reports it to a connected recorder.
+// May take the loader's lock, so never call it at a launch.
 void find_python();
 
 // Stops the search forever: at the end of the process, the holder of the loader's lock may wait for this thread.
@@ -28,7 +28,7 @@ struct PythonFrame {
 };
 
 struct PythonWalk {
-  PythonFrame* frames;  // `capacity` of them, innermost first
+  PythonFrame* frames;  // array of `capacity` frames, innermost first
   uint32_t capacity;
   uint32_t count;
   uint32_t truncated;  // 1: more frames than fit, or memory with invalid contents

@@ -44,7 +44,7 @@ struct CodeTable {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
 extern CodeTable* code_table;  // null before the first id
 
-// Factors of the hash, a sum of independent products for speed: it is computed for each frame of each launch.
+// Factors of the hash. It runs for each frame of each launch, so it sums independent products, which is fast.
 constexpr uint64_t kHashFactors[] = {GPUPROF_HASH_MULTIPLIER, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
                                      GPUPROF_OTHER_MULTIPLIER, 0xA0761D6478BD642FULL};
 
@@ -57,7 +57,7 @@ inline uint64_t finish_hash(uint64_t sum) {
 
 constexpr uint64_t kMaxSize = 1ULL << 40U;  // longest contents of a str or bytes
 
-// Adds 1 + 2^kSpread words, evenly spread over `span` bytes at `from` and the word after them.
+// Adds 1 + 2^kSpread words to the hash: the first at `from`, the last at `from + span`, the others evenly between.
 template <bool kCareful, uint32_t kSpread>
 bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
   uint64_t factor = kHashFactors[4];
@@ -73,8 +73,8 @@ bool add_words(uint64_t from, uint64_t span, uint64_t* sum) {
 }
 
 // Hashes `size` bytes of an object into `sum`: all of up to 8 + 2^kSpread * 8 bytes, else samples at both ends and
-// between. No branch depends on the size, because branches cost more than the words. If there is less than a word, the
-// word that ends with the data is read: its other bytes belong to the header of the object.
+// between. No branch depends on the size, because a branch costs more than a few words. Data shorter than a word is
+// read together with the bytes before it, which belong to the header of the object.
 template <bool kCareful, uint32_t kSpread>
 bool add_content(uint64_t from, uint64_t size, uint64_t* sum) {
   constexpr uint64_t kWord = sizeof(uint64_t);
@@ -144,7 +144,7 @@ bool hash_unnumbered_code(const PythonLayout& layout, uint64_t code, uint64_t* s
   return true;
 }
 
-// Computes what identifies the code object at `code`. Its address alone may have been reused.
+// Computes a key for the code object at `code`. The address alone is not enough, because memory is reused.
 template <bool kCareful>
 bool key_of_code(const PythonLayout& layout, uint64_t code, uint64_t* key) {
   using Memory = FrameMemory<kCareful>;

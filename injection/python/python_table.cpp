@@ -124,7 +124,7 @@ size_t copy_without_columns(const PythonMemory& memory, uint64_t from, uint64_t 
   while (bytes.peek(&head)) {
     bytes.skip();
     if ((head & kEntry) == 0) {
-      continue;  // columns of the previous entry
+      continue;  // skip the columns of the previous entry
     }
     const uint32_t kind = head >> 3U & 15U;
     uint32_t delta = 0;

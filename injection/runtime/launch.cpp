@@ -78,7 +78,7 @@ void note_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t c
   }
 }
 
-// Counts a launch without GPU work, if launch() counted it.
+// Counts a launch that has no GPU work, unless launch() ignored it.
 void count_if_last(gpuprof_count kind, uint64_t correlation) {
   if (thread_state().last_launch == correlation + 1) {
     count(kind);

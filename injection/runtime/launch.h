@@ -22,7 +22,7 @@ uint32_t launch_name(uint64_t correlation);
 void launch_captured(uint64_t correlation);
 void launch_failed(uint64_t correlation);
 
-// Takes the stack of a call that is no launch. `correlation` has GPUPROF_CORRELATION_HOST or GPUPROF_CORRELATION_NODE.
+// Takes the stack of a call other than a launch. `correlation` has GPUPROF_CORRELATION_HOST or _NODE.
 void stack_here(uint64_t correlation);
 
 // Takes the stack of a host call in a vendor interface without ids. Returns a new id with GPUPROF_CORRELATION_HOST.

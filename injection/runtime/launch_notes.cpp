@@ -86,7 +86,7 @@ bool find_launch(uint64_t correlation, LaunchNote* note) {
 }
 
 void reset_launches() {
-  // Not unmapped: a fork in a signal handler may have interrupted a change, which then continues.
+  // The table stays mapped: a signal handler that forks may have interrupted a writer, which continues in the child.
   if (table != nullptr && madvise(table, kSlots * sizeof(Slot), MADV_DONTNEED) != 0) {
     table = nullptr;
   }

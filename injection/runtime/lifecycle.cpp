@@ -43,7 +43,7 @@ void keep_address(const Address& address) {
   kept_address.user = address.user;
 }
 
-// Maps the page by which a child notices a fork. Old Linux (no MADV_WIPEONFORK) hides bare fork system calls.
+// Maps the page by which a child notices a fork. Old Linux lacks MADV_WIPEONFORK: a bare fork is not noticed.
 void mark_process() {
   const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -74,7 +74,7 @@ void after_fork_in_child() {
     store_relaxed(&state.phase, uint32_t{kForked});
   }
   if (state.fork_callback != nullptr) {
-    state.fork_callback();  // in every phase: a library's exit handler must know that this is a child
+    state.fork_callback();  // even if not connected: the exit handler must know that this is a child
   }
 }
 

@@ -36,7 +36,7 @@ void disable(const char* reason);
 [[nodiscard]] bool flush_requested();
 void flush_served();
 
-// Closes the connection at the normal end of the process. May wait some heartbeats until the recorder has read all.
+// Closes the connection when the process ends normally. May wait some heartbeats for the recorder to read everything.
 void finish();
 
 // Frees the shared memory after finish() or disable() in a process that continues.

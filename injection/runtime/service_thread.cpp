@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTickNs = 100 * kMillisecond;          // longest interval between two reads of the control bits
-constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // flush interval after the last launch: long kernels may end
+constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // flush interval without launches: long kernels may end
 constexpr uint32_t kSilentTicks = 3;  // more than 1: a recorder that was stopped with the target may resume after it
 constexpr size_t kStackBytes = 1U << 20;
 

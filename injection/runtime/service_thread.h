@@ -21,7 +21,7 @@ inline void note_work() {
   }
 }
 
-// Starts the thread. It flushes every 200 ms unless the vendor's variable sets another interval. False: no thread.
+// Starts the thread; false on failure. It flushes every 200 ms unless the vendor's variable sets another interval.
 bool start_service_thread(const Vendor& vendor);
 
 // Serves an attached process in the calling thread until the recorder detaches or is gone (GPUPROF_RECORDER_GONE_NS).

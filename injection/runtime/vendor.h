@@ -9,7 +9,7 @@ struct Vendor {
 
   // Loads libraries before the connection, so that the recorder sees them. Not called when attaching.
   void (*load)();
-  // Subscribes to the interface once connected. Returns false after disable().
+  // Subscribes to the interface once connected. On failure, calls disable() and returns false.
   bool (*subscribe)(bool attached);
   // Runs in a forked child, inside fork(). May be null.
   void (*forked)();

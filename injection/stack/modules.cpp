@@ -336,7 +336,7 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   uint64_t bias = 0;
   Segments segments(module);
   if (find_bias(module, &bias)) {
-    parts->marks[0] = module.begin + offsetof(Elf64_Ehdr, e_phoff);  // includes the offset of the section headers
+    parts->marks[0] = module.begin + offsetof(Elf64_Ehdr, e_phoff);  // e_phoff and e_shoff
     Elf64_Phdr segment;
     while (segments.next(&segment)) {
       const uint64_t begin = bias + segment.p_vaddr;

@@ -21,7 +21,7 @@ bool find_module(uint64_t pc, Module* module);
 // The parts of a module that a walk reads.
 struct ModuleParts {
   unwind::Bytes tables;  // the segment that holds its unwind tables
-  uint64_t marks[4];     // addresses of 16 bytes each that differ between files; 0: unused
+  uint64_t marks[4];     // each the address of 16 bytes that differ between files; 0: unused
 };
 constexpr size_t kMarkBytes = 16;
 
@@ -45,7 +45,7 @@ uint64_t count_loads();
 // refresh_modules(). Never call refresh_modules() at a launch.
 void refresh_modules();
 
-// Resets the list in a forked child: another thread of the parent may have been changing it.
+// Resets the list in a forked child, because at the fork another thread may have been changing it.
 void reset_modules();
 
 // Disables the use of _dl_find_object, for tests.

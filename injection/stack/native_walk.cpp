@@ -14,7 +14,7 @@ constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest frame on a stack 
 constexpr uint32_t kDeadEnds = 256;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
-// Addresses at which a walk ended early even without cached rules: walking again from there would not help.
+// Addresses at which a walk ended early even without cached rules. A walk that ends there is not repeated without them.
 uint64_t dead_ends[kDeadEnds];
 
 enum class Step : uint8_t { on, whole, astray };
@@ -70,7 +70,7 @@ class Walker {
   Registers regs_;
   StackRange own_ = {0, 0};  // used part of the thread's own stack; memory below it may be unmapped
   bool cached_;
-  bool by_frame_pointer_ = false;  // pc was found by a frame pointer, which may have been another value
+  bool by_frame_pointer_ = false;  // pc was found by the fp register, which may have held something else
   bool return_address_ = true;     // pc is a return address; false after a signal frame
   uint32_t switches_ = 0;
   uint32_t last_from_ = 0;  // frames of the last walk before this index are no longer compared
@@ -226,7 +226,7 @@ bool Walker::still_holds(const LastStack& last, uint32_t from) {
     changed |= word_at(pc_slot) ^ caller.pc;
     changed |= word_at(saved ? fp_slot : pc_slot) ^ (saved ? caller.fp : caller.pc);
   }
-  uint32_t before = 0;  // index of no module
+  uint32_t before = 0;  // module of the previous frame; 0: none yet
   for (uint32_t i = from; changed == 0 && i < last.count && last.frames[i].pc != 0; ++i) {
     const auto module = static_cast<uint32_t>(last.frames[i].place >> kAddressBits);
     if (module != before && !is_seen(module) && !still_there(memory_, module, last.frames[i].pc - 1)) {
@@ -412,7 +412,7 @@ void walk_from(NativeWalk* walk, const Registers& start) {
 
 }  // namespace
 
-// All of injection/ is compiled with frame pointers: this one points to the caller's, next to the return address.
+// All of injection/ has frame pointers: this function's points to its caller's saved one, next to the return address.
 __attribute__((noinline)) void walk_native(NativeWalk* walk) {
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const uint64_t cfa = frame + GPUPROF_CFA_OF_FRAME_POINTER;

@@ -18,8 +18,8 @@ struct LastFrame {
   uint64_t pc;
   uint64_t sp;
   uint64_t fp;
-  uint64_t place;  // low bits: stack address of the saved caller's fp (0: still in the register); high bits: module of
-                   // the rule
+  uint64_t place;  // low bits: stack address at which the caller's fp is saved (0: it is still in the register);
+                   // high bits: index of the module with the rule
 };
 
 // The stack of the last walk. Starting with index `first`, its frames are on the thread's own stack and depend only on
@@ -47,7 +47,7 @@ struct WalkMemory {
 };
 
 struct NativeWalk {
-  NativeFrame* frames;  // `capacity` of them, at most GPUPROF_STACK_MAX_WORDS; innermost first
+  NativeFrame* frames;  // array of `capacity` frames (at most GPUPROF_STACK_MAX_WORDS), innermost first
   uint32_t capacity;
   uint32_t count;
   WalkMemory* memory;
@@ -60,7 +60,7 @@ struct NativeWalk {
 // Walks from the caller of this function. Fills in all but `frames`, `capacity`, `memory` and `own`.
 void walk_native(NativeWalk* walk);
 
-// Resets module data in a forked child: another thread of the parent may have been changing it.
+// Resets module data in a forked child, because at the fork another thread may have been changing it.
 void reset_native_walk();
 
 }  // namespace gpuprof::injection

@@ -118,7 +118,7 @@ uint64_t rule_without_cfi(uint64_t at, bool return_address) {
   return follows_call(at + 1) ? kNoRuleAfterCall : uint64_t{GPUPROF_UNWIND_NONE};
 }
 
-// For an address that no call precedes: a return to the start of a function means the outermost frame of a new stack.
+// If no call precedes a return address, and it is the start of a function, the frame is the outermost one of a stack.
 uint64_t rule_at_start(uint64_t rule) {
   const bool start = rule == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
   return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;

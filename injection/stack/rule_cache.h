@@ -38,7 +38,7 @@ inline RuleSet& rule_set(uint64_t at) {
 }
 
 inline CachedRule load_entry(const CachedRule& entry) {
-  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // makes the entry's module visible
+  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // acquire: the entry's module is visible, too
 }
 
 // Returns the entry for `at`, or an entry for which is_of(at) is false.
@@ -51,7 +51,7 @@ inline CachedRule load_rule(uint64_t at) {
 // Returns whether the code at `pc`, which may be unmapped, looks like a return target.
 bool may_return_to(uint64_t pc);
 
-// Returns whether the file of `module` is still mapped as when its rules were found. Notes success in `memory`.
+// Returns whether `module` still has the file in which its rules were found. Notes success in `memory`.
 bool still_there(WalkMemory& memory, uint32_t module, uint64_t at);
 
 // Searches the module and caches the rule. `may_follow_call`: `at` is the byte before a return address.

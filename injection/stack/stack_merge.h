@@ -21,7 +21,7 @@ struct MergeInput {
 
 struct MergeResult {
   uint32_t count;  // number of words
-  bool complete;   // false: words did not fit, or Python frames without a native frame are left
+  bool complete;   // false: words did not fit, or Python frames remained without a native frame
 };
 
 class StackMerge {
@@ -56,7 +56,7 @@ class StackMerge {
   }
 
  private:
-  static constexpr uint32_t kMaxFailedSearches = 16;  // each of them scans all frames
+  static constexpr uint32_t kMaxFailedSearches = 16;  // limit, because each failed search scans all frames
 
   [[nodiscard]] uint64_t begin_of(uint32_t frame) const { return frame == 0 ? in_.sp : in_.native[frame - 1].cfa; }
 

@@ -39,7 +39,7 @@ struct alignas(4096) Slot {
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  uint32_t described_rings[WalkMemory::kMaxModules];  // per module: a bit per ring that describes it; epoch above
+  uint32_t described_rings[WalkMemory::kMaxModules];  // low 16 bits: rings that describe the module; high: epoch
   uint32_t epoch;                                     // number of connections: entries of other epochs are ignored
 };
 constexpr uint32_t kNotDescribable = 1U << GPUPROF_RING_COUNT;
@@ -77,7 +77,7 @@ Slot* claim_slot(Memory* all, const ThreadState& thread, uint64_t sp) {
   return claimed;
 }
 
-// Hashes two words per step in two independent chains, because the latency of a step exceeds its throughput.
+// Hashes two words per step, in two independent chains that run in parallel: one chain would wait for each step.
 uint64_t hash_words(const uint64_t* words, uint32_t count, uint64_t seed) {
   constexpr uint64_t kA = GPUPROF_HASH_MULTIPLIER;
   constexpr uint64_t kB = 0xD1B54A32D192ED03ULL;

@@ -135,8 +135,8 @@ void set_range(ThreadState& thread, const StackRange& range) {
 
 }  // namespace
 
-// Reads the maps again if `sp` is outside of the known range (a grown or another stack), each time after twice as many
-// launches.
+// If `sp` is outside of the known range (a grown or another stack), reads the maps again. Doubles the number of
+// launches between two such reads, up to a limit.
 StackRange own_stack(ThreadState& thread, uint64_t sp, char* buffer, size_t bytes) {
   if (!within({thread.stack_low, thread.stack_high}, sp)) {
     if (thread.stack_pause > 0) {

@@ -25,7 +25,7 @@ inline constexpr size_t kPythonRuntimeBytes = 81 * sizeof(uint64_t);
 namespace python_layouts {
 
 inline constexpr uint16_t kNone = GPUPROF_PYTHON_NONE;
-inline constexpr uint32_t kMinor = 16;  // bits of PY_VERSION_HEX below major and minor version
+inline constexpr uint32_t kMinor = 16;  // PY_VERSION_HEX >> kMinor: major and minor version
 
 // Offsets that are equal in 3.9 to 3.14: in headers of objects, and in bytes and str up to their characters.
 inline constexpr PythonLayout kCommon = {
@@ -224,7 +224,7 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   wire.text_ascii = static_cast<uint16_t>(text[3]);
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
-  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int and a pointer precede the code
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int, a pointer, then the code
   wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // the sixth int after code_first_line
   take_threads(numbers, at, layout);
   return true;

@@ -7,7 +7,7 @@
 #if defined(__x86_64__)
 #include "wire/stack_x86_64.h"
 #else
-#error "another processor needs a file like wire/stack_x86_64.h"
+#error "this processor needs its own version of wire/stack_x86_64.h"
 #endif
 
 #endif /* GPUPROF_WIRE_STACK_ARCH_H */

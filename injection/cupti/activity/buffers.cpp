@@ -128,7 +128,7 @@ void add_latency(const KernelRecord& record, gpuprof_gpu_op* op) {
 
 void emit_kernel(const KernelRecord& record) {
   gpuprof_gpu_op op = node_fields(record, GPUPROF_OP_KERNEL);
-  if (record.graphNodeId == 0) {  // nodes of a graph carry the times of an earlier launch
+  if (record.graphNodeId == 0) {  // for graph nodes, CUPTI reports queue and submit times of an earlier launch
     add_latency(record, &op);
   }
   op.name_id = name_of_record(record);

@@ -15,7 +15,7 @@ void on_buffer_completed(CUcontext context, uint32_t stream, uint8_t* buffer, si
 // Frees the buffers stored for CUPTI's next request.
 void free_spare_buffers();
 
-// Adds CUPTI's newly dropped records to the losses.
+// Adds the records that CUPTI has dropped since the last call to the losses.
 void count_dropped();
 
 }  // namespace gpuprof::injection::cupti

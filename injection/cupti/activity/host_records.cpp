@@ -15,7 +15,7 @@ uint64_t to_monotonic(uint64_t time) {
   return time + static_cast<uint64_t>(load_relaxed(&s.clock_offset_ns));
 }
 
-// Emits a HOST_OP. The stack was taken earlier, in the call with the same correlation id.
+// Emits a HOST_OP. Its stack was taken in the callback of the call with the same correlation id.
 void emit_memory(const MemoryRecord& record) {
   const bool freed = record.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE;
   if (!freed && record.memoryOperationType != CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION) {

@@ -13,9 +13,9 @@ uint64_t to_monotonic(uint64_t time);
 void emit_memory(const MemoryRecord& record);
 void emit_unified_memory(const UnifiedMemoryRecord& record);
 
-// Requests CUPTI's counters of page faults and migrations of unified memory, once and after cuInit. Call it from a
-// library thread, or at the end of the first call that allocates such memory. On most machines without unified memory
-// CUPTI refuses. META "cupti.unified_memory" reports the result.
+// Requests CUPTI's counters of unified memory (page faults, migrations). Call it once after cuInit: from a library
+// thread, or at the end of the first call that allocates unified memory. On most machines without unified memory CUPTI
+// refuses. META "cupti.unified_memory" reports the result.
 void enable_unified_memory();
 
 }  // namespace gpuprof::injection::cupti

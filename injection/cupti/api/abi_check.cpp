@@ -8,7 +8,7 @@
 #include "cupti/api/pc_sampling_abi.h"
 #include "cupti/api/sass_metrics_abi.h"
 
-// Ours come first: cuda.h defines macros for some names. This macro makes cuda.h declare the older functions too.
+// Included after gpuprof's headers: cuda.h defines macros for some names. This macro makes it declare older functions.
 #define __CUDA_API_VERSION_INTERNAL  // defined by cuda.h
 #include <cuda.h>
 #include <cupti_activity.h>
@@ -32,7 +32,7 @@ namespace {
 
 // NOLINTBEGIN(bugprone-sizeof-expression): the sizes of pointers are meant
 
-// Maps a type of ours to NVIDIA's: named types by the pairs below, others composed of those.
+// Maps a gpuprof type to NVIDIA's type. The pairs below map named types; pointers and functions follow from these.
 template <typename T>
 struct Theirs {
   using Type = T;
@@ -50,7 +50,7 @@ struct Theirs<R(A...)> {
   using Type = typename Theirs<R>::Type(typename Theirs<A>::Type...);
 };
 
-// Expands to check(name, theirs, item) for each item.
+// Expands to check(name, theirs, item) for each item. `theirs`: NVIDIA's type.
 #define FOR_EACH(check, name, theirs, ...) EXPAND(FOR_EACH_NEXT(check, name, theirs, __VA_ARGS__))
 #define FOR_EACH_NEXT(check, name, theirs, item, ...) \
   check(name, theirs, item) __VA_OPT__(; FOR_EACH_AGAIN PARENTHESES(check, name, theirs, __VA_ARGS__))
@@ -131,7 +131,7 @@ SAME_FIELDS(CUDA_KERNEL_NODE_PARAMS_v2, kern, ctx);
 SAME_FIELDS(CUgraphNodeParams, type);
 SAME_PLACES(CUgraphNodeParams, kernel, reserved2);
 SAME_SIZE(CUgraphNodeParams);
-// The kernel part has a third type name with the fields of the second.
+// NVIDIA's type of the member `kernel` is CUDA_KERNEL_NODE_PARAMS_v3, with the fields of v2.
 SAME_PLACES_IN(CUDA_KERNEL_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3, func, kernelParams, extra, kern, ctx);
 #endif
 
@@ -313,7 +313,7 @@ SAME_VALUES(CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED, CUPTI_PC_SAMPLING_CONFI
             CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL,
             CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT,
             CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
-static_assert(ours::kStallReasonBytes == CUPTI_STALL_REASON_STRING_SIZE, "names of stall reasons have another size");
+static_assert(ours::kStallReasonBytes == CUPTI_STALL_REASON_STRING_SIZE, "size of stall reason names");
 SAME_STRUCT(CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex, samples);
 SAME_FIELDS(CUpti_PCSamplingPCData, size, cubinCrc, pcOffset, functionIndex, functionName, stallReasonCount,
             stallReason);

@@ -52,7 +52,7 @@ struct Api {
   decltype(&cuptiActivityGetNextRecord) next_record;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records;
   decltype(&cuptiActivityFlushAll) flush_all;
-  // Null if CUPTI lacks them:
+  // Optional functions; null if CUPTI lacks them:
   decltype(&cuptiGetGraphNodeId) graph_node_id;
   decltype(&cuptiGetGraphExecId) graph_exec_id;
   decltype(&cuptiGetStreamIdEx) stream_id;

@@ -33,7 +33,7 @@ constexpr const char* kToolkits[] = {"/usr/local/cuda", "/usr/local/cuda-[0-9]*"
                                      "/opt/nvidia/hpc_sdk/Linux_*/*/cuda/*"};
 constexpr const char* kPythonPrefixes[] = {"/usr/local", "/usr", "/opt/*", "/root/.local", "/opt/conda/envs/*"};
 
-// Mapped files whose folder or site-packages may contain the matching libcupti.
+// If one of these libraries is mapped, its folder or its site-packages folder may contain the matching libcupti.
 constexpr const char* kCudaLibraries[] = {"libcudart",     "libcublas",   "libnvrtc", "libcudnn",
                                           "libtorch_cuda", "libc10_cuda", "libcufft", "libnccl"};
 
@@ -220,7 +220,7 @@ bool open_in_python(Library* library, int major) {
   return false;
 }
 
-// Chooses major versions to try, best first: that of the process's runtime, then the newest that the driver supports.
+// Chooses CUDA major versions to try, best first: the mapped runtime's, then the newest that the driver supports.
 size_t choose_majors(const Mapped& mapped, int driver_version, int* majors) {
   size_t count = 0;
   const int driver_major = driver_version / 1000;

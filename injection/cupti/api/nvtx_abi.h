@@ -76,7 +76,7 @@ struct NvtxExportTableCallbacks {
 using NvtxGetExportTableFunc_t = const void* (*)(uint32_t id);
 using NvtxInitializeInjectionNvtxFunc_t = int (*)(NvtxGetExportTableFunc_t get_table);
 
-// Types of the functions that a tool puts into the tables.
+// Types of the functions that a tool puts into NVTX's function tables.
 using nvtxRangeStartEx_impl_fntype = nvtxRangeId_t (*)(const nvtxEventAttributes_t* event);
 using nvtxRangeStartA_impl_fntype = nvtxRangeId_t (*)(const char* text);
 using nvtxRangeStartW_impl_fntype = nvtxRangeId_t (*)(const wchar_t* text);

@@ -20,7 +20,7 @@ struct alignas(8) CUpti_PCSamplingStallReason {
   uint32_t samples;
 };
 
-// Before CUDA 12.4 the struct ended before `correlationId`, and its arrays had the smaller stride.
+// Before CUDA 12.4 the struct ended before `correlationId`, so array elements were closer together.
 struct alignas(8) CUpti_PCSamplingPCData {
   size_t size;
   uint64_t cubinCrc;
@@ -36,7 +36,7 @@ struct alignas(8) CUpti_PCSamplingPCData {
 struct alignas(8) CUpti_PCSamplingData {
   size_t size;
   size_t collectNumPcs;     // capacity of pPcData
-  uint64_t totalSamples;    // sum of the samples in user code, in other code, and dropped
+  uint64_t totalSamples;    // samples in user code + samples in other code + dropped samples
   uint64_t droppedSamples;  // dropped by the hardware
   size_t totalNumPcs;       // entries in pPcData
   size_t remainingNumPcs;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
-constexpr uint64_t kReadPaceNs = 950000000;  // just below 1 s; the service thread calls every 200 ms
+constexpr uint64_t kReadPaceNs = 950000000;  // one read per second: the service thread checks every 200 ms
 constexpr uint64_t kHoldNs = 100000000;
 constexpr uint64_t kLongestReadingNs = 5000000000;
 constexpr long kPauseNs = 100000;
@@ -36,10 +36,10 @@ struct Context {
 struct Counting {
   uint32_t wanted;     // atomic
   uint32_t reading;    // atomic; 1: launches must wait
-  uint32_t launching;  // atomic; threads in a launch of the current epoch
+  uint32_t launching;  // atomic; number of threads in a launch that began in this epoch
   uint32_t epoch;      // atomic; changes when recording is enabled; never 0
   uint32_t abandoned;  // atomic; 1: the GPU may wait for the host, so counts are no longer read
-  uint32_t unusable;   // atomic; 1: this process cannot be counted
+  uint32_t unusable;   // atomic; 1: counting is not possible in this process
   uint32_t changes;    // atomic; number of destroyed contexts
   uint32_t paused;     // atomic
   uint32_t reported;   // atomic; 1: the reason for not counting was reported
@@ -142,7 +142,7 @@ bool hold_launches() {
   return __atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) == 0;
 }
 
-// Reads one context, or all (null). False: launches could not be stopped; CUPTI keeps the counts. Needs the lock.
+// Reads the counts of one context (null: all). Returns false and reads nothing if launches do not stop. Needs the lock.
 bool read_held(CUcontext only, bool may_wait) {
   const bool held = hold_launches();
   for (Context& context : state.contexts) {
@@ -257,7 +257,7 @@ void pause_counting(bool paused) {
   if (paused) {
     read_last(nullptr, true);
   } else {
-    add_relaxed(&state.epoch, 2U);  // CUPTI may not have reported ends of earlier launches; an odd epoch is never 0
+    add_relaxed(&state.epoch, 2U);  // later ends of earlier launches are ignored; the epoch stays odd, so never 0
     store_relaxed(&state.launching, 0U);
   }
   if (!try_lock_bounded(&state.lock)) {

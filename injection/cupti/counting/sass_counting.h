@@ -13,8 +13,8 @@ extern const EventHandlers kCounting;
 // Returns whether this recording counts instructions and nothing else.
 [[nodiscard]] bool counting();
 
-// Bracket each launch in a context: pass the result of the first to the second. The first launch enables counting.
-// CUPTI loses launches made during a read, so a launch waits for the end of the read, which waits for running kernels.
+// Call these before and after each launch; pass on the result. A context's first launch enables counting there. CUPTI
+// loses launches made during a read. So a launch waits for the end of the read, and a read waits for running kernels.
 uint32_t begin_counted_launch(CUcontext context);
 void end_counted_launch(uint32_t epoch);
 

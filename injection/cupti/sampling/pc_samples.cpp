@@ -34,7 +34,7 @@ uint32_t name_of(const StallReasons& reasons, uint32_t index) {
   return known != 0 ? known : name_id(kUnknownReason);
 }
 
-// Caches the name id of the last function: successive entries often share a name pointer, valid during one pass.
+// Caches the last function's name id, since successive entries often share a name pointer. Use it for one buffer only.
 struct LastFunction {
   const char* name = nullptr;
   uint32_t id = 0;

@@ -12,8 +12,8 @@ namespace gpuprof::injection::cupti {
 struct StallReasons {
   static constexpr uint32_t kMost = GPUPROF_SAMPLES_MAX_REASONS;
   static constexpr uint32_t kLeftOut = UINT32_MAX;
-  uint32_t count;           // number of all reasons that CUPTI has for an instruction
-  uint32_t name_id[kMost];  // by index; 0: unknown
+  uint32_t count;           // maximum number of stall reasons of an instruction
+  uint32_t name_id[kMost];  // by CUPTI's reason index; 0: unknown
 };
 
 // A buffer for one CUPTI readout.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // just below 1 s; the service thread calls every 200 ms
+constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // one read per second: the service thread checks every 200 ms
 constexpr uint64_t kEndNs = 1200 * kMillisecond;      // limit for stopping all contexts at exit
 constexpr int kLockTries = 10;
 
@@ -99,7 +99,7 @@ bool is(const SampledContext& context, State state) {
 void context_created(CUcontext created) {
   SampledContext* context = find_or_add(created);
   if (context == nullptr || load_relaxed(&current.paused) != 0 || !try_lock_bounded(&context->lock)) {
-    return;  // the service thread will start it
+    return;  // the service thread will start sampling
   }
   if (is(*context, kWanted)) {
     start_context(*context);
@@ -193,7 +193,7 @@ void flush_sampling() {
 }
 
 void pause_sampling(bool paused) {
-  const bool silent = recorder_silent();  // the pause may be permanent, so sampling must not cost anything
+  const bool silent = recorder_silent();  // the recorder may never return, so a pause must stop all sampling
   for_each([=](SampledContext& context) {
     if (!is(context, kOn)) {
       return;

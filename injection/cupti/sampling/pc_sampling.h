@@ -14,11 +14,11 @@ extern const EventHandlers kSampling;
 // Returns whether this recording samples and has not ended.
 [[nodiscard]] bool sampling();
 
-// Notes a launch in a context that may be older than the recording. Called on the launching thread; nearly free.
+// Notes a launch in a context that may be older than the recording. Cheap. Call it on the launching thread.
 void note_context(CUcontext context);
 
-// Bracket a launch of kernel `name` that may be sampled individually. Call the other two only if begin_sampled_launch()
-// returns true. Call open_sampled_launch() after launch(): it opens the CUPTI range.
+// Call these around a launch of kernel `name`, which may be sampled individually. If begin_sampled_launch() returns
+// true, call launch(), then open_sampled_launch() to open the CUPTI range, and end_sampled_launch() after the call.
 [[nodiscard]] bool begin_sampled_launch(uint64_t correlation, uint32_t name);
 [[nodiscard]] ExactRange open_sampled_launch(CUcontext context);
 void end_sampled_launch(CUcontext context, const ExactRange& range);

@@ -14,9 +14,9 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kLateNs = 250 * kMillisecond;  // CUPTI's threads poll for samples every 100 ms
-constexpr int kMaxReadings = 4096;                // in one call of read_context()
-constexpr uint32_t kMaxRestarts = 16;             // without a successful read in between
+constexpr uint64_t kLateNs = 250 * kMillisecond;  // longest delay of samples in CUPTI, whose threads poll every 100 ms
+constexpr int kMaxReadings = 4096;                // CUPTI reads per call of read_context()
+constexpr uint32_t kMaxRestarts = 16;             // successive restarts without a successful read
 
 // Counters of all contexts; each is atomic.
 struct Sums {
@@ -191,7 +191,7 @@ void stop_quiet(SampledContext& context, State next, bool may_wait) {
 }  // namespace
 
 void stop_context(SampledContext& context, State next, bool may_wait) {
-  if (const Quiet quiet(context, may_wait); quiet.had()) {  // otherwise a launch is being sampled
+  if (const Quiet quiet(context, may_wait); quiet.had()) {  // false: a launch is being sampled
     stop_quiet(context, next, may_wait);
   }
 }

@@ -9,7 +9,7 @@ namespace gpuprof::injection::cupti {
 namespace {
 
 constexpr size_t kScratchBytes = size_t{16} << 20;
-constexpr size_t kPcs = 4096;  // per read: about 1.5 MB with 40 reasons each
+constexpr size_t kPcs = 4096;  // instructions per read: about 1.5 MB with 40 stall reasons each
 
 using Attribute = CUpti_PCSamplingConfigurationInfo;
 

@@ -10,7 +10,7 @@ namespace gpuprof::injection::cupti {
 struct Sampler {
   CUcontext context;
   PcBuffer read;  // filled by read_sampler()
-  PcBuffer rest;  // CUPTI uses it between start_sampler() and stop_sampler(); then holds the remaining samples
+  PcBuffer rest;  // used by CUPTI until stop_sampler(); afterwards contains the samples not yet read
   StallReasons reasons;
   uint64_t period;  // cycles between samples, read back from CUPTI; 0: unknown
 };

@@ -34,7 +34,7 @@ struct Driver {
 
 struct Calls {
   GetBinary get_binary;
-  Translate translate;  // null: handles are the driver's own, or cannot be translated
+  Translate translate;  // null: translation is not needed or not possible
   Driver drivers[kMaxDrivers];
   uint32_t driver_count;
 };
@@ -142,8 +142,8 @@ void remove(Module* module) {
   }
 }
 
-// Registers a loaded module. `made` is null if linking loaded a module again on the same device. Runs without the
-// tables' lock, because the driver call may take long.
+// Registers a loaded module. `made`: its device. Null after dynamic linking: the module keeps its device. Calls the
+// driver before it takes the tables' lock, because the call may take long.
 void loaded(ze_module_handle_t handle, const Origin* made) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;

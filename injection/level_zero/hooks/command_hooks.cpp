@@ -25,7 +25,7 @@ void ZE_APICALL append_kernel(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// Records one command for all kernels, with the first kernel's name: the driver only reports when all have ended.
+// Records one command for all kernels, with the first kernel's name: the driver reports only when all have ended.
 void ZE_APICALL append_several_kernels(ze_command_list_append_launch_multiple_kernels_indirect_params_t* call_with,
                                        GPUPROF_CALLBACK_REST) {
   ze_kernel_handle_t first = nullptr;

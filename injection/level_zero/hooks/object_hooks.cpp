@@ -14,7 +14,7 @@ namespace {
 #define GPUPROF_CALLBACK_REST ze_result_t /*result*/, void* /*data*/, void** /*call*/
 #define GPUPROF_EPILOGUE_REST ze_result_t result, void * /*data*/, void **   /*call*/
 
-// Removes a list. Objects may disappear unreported: with their pool or context, or when a new one gets the handle.
+// Removes a list. Objects that end with their pool or context stay in the tables until a new one has their handle.
 void remove(List* list) {
   if (list != nullptr) {
     drop_recorded(list);

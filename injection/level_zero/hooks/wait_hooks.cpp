@@ -33,7 +33,7 @@ void end_wait(const char* function, ze_result_t result) {
   const uint64_t correlation = wait.correlation;
   wait.correlation = 0;
   if (correlation == 0 || (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_NOT_READY)) {
-    return;  // other calls were refused and did not wait
+    return;  // the driver refused the call, so it did not wait
   }
   host_wait(correlation, wait.start_ns, now_ns(), function);
 }

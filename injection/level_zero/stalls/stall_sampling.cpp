@@ -23,7 +23,7 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
-constexpr uint32_t kSilentPolls = 3;             // more than 1: a stopped recorder may resume after the target
+constexpr uint32_t kSilentPolls = 3;             // more than 1: if both were stopped, the target may resume first
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;
@@ -39,7 +39,7 @@ struct Sampling {
   uint32_t wanted;      // atomic
   uint32_t table_lock;  // held while a table entry is taken
   MetricsApi api;
-  uint64_t last_call_ns;  // atomic; the driver may be gone afterwards; 0: no limit
+  uint64_t last_call_ns;  // atomic; no driver calls after this time; 0: no limit
   // Used only by the reader thread:
   uint32_t silent_polls;
   // Protected by the mutex:
@@ -194,7 +194,7 @@ SampledDevice* take_place(uint32_t device) {
     }
     if (state == kFree) {
       free = &one;
-      break;  // entries are taken in order
+      break;  // later entries are also free
     }
   }
   if (free != nullptr) {
@@ -217,7 +217,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
     return false;
   }
   if (sampling.api.enable_metrics != nullptr) {
-    sampling.api.enable_metrics(handle_of(device));  // no effect if metrics are enabled
+    sampling.api.enable_metrics(handle_of(device));  // no effect if metrics are already enabled
   }
   *result = find_stall_group(sampling.api, handle_of(device), &one->group);
   if (*result == ZE_RESULT_SUCCESS && one->group.handle != nullptr) {

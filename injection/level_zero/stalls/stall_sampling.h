@@ -20,7 +20,7 @@ void flush_stalls();
 // Reads the last samples, closes the streams, and ends the reader thread. Gives up on the thread after 1 s.
 void end_stalls();
 
-// Sets the time after which the reader thread makes no driver call, when the process ends.
+// When the process ends: sets the time after which the reader thread must not call the driver.
 void stalls_at_exit(uint64_t last_call_ns);
 
 void forget_stalls();

@@ -149,8 +149,8 @@ const char* stall_refusal(ze_result_t result) {
     case ZE_RESULT_ERROR_DEVICE_LOST:
       return "the GPU was reset repeatedly: its sampling stopped";
     default:
-      return "the Level Zero driver refuses to sample: another tool may have the GPU's stream of stalls, or the kernel "
-             "lets only administrators (root, or sysctl dev.xe.observation_paranoid=0)";
+      return "the Level Zero driver refuses to sample: another tool may use the GPU's stream of stalls, or the kernel "
+             "lets only administrators sample (run as root, or set sysctl dev.xe.observation_paranoid=0)";
   }
 }
 
