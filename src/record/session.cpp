@@ -66,7 +66,7 @@ class Session {
   }
 
  private:
-  // Steps, in order. All steps that can fail because of the machine come before the target starts.
+  // The steps of a session, in order. Steps that can fail because of the machine come before the target starts.
 
   Status find_target_user() {
     auto user = find_user(options_.user);

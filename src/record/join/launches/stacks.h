@@ -49,7 +49,7 @@ class Stacks {
   // Limits memory. Call it after each poll iteration.
   void bound();
 
-  // Returns the stack engine ids of dropped stacks, each once. The engine can drop these ids, too.
+  // Returns the stack engine's ids of stacks dropped here, each once. The engine can then drop these ids, too.
   std::vector<uint64_t> take_ended() { return std::exchange(ended_, {}); }
   std::vector<NewStack> take_new() { return std::exchange(new_, {}); }
 
