@@ -1,5 +1,6 @@
-// Runs the work of inject() in a forked child. The work may wait long for a thread of the target, and a tracer cannot
-// leave such a thread without harm. The recorder need not wait for the child, and can answer its user.
+// Runs the work of inject() in a forked child. A tracer must not abandon a thread of the target inside an injected
+// call, and such a call may last long. Because the child waits for it, the recorder can end early if the user asks for
+// that.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,7 @@ namespace gpuprof::record {
 #ifdef GPUPROF_HAVE_BPF
 namespace {
 
-constexpr uint32_t kCachedRules = 1U << 18;  // 16 bytes each, shared by all processes
+constexpr uint32_t kCachedRules = 1U << 18;  // in one cache for all processes; 16 bytes each
 
 bool configure(bpf_object* object, BpfWalk walk, bool sleepable) {
   gpuprof_bpf_config config = make_bpf_config();

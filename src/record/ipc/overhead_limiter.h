@@ -10,7 +10,8 @@ namespace gpuprof::record {
 // Each source has its own limiter. GPU times stay complete at any share.
 class OverheadLimiter {
  public:
-  // `percent`: allowed overhead, relative to the time of a thread that does nothing but launch; 0: no limit.
+  // `percent`: limit on the overhead of all launches, relative to the elapsed time (as if one thread made them); 0:
+  // none.
   explicit OverheadLimiter(double percent) : allowed_(percent / 100) {}
 
   // Takes the source's counters so far (sums over all rings, see gpuprof_ring) at `now_ns`. Call it every kIntervalNs.

@@ -19,8 +19,7 @@ class GraphLaunches {
   static constexpr size_t kMaxLaunches = 200'000;      // of all graphs; later launches are not stored, and get no work
   static constexpr size_t kMaxStreams = 4096;          // above this, the launch order of all streams is discarded
   static constexpr uint64_t kKeepNs = 60'000'000'000;  // in a full table, graphs not launched for so long are dropped
-  static constexpr uint64_t kClockSlackNs =
-      20'000;  // if no launch fits, a call up to this long after the work fits, too
+  static constexpr uint64_t kClockSlackNs = 20'000;    // if no launch fits, accept a call up to this late
 
   // Thread, range and stack to which the work of a launch is attributed. Launches with equal origins are equivalent.
   struct Origin {

@@ -43,7 +43,7 @@ class GpuLines final : public CodeReader {
                                                       const symbolize::ReaderLimits& limits);
   [[nodiscard]] bool is_cubin(backend::SourceId source, uint64_t module);
 
-  // Numbers of sampled functions without lines, because they were compiled without line information.
+  // How many sampled functions have no source lines, because they were compiled without line information.
   struct Functions {
     size_t in_cubins = 0;
     size_t in_zebins = 0;
@@ -58,7 +58,7 @@ class GpuLines final : public CodeReader {
     std::optional<symbolize::CubinLines> lines;  // set for a cubin
     std::unordered_map<std::string, std::string> kernels;
     std::unique_ptr<symbolize::Zebin> zebin;
-    std::unordered_set<std::string> without_lines;  // kernels of a zebin
+    std::unordered_set<std::string> without_lines;  // kernels of a zebin that have no source lines
   };
   void open_cubin(Opened& opened);
   void open_zebin(Opened& opened);
