@@ -68,8 +68,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
   return points;
 }
 
-// Searches for at most kSearchNs. Polls for a stop signal, which also ends the search, because signals are blocked
-// here.
+// Ends the search after kSearchNs or at a stop signal. Signals are blocked here, so the search polls for them.
 Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
                                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;

@@ -126,8 +126,7 @@ class Work {
     return address;
   }
 
-  // Finds a system call instruction. Before glibc 2.34, the library of dlopen (libdl) has none, so others are searched,
-  // too.
+  // Finds a system call instruction. Tries the library of dlopen first; before glibc 2.34, it (libdl) has none.
   uint64_t find_gate() {
     for (const bool any : {false, true}) {
       for (const symbolize::Mapping& mapping : maps_.mappings()) {
@@ -216,8 +215,7 @@ class Work {
     return {};
   }
 
-  // Writes the library into descriptor `fd` of the target if it is the new, empty memfd: the target may have changed
-  // it.
+  // Writes the library into descriptor `fd` of the target. The target may have replaced its new memfd, so checks that.
   Status fill(int64_t fd) {
     const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
     const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));

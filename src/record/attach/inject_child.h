@@ -1,6 +1,5 @@
-// Runs the work of inject() in a forked child. A tracer must not abandon a thread of the target inside an injected
-// call, and such a call may last long. Because the child waits for it, the recorder can end early if the user asks for
-// that.
+// Runs the work of inject() in a forked child. An injected call may last long, and its tracer must not abandon the
+// thread before the call ends. The child does this, while the recorder can answer its user or end.
 #pragma once
 
 #include <functional>

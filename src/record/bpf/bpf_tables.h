@@ -30,8 +30,8 @@ class BpfTables {
   // Builds missing tables on several threads. The largest files take seconds.
   void on_process(const symbolize::ProcessMaps& maps);
   void on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads = {});
-  // Registers a process so that the BPF programs walk its stacks even before on_process(). `anew`: drop earlier
-  // data of the pid. Thread-safe.
+  // Registers a process so that the BPF programs walk its stacks even before on_process(). `anew`: forget
+  // what is known of an earlier process with this pid. Thread-safe.
   void expect_process(uint32_t pid, bool anew) const;
   void on_process_end(uint32_t pid);
 

@@ -75,8 +75,7 @@ class Channel {
   std::vector<backend::SourceId> take_waiting();
   void release(backend::SourceId source);
 
-  // Stores the fill level of each ring. For all GPU work up to this level, the stack engine has already seen the
-  // launch.
+  // Stores the fill level of each ring. The stack engine already has the launches of all work up to this level.
   void snapshot();
 
   // Decodes records up to the last snapshot. Returns their bytes.

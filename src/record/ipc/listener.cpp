@@ -24,8 +24,8 @@ namespace {
 constexpr int kBacklog = 128;
 // Bounds one call of take(), but covers the complete backlog, so that every caller is accepted in time.
 constexpr int kMaxAccepts = 2 * kBacklog;
-// If unexpected users or many callers connect, the listener then pauses for 20 times the CPU time that this took. So it
-// uses at most about 5% of a CPU.
+// After connections of unexpected users, or of many callers, the listener pauses for 20 times the CPU time that these
+// took. So it uses at most about 5% of a CPU.
 constexpr int kMany = 16;
 constexpr uint64_t kPauseFactor = 20;
 constexpr uint64_t kLeastPauseNs = 5'000'000;

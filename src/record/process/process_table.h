@@ -78,8 +78,7 @@ class ProcessTable {
   // most every 20 ms, and for at most 1/20 of the time. Returns true if it has read, or if the process has ended.
   bool read_anew(Entry& entry);
 
-  // Returns the mappings at time `read_ns` if they had one of the addresses in another file or at another offset than
-  // now. Otherwise, and if these mappings are unknown, returns null.
+  // Returns the mappings at time `read_ns` if they are known, and had an address in another file or offset. Else null.
   static std::shared_ptr<const symbolize::ProcessMaps> other_view(const Entry& entry, uint64_t read_ns,
                                                                   std::span<const uint64_t> addresses);
 

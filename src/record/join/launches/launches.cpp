@@ -6,8 +6,7 @@
 namespace gpuprof::record {
 namespace {
 
-// With --timeline, launches are kept this long after their work, because their CALL record may arrive later and needs
-// the launch's stack.
+// With --timeline, launches are kept this long after their work: a CALL record may arrive later, and needs the stack.
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
 // Launches are kept this long for samples. Vendors deliver samples in batches, up to about a second after the work.

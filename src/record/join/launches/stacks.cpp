@@ -277,8 +277,7 @@ void Stacks::bound() {
     return;
   }
   drop([](const Kept& stack) { return stack.sent; });
-  // No work has used the remaining stacks. Sources send a stack once, so later work with them counts as without a
-  // stack.
+  // No work has used the remaining stacks. Sources send a stack once, so later work with such a stack gets none.
   if (too_many(2)) {
     drop([](const Kept&) { return true; });
   }

@@ -28,8 +28,7 @@ class LoadedKernels {
   void retry_pending();
   void end_source(backend::SourceId source);
 
-  // Returns the kernel loaded at the address during [start_ns, end_ns], also of an ended source. Returns nullopt if no
-  // kernel or several kernels were loaded there.
+  // Returns the only kernel loaded at the address in [start_ns, end_ns], also of an ended source, else nullopt.
   [[nodiscard]] std::optional<CodeLocation> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
                                                  uint64_t end_ns) const;
 

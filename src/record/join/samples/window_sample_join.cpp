@@ -100,8 +100,7 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // Ignore samples of launches that were not announced, because they are incomplete. If the table of announced
-    // launches is full, count a loss.
+    // Ignore the incomplete samples of launches that were not announced. Count a loss if the announcements are full.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }

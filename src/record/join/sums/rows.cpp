@@ -34,8 +34,7 @@ profile::WorkId Rows::intern(WorkKey& key) {
   return works_[key.process].intern(key, next_work_, new_works_, join_.memory());
 }
 
-// Above the memory budget, new rows go to the slice in which the batch began. Otherwise a target could create many rows
-// by inventing times.
+// Above the memory budget, all new rows get the batch's slice. Otherwise a target could create rows by inventing times.
 RowValue& Rows::row(uint64_t ns, profile::WorkId work) {
   const RowKey key{join_.slice_of(ns), work};
   if (join_.memory().is_limited() && !rows_.contains(key)) {

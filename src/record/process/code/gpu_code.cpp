@@ -15,8 +15,7 @@ Id find(const std::unordered_map<uint32_t, Id>& known, uint32_t id) {
   return found == known.end() ? Id{} : found->second;
 }
 
-// Modules with equal hashes are the same module, even if their names differ. Modules without a hash are compared by
-// name.
+// Modules with equal hashes are the same module, whatever their names. Modules without a hash are compared by name.
 uint64_t key_of(const profile::GpuModule& module) {
   const uint32_t hash = profile::index(module.hash);
   return hash != 0 ? join_ids(1, hash) : join_ids(0, profile::index(module.name));
