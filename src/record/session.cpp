@@ -295,7 +295,7 @@ class Session {
 }  // namespace
 
 Result<SessionResult> run_session(const SessionOptions& options, backend::Backends backends) {
-  // The recorder keeps one descriptor open per mapped file. PyTorch maps hundreds. Targets get the old limit back.
+  // Raise the descriptor limit: the recorder needs one per mapped file (PyTorch: hundreds). Targets get the old one.
   rlimit files{};
   const bool raised = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
   if (raised) {

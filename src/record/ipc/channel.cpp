@@ -27,7 +27,7 @@ constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two checks of 
 constexpr const char* kRightsHint =
     "gpuprof does not record another user's program that has more rights than its user (set-user-id, file "
     "capabilities) or is not dumpable";
-// Estimate: a byte of wire records takes up to 8 bytes of memory. A one-word stack is stored in several tables.
+// Estimated bytes of memory per byte of wire records. The maximum is a stack of one word, stored in several tables.
 constexpr size_t kGrowth = 8;
 constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
 // With exact sampling, a sampled launch waits for its kernel. Default limit on these waits, in percent of the time.

@@ -81,8 +81,7 @@ void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd 
   store_end_ += offer.bytes;
 }
 
-// Returns whether the offer fits the limits. Creates the store if needed. A MemoryBudget does not count the store's
-// bytes.
+// Returns whether the offer fits the limits. Creates the store if needed. A MemoryBudget does not count the store.
 bool CodeObjects::admits(const CodeOffer& offer) {
   if (offer.bytes == 0 || offer.bytes > limits_.object_bytes || offer.bytes > limits_.session_bytes - used_bytes_ ||
       transfers_.size() >= kMaxTransfers || !memory_->admit()) {

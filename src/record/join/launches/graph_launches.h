@@ -33,8 +33,8 @@ class GraphLaunches {
   struct GraphRun {
     backend::GraphLaunch call;
     uint64_t first_ns = UINT64_MAX;  // earliest start of work known to belong to this launch
-    uint64_t not_before_ns = 0;      // start of the latest work put on the stream before the launch
-    uint64_t over_ns = UINT64_MAX;   // start of the first work put on the stream after the launch
+    uint64_t not_before_ns = 0;      // earliest possible start, after earlier work of its stream
+    uint64_t over_ns = UINT64_MAX;   // latest possible end, before later work of its stream
     Origin origin;                   // set by the caller
     bool matched = false;            // some work belongs to this launch, or may belong to it
   };
@@ -43,7 +43,7 @@ class GraphLaunches {
 
   void add(backend::SourceId source, const backend::GraphLaunch& launch);
 
-  // Notes that work with a known launch has run.
+  // Uses work with a known launch to bound the times of launches.
   void ran(const backend::GpuOp& op);
 
   // Returns the possible launches of the work, oldest first. Valid until the next add(), ran() or end_source().

@@ -57,7 +57,7 @@ class Launches {
   struct Table {
     explicit Table(MemoryBudget* memory) : calls(memory) {}
     LaunchTable calls;
-    bool used = false;  // calls are reported, so an event should wait for its call
+    bool used = false;  // a call has arrived before, so events should wait for theirs
   };
   struct Captured {
     backend::SourceId source = 0;

@@ -79,7 +79,7 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
     return;
   }
   if (event.end_ns > join_.now_ns + kClockSlackNs) {
-    join_.now_ns = join_.options.clock();  // the recorder may have been stopped for a while
+    join_.now_ns = join_.options.clock();  // now_ns is old if the recorder was stopped
   }
   if (event.end_ns > join_.now_ns + kClockSlackNs || join_.memory().is_full()) {
     ahead_ns_ += event.duration();
