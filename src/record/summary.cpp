@@ -141,7 +141,7 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
     }
   };
   part(left_out.perf_maps, "perf maps cut short");
-  part(left_out.debug_links, "debug files too large to be compared");
+  part(left_out.debug_links, "debug files too large to be checked against their program");
   part(left_out.debug_infos, "files with too much debug information");
   part(left_out.symbol_tables, "symbol tables cut short");
   part(left_out.downloads, "files not requested from debuginfod");

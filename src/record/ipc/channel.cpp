@@ -440,8 +440,8 @@ void Channel::count_if_unmapped(const Source& source) {
     ++refused_;
     unmapped_.warn(
         "process " + std::to_string(source.pid) + " is not recorded: it did not map the memory for its records",
-        "it has too few descriptors (ulimit -n), or gpuprof answered too late: an overloaded machine, a stopped "
-        "gpuprof");
+        "it has too few descriptors (ulimit -n), or gpuprof answered too late (the machine was overloaded, or "
+        "gpuprof was stopped)");
   }
 }
 

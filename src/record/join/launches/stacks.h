@@ -36,7 +36,7 @@ class Stacks {
   Number of_engine(uint32_t pid, uint64_t id);
   Number of_source(const Source& source, uint64_t id, bool is_launch);
 
-  // Returns whether the whole stack has arrived or is not worth waiting for.
+  // Returns whether the complete stack has arrived, or will not arrive.
   [[nodiscard]] bool knows(const LiveImage& image, Number stack);
   // Returns the stack's number, or 0 if it was lost. Sends the stack to the writer on its first use by this image.
   Number use(const LiveImage& image, Number stack);

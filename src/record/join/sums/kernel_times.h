@@ -37,7 +37,7 @@ class KernelTimes {
 
   explicit KernelTimes(JoinContext& join) : join_(join) {}
 
-  // Announces a launch that samples will name. Call it before the launch's kernel is added.
+  // Announces a launch for samples with its correlation id. Call it before adding the launch's kernel.
   void expect(backend::SourceId source, uint64_t correlation);
 
   // Adds a run of the kernel in [start_ns, end_ns).

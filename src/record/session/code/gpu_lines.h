@@ -36,8 +36,7 @@ class GpuLines final : public CodeReader {
                                              uint64_t offset) override;
   std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
 
-  // Returns a function's instructions (within `limits`, perhaps only the first ones); empty: unknown. A cubin needs
-  // `disassembler`.
+  // Returns a function's first instructions, up to `limits`; empty: unknown. A cubin needs `disassembler`.
   std::vector<symbolize::GpuInstruction> instructions(backend::SourceId source, uint64_t module,
                                                       std::string_view function,
                                                       const std::optional<symbolize::Disassembler>& disassembler,
