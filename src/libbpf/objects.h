@@ -27,7 +27,7 @@ using BpfObject = std::unique_ptr<bpf_object, BpfObjectClose>;
 using BpfLink = std::unique_ptr<bpf_link, BpfLinkDestroy>;
 using BpfRing = std::unique_ptr<ring_buffer, BpfRingFree>;
 
-// Describes an error of the kernel. `error`: an errno. If rights are missing, the Error's hint names them, else `hint`.
+// Describes a failed call to the kernel with errno `error`. If rights are missing, they replace `hint`.
 Error bpf_error(const std::string& what, int error, std::string_view hint);
 
 // Sends libbpf's messages to gpuprof's log.
@@ -39,7 +39,7 @@ Result<BpfObject> open_bpf_object(std::span<const unsigned char> bytes);
 // Returns what all BPF programs need: the recorder's pid namespace, and the number of concurrent walks.
 gpuprof_bpf_config make_bpf_config();
 
-// Writes the configuration, and the sizes of the maps that all objects have. Returns false if the object lacks these.
+// Sets the configuration and the sizes of the common maps. Returns false if the object lacks one of them.
 bool configure_bpf_object(bpf_object* object, const gpuprof_bpf_config& config);
 
 bool resize_bpf_map(bpf_object* object, const char* name, uint32_t entries);

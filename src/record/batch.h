@@ -24,7 +24,7 @@ constexpr profile::StringId name_id(NameIndex name) {
   return profile::StringId{name};
 }
 
-// Replaces texts that exceed a limit.
+// The name that replaces a text when the number or size of texts has reached a limit.
 inline constexpr std::string_view kMoreNames = "[more names]";
 
 struct NewName {
@@ -175,7 +175,7 @@ struct Batch {
   std::vector<profile::Coverage> coverage;
   std::vector<std::pair<std::string, std::string>> meta;
   uint64_t swept_ns = 0;                  // `shares` are complete up to this time (CLOCK_MONOTONIC)
-  std::vector<profile::ProcessId> ended;  // no new works or calls of these processes follow
+  std::vector<profile::ProcessId> ended;  // later batches have no new works or calls of these processes
   std::optional<profile::End> end;
 };
 

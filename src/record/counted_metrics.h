@@ -1,4 +1,4 @@
-// Metrics for --sass-metrics: CUPTI's names, and words for groups of metrics that belong together.
+// Parses --sass-metrics: a word is either CUPTI's name of a metric, or gpuprof's name for a group of metrics.
 #pragma once
 
 #include <string>

@@ -62,7 +62,7 @@ void MemoryBudget::look() {
   }
 }
 
-// Returns freed memory to the kernel. Until then, the meter counts freed memory as used.
+// Returns freed memory to the kernel, because the meter counts memory that malloc holds as used.
 void MemoryBudget::trim() {
   const uint64_t now = monotonic_ns();
   uint64_t next = next_trim_ns_.load(std::memory_order_relaxed);

@@ -38,7 +38,7 @@ class MemoryBudget {
   void leave_out() { left_out_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }  // since the start
 
-  // For tables with an optional budget. Null: unlimited.
+  // Same as admit() and is_limited(), for tables with an optional budget; null: unlimited.
   static bool admits(MemoryBudget* budget) { return budget == nullptr || budget->admit(); }
   static bool limits(const MemoryBudget* budget) { return budget != nullptr && budget->is_limited(); }
 

@@ -66,7 +66,7 @@ class Session {
   }
 
  private:
-  // Steps, in order. All steps that can fail because of the machine come before the target starts.
+  // The steps of a session, in order. Steps that can fail because of the machine come before the target starts.
 
   Status find_target_user() {
     auto user = find_user(options_.user);
@@ -295,7 +295,7 @@ class Session {
 }  // namespace
 
 Result<SessionResult> run_session(const SessionOptions& options, backend::Backends backends) {
-  // The recorder keeps one descriptor open per mapped file. PyTorch maps hundreds. Targets get the old limit back.
+  // Raise the descriptor limit: the recorder needs one per mapped file (PyTorch: hundreds). Targets get the old one.
   rlimit files{};
   const bool raised = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
   if (raised) {

@@ -16,7 +16,7 @@
 
 namespace gpuprof::record {
 
-// best: in process if an injection library is loaded, else bpf, else frame pointers.
+// `best`: targets walk their stacks if they have an injection library; else bpf; if that fails, frame_pointers.
 enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 
 struct SessionOptions {
@@ -24,10 +24,10 @@ struct SessionOptions {
   uint32_t attach_pid = 0;            // running process to record instead of a command; 0: none
   std::string output;                 // name pattern, see write/output_name.h
   std::string user;                   // run the command as this user
-  bool preserve_environment = false;  // with `user`: keep the environment except the user's own variables
+  bool preserve_environment = false;  // with `user`: keep all variables except HOME etc., which describe a user
   StackChoice stacks = StackChoice::best;
   uint64_t interval_ns = 1'000'000'000;  // time slice
-  bool wait_for_children = true;         // after the command's end, for its processes that use a GPU
+  bool wait_for_children = true;         // after the command ends, wait for its children that use a GPU
   bool timeline = false;                 // store every event, not only sums
   bool latency = false;                  // store histograms of launch latencies
   backend::SamplingOptions sampling;     // samples inside kernels

@@ -16,7 +16,7 @@ namespace {
 
 using profile::CoverageCount;
 
-// "lost nothing" is printed beside the coverage, so both must count launches without GPU work.
+// Includes launches without GPU work, because the coverage on the same line does: "lost nothing" would contradict it.
 std::string losses(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   std::string text;
@@ -126,7 +126,7 @@ std::string python_line(const RefusedPython& refused) {
   if (refused.pid == 0) {
     return "";
   }
-  // Python implementations other than CPython have the same text as version and as reason.
+  // For Python implementations other than CPython, version and reason are the same text, which is printed once.
   const bool named = refused.version == refused.reason;
   return fmt::format("process {} is recorded without Python frames, because it runs {}{}{}{}{}", refused.pid,
                      named ? "" : "Python ", refused.version, named ? "" : ": ", named ? "" : refused.reason,
@@ -141,11 +141,11 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
     }
   };
   part(left_out.perf_maps, "perf maps cut short");
-  part(left_out.debug_links, "debug files too large to be compared");
+  part(left_out.debug_links, "debug files too large to be checked against their program");
   part(left_out.debug_infos, "files with too much debug information");
   part(left_out.symbol_tables, "symbol tables cut short");
   part(left_out.downloads, "files not requested from debuginfod");
-  part(left_out.addresses, "addresses after the time limit for names");
+  part(left_out.addresses, "addresses not named, because the time limit for looking up names was reached");
   return text.empty() ? text : "some functions or lines have no names because of limits of the recording: " + text;
 }
 

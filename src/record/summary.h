@@ -45,7 +45,7 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out);
 // Prints all messages, and whether the recording exceeded --max-overhead.
 void print_summary(const SummaryFacts& facts, bool budget_exceeded);
 
-// Adds the file, and how much of it was written, to the error of an incomplete profile.
+// Adds the file's name and the number of bytes written to an error that made the profile incomplete.
 Error unwritten(const SummaryFacts& facts, Error error);
 
 // Returns the coverage that --min-coverage checks and `report` shows.

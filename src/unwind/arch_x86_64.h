@@ -17,10 +17,10 @@ struct X86_64 {
   // DWARF register numbers.
   static constexpr uint64_t kFramePointer = 6;     // rbp
   static constexpr uint64_t kStackPointer = 7;     // rsp
-  static constexpr uint64_t kReturnAddress = 16;   // rip: not a real register, but the column of the return address
+  static constexpr uint64_t kReturnAddress = 16;   // column of the return address ("rip")
   static constexpr bool kHasLinkRegister = false;  // see ReturnAddress
 
-  // A rule has no field for the return address. If that is not where the call pushed it, pack() returns NONE.
+  // Rules assume that the return address is where the call pushed it. Otherwise, pack() returns NONE.
   using Rule = uint64_t;
   static constexpr Rule pack(const FrameRule& frame) {
     constexpr ReturnAddress kPushed{ReturnAddress::Kind::at_cfa, GPUPROF_RETURN_ADDRESS_OFFSET};
@@ -52,9 +52,8 @@ struct X86_64 {
  private:
   static constexpr uint64_t kPltEntry = GPUPROF_PLT_ENTRY;
 
-  // Linkers describe all entries of a PLT by CFA = rsp + 8 + ((rip & 15) >= threshold ? 8 : 0), because each entry
-  // pushes once, before the threshold. The threshold depends on the kind of PLT. Returns it, or 0 for other
-  // expressions.
+  // Linkers describe all entries of a PLT by CFA = rsp + 8 + ((rip & 15) >= threshold ? 8 : 0): each entry pushes 8
+  // bytes before `threshold`. Returns the threshold, which depends on the kind of PLT; 0 for other expressions.
   static uint64_t plt_threshold(const Expression& expression) {
     // DW_OP_breg7 8, breg16 0, lit15, and, lit<threshold>, ge, lit3, shl, plus
     constexpr uint8_t kForm[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};

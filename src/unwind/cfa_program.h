@@ -89,7 +89,7 @@ class CfaProgram {
       *place = {kind, offset, expression};
     } else if (reg == Arch::kStackPointer && kind != RegisterRule::Kind::undefined &&
                kind != RegisterRule::Kind::same) {
-      // Rules assume that the caller's stack pointer is the CFA. But signal frames restore sp from memory at the CFA.
+      // Rules assume that the caller's stack pointer is the CFA. Only signal frames may restore sp from memory instead.
       row_.cfa_known = row_.cfa_known && row_.cfa_by_expression && kind == RegisterRule::Kind::at_expression;
     }
   }

@@ -19,7 +19,7 @@ struct Entry {
   enum class Kind : uint8_t { terminator, cie, fde };
   Kind kind = Kind::terminator;
   Cursor body;              // the entry's bytes after its id
-  uint64_t cie_offset = 0;  // of the CIE to which an FDE refers
+  uint64_t cie_offset = 0;  // in an FDE: offset of its CIE
 };
 
 // Reads the entry at `*offset` and advances to the next one. Returns false if the entry is not complete.

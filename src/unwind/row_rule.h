@@ -49,8 +49,8 @@ inline bool fits_rule(int64_t offset) {
   return offset >= -kLimit && offset < kLimit;
 }
 
-// Computes how the rule restores the caller's frame pointer; false if a rule cannot express it. `cfa_offset`: offset of
-// the CFA from the stack pointer, if `cfa_is_sp`.
+// Computes how to restore the caller's frame pointer. Returns false if no rule can express that. If `cfa_is_sp`, the
+// CFA is the stack pointer plus `cfa_offset`.
 template <typename Arch>
 bool fp_rule(const RegisterRule& place, bool cfa_is_sp, int64_t cfa_offset, gpuprof_unwind_fp* fp, int64_t* offset) {
   *fp = GPUPROF_UNWIND_FP_SAME;

@@ -52,7 +52,7 @@ class TableBuilder final : public RuleSink {
     uint64_t rule = 0;
     uint16_t index = 0;
   };
-  std::array<Recent, 256> recent_{};  // cache by hash: few rules occur often
+  std::array<Recent, 256> recent_{};  // cache by hash, because most rows use the same few rules
   std::unique_ptr<Table> table_;
 };
 

@@ -43,7 +43,7 @@ constexpr size_t kMaxWithoutTable = 16384;  // files remembered as having no tab
 
 struct CachedTable {
   std::mutex building;  // held by the thread that builds the table
-  // State::mutex protects the following members.
+  // State::mutex protects `none` and `table`.
   bool none = false;                 // the file has no table
   std::weak_ptr<const Table> table;  // users of the table own it
 };

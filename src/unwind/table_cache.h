@@ -16,7 +16,7 @@ class TableCache {
   static constexpr uint64_t kMaxBytes = uint64_t{1}
                                         << 30;  // limit on memory for all tables; above it get() returns null
 
-  // `directory`: where tables are stored; created when needed. If empty, no tables are stored.
+  // Stores tables in `directory`, which it creates when needed. If `directory` is empty, stores no tables.
   explicit TableCache(const std::string& directory);
   ~TableCache();
   TableCache(const TableCache&) = delete;

@@ -20,7 +20,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr uint64_t kSearchNs =
-    20'000'000'000;  // bounds the search, because the target's owner controls the number and content of the files
+    20'000'000'000;  // limits the search, because the target's owner controls which files there are
 constexpr size_t kMaxPoints = 4096;
 
 struct ProbePoint {
@@ -68,7 +68,7 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
   return points;
 }
 
-// Ends the search at a pending stop signal, because signals are blocked here, or after kSearchNs.
+// Ends the search after kSearchNs or at a stop signal. Signals are blocked here, so the search polls for them.
 Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
                                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;

@@ -31,7 +31,7 @@ namespace {
 
 constexpr uint64_t kScratchBytes =
     512U << 10;                      // temporary memory in the target: texts at its start, a stack at its end
-constexpr uint64_t kStackGap = 256;  // bytes above the stack
+constexpr uint64_t kStackGap = 256;  // bytes left free above the start of the stack
 constexpr size_t kMaxText = 4096;
 constexpr uint64_t kExecutableMemfd = 0x10;  // MFD_EXEC, Linux 6.3
 constexpr uint64_t kLoaderSearchNs =
@@ -126,7 +126,7 @@ class Work {
     return address;
   }
 
-  // Finds an instruction that enters the kernel. Before glibc 2.34 the library that holds dlopen has none.
+  // Finds a system call instruction. Tries the library of dlopen first; before glibc 2.34, it (libdl) has none.
   uint64_t find_gate() {
     for (const bool any : {false, true}) {
       for (const symbolize::Mapping& mapping : maps_.mappings()) {
@@ -199,7 +199,7 @@ class Work {
 
   Status fill_and_open(int64_t fd, size_t others) {
     RETURN_IF_ERROR(fill(fd));
-    // Makes the path unique. If the loader has opened another version by the same path, it returns that version.
+    // Makes the path unique. For a path that it has opened before, the loader would return the library opened then.
     std::string below;
     for (size_t i = 0; i < others; ++i) {
       below += "./";
@@ -215,7 +215,7 @@ class Work {
     return {};
   }
 
-  // The target controls its descriptors: write only if this one is the new, empty memfd.
+  // Writes the library into descriptor `fd` of the target. The target may have replaced its new memfd, so checks that.
   Status fill(int64_t fd) {
     const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
     const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
@@ -287,7 +287,7 @@ InjectionOutcome inject_here(const InjectionRequest& request, const std::functio
 }  // namespace
 
 Result<Injection> inject(const InjectionRequest& request) {
-  // The library of a recording that has just ended takes a moment to leave the process.
+  // The library of a recording that has just ended may still be in the process. Retry until it has left.
   const uint64_t until = monotonic_ns() + GPUPROF_LEAVE_WAIT_NS;
   const std::array<int, 1> needed{request.who.pidfd()};
   for (useconds_t pause = 100'000;; pause *= 2) {

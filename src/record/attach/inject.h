@@ -35,8 +35,8 @@ struct Injection {
 // Injects the library and starts its thread in the target. On success, the library connects to the socket a moment
 // later. If the last recording has just ended, waits up to GPUPROF_LEAVE_WAIT_NS for its library to leave. A step
 // without progress fails after 5 s. The thread is restored even if a step fails. Returns within about a second once
-// `stop` returns true, see inject_child.h. A process that no longer matches `who` is left alone. Reasons for an error,
-// in one line: no right to trace, no dlopen, seccomp, another network namespace, no safe thread...
+// `stop` returns true, see inject_child.h. Does not touch a process that no longer matches `who`. Errors have one line:
+// no right to trace, no dlopen, seccomp, another network namespace, no safe thread...
 Result<Injection> inject(const InjectionRequest& request);
 
 }  // namespace gpuprof::record

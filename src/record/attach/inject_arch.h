@@ -27,7 +27,7 @@ uint64_t first_argument(const user_regs_struct& general);
 uint64_t instruction(const user_regs_struct& general);
 uint64_t stack_pointer(const user_regs_struct& general);
 
-// The number of the system call that the thread is in or returns from (-1: none), and the system call's result.
+// Return the number (-1: none) and the result of the system call that the thread is in or returns from.
 long system_call(const user_regs_struct& general);
 long result(const user_regs_struct& general);
 

@@ -31,8 +31,8 @@ namespace {
 
 constexpr uint64_t kCheckNs = 5'000'000'000;
 constexpr useconds_t kBetweenRoundsUs = 2000;
-constexpr size_t kMaxThreads = 256;  // examined in one round
-constexpr size_t kMaxRunning = 16;   // at most this many running threads are stopped in a round
+constexpr size_t kMaxThreads = 256;  // threads examined in a round
+constexpr size_t kMaxRunning = 16;   // running threads stopped in a round
 
 // The results of interrupted system calls that only a tracer sees (the kernel's include/linux/errno.h).
 constexpr long kRestarts[] = {-512, -513, -514, -516};
@@ -114,7 +114,7 @@ ThreadState state_of(uint32_t pid, pid_t tid) {
     return state;
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), state.system_call);
-  state.running = error != std::errc{};  // unreadable: is_safe() decides by the registers
+  state.running = error != std::errc{};  // not a number: is_safe() decides by the registers
   return state;
 }
 
@@ -147,7 +147,7 @@ bool in_loader(TracedThread& thread, const symbolize::ProcessMaps& maps) {
   std::array<uint64_t, 128> words{};
   const std::span<unsigned char> bytes(reinterpret_cast<unsigned char*>(words.data()), sizeof(words));
   if (!thread.read_memory(arch::stack_pointer(thread.registers()), bytes)) {
-    return false;  // too close to the stack's end for frames of the loader
+    return false;  // the stack is too short to hold frames of the loader
   }
   return std::any_of(words.begin(), words.end(), [&](uint64_t word) {
     const symbolize::Mapping* mapping = maps.find(word);
@@ -278,7 +278,7 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
         if (!thread && thread.error().message == kNoRight && !has_ended(pid, tid)) {
           return no_right(pid);
         }
-        // Checked after the stop, because the id of a stopped thread cannot be reused.
+        // Check the identity after the stop, because the id of a stopped thread cannot be reused.
         RETURN_IF_ERROR(who.check(thread ? tid : 0));
         if (thread && is_safe(*thread, maps)) {
           return thread;

@@ -1,5 +1,5 @@
-// Runs the work of inject() in a forked child. The work may wait long for a thread of the target, and a tracer cannot
-// leave such a thread without harm. The recorder need not wait for the child, and can answer its user.
+// Runs the work of inject() in a forked child. An injected call may last long, and its tracer must not abandon the
+// thread before the call ends. The child does this, while the recorder can answer its user or end.
 #pragma once
 
 #include <functional>

@@ -30,7 +30,7 @@ constexpr useconds_t kPollUs = 100;
 constexpr int kSpins = 100;  // polls before sleeping: most steps are short system calls of the loader
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// These signals stay unblocked: if an injected call raised a blocked one, the kernel would reset the target's handler.
+// Never blocked: if an injected call raises one of these while it is blocked, the kernel resets the target's handler.
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
 constexpr uint64_t bit(int signal) {
@@ -145,7 +145,7 @@ bool TracedThread::interrupt(uint64_t deadline_ns) {
     const int signal = WSTOPSIG(status);
     const bool ours = signal == kSystemCallStop || (borrowed_ && (bit(signal) & all_but_faults()) == 0);
     if (borrowed_ && ours && signal != kSystemCallStop) {
-      return true;  // a fault in an injected call, which also stops on the return to the program
+      return true;  // a fault in an injected call; this is a stop on the return to the program, too
     }
     stopped_ = false;
     ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop cancels a pending interrupt
@@ -198,7 +198,7 @@ bool TracedThread::step(int& status, uint64_t deadline_ns) {
     if (!is_event_stop(status)) {
       return WSTOPSIG(status) == kSystemCallStop;
     }
-    stopped_ = false;  // a group stop of the process, which takes effect after the injection
+    stopped_ = false;  // a group stop of the process (SIGSTOP), postponed until after the injection
     if (::ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
       return false;
     }
@@ -325,7 +325,7 @@ void TracedThread::release() {
     return;
   }
   if ((borrowed_ || !stopped_) && !interrupt(monotonic_ns() + kBackNs)) {
-    return;  // killed, or cannot be stopped: the kernel detaches it when the calling thread ends
+    return;  // killed or not stoppable; the kernel detaches the thread when its tracer ends
   }
   const bool restart = arch::result(before_.general) == -EINTR && begins_again(arch::system_call(before_.general));
   if (restart) {

@@ -9,7 +9,7 @@ namespace gpuprof::record::arch {
 
 namespace {
 
-constexpr size_t kMaxExtended = 64U << 10;  // the XSAVE area takes 11 KB with AMX
+constexpr size_t kMaxExtended = 64U << 10;  // enough for the XSAVE area: 11 KB with AMX
 constexpr uint64_t kDirectionFlag = 0x400;
 
 void* address_of(uintptr_t value) {
@@ -111,7 +111,7 @@ bool returned(const user_regs_struct& general, uint64_t gate_address, uint64_t s
 }
 
 uint64_t function_result(const user_regs_struct& general) {
-  return general.orig_rax;  // the kernel has copied rax, because it expects the system call's number there
+  return general.orig_rax;  // on entry, the kernel has copied rax here, as the system call's number
 }
 
 void skip_system_call(user_regs_struct& general) {

@@ -54,17 +54,17 @@ TracedIdentity::Facts TracedIdentity::read(pid_t thread) const {
 Status TracedIdentity::check(pid_t thread) const {
   const std::string process = "process " + std::to_string(pid_);
   const Facts now = read(thread != 0 ? thread : static_cast<pid_t>(pid_));
-  // Checked last: if this process still exists, the files of /proc/PID were not those of a later process.
+  // Check this after reading. If the process still exists, the /proc files were not those of a later process.
   if (has_ended()) {
     return Error{process + " has ended", ""};
   }
   if (now.program_device != facts_.program_device || now.program_inode != facts_.program_inode) {
     return Error{process + " has executed another program since it was selected",
-                 "to record it anyway, give its pid again"};
+                 "to record it anyway, run the command again with the same pid"};
   }
   if (now.ids != facts_.ids) {
     return Error{process + " has changed its user or group since it was selected",
-                 "to record it anyway, give its pid again"};
+                 "to record it anyway, run the command again with the same pid"};
   }
   return {};
 }

@@ -120,7 +120,7 @@ class BpfEngine final : public StackEngine {
   static int on_event(void* context, void* data, size_t bytes) {
     auto* self = static_cast<BpfEngine*>(context);
     self->dispatch({static_cast<const std::byte*>(data), bytes});
-    // Stops after as many bytes as the buffer has, because launches may arrive faster than this loop reads them.
+    // Stop after kBpfRingBytes, because launches may arrive faster than this loop reads them.
     self->drained_bytes_ += bytes;
     return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
   }

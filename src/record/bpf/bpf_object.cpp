@@ -16,13 +16,13 @@ namespace gpuprof::record {
 #ifdef GPUPROF_HAVE_BPF
 namespace {
 
-constexpr uint32_t kCachedRules = 1U << 18;  // 16 bytes each, shared by all processes
+constexpr uint32_t kCachedRules = 1U << 18;  // in one cache for all processes; 16 bytes each
 
 bool configure(bpf_object* object, BpfWalk walk, bool sleepable) {
   gpuprof_bpf_config config = make_bpf_config();
   config.sleepable = sleepable ? 1 : 0;
   config.max_words = GPUPROF_STACK_MAX_WORDS;
-  config.max_turns = 3 * GPUPROF_STACK_MAX_WORDS;  // native frames, Python frames, and the switches between them
+  config.max_turns = 3 * GPUPROF_STACK_MAX_WORDS;  // steps: native frames, Python frames, switches
   config.cache_mask = kCachedRules - 1;
   if (!configure_bpf_object(object, config)) {
     return false;

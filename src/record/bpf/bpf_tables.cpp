@@ -17,8 +17,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kKeptBytes =
-    256U << 20;  // tables without users stay in the kernel up to this size, for later processes
+constexpr uint64_t kKeptBytes = 256U << 20;  // limit on unused tables that stay in the kernel for later processes
 constexpr uint64_t kMaxKernelBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxBuilders = 8;
 constexpr uint32_t kMaxNumber = 0xFFFF;
@@ -79,7 +78,7 @@ size_t words_of(const unwind::Table& table) {
 
 enum class Change : uint8_t { none, gone, replaced };
 
-// Compares two ascending lists: whether a mapping has gone, moved or been replaced.
+// Compares the old mappings of a process with fresh ones (both ascending). A moved mapping counts as replaced.
 Change change_of(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpuprof_bpf_mapping>& fresh) {
   const auto same = [](const gpuprof_bpf_mapping& a, const gpuprof_bpf_mapping& b) {
     return a.inode == b.inode && a.pool == b.pool && a.words_at == b.words_at &&
@@ -115,7 +114,7 @@ bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vect
 BpfTables::BpfTables(const BpfTableMaps& maps, const std::string& cache_directory)
     : maps_(maps), cache_(cache_directory) {}
 
-// Builds missing tables on up to kMaxBuilders threads, because the process waits and each large file takes seconds.
+// Builds missing tables on up to kMaxBuilders threads, because a large file takes seconds while the process waits.
 void BpfTables::build(const std::vector<symbolize::Mapping>& mappings) {
   std::vector<FilePointer> missing;
   std::unordered_set<const symbolize::MappedFile*> seen;
@@ -179,7 +178,7 @@ void BpfTables::use_files(const std::vector<symbolize::Mapping>& mappings) {
   }
 }
 
-// Closes files that are no longer mapped anywhere. Their tables stay in memory as long as the kernel has copies.
+// Closes files that no process maps any more. Their tables stay in memory as long as the kernel has copies of them.
 void BpfTables::leave_files(const std::vector<symbolize::Mapping>& mappings) {
   for (const symbolize::Mapping& mapping : mappings) {
     const auto found = mapping.file ? built_.find(mapping.file.get()) : built_.end();
@@ -216,7 +215,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   const bool same = entries.size() == process.entries.size() &&
                     std::memcmp(entries.data(), process.entries.data(), entries.size() * sizeof(entries[0])) == 0;
   if (same && process.number != 0) {
-    write_process(pid, process);  // only read_ns has changed
+    write_process(pid, process);  // at most read_ns has changed
     return;
   }
   if (is_other_image(process.entries, entries)) {
@@ -231,7 +230,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   process.generation += change == Change::replaced ? 1 : 0;
   count_users(entries, 1);
   if (!write_mappings(pid, process, entries)) {
-    bpf_map_delete_elem(maps_.mappings, &pid);  // the walk then uses frame pointers, instead of rules for other files
+    bpf_map_delete_elem(maps_.mappings, &pid);  // walk by frame pointers: old mappings would apply rules of other files
   }
   write_process(pid, process);
   count_users(process.entries, -1);
@@ -256,7 +255,7 @@ std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) c
     gpuprof_bpf_mapping entry{};
     entry.begin = mapping.start;
     entry.end = mapping.end;
-    entry.pool = kNoPool;  // files without rules are listed, too
+    entry.pool = kNoPool;  // stays for files without rules
     entry.inode = mapping.file ? mapping.file->inode : 0;
     entry.offset = offset;
     entry.gone = mapping.gone ? 1 : 0;
@@ -437,7 +436,7 @@ BpfTables::TablePointer BpfTables::vdso_table(const std::vector<uint8_t>& image)
   if (found != vdsos_.end()) {
     return found->second;
   }
-  constexpr size_t kMaxVdsos = 16;  // a kernel has one vdso, but processes can map other bytes as theirs
+  constexpr size_t kMaxVdsos = 16;  // a kernel has one vdso, but a process can map other bytes under its name
   if (vdsos_.size() >= kMaxVdsos) {
     return nullptr;
   }

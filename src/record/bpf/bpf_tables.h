@@ -30,8 +30,8 @@ class BpfTables {
   // Builds missing tables on several threads. The largest files take seconds.
   void on_process(const symbolize::ProcessMaps& maps);
   void on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads = {});
-  // Registers a process so that the BPF programs walk its stacks even before on_process(). `anew`: drop what is known
-  // of the pid. Thread-safe.
+  // Registers a process so that the BPF programs walk its stacks even before on_process(). `anew`: forget
+  // what is known of an earlier process with this pid. Thread-safe.
   void expect_process(uint32_t pid, bool anew) const;
   void on_process_end(uint32_t pid);
 
@@ -56,8 +56,8 @@ class BpfTables {
     uint32_t pool = 0;
     uint32_t words_at = 0;
   };
-  // An inner map of `pools`, for tables that were needed together. Adding an inner map waits milliseconds for an RCU
-  // grace period, and Python programs map hundreds of files, so files must share inner maps.
+  // An inner map of `pools`, for tables that were needed together. Adding an inner map takes milliseconds (an RCU
+  // grace period). Python programs map hundreds of files, so files must share inner maps.
   struct Pool {
     std::vector<const unwind::Table*> tables;  // empty: the pool is free
     uint32_t users = 0;

@@ -9,7 +9,7 @@ namespace gpuprof::record {
 
 struct LoaderProbe {
   uint64_t file_offset = 0;  // file offset of _dl_debug_state(), called before and after each change
-  uint64_t state = 0;        // address of r_debug.r_state minus the function's, modulo 2^64
+  uint64_t state = 0;        // address of r_debug.r_state minus that of _dl_debug_state(), modulo 2^64
 };
 
 // Whether the file is glibc's loader, by its name.

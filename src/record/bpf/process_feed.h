@@ -25,13 +25,13 @@ class ProcessFeed {
   ProcessFeed(const ProcessFeed&) = delete;
   ProcessFeed& operator=(const ProcessFeed&) = delete;
 
-  // Queues events. A pending event is replaced by a newer one of the same kind and process, or by the process's end.
-  // This bounds the memory if a process maps files faster than tables are built. For each process the engine receives
-  // the end first and the mappings, which take the longest, last.
+  // Queues events. A new event replaces a pending one of the same kind and process. The end of a process replaces all
+  // its pending events. This bounds the memory if a process maps files faster than tables are built. For each pid, the
+  // engine receives the end (of an earlier process) first. It receives the mappings last, because they take longest.
   void put(std::vector<ProcessEvent> events);
 
-  // put_so_far() returns the number of events put. taken() returns N if the engine has received the first N of them, or
-  // newer events have replaced them.
+  // put_so_far() returns the number of events put. taken() returns how many of them, from the first on, the engine has
+  // received or newer events have replaced.
   [[nodiscard]] uint64_t put_so_far() const { return put_; }
   [[nodiscard]] uint64_t taken() const;
 
@@ -60,7 +60,7 @@ class ProcessFeed {
   std::unordered_map<uint32_t, Pending> pending_;
   uint64_t delivering_ = 0;  // `first` of the events that the engine is receiving; 0: idle
   bool stop_ = false;
-  std::thread thread_;  // last: it uses the other members
+  std::thread thread_;  // declared last, because the thread uses the other members
 };
 
 }  // namespace gpuprof::record

@@ -21,8 +21,8 @@ class ProcessListener {
   virtual void on_process(const symbolize::ProcessMaps& maps) = 0;
   virtual void on_python(uint32_t pid, const gpuprof_python_layout& layout) = 0;
   virtual void on_process_end(uint32_t pid) = 0;
-  // Announces on_process() for this pid, perhaps seconds later. `anew`: the pid belongs to a new program, so earlier
-  // information is void. Can run concurrently with the other functions.
+  // Announces that on_process() will follow for this pid, perhaps seconds later. `anew`: the pid belongs to a new
+  // program, so earlier information is void. Can run concurrently with the other functions.
   virtual void expect_process(uint32_t /*pid*/, bool /*anew*/) {}
 };
 

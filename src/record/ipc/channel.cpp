@@ -20,17 +20,17 @@
 namespace gpuprof::record {
 namespace {
 
-// A process that broke off its handshake may be ending. If it lives longer than this, it continues without recording.
+// After a failed handshake, waits this long for the process to end. If it lives longer, it continues unrecorded.
 constexpr uint64_t kBrokenHandshakeNs = 200'000'000;
 
 constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two checks of a process's rights
 constexpr const char* kRightsHint =
     "gpuprof does not record another user's program that has more rights than its user (set-user-id, file "
     "capabilities) or is not dumpable";
-// Estimate: a byte of wire records takes up to 8 bytes of memory. A one-word stack is stored in several tables.
+// Estimated bytes of memory per byte of wire records. The maximum is a stack of one word, stored in several tables.
 constexpr size_t kGrowth = 8;
 constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
-// Exactly sampled launches wait for their GPU kernels. Default limit on these waits, in percent of the time.
+// With exact sampling, a sampled launch waits for its kernel. Default limit on these waits, in percent of the time.
 constexpr double kExactPercent = 10;
 
 // Targets write the shared fields of the segment at any time, so all accesses are atomic.
@@ -43,7 +43,7 @@ void store(T& field, T value, std::memory_order order = std::memory_order_relaxe
   std::atomic_ref<T>(field).store(value, order);
 }
 
-// The sealed size keeps a target from truncating the memfd and so making the recorder's reads fault.
+// Seals the size of the memfd. Otherwise a target could truncate it, and the recorder's reads would fault.
 UniqueFd make_segment_file() {
   UniqueFd fd(::memfd_create("gpuprof-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ::ftruncate(fd.get(), GPUPROF_SEGMENT_BYTES) != 0 ||
@@ -64,9 +64,9 @@ struct Channel::Source {
   bool changed_rights = false;  // the process's rights have changed, so it is no longer recorded
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
-  // Private copies: a process can overwrite the tails in its segment, and no record may be read twice.
+  // The recorder's own tails. A process can overwrite the tails in its segment, but no record may be read twice.
   std::array<uint64_t, GPUPROF_RING_COUNT> tails{};
-  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head was below the tail; this has been counted
+  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head was below the tail; counted as one malformed record
   bool exited = false;  // the process had exited before the snapshot, so no more records will come
   bool ended = false;
   bool reason_shown = false;
@@ -76,7 +76,7 @@ struct Channel::Source {
   OverheadLimiter limiter;
   UniqueFd connection;      // open while the process waits for its welcome
   UniqueFd file;            // the segment's memfd
-  uint64_t gave_up_ns = 0;  // when sending the welcome failed; 0: it did not
+  uint64_t gave_up_ns = 0;  // time at which sending the welcome failed; 0: not failed
 
   explicit Source(double max_overhead) : limiter(max_overhead) {}
   Source(const Source&) = delete;
@@ -185,7 +185,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
     return;
   }
   UniqueFd file = make_segment_file();
-  // The rings are read, not mapped, so that pages which targets fill do not count as the recorder's memory.
+  // Map only the header, and read the rings as a file. Mapped pages of rings would count as the recorder's memory.
   void* memory = !file
                      ? MAP_FAILED
                      : ::mmap(nullptr, GPUPROF_SEGMENT_DATA_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
@@ -199,7 +199,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   source->id = options_.ids->make();
   set_up(options_, caller.hello.backend, *source);
 
-  // Reported before the welcome: while the target waits for its welcome, it is alive and its mappings can be read.
+  // Report the source before its welcome. While the target waits for the welcome, its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
   sink.on_process(source->pid, source->guard);
   sink.on_source(source->id, source->pid, backend);
@@ -213,7 +213,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   } else {
     welcome(*source);
   }
-  // A second connection from the same process and library follows an exec, which ended the first connection's image.
+  // If the process has connected before with the same library, it has called exec. So the earlier source has ended.
   for (const auto& other : sources_) {
     other->exited = other->exited || (other->pid == source->pid && other->backend == backend);
   }
@@ -317,7 +317,7 @@ bool Channel::has_records(Source& source, size_t ring) {
   const uint64_t head = source.snapshot[ring];
   const uint64_t tail = source.tails[ring];
   const bool was_behind = std::exchange(source.behind[ring], head < tail);
-  if (head < tail) {  // no new records; the target sees a full ring and counts its own losses
+  if (head < tail) {  // nothing to read; the target sees a full ring, and counts losses itself
     counts_.malformed += was_behind ? 0 : 1;
     return false;
   }
@@ -395,7 +395,7 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
       sums.counts[what] += load(ring.counts[what]);
     }
   }
-  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {  // a target can write any value
+  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {  // ignore decreases
     overhead_.samples += samples - source.overhead_samples;
     overhead_.ns += ns - source.overhead_ns;
     source.overhead_samples = samples;
@@ -440,8 +440,8 @@ void Channel::count_if_unmapped(const Source& source) {
     ++refused_;
     unmapped_.warn(
         "process " + std::to_string(source.pid) + " is not recorded: it did not map the memory for its records",
-        "it has too few descriptors (ulimit -n), or gpuprof answered too late: an overloaded machine, a stopped "
-        "gpuprof");
+        "it has too few descriptors (ulimit -n), or gpuprof answered too late (the machine was overloaded, or "
+        "gpuprof was stopped)");
   }
 }
 
@@ -467,7 +467,7 @@ bool Channel::all_flushed() const {
 
 void Channel::disable_all() {
   for (const auto& source : sources_) {
-    // A library that is being retracted must continue to do so.
+    // Keep the RETRACT bit: a library that is leaving its process must continue to do so.
     std::atomic_ref<uint32_t>(source->segment->control).fetch_and(GPUPROF_CONTROL_RETRACT);
   }
 }

@@ -75,7 +75,7 @@ class Channel {
   std::vector<backend::SourceId> take_waiting();
   void release(backend::SourceId source);
 
-  // Stores the fill level of each ring. The launches of all GPU work up to this level are already in the stack engine.
+  // Stores the fill level of each ring. The stack engine already has the launches of all work up to this level.
   void snapshot();
 
   // Decodes records up to the last snapshot. Returns their bytes.
@@ -95,7 +95,7 @@ class Channel {
   // Adjusts each process's share of launches with a stack, to keep the overhead below options.max_overhead.
   void keep_budget(uint64_t now_ns);
   struct BudgetState {
-    uint32_t least_share = GPUPROF_ALL_STACKS;  // minimum over all processes and times
+    uint32_t least_share = GPUPROF_ALL_STACKS;  // the smallest share that any process has had
     bool exceeded = false;                      // even the smallest share exceeded the limit
   };
   [[nodiscard]] BudgetState budget_state() const { return budget_state_; }
@@ -152,7 +152,7 @@ class Channel {
   CodeObjects code_;
   std::vector<backend::SourceId> held_;
   uint64_t refused_ = 0;
-  FewWarnings cannot_guard_;  // limited, because a process can connect repeatedly
+  FewWarnings cannot_guard_;  // limits warnings, because a process can connect repeatedly
   FewWarnings rejected_;
   FewWarnings no_segment_;
   FewWarnings rights_changed_;

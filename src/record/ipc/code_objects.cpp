@@ -20,7 +20,7 @@ namespace {
 // The time in which a target must send the file. It is longer than the target's own wait for an answer.
 constexpr uint64_t kSendNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr size_t kMaxTransfers = 64;                 // at the same time; each holds two descriptors
-constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // per take(): about 30 ms, in which the rings must not fill
+constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // per take(); takes about 30 ms, while the rings fill
 constexpr size_t kPieceBytes = size_t{1} << 20;      // a multiple of the hash's word size
 
 bool answer(const UniqueFd& connection, gpuprof_code_word word) {
@@ -81,8 +81,7 @@ void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd 
   store_end_ += offer.bytes;
 }
 
-// Whether the offer fits the limits; creates the store if needed. A MemoryBudget covers an object's bookkeeping, but
-// not the bytes in the memfd.
+// Returns whether the offer fits the limits. Creates the store if needed. A MemoryBudget does not count the store.
 bool CodeObjects::admits(const CodeOffer& offer) {
   if (offer.bytes == 0 || offer.bytes > limits_.object_bytes || offer.bytes > limits_.session_bytes - used_bytes_ ||
       transfers_.size() >= kMaxTransfers || !memory_->admit()) {

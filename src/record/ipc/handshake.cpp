@@ -8,7 +8,7 @@ namespace {
 
 bool same_token(const char* said, std::string_view token) {
   if (token.size() != sizeof(gpuprof_hello::token)) {
-    return false;  // this recording has no token
+    return false;  // no token was created, so no caller is accepted
   }
   unsigned difference = 0;
   for (size_t i = 0; i < token.size(); ++i) {

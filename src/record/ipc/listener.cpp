@@ -24,7 +24,8 @@ namespace {
 constexpr int kBacklog = 128;
 // Bounds one call of take(), but covers the complete backlog, so that every caller is accepted in time.
 constexpr int kMaxAccepts = 2 * kBacklog;
-// After strangers, or many connections, the listener pauses for 20 times their CPU time (so at most about 5% of a CPU).
+// After connections of unexpected users, or of many callers, the listener pauses for 20 times the CPU time that these
+// took. So it uses at most about 5% of a CPU.
 constexpr int kMany = 16;
 constexpr uint64_t kPauseFactor = 20;
 constexpr uint64_t kLeastPauseNs = 5'000'000;
@@ -34,7 +35,7 @@ static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);  // callers gi
 constexpr uint64_t kStrangeNs = 200'000'000;
 constexpr size_t kMaxStrangeUsers = 64;
 constexpr size_t kMaxPendingConnections = 256;
-constexpr size_t kSilentShare = 8;  // 1/8 of the descriptor limit for silent connections
+constexpr size_t kSilentShare = 8;  // silent connections get at most 1/8 of the descriptor limit
 // Time limit for the hello. It usually follows the connection at once, but a process may be stopped or wait for a CPU.
 constexpr uint64_t kHelloTimeoutNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
@@ -99,7 +100,7 @@ void Listener::add_poll_fds(std::vector<pollfd>& fds) const {
 }
 
 std::vector<Caller> Listener::take() {
-  // Time in which the recorder was stopped does not count, because callers may have been stopped with it.
+  // Do not count time in which the recorder was stopped, because callers may have been stopped with it.
   const uint64_t now = monotonic_ns();
   clock_ns_ += std::min(now - last_take_ns_, kLongestTurnNs);
   last_take_ns_ = now;
@@ -167,8 +168,7 @@ bool Listener::is_expected(const Credentials& peer) {
   return false;
 }
 
-// Whether the process descends from the recording. Its environment could show that, too, but cannot be trusted before
-// the process has sent the token.
+// Whether the process descends from the recorded one. Does not read its environment, which any process can forge.
 bool Listener::is_ours(PendingConnection& silent) const {
   if (!silent.ours) {
     const auto pid = static_cast<pid_t>(silent.pid);
@@ -182,7 +182,7 @@ bool Listener::expects_ours() {
 }
 
 void Listener::forget(PendingConnection& silent) {
-  silent.connection.reset();  // frees a descriptor, which is_ours() needs
+  silent.connection.reset();  // is_ours() needs a free descriptor
   if (is_ours(silent)) {
     ++forgotten_;
     held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it connected, but sent no hello in time",

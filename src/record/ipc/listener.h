@@ -81,7 +81,7 @@ class Listener {
   uint64_t forgotten_ = 0;
   FewWarnings held_up_;
   uint64_t last_take_ns_ = 0;
-  uint64_t clock_ns_ = 0;  // nearly stands still while the recorder is stopped
+  uint64_t clock_ns_ = 0;  // time for timeouts; hardly advances while the recorder is stopped
 };
 
 }  // namespace gpuprof::record

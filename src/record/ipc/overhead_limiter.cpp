@@ -5,13 +5,12 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;  // extrapolation needs some stacks
-constexpr uint64_t kFewSamples =
-    8;  // 1 in 64 launches is timed; fewer samples are too noisy, and so few launches cost little
-constexpr double kHeadroom = 0.9;  // intended overhead, as a fraction of the limit
-constexpr double kFastest = 2;     // largest increase per update, so that a burst does not get all stacks at once
-// The recording starts with all stacks, because start-up launches may come only once. In this time after the start, the
-// limiter updates as soon as it can. Later it averages over longer intervals.
+constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;  // extrapolation needs at least a few stacks
+constexpr uint64_t kFewSamples = 8;  // timed launches (1 in 64) per update; fewer are too noisy, and cost little anyway
+constexpr double kHeadroom = 0.9;    // the limiter aims for this fraction of the limit
+constexpr double kFastest = 2;       // largest factor per update, so that a burst does not get all stacks at once
+// The recording starts with all stacks, because start-up launches may come only once. For this long after the start,
+// the limiter updates the share at each call. Later it updates every kSteadyNs.
 constexpr uint64_t kSettlingNs = 2'000'000'000;
 constexpr uint64_t kSteadyNs = 9 * OverheadLimiter::kIntervalNs;
 
@@ -46,7 +45,7 @@ uint32_t OverheadLimiter::update(uint64_t launches, uint64_t samples, uint64_t s
   if (allowed_ <= 0) {
     return share_;
   }
-  exceeded_ = share_ == kLeastShare && cost > allowed_;  // `cost` was measured at the old share
+  exceeded_ = share_ == kLeastShare && cost > allowed_;  // before the update: `cost` was measured at this share
   double factor = kFastest;
   if (cost > 0) {
     factor = std::min(kHeadroom * allowed_ / cost, kFastest);

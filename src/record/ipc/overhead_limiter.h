@@ -10,7 +10,7 @@ namespace gpuprof::record {
 // Each source has its own limiter. GPU times stay complete at any share.
 class OverheadLimiter {
  public:
-  // `percent`: allowed overhead, relative to the time of a thread that does nothing but launch; 0: no limit.
+  // `percent`: limit on the time of recording launches (added up over threads), relative to elapsed time; 0: no limit.
   explicit OverheadLimiter(double percent) : allowed_(percent / 100) {}
 
   // Takes the source's counters so far (sums over all rings, see gpuprof_ring) at `now_ns`. Call it every kIntervalNs.

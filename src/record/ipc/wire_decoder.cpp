@@ -58,7 +58,7 @@ bool is_launch_id(uint64_t correlation) {
   return (correlation & (kCorrelationBits | GPUPROF_CORRELATION_EXEC)) == 0;
 }
 
-// Whether the id is that of a launch or, for work without a known launch, of an executable graph (never 0).
+// Whether the id belongs to a launch, or to an executable graph. The latter marks work whose launch is unknown.
 bool is_launch_of(uint64_t correlation) {
   const uint64_t exec = correlation & ~GPUPROF_CORRELATION_EXEC;
   return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);
@@ -115,7 +115,7 @@ bool decode(const gpuprof_gpu_op& op, const Input& in) {
 }
 
 bool decode(const gpuprof_launch& launch, const Input& in) {
-  // Without a launch probe, stacks of other calls are LAUNCH records, too.
+  // Accept all kinds of calls: without a launch probe, LAUNCH records also carry the stacks of other calls.
   if (!is_time(launch.time_ns) || (launch.correlation & kCorrelationBits) == kCorrelationBits) {
     return false;
   }

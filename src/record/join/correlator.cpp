@@ -57,7 +57,7 @@ void Correlator::on_module(backend::SourceId id, const backend::Module& module) 
 void Correlator::on_mappings(backend::SourceId id) {
   with(id, [&](const Source& source) {
     LiveProcesses& processes = producers_.processes();
-    if (source.traits.walks_stacks) {  // with unwind tables of the process, which must be updated
+    if (source.traits.walks_stacks) {  // the injection library has unwind tables of the process, which must be updated
       processes.on_loader(source.pid);
     } else {
       processes.on_mappings(*source.image);
@@ -158,7 +158,7 @@ void Correlator::on_loader(uint32_t pid) {
 void Correlator::on_launch_stack(const LaunchStack& launch) {
   with(launch.source, [&](const Source& source) {
     if (source.pid != launch.pid) {
-      return;  // another process called the probe with this source id
+      return;  // another process called the launch probe with this source's id
     }
     launches_.add(launch.source, launch.correlation,
                   {.stack = stacks_.of_engine(source, launch.stack, Launches::is_launch(launch.correlation)),
@@ -204,7 +204,7 @@ void Correlator::retry_pending(bool last) {
 
 void Correlator::close(const Source& source) {
   stacks_.close(source);
-  // Walks by frame pointers never have Python frames, whether or not the interpreter is supported.
+  // Walks by frame pointers never have Python frames, so an unsupported interpreter is not the reason.
   if (join_.options.stacks_wanted && !join_.options.frame_pointers) {
     join_.counters.python_refused(source);
   }

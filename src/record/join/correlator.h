@@ -85,7 +85,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Ends the recording and accounts for everything. The last window must have been closed.
   void finish();
 
-  // Returns stack ids that were dropped, each once. The stack engine can drop them, too.
+  // Returns the ids of stacks that the join has dropped, each once. The stack engine can then drop these ids, too.
   std::vector<uint64_t> take_ended_stacks() { return stacks_.take_ended(); }
 
   std::vector<ProcessEvent> take_process_events() { return producers_.processes().take_process_events(); }

@@ -10,7 +10,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMostWorks = 200'000;
-constexpr size_t kShown = 64;  // more rows than any terminal has
+constexpr size_t kShown = 64;  // rows shown; no terminal is higher
 
 template <typename Map>
 std::vector<const typename Map::value_type*> heaviest(const Map& sums) {
@@ -116,7 +116,7 @@ void LiveSums::close(uint64_t now_ns, uint64_t swept_ns) {
   for (const profile::Device& device : tables_.devices()) {
     const uint32_t id = profile::index(device.id);
     Sum& sum = devices_[id];
-    if (swept > 0) {  // else keep the last value
+    if (swept > 0) {  // without new device times, show the last value
       busy_[id] = std::min(1.0, static_cast<double>(sum.ns - sum.before_ns) / static_cast<double>(swept));
       sum.before_ns = sum.ns;
     }

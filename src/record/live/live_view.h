@@ -34,7 +34,6 @@ struct LiveState {
   uint64_t recent_gpu_ns = 0;
   uint64_t count = 0;  // sum over all kernels
 
-  // State of the session.
   uint64_t elapsed_ns = 0;
   uint64_t launches = 0;
   uint64_t lost = 0;
@@ -52,7 +51,7 @@ class LiveView {
   virtual void show(const LiveState& state) = 0;
   virtual void hide() = 0;  // until the next show(): another program uses the terminal
 
-  // Returns the innermost CPU function of the work's stack that means something to users. Thread-safe.
+  // Returns the innermost function of the program's own code in the work's stack, else another function. Thread-safe.
   [[nodiscard]] virtual std::string place(const profile::Tables& tables, const profile::Work& work) const = 0;
 };
 

@@ -3,7 +3,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr unsigned kMaxReadings = 4;  // reads of mappings per poll iteration, because a read delays draining the rings
+constexpr unsigned kMaxReadings = 4;  // mappings read per poll iteration, because each read delays draining
 
 }  // namespace
 

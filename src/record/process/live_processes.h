@@ -45,7 +45,7 @@ class LiveProcesses {
   void on_loader(uint32_t pid);
 
   [[nodiscard]] bool knows(uint32_t pid) const { return table_.knows(pid); }
-  // Returns the current process with this pid. Creates a missing entry (record -p).
+  // Returns the entry of the live process with this pid. Creates the entry if it is missing (record -p).
   Entry& by_pid(uint32_t pid);
   LiveImage& image_of(const Entry& process);
 

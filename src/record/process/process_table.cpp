@@ -68,7 +68,7 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
     if (!MemoryBudget::limits(memory_)) {
       maps->refresh();
     }
-    if (entry.guard->state() != ProcessGuard::State::same) {  // exec, other rights, or a new process with this pid
+    if (entry.guard->state() != ProcessGuard::State::same) {  // exec, changed rights, or a new process
       *image = {};
       maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);
     }

@@ -43,7 +43,7 @@ class ProcessTable {
     uint64_t next_refresh_ns = 0;                 // set after a read that did not find an address
     uint64_t last_read_ns = 0;                    // last read of the mappings
     uint64_t read_took_ns = 0;
-    uint64_t since_ns = 0;  // when `maps` was first read with this content
+    uint64_t since_ns = 0;  // time of the first read that returned the content of `maps`
     struct Former {
       uint64_t since_ns = 0;
       std::shared_ptr<const symbolize::ProcessMaps> maps;
@@ -52,8 +52,8 @@ class ProcessTable {
     uint64_t next_check_ns = 0;  // time of the next routine read
   };
 
-  // Sets the identity of a process when it connects, before on_source(). If the process later has other rights, its
-  // /proc files are no longer read, and the data of a read in progress is dropped.
+  // Sets the identity of a process when it connects, before on_source(). If the process's rights change later, its
+  // /proc files are no longer read, and a read that was in progress is discarded.
   void on_process(uint32_t pid, std::shared_ptr<ProcessGuard> guard) { guards_[pid] = std::move(guard); }
 
   // Returns the image of a new source of `backend`. A second source with the same backend and pid means a new image.
@@ -63,9 +63,9 @@ class ProcessTable {
   Entry& by_pid(uint32_t pid);
 
   // Reads the mappings again if an address is in no known mapping, or if the last read was over a second ago. Unmapped
-  // files stay known until another file replaces them. If a read does not find the address, the next read is at least
-  // 20 ms later, because some addresses are in no mapping. Returns false if the process has ended. Mappings made after
-  // the last read are then unknown.
+  // files stay known until another file replaces them. Some addresses are in no mapping, so the next read is at least
+  // 20 ms later if a read does not find the address. Returns false if the process has ended; mappings made after the
+  // last read are then unknown.
   bool know_mappings(Entry& entry, std::span<const uint64_t> addresses);
 
   // Reads mappings that are known to have changed, at most every 20 ms. Returns whether they have changed.
@@ -74,11 +74,11 @@ class ProcessTable {
   // Like read_again(), but at most every 100 ms, because targets can trigger this read at any rate.
   bool on_changed(Entry& entry);
 
-  // Reads the mappings into a new object, even if they are unchanged, so that their read time is current. Uses at most
-  // 1/20 of the time, at most every 20 ms. Returns true if it has read, or if the process has ended.
+  // Reads the mappings into a new object, even if they are unchanged, so that their read time is current. Reads at
+  // most every 20 ms, and for at most 1/20 of the time. Returns true if it has read, or if the process has ended.
   bool read_anew(Entry& entry);
 
-  // Returns the mappings at time `read_ns` if an address was in another file then. Returns null if not, or if unknown.
+  // Returns the mappings at time `read_ns` if they are known, and had an address in another file or offset. Else null.
   static std::shared_ptr<const symbolize::ProcessMaps> other_view(const Entry& entry, uint64_t read_ns,
                                                                   std::span<const uint64_t> addresses);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxNames = 4'000'000;
 constexpr size_t kMaxDevices = 1024;
 constexpr unsigned kMaxMeta = 1000;
-constexpr unsigned kMaxPythonChanges = 8;  // of the Python layout per source; the injection library sends two
+constexpr unsigned kMaxPythonChanges = 8;  // Python layouts per source; the injection library sends two
 constexpr size_t kMaxNotes = 16;
 constexpr size_t kMaxDrivers = 16;
 constexpr size_t kMaxNote = 300;  // bytes
@@ -173,7 +173,7 @@ void Producers::on_meta(Source& source, std::string_view text) {
   if ((*what != '\0' || key.starts_with("note.")) && notes_.size() < kMaxNotes && notes_.insert(key).second) {
     std::string shown;  // a target may write any text
     append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
-    log::info(what + shown);  // for the user; printed for the first process only
+    log::info(what + shown);  // printed for the first process only
   }
   const std::string scope = key.find('.') == std::string::npos ? source.backend + "." : "";
   add_meta(meta_key(source, scope + key), std::string(text.substr(equals + 1)));

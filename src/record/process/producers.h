@@ -56,7 +56,7 @@ struct Source {
 
 class Producers {
  public:
-  // `attach_pid`: pid given to record -p; 0: none. This process may have no source.
+  // `attach_pid`: pid given to record -p, to be recorded even without a source; 0: none.
   Producers(uint32_t attach_pid, MemoryBudget* memory);
 
   void on_source(backend::SourceId id, uint32_t pid, std::string_view backend);

@@ -41,7 +41,8 @@ void explain_missing_samples(const backend::SamplingOptions& sampling, const Cor
   }
   if (sampling.counts() && correlator.counted() == 0 && connected) {
     log::warn("nothing was counted at instructions",
-              "gpuprof counts only in CUDA programs, on GPUs whose counters this user may read (see gpuprof doctor)");
+              "gpuprof counts instructions only in CUDA programs, on GPUs whose counters this user may read (see "
+              "gpuprof doctor)");
   }
   if (without_lines.in_cubins > 0) {
     log::info(std::to_string(without_lines.in_cubins) +

@@ -37,7 +37,7 @@ class LocalSources {
  private:
   struct Walk {
     std::unique_ptr<BpfProcesses> processes;
-    std::unique_ptr<ProcessFeed> feed;  // last: its thread uses `processes`
+    std::unique_ptr<ProcessFeed> feed;  // declared last, because its thread uses `processes`
   };
   std::vector<backend::Backend*> running_;
   std::vector<Walk> walks_;

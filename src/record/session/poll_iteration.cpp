@@ -17,8 +17,8 @@ PollIteration::PollIteration(Channel& channel, LocalSources& sources, Correlator
   }
 }
 
-// An iteration that reads work must also read the work's launch. So it reads the local sources, then takes the snapshot
-// of the rings, then reads the stack engine, and last the rings up to the snapshot.
+// An iteration that reads work must also read the work's launch. So its order is: read the local sources, take the
+// snapshot of the rings, read the stack engine, read the rings up to the snapshot.
 size_t PollIteration::take() {
   channel_.accept_all(correlator_);
   feed_engine();

@@ -26,15 +26,13 @@ class PollIteration {
 
   void add_poll_fds(std::vector<pollfd>& fds) const;
 
-  // Whether any process has connected.
   [[nodiscard]] bool ever_connected() const { return ever_connected_; }
 
-  // These two iterate until done, for a few seconds at most. flush_targets() gets the records that live processes still
-  // hold. retract_libraries() makes injected libraries leave; false if a library has not left.
+  // These two functions run poll iterations for a few seconds at most. flush_targets() ends when live processes have
+  // sent the records that they still held. retract_libraries() makes injected libraries leave; false: not all left.
   void flush_targets();
   bool retract_libraries();
 
-  // Stops using the stack engine.
   void leave_engine();
 
  private:

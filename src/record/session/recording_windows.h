@@ -1,5 +1,5 @@
 // Manages the windows of time in which a session records. All sources are switched on and off together. A window covers
-// all the time in which targets record, also if the recorder is delayed.
+// all the time in which targets record, even if the recorder is slow to switch them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,6 @@ class RecordingWindows {
   [[nodiscard]] bool on() const { return switch_.on(); }
   [[nodiscard]] bool expired() const { return switch_.expired(); }
   [[nodiscard]] bool given_up() const { return given_up_; }
-  // Whether recording was off for part of the time.
   [[nodiscard]] bool had_gaps() const { return switched_ || !switch_.on(); }
 
  private:

@@ -20,7 +20,7 @@ class WaitingProcesses {
  private:
   struct Held {
     backend::SourceId source = 0;
-    uint64_t after = 0;  // ready once the engine has received this many events
+    uint64_t after = 0;  // release the process once the engine has received this many events
     uint64_t until_ns = 0;
   };
   std::vector<Held> held_;

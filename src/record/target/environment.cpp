@@ -19,7 +19,7 @@ std::optional<Error> accept_any(const std::string& /*value*/) {
   return std::nullopt;
 }
 
-// Includes variables of unused backends, which may be misspelt, too. docs/cli.md lists the variables meant for users.
+// Returns the variables of all backends, including those not in use. docs/cli.md lists the variables meant for users.
 std::vector<backend::Variable> all_variables() {
   std::vector<backend::Variable> all = {{"GPUPROF_UNWIND_CACHE", accept_any},
                                         {"GPUPROF_DEBUG_BPF", accept_any},

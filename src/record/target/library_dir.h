@@ -30,7 +30,7 @@ class LibraryDir {
       : parent_(std::move(parent)), name_(std::move(name)), fd_(std::move(fd)), path_(parent_.path + "/" + name_) {}
   SafeFolder parent_;
   std::string name_;  // name in the parent
-  UniqueFd fd_;       // holds the lock; a moved-from object has none and removes nothing
+  UniqueFd fd_;       // holds the lock; without it (moved-from), nothing is removed
   std::string path_;
 };
 

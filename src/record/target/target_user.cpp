@@ -19,7 +19,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr const char* kPath =
-    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";  // the same as Debian's sudo
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";  // as Debian's sudo sets it
 constexpr std::string_view kKept[] = {"TERM", "COLORTERM", "NO_COLOR", "LANG", "LANGUAGE", "TZ", "DISPLAY"};
 
 // Prefixes of the variables that a target of another user inherits: language, gpuprof, and all vendors' interfaces.

@@ -40,7 +40,7 @@ std::string rank() {
   return "0";
 }
 
-// Some launchers do not set the number of ranks. A rank above 0 also proves that there are several.
+// Returns whether the job has several ranks. Some launchers do not set their number, but a rank above 0 also proves it.
 bool is_one_of_several() {
   constexpr std::string_view kSizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE",
                                          "SLURM_STEP_NUM_TASKS"};
@@ -92,7 +92,7 @@ bool goes_to_stdout(const std::string& pattern) {
   if (!fd || *fd == STDOUT_FILENO) {
     return fd.has_value();
   }
-  // Another descriptor may be stdout's file, as after 3>&1. Mixing does no harm in a terminal or /dev/null.
+  // Another descriptor may refer to the same file as stdout (3>&1). In a terminal or /dev/null, mixing does no harm.
   struct stat profile {};
   struct stat out {};
   return ::fstat(*fd, &profile) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 && !S_ISCHR(out.st_mode) &&

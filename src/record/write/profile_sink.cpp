@@ -29,7 +29,7 @@ constexpr int kMostWaitMs = 20;  // between two checks whether the writer thread
 
 }  // namespace
 
-// Used by the writer thread. Other threads may call bytes(), and all getters once the thread has ended.
+// Used by the writer thread. Other threads may call bytes() at any time, and other getters after the writer has ended.
 class ProfileSink::BatchWriter {
  public:
   BatchWriter(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
@@ -86,7 +86,7 @@ class ProfileSink::BatchWriter {
     return id;
   }
 
-  // Returns whether a new item of about `bytes` bytes fits into the memory budget.
+  // Adds `bytes` to the memory budget's estimate. Returns whether a new item of about this size may be stored.
   bool admits(size_t bytes) {
     memory_->grew(bytes);
     return memory_->admit();

@@ -82,7 +82,7 @@ const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
 bool is_interpreter(const symbolize::MappedFile& file, const SymbolizedFrame& frame) {
   const std::string_view program = base_name(file.path);
   if (program.starts_with("python") || program.starts_with("libpython")) {
-    return frame.name != "_start";  // the start of the program is not interpreter code
+    return frame.name != "_start";  // in the interpreter's file, only the program's entry is other code
   }
   return frame.name.starts_with("_Py") || frame.name.starts_with("Py");
 }

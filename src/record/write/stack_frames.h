@@ -14,7 +14,7 @@ namespace gpuprof::record {
 
 class StackFrames {
  public:
-  // `room`: bytes that may still be used to read files.
+  // `room` returns how many bytes of memory may still be used to read files.
   explicit StackFrames(ProfilerLibraries profiler_libraries, symbolize::ReadingBudget::Headroom room = {})
       : profiler_libraries_(std::move(profiler_libraries)), symbolizer_({.room = std::move(room)}) {}
 

@@ -109,5 +109,5 @@ TEST_CASE("the summary reports names that are missing because of limits") {
   left_out.addresses = 7;
   CHECK(left_out_line(left_out) ==
         "some functions or lines have no names because of limits of the recording: 2 perf maps cut short, 7 addresses "
-        "after the time limit for names");
+        "not named, because the time limit for looking up names was reached");
 }

@@ -10,7 +10,7 @@
 
 namespace gpuprof::record {
 
-inline constexpr size_t kMaxTimelineLines = 4'000'000;  // per kind (call, range, event) waiting for a slow disk
+inline constexpr size_t kMaxTimelineLines = 4'000'000;  // unwritten lines of each kind (call, range, event)
 
 struct JoinContext {
   explicit JoinContext(JoinOptions wanted) : options(std::move(wanted)), now_ns(options.clock()) {}

@@ -21,7 +21,7 @@ namespace gpuprof::record {
 class JoinCounters {
  public:
   void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count);
-  // Counts a rejected record: a sum would overflow, or the record cannot be true.
+  // Counts a record that was rejected because a sum would overflow or a value is impossible.
   void refuse_record() { ++refused_; }
   void late_name() { ++late_names_; }
   void timeline_full() { ++timeline_dropped_; }
@@ -29,7 +29,7 @@ class JoinCounters {
   void on_counters(const Source& source, const backend::Counters& counters);
   SourceCoverage& coverage(backend::SourceId source) { return sources_[source].coverage; }
   void stack_walked(backend::SourceId source, const StackShape& shape, uint64_t launches);
-  // Notes for the summary why Python frames of the source are missing. Does nothing if the target sent no reason.
+  // Stores the reason why the source has no Python frames, for the summary. Does nothing if the target sent no reason.
   void python_refused(const Source& source);
   // Adds the source's coverage to the totals and to the next batch. The source must have ended.
   void close(const Source& source);

@@ -17,15 +17,15 @@ namespace gpuprof::record {
 struct JoinOptions {
   uint64_t start_ns = 0;  // start of the session (CLOCK_MONOTONIC) and of slice 0
   uint64_t interval_ns = 1'000'000'000;
-  std::vector<std::string> counted_functions;  // function names, by the index that on_counted_launch() gets
-  uint32_t attach_pid = 0;                     // pid given to record -p, 0: none; its process may have no source
+  std::vector<std::string> counted_functions;  // function names; on_counted_launch() gets an index of this list
+  uint32_t attach_pid = 0;                     // pid given to record -p (0: none), to be recorded even without a source
   bool stacks_wanted = true;                   // report work without a stack as incomplete
   bool stacks_from_sources = false;            // injection libraries walk stacks; else the stack engine does
   bool frame_pointers = false;                 // the stack engine walks by frame pointers
   ProfilerLibraries profiler_libraries;
-  bool timeline = false;              // store every event
-  bool latency = false;               // store a histogram for each phase of launches
-  backend::SamplingOptions sampling;  // options of sampling and counting inside kernels
+  bool timeline = false;  // store every event
+  bool latency = false;   // store a histogram for each phase of launches
+  backend::SamplingOptions sampling;
   CodeReader* code_reader = nullptr;  // reads GPU code for samples and counts; null: no code is read
   uint64_t (*clock)() = monotonic_ns;
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();

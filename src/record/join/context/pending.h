@@ -12,15 +12,15 @@ namespace gpuprof::record {
 // Which missing data an event may still wait for.
 enum class RetryPolicy : uint8_t {
   first_try,  // wait for anything: a ring read later in this poll iteration may contain the data
-  retry,      // wait for launches, names and stacks: all rings have been read, but other CPUs may still write these
-  last_try,   // do not wait: the event must be taken without the missing data
+  retry,      // all rings have been read, but launches, names and stacks from other CPUs may still arrive
+  last_try,   // do not wait: take the event without the missing data
 };
 
-// Retries per event, one per poll iteration (milliseconds): different CPUs fill the BPF ring and the target's rings.
+// An event is retried once per poll iteration (a few ms): different CPUs fill the BPF ring and the target's rings.
 constexpr unsigned kMaxRetries = 50;
 constexpr size_t kMaxPending = 200'000;
 
-// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait, but never with last_try.
+// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait; never for last_try.
 template <typename Event>
 class Pending {
  public:

@@ -23,10 +23,10 @@ struct Totals {
   uint64_t gpu_ns = 0;
   uint64_t with_stack = 0;
   uint64_t unsampled_records = 0;  // GPU records that --max-overhead left without a stack
-  uint64_t off_records = 0;        // GPU records of launches made while recording was off; in no other counter
+  uint64_t off_records = 0;        // GPU records of launches made while recording was off; other counters exclude them
   uint64_t samples = 0;
   uint64_t samples_with_stack = 0;
-  uint64_t off_samples = 0;              // samples without a known launch while recording was off; in no other counter
+  uint64_t off_samples = 0;  // samples without a known launch while recording was off; other counters exclude them
   std::map<std::string, uint64_t> lost;  // losses by LossReason word
   CoverageCounts coverage;               // counts of sources that have ended
   RefusedPython refused_python;          // from sources that have ended

@@ -27,7 +27,7 @@ WorkEvent work_event(const backend::GpuOp& op) {
                    .tid = op.unsampled ? op.tid : 0,
                    .range = op.unsampled ? op.range : 0,
                    .op = kGpuOps[op.op],
-                   .has_call = op.exec == 0 || op.correlation != 0,  // false: belongs to an unknown launch of `exec`
+                   .has_call = op.exec == 0 || op.correlation != 0,  // false: an unknown launch of graph `exec`
                    .unsampled = op.unsampled},
           .start_ns = op.start_ns,
           .end_ns = op.end_ns,

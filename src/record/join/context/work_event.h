@@ -21,9 +21,9 @@ struct LaunchSite {
   uint32_t range = 0;  // range of the caller; used if the call is unknown or unsampled
   profile::Op op = profile::Op::kernel;
   bool has_call = false;   // `correlation` identifies a call
-  bool unsampled = false;  // --max-overhead skipped stack and record of the call; `tid` and `range` are the call's
+  bool unsampled = false;  // --max-overhead skipped the call's stack and record; `tid` and `range` come from the call
   bool is_host = false;    // a blocking call, not GPU work
-  bool is_sample = false;  // a sample: a missing name is counted for its GPU work, not again for the sample
+  bool is_sample = false;  // a sample: its missing name is not counted, because the sample's GPU work counts it
 };
 
 struct WorkEvent {

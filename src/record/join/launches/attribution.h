@@ -15,10 +15,10 @@ class Attribution {
   Attribution(JoinContext& join, Producers& producers, Stacks& stacks, Launches& launches)
       : join_(join), producers_(producers), stacks_(stacks), launches_(launches) {}
 
-  // Returns whether everything that `site` refers to is known or not worth waiting for. `launch` may be null (unknown).
+  // Returns false if the event should wait for the launch, name or stack in `site`. `launch` may be null (unknown).
   [[nodiscard]] bool is_ready(const Source& source, const LaunchSite& site, const PendingLaunch* launch,
                               RetryPolicy policy);
-  // Returns the work that the event is charged to. Sends the work's stacks to the writer on their first use.
+  // Returns the work to which the event is attributed. Sends the work's stacks to the writer on their first use.
   [[nodiscard]] WorkKey key_of(Source& source, const LaunchSite& site, const PendingLaunch* launch);
 
  private:

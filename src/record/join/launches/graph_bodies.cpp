@@ -17,7 +17,7 @@ static_assert(kHoldNs > GPUPROF_IDLE_FLUSH_NS);
 
 using Origin = GraphLaunches::Origin;
 
-// The candidates are equivalent. Prefer one without work, so that each launch gets some.
+// Chooses among launches that yield the same attribution. Prefers a launch without work, so that each gets some.
 GraphLaunches::GraphRun& any_of(std::span<GraphLaunches::GraphRun> launches) {
   const auto idle = std::find_if(launches.begin(), launches.end(), [](const auto& launch) { return !launch.matched; });
   return idle == launches.end() ? launches.back() : *idle;
@@ -73,7 +73,7 @@ bool GraphBodies::have_one_origin(backend::SourceId source, std::span<GraphLaunc
   return !launches.empty();
 }
 
-// Leaves the work without a launch, because its candidates have different origins. Marks all candidates as matched.
+// Gives the work no launch, because its possible launches have different origins. Marks all of them as matched.
 void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::GraphRun> launches) {
   for (GraphLaunches::GraphRun& launch : launches) {
     op.outside = op.outside || launch.call.outside;  // do not count work that may be outside of --nvtx-range
@@ -84,7 +84,7 @@ void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::Gra
   }
 }
 
-// Finds the launch of the work. Returns false if later records of other work may still decide between candidates.
+// Finds the launch of the work. Returns false if several launches are possible, and later records may decide.
 bool GraphBodies::find_launch(backend::GpuOp& op, bool last) {
   const auto launches = graphs_.candidates(op);
   if (have_one_origin(op.source, launches)) {

@@ -1,5 +1,5 @@
-// Finds the launches of work in the bodies of conditional graph nodes. CUPTI reports only the executable graph of such
-// work. GraphBodies holds the work until records of the work before and after it have arrived (see GraphLaunches).
+// Finds the launches of work in the bodies of conditional graph nodes. For such work, CUPTI reports the executable
+// graph, but not the launch. GraphBodies holds the work until neighbouring work has arrived (see GraphLaunches).
 #pragma once
 
 #include <cstdint>

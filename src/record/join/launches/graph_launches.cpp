@@ -5,7 +5,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kGraphLookupNs = 1'000'000'000;  // between two searches for idle graphs: each visits all graphs
+constexpr uint64_t kGraphLookupNs = 1'000'000'000;  // between two searches for idle graphs; a search visits all graphs
 
 // Compares correlation ids of CUPTI: 32 bits, increasing, and wrapping around.
 bool is_before(uint64_t correlation, uint64_t other) {
@@ -41,7 +41,7 @@ void GraphLaunches::add(backend::SourceId source, const backend::GraphLaunch& la
     if (const auto graph = graphs_.find({source, launch.exec}); graph != graphs_.end()) {
       graph->second.gap_ns = std::min(graph->second.gap_ns, launch.time_ns);
     }
-    MemoryBudget::admits(memory_);  // counts a lost detail
+    MemoryBudget::admits(memory_);  // called for its side effect: counts a lost detail
     return;
   }
   insert(source, {.call = launch});
@@ -104,7 +104,7 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   if (stream == streams_.end()) {
     return;
   }
-  // Update only the neighbouring launches on the stream. Their time limits also hold for launches further away.
+  // Update only the launches next to this one on the stream. Their limits also bound the launches beyond them.
   const std::vector<uint64_t>& launches = stream->second;
   const auto last_before = std::find_if(launches.rbegin(), launches.rend(),
                                         [&](uint64_t other) { return is_before(other, op.correlation); });
@@ -140,7 +140,7 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::candidates(const backend::GpuO
 
 std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
                                                                 uint64_t called_ns) {
-  // Search backwards until a launch that must be over, or that has begun. Earlier launches cannot own the work.
+  // Search backwards for the first launch that had ended or begun at `start_ns`. Earlier launches cannot own the work.
   size_t end = launches.size();
   size_t begin = end;
   uint64_t finished = 0;
@@ -155,10 +155,10 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<Grap
       continue;
     }
     if (launch.first_ns != UINT64_MAX && launch.first_ns > start_ns) {
-      end = begin + 1;  // later launches have not begun
+      end = begin + 1;  // later launches had not begun
     }
     if (launch.first_ns <= start_ns) {
-      break;  // earlier launches are over
+      break;  // earlier launches had ended
     }
     if (launch.call.finished != 0 && (begin == 0 || launches[begin - 1].call.stream == launch.call.stream)) {
       finished = launch.call.finished;

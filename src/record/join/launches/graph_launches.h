@@ -18,10 +18,10 @@ class GraphLaunches {
   static constexpr size_t kMaxOfOne = 1024;            // launches of one graph or stream; older ones are removed
   static constexpr size_t kMaxLaunches = 200'000;      // of all graphs; later launches are not stored, and get no work
   static constexpr size_t kMaxStreams = 4096;          // above this, the launch order of all streams is discarded
-  static constexpr uint64_t kKeepNs = 60'000'000'000;  // a full table drops graphs not launched for this time
-  static constexpr uint64_t kClockSlackNs = 20'000;    // clock error: if no launch fits, allow a call this much later
+  static constexpr uint64_t kKeepNs = 60'000'000'000;  // in a full table, graphs not launched for so long are dropped
+  static constexpr uint64_t kClockSlackNs = 20'000;    // if no launch fits, accept a call up to this late
 
-  // What the work of a launch is charged to. Launches with equal origins are interchangeable.
+  // Thread, range and stack to which the work of a launch is attributed. Launches with equal origins are equivalent.
   struct Origin {
     enum class Kind : uint8_t { unknown, recorded, unsampled, outside };
     Kind kind = Kind::unknown;
@@ -33,8 +33,8 @@ class GraphLaunches {
   struct GraphRun {
     backend::GraphLaunch call;
     uint64_t first_ns = UINT64_MAX;  // earliest start of work known to belong to this launch
-    uint64_t not_before_ns = 0;      // start of the latest work put on the stream before the launch
-    uint64_t over_ns = UINT64_MAX;   // start of the first work put on the stream after the launch
+    uint64_t not_before_ns = 0;      // earliest possible start, after earlier work of its stream
+    uint64_t over_ns = UINT64_MAX;   // latest possible end, before later work of its stream
     Origin origin;                   // set by the caller
     bool matched = false;            // some work belongs to this launch, or may belong to it
   };
@@ -43,13 +43,13 @@ class GraphLaunches {
 
   void add(backend::SourceId source, const backend::GraphLaunch& launch);
 
-  // Notes that work with a known launch has run.
+  // Uses work with a known launch to bound the times of launches.
   void ran(const backend::GpuOp& op);
 
   // Returns the possible launches of the work, oldest first. Valid until the next add(), ran() or end_source().
   [[nodiscard]] std::span<GraphRun> candidates(const backend::GpuOp& op);
 
-  // Decides between two candidates if the work starts between the first work of each. Otherwise returns null.
+  // Chooses one of two candidates if the work starts after the first work of one, and before the other's. Else: null.
   [[nodiscard]] GraphRun* by_order(const backend::GpuOp& op, std::span<GraphRun> candidates) const;
 
   void end_source(backend::SourceId source);
@@ -58,7 +58,7 @@ class GraphLaunches {
   using Key = OwnedId;  // id of an executable graph, a stream or a launch
   struct Graph {
     std::vector<GraphRun> launches;  // in call order
-    bool body_first = false;         // work in a body was seen to start before all other work of its launch
+    bool body_first = false;         // a body's work has started before all other work of its launch
     uint64_t gap_ns = UINT64_MAX;  // time of the first launch that was not stored; later work may belong to that launch
   };
   [[nodiscard]] GraphRun* find(backend::SourceId source, uint64_t correlation);

@@ -140,7 +140,7 @@ void GraphNodes::retry_pending(uint64_t now_ns) {
     return found->second.stack.value != 0 || ++copy.retries >= kMaxRetries;
   });
   for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {
-    // The id may be in use again by a new node.
+    // A new node may have the destroyed node's id. Keep the new node.
     const auto found = nodes_.find(destroyed_.front().key);
     if (found != nodes_.end() && found->second.destroyed) {
       nodes_.erase(found);

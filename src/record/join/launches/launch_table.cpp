@@ -32,7 +32,7 @@ void LaunchTable::evict() {
     }
   }
   if (launches_.size() > max_entries()) {
-    launches_.clear();  // compact() may have dropped the queue entries of these launches
+    launches_.clear();  // no queue lists these launches, because compact() has dropped their entries
   }
   compact();
 }
@@ -106,7 +106,7 @@ void LaunchTable::expire_matched(uint64_t now_ns) {
   }
 }
 
-// Drops queue entries of removed launches. They accumulate after the entry of a launch that gets no GPU work.
+// Drops the queue entries of removed launches. They accumulate behind a launch that waits at the front of its queue.
 void LaunchTable::compact() {
   for (auto* queue : {&waiting_, &stale_, &matched_}) {
     if (queue->size() <= kCompactAbove + 4 * launches_.size()) {

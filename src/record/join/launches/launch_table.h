@@ -13,9 +13,9 @@
 namespace gpuprof::record {
 
 struct PendingLaunch {
-  uint64_t stack = 0;    // Stacks::Number; 0: no stack
-  uint64_t time_ns = 0;  // time of the call
-  uint32_t thread = 0;   // NameIndex
+  uint64_t stack = 0;  // Stacks::Number; 0: no stack
+  uint64_t time_ns = 0;
+  uint32_t thread = 0;  // NameIndex
   uint32_t tid = 0;
   uint32_t range = 0;          // the source's range id
   bool orphan = false;         // only work of the launch has arrived; the launch record is missing
@@ -26,8 +26,8 @@ struct PendingLaunch {
 class LaunchTable {
  public:
   static constexpr size_t kMaxEntries = 1'000'000;
-  static constexpr size_t kFewEntries = 100'000;       // the limit if memory is short
-  static constexpr uint64_t kHoldNs = 60'000'000'000;  // older launches no longer delay Occupancy
+  static constexpr size_t kFewEntries = 100'000;       // limit on entries above the memory budget
+  static constexpr uint64_t kHoldNs = 60'000'000'000;  // Occupancy does not wait for the work of older launches
 
   explicit LaunchTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
@@ -42,7 +42,7 @@ class LaunchTable {
   void expire(uint64_t now_ns);
   void end_source(backend::SourceId source);
 
-  // Returns the time of the oldest waiting launch younger than kHoldNs (as of the last expire()), or `now_ns`.
+  // Returns the time of the oldest launch that waits for work, ignoring those older than kHoldNs; none: `now_ns`.
   [[nodiscard]] uint64_t oldest_waiting(uint64_t now_ns) const;
   [[nodiscard]] size_t size() const { return launches_.size(); }
   // Returns whether the table is at most half full.
@@ -53,7 +53,7 @@ class LaunchTable {
   using Key = OwnedId;  // source and correlation id
   struct Queued {
     Key key;
-    uint64_t time_ns;        // time of the launch; differs if the key was reused
+    uint64_t time_ns;        // time of the launch; if the table's launch has another time, the key was reused
     uint64_t next_check_ns;  // in matched_: when to check the launch again
   };
   [[nodiscard]] bool still_waits(const Queued& queued) const;
@@ -67,7 +67,7 @@ class LaunchTable {
   std::pmr::unsynchronized_pool_resource pool_;  // for several hundred thousand inserts and removals per second
   std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash> launches_{&pool_};
   std::deque<Queued> waiting_;  // in order of arrival; the table may no longer contain some launches
-  std::deque<Queued> stale_;    // launches still waiting after kHoldNs
+  std::deque<Queued> stale_;    // launches that have waited longer than kHoldNs
   std::deque<Queued> matched_;  // launches that may get more work
 };
 

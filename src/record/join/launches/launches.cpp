@@ -6,10 +6,10 @@
 namespace gpuprof::record {
 namespace {
 
-// With --timeline, launches stay this long after their work: a call may arrive later, and needs the launch's stack.
+// With --timeline, launches are kept this long after their work: a CALL record may arrive later, and needs the stack.
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
-// Launches stay this long for samples, which vendors deliver in batches, some a second after the work.
+// Launches are kept this long for samples. Vendors deliver samples in batches, up to about a second after the work.
 constexpr uint64_t kKeepSampledNs = 3'000'000'000;
 
 uint64_t time_of(const PendingLaunch* launch) {
@@ -74,7 +74,7 @@ uint64_t Launches::capture_stack(const LaunchSite& site, const PendingLaunch* la
   return site.graph_node == 0 ? 0 : nodes_.stack(site.source, site.graph_node, time_of(launch));
 }
 
-// If work of a graph node has no name, returns the name that was reported when the node was created.
+// Returns the work's name id. For unnamed work of a graph node, returns the name reported at the node's creation.
 uint32_t Launches::name_id(const LaunchSite& site, const PendingLaunch* launch) const {
   const bool of_node = site.name_id == 0 && site.graph_node != 0 && site.op == profile::Op::kernel;
   return of_node ? nodes_.name(site.source, site.graph_node, time_of(launch)) : site.name_id;

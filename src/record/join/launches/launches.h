@@ -17,7 +17,7 @@ namespace gpuprof::record {
 class Launches {
  public:
   static constexpr uint64_t kKeepGraphNs =
-      10'000'000'000;  // after the latest work: nothing marks the last work of a graph launch
+      10'000'000'000;  // kept after its latest work, because no record marks the last work of a graph launch
 
   explicit Launches(JoinContext& join) : join_(join) {}
 
@@ -33,7 +33,7 @@ class Launches {
   // Returns whether an unknown call may still arrive. Samples can arrive before their launch, and then wait for it.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
-  // These four functions concern the graph node of the event. `launch` may be null.
+  // The next four functions look up or name the graph node of `site`. `launch` may be null.
   [[nodiscard]] bool knows_node(const LaunchSite& site) const;
   [[nodiscard]] uint64_t capture_stack(const LaunchSite& site, const PendingLaunch* launch) const;
   [[nodiscard]] uint32_t name_id(const LaunchSite& site, const PendingLaunch* launch) const;
@@ -57,7 +57,7 @@ class Launches {
   struct Table {
     explicit Table(MemoryBudget* memory) : calls(memory) {}
     LaunchTable calls;
-    bool used = false;  // calls are reported, so an event should wait for its call
+    bool used = false;  // a call has arrived before, so events should wait for theirs
   };
   struct Captured {
     backend::SourceId source = 0;

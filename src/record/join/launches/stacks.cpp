@@ -5,7 +5,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxStacks = 300'000;   // stored with their words, at most about 1 KiB each
+constexpr size_t kMaxStacks = 300'000;   // stacks stored with their words; a stack takes at most about 1 KiB
 constexpr size_t kMaxWords = 8'000'000;  // words of all stored stacks
 // Limit of stacks per owner and per process image. Work with a stack beyond the limit counts as work without a stack.
 constexpr size_t kMaxNumbers = 2'000'000;
@@ -55,7 +55,7 @@ Stacks::Number Stacks::of_source(const Source& source, uint64_t id, bool is_laun
   return stack->number;
 }
 
-// Finds the mappings of the addresses. Reads the mappings of the process again if some addresses are in none.
+// Finds the mappings of the addresses. If an address is in no known mapping, reads the mappings of the process again.
 Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_t> words, uint32_t flags) {
   native_.clear();
   for (const uint64_t word : words) {
@@ -124,7 +124,7 @@ void Stacks::on_source_stack(Source& source, const backend::Stack& stack) {
     return;
   }
   if (!join_.memory().admit()) {
-    known->known = true;  // no work should wait for this stack
+    known->known = true;  // so that no work waits for this stack
     mark_gone(known->number);
     return;
   }
@@ -166,7 +166,7 @@ bool Stacks::knows(const LiveImage& image, Number stack) {
     const auto sent = sent_.find(image.id());
     return (sent != sent_.end() && sent->second.contains(stack)) || (stack < gone_.size() && gone_[stack]);
   }
-  // All waiting work checks the stack in each poll iteration, so remember how many words are defined.
+  // Each waiting work item calls this in each poll iteration, so remember how many words have been checked.
   Kept& kept = found->second;
   const auto is_known = [this](uint64_t word) {
     return !is_python(word) || producers_.codes().is_defined(GPUPROF_WORD_PYTHON_CODE(word));
@@ -277,7 +277,7 @@ void Stacks::bound() {
     return;
   }
   drop([](const Kept& stack) { return stack.sent; });
-  // The remaining stacks have no work so far. Sources send a stack once, so later work counts as work without a stack.
+  // No work has used the remaining stacks. Sources send a stack once, so later work with such a stack gets none.
   if (too_many(2)) {
     drop([](const Kept&) { return true; });
   }

@@ -36,7 +36,7 @@ class Stacks {
   Number of_engine(uint32_t pid, uint64_t id);
   Number of_source(const Source& source, uint64_t id, bool is_launch);
 
-  // Returns whether the whole stack has arrived or is not worth waiting for.
+  // Returns whether the complete stack has arrived, or will not arrive.
   [[nodiscard]] bool knows(const LiveImage& image, Number stack);
   // Returns the stack's number, or 0 if it was lost. Sends the stack to the writer on its first use by this image.
   Number use(const LiveImage& image, Number stack);
@@ -49,7 +49,7 @@ class Stacks {
   // Limits memory. Call it after each poll iteration.
   void bound();
 
-  // Returns the stack engine ids of dropped stacks, each once. The engine can drop these ids, too.
+  // Returns the stack engine's ids of stacks dropped here, each once. The engine can then drop these ids, too.
   std::vector<uint64_t> take_ended() { return std::exchange(ended_, {}); }
   std::vector<NewStack> take_new() { return std::exchange(new_, {}); }
 

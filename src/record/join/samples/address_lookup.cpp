@@ -2,7 +2,7 @@
 
 namespace gpuprof::record {
 
-// Includes launches on the whole device that the device of the window is a part of, because they run on all parts.
+// If the window's device is a partition, includes launches on the complete device, which run on all its partitions.
 const std::vector<KernelShare>& AddressLookup::shares(NameIndex kernel) {
   const auto [known, fresh] = shares_.try_emplace(kernel);
   if (fresh) {

@@ -20,16 +20,16 @@ class AddressLookup {
                 const backend::SampleWindow& window)
       : loaded_(loaded), times_(times), source_(source), window_(window) {}
 
-  // A kernel at the address, and work that ran this kernel in the window.
+  // Code of a kernel at the sampled address, and work that ran this kernel in the sample's window.
   struct Candidate {
     CodeLocation at;
     KernelShare share;
   };
   struct Answer {
     std::vector<CodeLocation> places;  // code loaded at the address; empty: unknown code
-    std::vector<Candidate> ran;        // empty: no such kernel ran in the window, or its run has not ended
+    std::vector<Candidate> ran;        // empty: no kernel at the address ran in the window, or it is still running
   };
-  // Valid until the next call. Caches the last answer: samples of one address with different reasons follow each other.
+  // Valid until the next call. Caches the last answer, because consecutive samples often have the same address.
   [[nodiscard]] const Answer& find(uint64_t address, bool is_low);
 
  private:

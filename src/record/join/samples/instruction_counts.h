@@ -15,7 +15,7 @@ namespace gpuprof::record {
 
 class InstructionCounts {
  public:
-  static constexpr size_t kMaxCounts = 1'000'000;  // waiting, or in one batch; further counts are dropped
+  static constexpr size_t kMaxCounts = 1'000'000;  // in waiting, and in a batch; further counts are dropped
 
   InstructionCounts(JoinContext& join, Producers& producers, SampledCode& places)
       : join_(join), producers_(producers), places_(places) {}

@@ -10,10 +10,10 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxWaiting = 65'536;
-constexpr size_t kMaxAtAddress = 64;                       // kernels loaded one after another; the oldest is dropped
-constexpr size_t kMaxLookups = 64;                         // kernels checked per address
-constexpr size_t kMaxOthers = 4096;                        // kernels skipped per address: not loaded at that time
-constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;  // kernels checked in all regions together
+constexpr size_t kMaxAtAddress = 64;  // kernels stored per address; above this, the oldest is dropped
+constexpr size_t kMaxLookups = 64;    // kernels compared with a sampled address
+constexpr size_t kMaxOthers = 4096;   // kernels skipped per lookup, because they were not loaded then
+constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;  // kernels compared in all 4 GiB regions together
 constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // drivers may or may not sign-extend the upper bits
 
@@ -70,7 +70,7 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
                     .device = kernel.device,
                     .from_ns = join_.clamped_call_time(kernel.time_ns)};
   std::vector<Kernel>& here = spaces_[source.process()][plain(kernel.address)];
-  // Ignore a second object of the same kernel. Keep other kernels here: each device has its own address space.
+  // Ignore a second load of the same kernel. Keep other kernels at this address: each device has its own address space.
   if (std::any_of(here.begin(), here.end(), [&made](const Kernel& other) {
         return other.until_ns == UINT64_MAX && std::tie(other.source, other.load, other.name, other.device) ==
                                                    std::tie(made.source, made.load, made.name, made.device);
@@ -126,7 +126,7 @@ void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wa
   backend::for_each_start_before(space, address, [&](uint64_t start, const std::vector<Kernel>& kernels) {
     bool any = false;
     for (const Kernel& kernel : kernels) {
-      if (!is_wanted(kernel)) {  // unloaded kernels can be many
+      if (!is_wanted(kernel)) {  // limits the search, because there can be many unloaded kernels
         if (--others == 0) {
           return false;
         }
@@ -192,7 +192,7 @@ std::vector<CodeLocation> LoadedKernels::find_all(profile::ProcessId process, co
     looks = std::min(kMaxLookups, left);
     left -= looks;
     look(space->second, (region << kRegionBits) | sampled.address, looks, is_wanted, take);
-    left += looks;  // return the unused lookups
+    left += looks;  // later regions may use the remaining lookups
   }
   return found;
 }

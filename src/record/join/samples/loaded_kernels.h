@@ -28,14 +28,14 @@ class LoadedKernels {
   void retry_pending();
   void end_source(backend::SourceId source);
 
-  // Returns the kernel (also of an ended source) at the address within [start_ns, end_ns]; nullopt: none or several.
+  // Returns the only kernel loaded at the address in [start_ns, end_ns], also of an ended source, else nullopt.
   [[nodiscard]] std::optional<CodeLocation> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
                                                  uint64_t end_ns) const;
 
-  // A sampled address. If only its low 32 bits are known, all 4 GiB regions with kernels are searched: they are few.
+  // A sampled address. If only its low 32 bits are known, all (few) 4 GiB regions with kernels are searched.
   struct Sampled {
     uint64_t address = 0;
-    bool is_low = false;  // only the low 32 bits are known
+    bool is_low = false;
     uint32_t device = 0;  // the source's id of the device
     uint32_t whole = 0;   // the device that `device` is a part of, or `device` itself
   };
@@ -73,8 +73,8 @@ class LoadedKernels {
   std::map<profile::ProcessId, Space> spaces_;
   std::map<profile::ProcessId, std::set<uint64_t>> regions_;  // upper bits of 4 GiB regions with kernels
   std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // addresses by source and load
-  std::vector<Waiting> waiting_;                                                   // for names, in arrival order
-  std::set<backend::SourceId> waits_;                                              // sources with entries in waiting_
+  std::vector<Waiting> waiting_;       // kernels whose names have not arrived, in arrival order
+  std::set<backend::SourceId> waits_;  // sources with entries in waiting_
   size_t count_ = 0;
 };
 

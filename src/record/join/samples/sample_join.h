@@ -25,7 +25,6 @@ class SampleJoin {
 
   // Samples without a correlation id.
   [[nodiscard]] WindowSampleJoin& sharing() { return sharing_; }
-  // Kernel addresses, for samples that have only an address.
   [[nodiscard]] LoadedKernels& loaded_kernels() { return loaded_; }
   [[nodiscard]] const SampledCode& places() const { return places_; }
   [[nodiscard]] InstructionCounts& counts() { return counts_; }
@@ -42,12 +41,12 @@ class SampleJoin {
   }
 
  private:
-  // A sample with session-wide numbers for location, reason and period.
+  // A sample whose location, reason and period are ids of the session, not of the source.
   struct Event {
     LaunchSite site;
     uint64_t time_ns = 0;
     uint64_t count = 0;
-    SampleKey key;  // without slice and work
+    SampleKey key;  // add() fills in `slice` and `work`
   };
   [[nodiscard]] Event event_of(const Source& source, const backend::Sample& sample);
   bool take(const Event& event, RetryPolicy policy);

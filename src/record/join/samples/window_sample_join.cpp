@@ -63,7 +63,7 @@ void WindowSampleJoin::on_window(const Source& source, const backend::SampleWind
                         .sampling = rows_.sampling(window.period, window.unit),
                         .counts = std::move(counts)});
   }
-  // A full ring has lost the samples that were sent but are missing here.
+  // The target sent more samples than arrived if its ring was full.
   const uint64_t missing = window.dropped + (window.handed > samples.told ? window.handed - samples.told : 0);
   if (missing > 0 && rows_.admit(&source, missing)) {
     rows_.drop(&source, missing);
@@ -100,7 +100,7 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // Ignore partial samples of launches that were not announced. If the announcement table is full, count a loss.
+    // Ignore the incomplete samples of launches that were not announced. Count a loss if the announcements are full.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }
@@ -133,7 +133,7 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
   return true;
 }
 
-// Tries the samples of a group individually. Those that must wait stay in the group.
+// Tries to attribute each sample of the group. Samples that must wait stay in the group.
 bool WindowSampleJoin::take_addresses(Source& source, Group& group, RetryPolicy policy) {
   if (policy != RetryPolicy::last_try && join_.now_ns < group.next_check_ns) {
     return false;
@@ -175,7 +175,7 @@ void WindowSampleJoin::add(const Source& source, const Group& group, const Count
   std::vector<uint64_t> weights;
   weights.reserve(candidates.size());
   for (const AddressLookup::Candidate& candidate : candidates) {
-    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // the sum must fit
+    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // so that the sum fits
   }
   const auto parts = split_.split(count.samples, weights);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -202,7 +202,7 @@ void WindowSampleJoin::add_unknown(const Source& source, const Group& group, con
             group.window.start_ns, count.samples, false);
 }
 
-// Samples without a module may lie in code of another source.
+// Returns the code location of the samples. Without a module, their address may lie in another source's code.
 CodeLocation WindowSampleJoin::location_of(const Source& source, const Group& group, const Count& count) const {
   if (group.module == 0 && count.address != 0) {
     if (const auto loaded = loaded_.find(source.process(), count.address, group.window.start_ns, group.window.end_ns)) {
@@ -239,7 +239,7 @@ std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const
   return is_last ? times.before(kernel, UINT64_MAX) : std::vector<KernelShare>();
 }
 
-// Returns work for a known kernel without a known launch.
+// Returns the work for samples of a known kernel if their launch is unknown.
 KernelShare WindowSampleJoin::unknown_work(Source& source, const Group& group) {
   const LaunchSite site{
       .source = source.id, .device = group.window.device, .name_id = group.function_id, .is_sample = true};

@@ -29,7 +29,7 @@ class WindowSampleJoin {
  public:
   // Samples wait this long for kernel times, which arrive within two seconds because targets flush once a second.
   static constexpr uint64_t kTimesNs = 2'500'000'000;
-  static constexpr size_t kMaxCounts = 1'000'000;  // waiting; above this, samples no longer wait
+  static constexpr size_t kMaxCounts = 1'000'000;  // limit on waiting Counts; above this, samples no longer wait
 
   WindowSampleJoin(JoinContext& join, const JoinParts& parts, SampleRows& rows, const LoadedKernels& loaded,
                    SampledCode& places)

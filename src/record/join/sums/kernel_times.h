@@ -30,14 +30,14 @@ struct KernelShare {
 
 class KernelTimes {
  public:
-  static constexpr uint64_t kKeepNs = 30'000'000'000;  // runs are stored this long after their end
+  static constexpr uint64_t kKeepNs = 30'000'000'000;  // runs are kept for this long after they end
   static constexpr size_t kMaxRuns = 500'000;  // 40 MiB; further runs are merged into the last run of their kernel
   static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;  // a sampled launch waits this long for work and samples
-  static constexpr size_t kMaxLaunches = 100'000;  // individually sampled; samples of further launches are dropped
+  static constexpr size_t kMaxLaunches = 100'000;  // announced launches; samples of further launches are dropped
 
   explicit KernelTimes(JoinContext& join) : join_(join) {}
 
-  // Announces a launch that samples will name. Call it before the launch's kernel is added.
+  // Announces a launch for samples with its correlation id. Call it before adding the launch's kernel.
   void expect(backend::SourceId source, uint64_t correlation);
 
   // Adds a run of the kernel in [start_ns, end_ns).
@@ -50,7 +50,7 @@ class KernelTimes {
   // Returns the work of an announced launch; empty: the work has not arrived.
   [[nodiscard]] std::vector<KernelShare> of_launch(backend::SourceId source, uint64_t correlation) const;
 
-  // Returns the work that ran the kernel in [start_ns, end_ns), without duplicates. Each share is at least 1 ns.
+  // Returns each work that ran the kernel in [start_ns, end_ns) once, with its run time (at least 1 ns).
   [[nodiscard]] std::vector<KernelShare> within(const KernelKey& kernel, uint64_t start_ns, uint64_t end_ns) const;
   // Returns the last work that ran the kernel before `end_ns`, because samples may be read late. Empty: unknown.
   [[nodiscard]] std::vector<KernelShare> before(const KernelKey& kernel, uint64_t end_ns) const;

@@ -60,7 +60,7 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) 
   }
 }
 
-// Drops calls that end before the oldest swept_to: they explain no gap. If needed, also drops half of the others.
+// Drops calls that ended before all devices' swept_to: they explain no later gap. If needed, also drops the older half.
 void Occupancy::drop_blocked() {
   uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
   for (const auto& [device, state] : devices_) {

@@ -38,7 +38,7 @@ class Occupancy {
   struct SliceWork {
     uint64_t slice = 0;
     Work work = 0;
-    Device device = 0;  // for idle time only
+    Device device = 0;  // set only for idle time
     bool operator==(const SliceWork&) const = default;
   };
   struct Share {

@@ -34,7 +34,7 @@ profile::WorkId Rows::intern(WorkKey& key) {
   return works_[key.process].intern(key, next_work_, new_works_, join_.memory());
 }
 
-// Above the memory budget, new rows go to one slice, so that a target cannot create rows by inventing times.
+// Above the memory budget, all new rows get the batch's slice. Otherwise a target could create rows by inventing times.
 RowValue& Rows::row(uint64_t ns, profile::WorkId work) {
   const RowKey key{join_.slice_of(ns), work};
   if (join_.memory().is_limited() && !rows_.contains(key)) {
@@ -79,7 +79,7 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
     return;
   }
   if (event.end_ns > join_.now_ns + kClockSlackNs) {
-    join_.now_ns = join_.options.clock();  // the recorder may have been stopped for a while
+    join_.now_ns = join_.options.clock();  // now_ns is old if the recorder was stopped
   }
   if (event.end_ns > join_.now_ns + kClockSlackNs || join_.memory().is_full()) {
     ahead_ns_ += event.duration();

@@ -15,7 +15,7 @@ size_t SampleRows::Hash::operator()(const SampleKey& key) const {
 bool SampleRows::admit(const Source* source, uint64_t count) {
   const bool fits = add_if_it_fits(seen_, count);
   if (!fits) {
-    drop(source, 1);  // the count cannot be true: at least one sample is missing
+    drop(source, 1);  // the target's count is impossible, so the real number is unknown: count one loss
   }
   return fits;
 }

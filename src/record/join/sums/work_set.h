@@ -21,8 +21,8 @@ class WorkSet {
   static constexpr size_t kMaxWorks = 2'000'000;
   static constexpr uint64_t kOtherStreams = UINT64_MAX;
 
-  // Returns the work's id. New works take `next_id` and are appended to `made`. Above the limits, clears the stacks of
-  // `key`, which then no longer distinguish works.
+  // Returns the work's id. A new work gets the id `next_id` and is appended to `made`. Above the limits, clears the
+  // stacks of `key`, so that works with different stacks become one work.
   profile::WorkId intern(WorkKey& key, uint32_t& next_id, std::vector<NewWork>& made, MemoryBudget& memory);
 
  private:

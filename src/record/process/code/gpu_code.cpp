@@ -15,7 +15,7 @@ Id find(const std::unordered_map<uint32_t, Id>& known, uint32_t id) {
   return found == known.end() ? Id{} : found->second;
 }
 
-// Modules with the same hash are the same code, under any name. Without a hash, the name decides.
+// Modules with equal hashes are the same module, whatever their names. Modules without a hash are compared by name.
 uint64_t key_of(const profile::GpuModule& module) {
   const uint32_t hash = profile::index(module.hash);
   return hash != 0 ? join_ids(1, hash) : join_ids(0, profile::index(module.name));
@@ -121,7 +121,7 @@ profile::GpuPlaceId GpuCode::intern(NewGpuPlace place) {
     return {};
   }
   if (memory_ != nullptr) {
-    memory_->grew(2 * key.size() * sizeof(uint64_t));  // the key, and the copy for the writer
+    memory_->grew(2 * key.size() * sizeof(uint64_t));  // memory of the key and of its copy for the writer
   }
   place.id = profile::GpuPlaceId{static_cast<uint32_t>(places_.size() + 1)};
   places_.emplace(std::move(key), place.id);

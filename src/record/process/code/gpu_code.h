@@ -35,7 +35,7 @@ struct CodeLocation {
 
 class GpuCode {
  public:
-  // Limits per session and per source. Samples in code beyond them have no location. MemoryBudget counts refusals.
+  // Limits per session and per source. Beyond them, samples have no location, and MemoryBudget counts a lost detail.
   static constexpr size_t kMaxModules = 100'000;
   static constexpr size_t kMaxPlaces = 2'000'000;
 

@@ -21,8 +21,8 @@ class SourceModules {
  public:
   void add(const backend::Module& module);  // keeps the first module of an id
 
-  // Returns the mappings of `modules` that hold a native address of `words` for which `maps` has another file or none.
-  // A file is opened by path, and has no descriptor if the path now names another file.
+  // Returns mappings of those `modules` for which `maps` is wrong: a native address in `words` lies in the module, but
+  // `maps` has another file there or none. Opens files by path; if the path names another file now, `fd` is invalid.
   MappingsOver over(const symbolize::ProcessMaps& maps, std::span<const uint64_t> words,
                     std::span<const uint32_t> modules);
 

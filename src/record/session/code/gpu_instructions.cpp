@@ -51,7 +51,7 @@ class Function {
   }
 
  private:
-  // Adds the nearest instruction that produces what the sampled one waits for, if it is certain or the only candidate.
+  // Adds the nearest of the instructions whose results the sampled instruction may wait for.
   void add_cause(const symbolize::SassSlice& slice, const SampledPlace& place, profile::GpuInstruction& made) {
     const auto waits = slice.waits_for(place.offset, correlator_.names().text(place.reason));
     if (waits.producers.empty()) {

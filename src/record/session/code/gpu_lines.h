@@ -36,14 +36,14 @@ class GpuLines final : public CodeReader {
                                              uint64_t offset) override;
   std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
 
-  // Returns a function's instructions, only the first ones (at a limit), or none. For a cubin, needs `disassembler`.
+  // Returns a function's first instructions, up to `limits`; empty: unknown. A cubin needs `disassembler`.
   std::vector<symbolize::GpuInstruction> instructions(backend::SourceId source, uint64_t module,
                                                       std::string_view function,
                                                       const std::optional<symbolize::Disassembler>& disassembler,
                                                       const symbolize::ReaderLimits& limits);
   [[nodiscard]] bool is_cubin(backend::SourceId source, uint64_t module);
 
-  // Numbers of sampled functions without lines, because they were compiled without line information.
+  // How many sampled functions have no source lines, because they were compiled without line information.
   struct Functions {
     size_t in_cubins = 0;
     size_t in_zebins = 0;
@@ -58,7 +58,7 @@ class GpuLines final : public CodeReader {
     std::optional<symbolize::CubinLines> lines;  // set for a cubin
     std::unordered_map<std::string, std::string> kernels;
     std::unique_ptr<symbolize::Zebin> zebin;
-    std::unordered_set<std::string> without_lines;  // kernels of a zebin
+    std::unordered_set<std::string> without_lines;  // kernels of a zebin that have no source lines
   };
   void open_cubin(Opened& opened);
   void open_zebin(Opened& opened);

@@ -80,7 +80,7 @@ std::string checked_out(const std::string& git) {
     return is_commit(head) ? head : std::string();
   }
   const std::string reference = head.substr(kReference.size());
-  const std::string common = first_line_of(git + "/commondir");  // this file exists in a work tree
+  const std::string common = first_line_of(git + "/commondir");  // exists only in the git folder of a work tree
   const std::string shared = common.empty() ? git : common.starts_with("/") ? common : git + "/" + common;
   for (const std::string& folder : {git, shared}) {
     if (std::string commit = first_line_of(folder + "/" + reference); is_commit(commit)) {

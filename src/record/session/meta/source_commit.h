@@ -9,7 +9,7 @@ namespace gpuprof::record {
 
 using Variable = std::function<std::string(const char* name)>;
 
-// Value of --commit: the commit is unknown and must not be searched, because the program comes from elsewhere.
+// The value of --commit for a program from elsewhere: its commit is unknown, and must not be searched for.
 inline constexpr std::string_view kNoCommit = "none";
 
 // Returns `given` (--commit), else what the CI sets (GITHUB_SHA, CI_COMMIT_SHA), else the commit checked out in the git
