@@ -21,8 +21,8 @@ struct LaunchingLine {
 struct LaunchingFile {
   std::string_view file;
   std::vector<LaunchingLine> lines;  // sorted by line number
-  Weight self;                       // sum over its lines
-  Weight total;                      // work with any of its lines in the stack
+  Weight self;                       // sum over `lines`
+  Weight total;                      // work with any of `lines` in its stack
 };
 
 struct LaunchingLines {

@@ -63,7 +63,7 @@ Excess excess_of(const OwnTimes& own) {
       excess.share[rank][column] = own[rank][column] - others;
     }
   }
-  // Use one scale for all columns, so that columns in which the others need little time do not amplify differences.
+  // Use one scale for all columns: columns in which the other ranks need little time must not amplify differences.
   for (size_t rank = 0; rank < own.size(); ++rank) {
     const double scale = std::max(median_of(excess.others_ns[rank]), 1.0);
     for (double& share : excess.share[rank]) {
@@ -74,7 +74,7 @@ Excess excess_of(const OwnTimes& own) {
 }
 
 struct Fit {
-  size_t first = 1;  // columns of the lag; empty (first > last) if no columns are nearer to `within` than to `outside`
+  size_t first = 1;  // columns of the lag; first > last: no columns are nearer to `within` than to `outside`
   size_t last = 0;
   double outside = 0;
   double within = 0;
@@ -171,7 +171,8 @@ Fit fit_of(const std::vector<double>& share, double least_effect) {
     std::vector<double> rest = cut(share, 0, fit.first);
     rest.pop_back();
     rest.insert(rest.end(), share.begin() + static_cast<std::ptrdiff_t>(fit.last) + 1, share.end());
-    // With too few other columns the level is unknown: assume that the rank takes as long as the others there.
+    // With few columns outside of the lag, the level there is unknown: assume that the rank takes as long as the
+    // others.
     fit.outside = rest.size() < kLeastLag ? 0 : std::clamp(median_of(std::move(rest)), -fit.within / 2, fit.within / 2);
   }
   return fit;
@@ -196,7 +197,7 @@ double alike_columns(const std::vector<double>& deviations) {
   return (1 + correlation) / (1 - correlation);
 }
 
-// Bounds the start of the lag to starts at least 1/50 as likely as the best, if deviations are Laplace-distributed.
+// Finds the starts of the lag that are at least 1/50 as likely as the best one, if deviations are Laplace-distributed.
 void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
   const std::vector<double> deviations = deviations_of(share, fit);
   const double sum = std::accumulate(deviations.begin(), deviations.end(), 0.0,
@@ -232,7 +233,8 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
   lag.first = fit.first;
-  lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;  // ranks end at different times
+  // Extends a lag that lasts almost to the end to the last column, because ranks end at different times.
+  lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;
   lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);
   lag.score = lag.effect * std::sqrt(static_cast<double>(within.size()) / alike_columns(deviations_of(share, fit))) /

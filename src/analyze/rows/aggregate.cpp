@@ -254,7 +254,7 @@ class Aggregator {
     return rows_of[position];
   }
 
-  // Returns the row, or outside_.sums if the record is outside of the window. Null and `reason` for an invalid WORK.
+  // Returns the row, or outside_.sums outside of the window. For an invalid WORK, sets `reason` and returns null.
   template <typename Measured>
   Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
     if (is_outside(r.slice)) {
@@ -312,7 +312,7 @@ class Aggregator {
     result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
   }
 
-  // True if GPU lines add counts and bytes to the slices. For busy and exclusive, SHARE lines add the times.
+  // True if GPU lines add counts and bytes to the slices. For busy and exclusive, the times come from SHARE lines.
   [[nodiscard]] bool measures_gpu() const {
     return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
   }
@@ -329,7 +329,7 @@ class Aggregator {
       result_.squares.resize(position + 1);
     }
     const auto low = static_cast<uint64_t>(squares);
-    // Avoids the 128-bit conversion, which takes as long as the rest of a row.
+    // Avoids the conversion from 128 bits if possible: it takes as long as everything else that is done for a row.
     result_.squares[position] += low == squares ? static_cast<double>(low) : static_cast<double>(squares);
   }
 
@@ -550,8 +550,8 @@ class Aggregator {
   std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
   SampleMap map_;
   std::array<QueuedSample, kQueue> queue_;
-  size_t queued_ = 0;    // number of samples ever put into the queue
-  size_t dequeued_ = 0;  // number of samples taken out of it
+  size_t queued_ = 0;  // number of samples ever put into the queue
+  size_t dequeued_ = 0;
   Outside outside_;
   uint64_t lost_ = 0;
   bool ended_ = false;

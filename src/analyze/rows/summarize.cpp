@@ -194,7 +194,6 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   return lines;
 }
 
-// True if the profile has several ranks.
 bool has_ranks(const p::Tables& tables) {
   std::set<uint32_t> ranks;
   for (const p::Process& process : tables.processes()) {
