@@ -41,9 +41,9 @@ SampleKey row_key_of(const p::EuStall& r) {
 }
 
 Error no_interval(uint64_t line) {
-  return {"the profile does not say before line " + std::to_string(line) +
-              " how long its time slices are (META interval_ns), so no window of time can be chosen",
-          "leave --from and --to out; `gpuprof record` makes profiles that say it"};
+  return {"cannot select a time window: before line " + std::to_string(line) +
+              ", the profile does not define the length of its time slices (META interval_ns)",
+          "leave out --from and --to; profiles made by `gpuprof record` contain META interval_ns"};
 }
 
 bool has_slices(const p::Reader::Batch& batch) {

@@ -1,5 +1,5 @@
-// Splits a profile by process, rank, device or time. Each row goes into exactly one subset. Rows without that property,
-// such as a rank, go into the subset "rest". So merge() of all subsets restores the profile.
+// Splits a profile by process, rank, device or time. Each row goes into exactly one subset. Rows without the property
+// go into the subset "rest", for example rows without a rank. So merge() of all subsets restores the profile.
 #pragma once
 
 #include <cstdint>

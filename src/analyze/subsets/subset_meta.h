@@ -15,7 +15,7 @@
 namespace gpuprof::analyze {
 
 inline constexpr std::string_view kFilterKey = "filter";            // the conditions of `filter`
-inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // records for which a condition is undecidable
+inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // counts of records without a field for a condition
 inline constexpr std::string_view kPartPrefix = "part.";
 inline constexpr std::string_view kPartOf = "part.of";        // random id, the same in all outputs of one `split`
 inline constexpr std::string_view kPartWhich = "part.which";  // "process 4242 train, of a profile split by process"

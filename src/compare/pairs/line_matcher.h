@@ -47,7 +47,7 @@ class LineMatcher {
   [[nodiscard]] const std::u32string& stack(uint32_t id) const { return *stacks_[id]; }
   [[nodiscard]] size_t stack_count() const { return stacks_.size(); }
   [[nodiscard]] Sides sides(const std::vector<Cost>& costs) const;
-  [[nodiscard]] double launches(const Sides& sums) const;  // per old run; per new run if no old run has any
+  [[nodiscard]] double launches(const Sides& sums) const;  // launches per old run; if none, per new run
   [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const;  // Candidate::parents stays empty
 
   // Merges each pair into one line. Renumbers paths and stacks, and merges those that became equal.
