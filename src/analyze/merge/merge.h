@@ -16,8 +16,7 @@ namespace gpuprof::analyze {
 struct MergeInput {
   std::string name;  // input's name in messages
   std::optional<profile::Reader> reader = {};
-  // Opens the file if `reader` is not set. merge() opens each file once for the clock and again for the records, so
-  // that few files are open at once.
+  // Opens the file if `reader` is not set. Called once for the clock, later for the records, to keep few files open.
   std::function<Result<profile::Reader>()> reopen = {};
 };
 

@@ -50,7 +50,7 @@ class StackExtrapolation {
     uint32_t capture = 0;
     uint64_t stream = 0;
     profile::Op op = profile::Op::kernel;
-    bool graph_node = false;  // graph nodes and single launches are never similar
+    bool graph_node = false;  // true for nodes of CUDA graphs, which are never similar to single launches
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {

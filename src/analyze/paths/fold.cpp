@@ -243,7 +243,7 @@ class TreeBuilder {
     return "[idle before " + next + "]";
   }
 
-  // Adds the path of the work. `end` has the frames that follow the launch's stack.
+  // Adds the path of the work. `end` adds the frames that follow the launch's stack.
   template <typename End>
   void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, const End& end) {
     if (options_.ranges == RangeFrames::filter && !filter_.passes(work.range)) {
@@ -328,7 +328,7 @@ class TreeBuilder {
     }
   }
 
-  // Frames that a sample adds: kernel, code location (above), reason, code location (below).
+  // Frames that a sample adds, outermost first: kernel, part of the code location, reason, rest of the code location.
   struct SampleEnd {
     LabelId kernel{};
     FlameTree::Run above;

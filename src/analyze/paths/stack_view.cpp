@@ -57,8 +57,8 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
   return path_;
 }
 
-// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. Only the
-// interpreter and runpy may precede that <module>. A <module> that a thread or an import runs does not count.
+// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. A <module>
+// counts only if nothing but the interpreter and runpy precedes it, so not if a thread or an import runs it.
 size_t StackView::program_begin(std::span<const p::Element> elements, bool has_python) {
   const bool only_python = has_python && options_.python == PythonFrames::frames;
   bool python_before = false;

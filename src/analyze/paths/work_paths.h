@@ -69,7 +69,7 @@ class WorkPaths {
     size_t begin = 0;  // first position in frames_
     size_t size = 0;
     Kind kind = Kind::text;
-    size_t elements = 0;  // first position in elements_; stacks only
+    size_t elements = 0;  // stacks only: first position in elements_
   };
   // Limits memory: each range with work has a path of up to 1024 ranges, so a small file could need very much memory.
   static constexpr size_t kMostRangeFrames = 16'000'000;

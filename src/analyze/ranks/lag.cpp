@@ -8,9 +8,9 @@
 namespace gpuprof::analyze {
 namespace {
 
-constexpr double kSigmaOfMad = 1.4826;     // standard deviation / median absolute deviation (normal distribution)
-constexpr double kErrorOfMedian = 1.2533;  // standard error of a median / standard error of a mean
-constexpr double kLeastNoise = 0.005;      // limited precision of clocks and slices
+constexpr double kSigmaOfMad = 1.4826;     // factor from median absolute to standard deviation (normal distribution)
+constexpr double kErrorOfMedian = 1.2533;  // factor from standard error of a mean to that of a median
+constexpr double kLeastNoise = 0.005;      // minimum noise: clocks and slices have limited precision
 constexpr double kPersistent = 0.8;
 // A lag must last a fifth of all columns if it ends in the last three, otherwise a third. Shorter slowdowns mostly come
 // from a disturbed host.
@@ -80,7 +80,7 @@ struct Fit {
   double within = 0;
 };
 
-// Returns how much nearer each column is to `within` than to `outside`. Bounded, so outliers have limited weight.
+// Returns how much nearer each column is to `within` than to `outside`. Limits this, so that outliers count little.
 std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
   std::vector<double> votes;
   votes.reserve(values.size());
@@ -123,7 +123,7 @@ std::vector<double> medians_of(const std::vector<double>& values, size_t group) 
   return medians;
 }
 
-// Returns the noise of one column, from changes between columns. A lag's start is only one change and matters little.
+// Returns the noise of one column, estimated from changes between columns. A lag has few changes, so it matters little.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
   const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
@@ -186,7 +186,7 @@ std::vector<double> deviations_of(const std::vector<double>& share, const Fit& f
   return deviations;
 }
 
-// Returns how many adjacent columns carry the information of one independent column: a disturbed host affects several.
+// Returns how many adjacent columns count as one independent column, because a disturbed host affects several at once.
 // Counts how often neighbours deviate to the same side, because outliers do not change that.
 double alike_columns(const std::vector<double>& deviations) {
   double same = 0;

@@ -165,8 +165,8 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
   return times;
 }
 
-// True if a lag that was found by GPU work must be reported. That is so if other ranks wait for this rank, according to
-// own times, or if the excess work is large enough to make them wait.
+// True if a lag that was found by GPU work must be reported: if own times show that other ranks wait for this rank, or
+// if the excess work is large enough to make them wait.
 bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdict, const LagOptions& options,
                     Lag& lag) {
   const IntervalMedians stretch = interval_medians(own, lag.rank, lag.first, lag.last);

@@ -209,7 +209,7 @@ class Aggregator {
     size_t slot = 0;
     SampleRow* row = map_.find(sample.key, sample.hash, slot);
     if (row == nullptr) {
-      // Ids are checked only for the first record of a key.
+      // Ids need a check only for the first sample with this key.
       const SampleKey& key = sample.key;
       Reason reason = map_.full()
                           ? Reason("too many distinct rows")
@@ -445,7 +445,7 @@ class Aggregator {
     return std::nullopt;
   }
 
-  // Histograms are not part of other sums, so each is checked for overflow on its own.
+  // Checks each histogram for overflow on its own, because no other sum includes it.
   Reason keep(const p::Latency& r) {
     if (!options_.latency) {
       return std::nullopt;

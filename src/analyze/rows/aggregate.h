@@ -120,7 +120,7 @@ struct Aggregate {
   std::vector<IdleRow> idle;             // with AggregateOptions::idle: one per device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency: one per WORK and phase
   std::vector<profile::Window> windows;  // in the order of the file
-  Weight total;                          // sum of `rows`; does not overflow, nor does the sum of a subset
+  Weight total;                          // sum of `rows`; neither this sum nor that of a subset overflows
   uint64_t sample_count = 0;             // sum of `samples`; does not overflow
   Weight host_total;  // sum of all HOST lines, even without AggregateOptions::host; does not overflow
   uint64_t busy_ns = 0;

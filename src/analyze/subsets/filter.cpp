@@ -84,7 +84,7 @@ Filter::Answer Filter::judge(const p::Record& row) {
   return answer;
 }
 
-// Returns nullopt if the row lacks the field for this aspect.
+// Returns nullopt if the row lacks the field that this aspect tests.
 std::optional<Filter::Answer> Filter::ask(Aspect aspect, const RowOwner& row) {
   switch (aspect) {
     case Aspect::time:

@@ -200,7 +200,7 @@ Result<SubsetWriter*> Split::part_of(const p::Record& row) {
   return &part;
 }
 
-// Puts processes, devices, META and launches that no subset has into "rest". Finishes all subsets.
+// Adds to "rest" all processes, devices, META lines and launches that are in no subset. Finishes all subsets.
 Status Split::add_leftovers() {
   std::set<p::ProcessId> processes;
   std::set<p::DeviceId> devices;

@@ -25,7 +25,7 @@ constexpr size_t kMany = 10;            // minimum number of kernels for a commo
 constexpr size_t kManyVariances = 25;   // minimum number of kernels for a common variance
 constexpr size_t kPermutationRuns = 8;  // minimum runs per side for a permutation test
 constexpr double kPower = 0.8;
-constexpr double kHeavyShare = 0.1;    // share of all GPU time; for smaller kernels, check_power() is less strict
+constexpr double kHeavyShare = 0.1;    // minimum share of GPU time; check_power() is less strict for smaller kernels
 constexpr uint64_t kClockSamples = 3;  // minimum clock samples per run for a useful mean
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 

@@ -41,8 +41,8 @@ VariancePrior fit_variance_prior(std::span<const double> variances, double freed
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 std::vector<double> holm(std::span<const double> p);
 
-// Returns the share of splits into sides of these sizes whose difference of means (new - old) is at least the observed
-// one. Enumerates up to kMostSplits; if there are more, draws a tenth of that with `seed`, including the observed one.
+// Returns the share of all splits of the runs into sides of these sizes with at least the observed difference of means
+// (new - old). Enumerates up to kMostSplits; beyond it, draws a tenth of that with `seed`, and the observed one.
 inline constexpr uint64_t kMostSplits = 200'000;
 bool draws_permutations(size_t old_runs, size_t new_runs);
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);

@@ -25,7 +25,7 @@ struct Sides {
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (old-only line, matching new-only line)
 
-// The lines of both sides. Indexes are stable until finish(). A match moves an old line's costs, and leaves it empty.
+// The lines of both sides. Indexes are stable until finish(). A match moves the old line's costs to the new line.
 class LineMatcher {
  public:
   struct Path {

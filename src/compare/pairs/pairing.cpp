@@ -64,7 +64,7 @@ struct Scored {
   size_t new_at = 0;
 };
 
-// Scores each old candidate with the new candidates that have the nearest means.
+// Scores each old candidate against the new candidates with the nearest means.
 std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   std::vector<Scored> pairs;
   for (size_t at = 0; at < old_ones.size(); ++at) {
