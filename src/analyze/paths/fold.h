@@ -33,8 +33,8 @@ struct FoldOptions {
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
   Measure measure = Measure::gpu;
-  // Frames below kernels with samples. nullopt: line and stall, or no frames if many samples were lost. With
-  // Measure::samples, nullopt selects all kinds but function.
+  // Frames below kernels with samples. nullopt: line and stall, or no frames if many samples were lost. If samples are
+  // what is measured, nullopt selects all kinds but function.
   std::optional<Leaves> leaves;
 };
 
