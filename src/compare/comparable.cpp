@@ -74,8 +74,8 @@ void check_setup(const Comparison& runs, Reasons& reasons) {
   }
 }
 
-// Returns the side with less than half of its time in kernels that exist on both sides, or nullptr. One such side is
-// enough: a program that stopped doing its work is not faster.
+// Returns the side that spends less than half of its time in kernels that exist on both sides, or nullptr. One such
+// side is enough: a program that stopped doing its work is not faster.
 const char* two_programs(const Comparison& runs) {
   double all[2] = {0, 0};
   double matched[2] = {0, 0};

@@ -9,7 +9,7 @@ namespace gpuprof::compare {
 namespace {
 
 uint64_t whole(double value) {
-  constexpr double kMost = 9.2e18;  // differences of two values still fit
+  constexpr double kMost = 9.2e18;  // the difference of two such values fits 64 bits
   return value <= 0 ? 0 : static_cast<uint64_t>(std::llround(std::min(value, kMost)));
 }
 
@@ -54,7 +54,8 @@ Difference difference_of(const std::vector<Cost>& costs, size_t old_runs, bool t
   const bool one_side = all.before.count <= 0 || all.after.count <= 0;
   all.by_launches =
       !timed || one_side ? all.change : whole_signed((all.after.count - all.before.count) * all.before.mean_ns);
-  if (__builtin_sub_overflow(all.change, all.by_launches, &all.by_duration)) {  // centuries of GPU time: not real data
+  if (__builtin_sub_overflow(all.change, all.by_launches, &all.by_duration)) {
+    // An overflow needs centuries of GPU time: not real data.
     all.by_launches = all.change;
     all.by_duration = 0;
   }

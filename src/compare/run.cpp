@@ -251,7 +251,7 @@ class RunBuilder {
 
   void add_functions() {
     std::vector<uint32_t> seen(run_.functions.size(),
-                               UINT32_MAX);  // index of the last path with the function
+                               UINT32_MAX);  // for each function, index of the last path that contains it
     for (uint32_t at = 0; at < run_.paths.size(); ++at) {
       const Path& path = run_.paths[at];
       analyze::Launcher launcher;

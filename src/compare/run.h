@@ -61,7 +61,7 @@ struct RunFacts {
   std::string file;  // name for messages
   analyze::ProfileInfo info;
   std::vector<std::string> devices;  // "NVIDIA H200"; one per device with work, sorted
-  // For a merged profile, `driver` to `exit_status` have the distinct values of all ranks, sorted and joined by ", ".
+  // In a merged profile, the fields `driver` to `exit_status` join the sorted distinct values of all ranks by commas.
   std::string driver;  // empty: unknown
   std::string command;
   std::string host;

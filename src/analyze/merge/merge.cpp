@@ -57,7 +57,8 @@ class Merger {
     has_end_ = !reader.is_published_form();
     if (clock_.start_unix_ns && !header.value("start_unix_ns")) {
       result_.warnings.push_back(
-          name + " has no recording time (META start_unix_ns): assuming that it starts with the first input");
+          name +
+          " has no recording time (META start_unix_ns): assuming that it starts at the same time as the first input");
     }
     for (const auto& [key, value] : header.meta) {
       RETURN_IF_ERROR(take_meta({key, value}));
@@ -134,7 +135,8 @@ class Merger {
     return {};
   }
 
-  // Handles `reason`, the error of the record in `line`, if any. A lenient reader only counts the bad line.
+  // Returns the sink's error or `reason`, the error of line number `line`. A lenient reader only counts invalid
+  // records.
   Status report_outcome(p::Reader& reader, uint64_t line, const MergeReason& reason) {
     if (sink_failed_) {
       return *sink_failed_;
@@ -148,7 +150,7 @@ class Merger {
     return {};
   }
 
-  // Does the same as take_record(), but faster if the row's work id is already mapped. `row` refers to row_.
+  // Does the same as take_record(), but faster for a row with a mapped work id. `row` must be the content of row_.
   template <typename Row>
   MergeReason take_row(Row& row) {
     const uint32_t position = tables_.position(row.work);
@@ -198,7 +200,7 @@ class Merger {
     if (MergeReason reason = tables_.add(record)) {  // an invalid record must not get into the result
       return reason;
     }
-    if (MergeReason reason = shift(record)) {  // before ids_.map(), which uses the start time to identify a process
+    if (MergeReason reason = shift(record)) {  // must precede ids_.map(), which identifies a process by its start time
       return reason;
     }
     bool is_new = ids_.map(record);
@@ -294,11 +296,11 @@ class Merger {
   const RecordSink& sink_;
   MergeIds ids_;
   p::Tables tables_;                  // tables of the current input
-  std::vector<p::WorkId> gpu_works_;  // result's work id, by position in `tables_`; 0: not mapped yet
+  std::vector<p::WorkId> gpu_works_;  // work ids of the result, indexed by position in `tables_`; 0: not mapped yet
   p::Record row_;
   ClockShift shift_;
   bool ended_ = false;   // whether the current input's END was read
-  bool has_end_ = true;  // false for the published form, which has no END record
+  bool has_end_ = true;  // false for profiles in the published form (FORMAT.md), which have no END record
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   SubsetCollector parts_;

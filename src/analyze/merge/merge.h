@@ -16,16 +16,16 @@ namespace gpuprof::analyze {
 struct MergeInput {
   std::string name;  // input's name in messages
   std::optional<profile::Reader> reader = {};
-  // Opens the file if `reader` is not set. Called twice (clock, records), so that few files are open at once.
+  // Opens the file if `reader` is not set. Called once for the clock, later for the records, to keep few files open.
   std::function<Result<profile::Reader>()> reopen = {};
 };
 
 struct MergeResult {
   std::vector<std::string> warnings;
-  bool complete = false;  // whether an END record was written, which requires one in every input
+  bool complete = false;  // true: an END record was written, because every input has one
 };
 
-// Takes the merged records in the order of their lines. A record is valid only during the call.
+// Takes the merged records in the order of the result's lines. A record is valid only during the call.
 using RecordSink = std::function<Status(const profile::Record&)>;
 
 // Merges the inputs and sends the records to `sink`. META start_unix_ns relates the inputs' clocks. The result uses the

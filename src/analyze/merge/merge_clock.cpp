@@ -30,7 +30,7 @@ Result<InputHeader> read_clock_header(const MergeInput& input) {
   RETURN_IF_ERROR(reader);
   auto header = read_header(*reader);
   if (header) {
-    header->next.reset();  // refers to memory of the reader, which is closed here
+    header->next.reset();  // the record refers to memory of the reader, which this function closes
     std::erase_if(header->meta, [](const auto& meta) { return !is_one_of(kClockKeys, meta.first); });
   }
   return header;

@@ -22,7 +22,7 @@ namespace gpuprof::analyze {
 
 __extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ needs a typedef
 
-// META keys that the result has once for all inputs.
+// META keys that describe the clock. The result has each key once, not once per input.
 inline constexpr std::array<std::string_view, 3> kClockKeys = {"start_ns", "start_unix_ns", "interval_ns"};
 
 // META keys whose values are summed in the result.
@@ -48,7 +48,7 @@ struct InputHeader {
 
 Result<InputHeader> read_header(profile::Reader& reader);
 
-// Reads the header of an input that open_again() opens later. Keeps only the META lines of the clock.
+// Reads the META lines about the clock, and closes the input. open_again() opens it later.
 Result<InputHeader> read_clock_header(const MergeInput& input);
 
 // Opens the input's file again and reads its complete header. Fails if the clock differs from read_clock_header()'s.

@@ -18,10 +18,10 @@ namespace gpuprof::analyze {
 
 class MergeIds {
  public:
-  // Forgets the previous input's ids. `host` is META host, not empty. Returns its STRING id; true if that id is new.
+  // Forgets the ids of the last input. `host` is META host (not empty). Returns its STRING id; true if that id is new.
   std::pair<profile::StringId, bool> begin_input(std::string_view host);
 
-  // Replaces the ids in a record that profile::Tables accepted. Returns false if the result has that definition.
+  // Replaces the ids in a record that profile::Tables accepted. Returns false if the result already has the definition.
   bool map(profile::Record& record);
 
  private:
@@ -47,7 +47,7 @@ class MergeIds {
   std::array<profile::IdIndex, profile::kIdSpaces> maps_;  // map ids of the current input to ids of the result
   std::vector<profile::StackElement> elements_;
   std::vector<profile::FrameId> frames_;
-  std::unordered_set<uint32_t> explained_;  // code locations of the result with a GPU_INSTRUCTION
+  std::unordered_set<uint32_t> explained_;  // code locations of the result that have a GPU_INSTRUCTION record
   profile::StringId host_{};
   std::string host_name_;
   std::string key_;

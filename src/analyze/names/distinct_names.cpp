@@ -12,7 +12,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Larger groups of equal short names are only numbered: no screen has that many lines.
+// Larger groups of equal short names only get numbers: no screen shows so many lines.
 constexpr size_t kMostAlike = 100;
 constexpr size_t kMostDifferences = 3;  // maximum number of differing arguments to show for one name
 constexpr std::string_view kOpening = "<({[";
@@ -30,7 +30,7 @@ bool all_equal(const std::vector<std::string>& texts) {
   return std::all_of(texts.begin(), texts.end(), [&texts](const std::string& text) { return text == texts.front(); });
 }
 
-// Returns the length of the common prefix, without the part of it that belongs to the differing argument.
+// Returns the length of the common prefix. Excludes the beginning of the argument in which the texts differ.
 size_t common_begin(const std::vector<std::string>& texts) {
   size_t length = texts.front().size();
   for (const std::string& text : texts) {
@@ -96,7 +96,7 @@ class NameDifferences {
   }
 
  private:
-  // Divides the group by all arguments that differ in this form. Appends subgroups of still equal names to `further`.
+  // Divides the group by the arguments that differ in this form. Appends the subgroups with equal names to `further`.
   void part(const SameNames& group, size_t form, std::vector<SameNames>& further) {
     std::vector<SameNames> groups = {group};
     for (size_t round = 0; round < kMostDifferences && !groups.empty(); ++round) {

@@ -66,7 +66,7 @@ Origin python_origin(std::string_view file) {
   return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
 }
 
-// False for functions of the program ("clRender"). True for CUDA's runtime linked into it, which has no source files.
+// True unless the program owns the function ("clRender"). A CUDA runtime linked into the program has no source files.
 bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
   return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
 }

@@ -30,7 +30,7 @@ struct Component {
   std::string_view tail;  // " const*"
   bool has_arguments = false;
   bool has_parameters = false;
-  bool is_lambda = false;  // `arguments` are its parameters
+  bool is_lambda = false;  // true: `arguments` holds the lambda's parameters
   bool is_unnamed = false;
 
   [[nodiscard]] bool is_plain() const { return !has_arguments && !has_parameters && !is_lambda; }

@@ -18,7 +18,7 @@ struct LabelOptions {
 
 inline constexpr std::string_view kUnknown = "[unknown]";
 inline constexpr std::string_view kNoCpuStack = "[no CPU stack]";
-inline constexpr std::string_view kNoPythonFrames = "[no Python frames]";  // a FRAME of kind unknown: see FORMAT.md
+inline constexpr std::string_view kNoPythonFrames = "[no Python frames]";  // label of FRAME kind `unknown` (FORMAT.md)
 
 // Returns the name of the work's process, without its pid.
 std::string_view process_label(const profile::Tables& tables, const profile::Work& work);

@@ -1,4 +1,4 @@
-// Finds the kernel of samples whose work item is a batch of kernels. Only Intel's code locations name kernels.
+// Names the kernel of a sample whose work item is a batch of several kernels. Works only for Intel's code locations.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace gpuprof::analyze {
 // True for code of Intel's compiler, or a kernel of the xe driver known only by its address ("kernel at 0x...").
 bool in_zebin(const profile::Tables& tables, profile::GpuPlaceId place);
 
-// Returns the kernel of the code location if the name of the sample's work item is less exact; otherwise empty.
+// Returns the kernel that the code location names. Empty if the name of the sample's work item is at least as exact.
 std::string_view zebin_kernel(const profile::Tables& tables, profile::GpuPlaceId place);
 
 }  // namespace gpuprof::analyze

@@ -158,7 +158,7 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
       builder.add(*row);
     }
     annotated.push_back(builder.finish(lines_left));
-    annotated.back().stalls.kernel = {};  // its text belongs to the local `kernels`
+    annotated.back().stalls.kernel = {};  // its text belongs to `kernels`, which is local to this function
     annotated.back().name = samples->first;
   }
   return annotated;

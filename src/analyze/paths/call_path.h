@@ -18,7 +18,7 @@ namespace gpuprof::analyze {
 struct PathKey {
   std::string_view process;
   std::string_view work;
-  LaunchSite site;  // representative of all sites that are shown alike
+  LaunchSite site;  // one of the sites that are shown alike, which represents all of them
   bool operator<(const PathKey& other) const;
 };
 
@@ -38,9 +38,9 @@ class CallPath {
   CallPath() = default;
   CallPath(PathKey key, std::shared_ptr<WorkPaths> paths) : key_(key), paths_(std::move(paths)) {}
 
-  [[nodiscard]] bool empty() const { return paths_ == nullptr; }  // a path that is not empty has at least one frame
-  // Returns the frames outermost first: the launch's, then those of a graph node's capture. Leaves out the separator
-  // between user and kernel frames. Valid as long as the CallPath.
+  [[nodiscard]] bool empty() const { return paths_ == nullptr; }  // otherwise the path has at least one frame
+  // Returns the frames outermost first: those of the launch, then those of a graph node's capture. Leaves out the
+  // separator between user and kernel frames. Valid as long as the CallPath.
   [[nodiscard]] std::vector<PathFrame> shown() const;
   [[nodiscard]] std::vector<std::string_view> frames() const;  // the labels of shown()
 

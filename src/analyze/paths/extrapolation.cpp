@@ -15,7 +15,7 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return fold_multiply(a ^ kHashMultiplier, b ^ GPUPROF_OTHER_MULTIPLIER);
 }
 
-// Limits the cost of a file with many unsampled work items: each is divided among all sampled stacks of its group.
+// Limits the cost of a file with many unsampled work items. Each is divided among all sampled stacks of its group.
 constexpr size_t kMaxSampledStacks = 1000;
 
 // Merges entries with equal stacks (from different ranges or streams). Keeps only the heaviest kMaxSampledStacks.

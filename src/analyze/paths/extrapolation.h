@@ -25,7 +25,7 @@ class StackExtrapolation {
     uint64_t count = 0;
   };
 
-  // Limits the memory for extrapolated paths: one per work item and donor. Work beyond the limit is not extrapolated.
+  // Limits the memory for extrapolated paths (work items times donors). Work beyond the limit is not extrapolated.
   static constexpr size_t kMostParts = 4'000'000;
 
   explicit StackExtrapolation(const Aggregate& rows) : rows_(rows) {}
@@ -50,7 +50,7 @@ class StackExtrapolation {
     uint32_t capture = 0;
     uint64_t stream = 0;
     profile::Op op = profile::Op::kernel;
-    bool graph_node = false;  // graph nodes and single launches are never similar
+    bool graph_node = false;  // true for nodes of CUDA graphs, which are never similar to single launches
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -72,7 +72,7 @@ class StackExtrapolation {
 // `amount`: the largest remainders are rounded up.
 std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares);
 
-// Returns the donors' ns; if all are 0, their counts; if these are 0 too, 1 for each.
+// Returns the shares of the donors: their ns; if all are 0, their counts; if these are 0 too, 1 for each donor.
 std::vector<uint64_t> shares_of(const std::vector<StackExtrapolation::SampledStack>& donors);
 
 // Divides each number of `weight` in proportion to the donors' shares. The parts add up exactly.

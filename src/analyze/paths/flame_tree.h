@@ -108,10 +108,10 @@ class FlameTree {
   static constexpr uint32_t kNoWeight = UINT32_MAX;
   struct KnownLabel {
     Label label;
-    uint32_t begin = 0;  // position in blocks_ of a run with only this label
+    uint32_t begin = 0;  // position in blocks_ of the run that consists of only this label
   };
 #ifdef GPUPROF_FUZZING
-  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // labels per block; more than one fuzzing input needs
+  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // labels per block; enough for any fuzzing input
 #else
   static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels per block
 #endif

@@ -147,7 +147,8 @@ class TreeBuilder {
     }
   }
 
-  // Collects the row's samples for apportioning. Returns false if there are none, or too many for extrapolated stacks.
+  // Collects the row's samples for apportioning. Returns false if the row has no samples, or if the number of samples
+  // times extrapolated stacks is too large.
   bool share_out(const SampleOrder& samples, const Row& row) {
     const uint32_t begin = samples.begin(row.ref);
     const uint32_t end = samples.end(row.ref);
@@ -182,7 +183,7 @@ class TreeBuilder {
 
   // Adds samples sorted by work and code location: consecutive rows then share most lookups and memory.
   void add_samples() {
-    // Prefetches this many rows ahead, because memory has them in a different order.
+    // Prefetch distance in rows. The hardware cannot prefetch them, because they are not stored in this order.
     constexpr size_t kAhead = 16;
     const SampleOrder order(rows_);
     tree_.reserve(order.size());
@@ -242,7 +243,7 @@ class TreeBuilder {
     return "[idle before " + next + "]";
   }
 
-  // Adds the path of the work. `end` has the frames that follow the launch's stack.
+  // Adds the path of the work. `end` adds the frames that follow the launch's stack.
   template <typename End>
   void add_work(const p::Work& work, p::DeviceId device, const Weight& weight, const End& end) {
     if (options_.ranges == RangeFrames::filter && !filter_.passes(work.range)) {
@@ -327,14 +328,14 @@ class TreeBuilder {
     }
   }
 
-  // Frames that a sample adds: kernel, code location (above), reason, code location (below).
+  // Frames that a sample adds, outermost first: kernel, part of the code location, reason, rest of the code location.
   struct SampleEnd {
     LabelId kernel{};
     FlameTree::Run above;
     FlameTree::Run reason;
     FlameTree::Run below;
   };
-  // A queued leaf. The queue gives the prefetch time to load the leaf's memory.
+  // A queued leaf. While it waits in the queue, its memory is prefetched.
   struct Waiting {
     NodeId parent = FlameTree::kRoot;
     FlameTree::Run run;
@@ -427,7 +428,7 @@ class TreeBuilder {
   struct {
     std::array<Waiting, kWaiting> leaves;
     size_t queued = 0;  // number of leaves ever put into the queue
-    size_t added = 0;   // number of leaves taken out of it
+    size_t added = 0;
   } waiting_;
   std::vector<LabelId> path_;                          // scratch buffer
   std::vector<FlameTree::Run> runs_;                   // indexed by PathSegment

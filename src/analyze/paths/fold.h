@@ -33,15 +33,16 @@ struct FoldOptions {
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
   Measure measure = Measure::gpu;
-  // Frames below kernels with samples. nullopt: line and stall (none after many losses); for samples all but function.
+  // Frames below kernels with samples. nullopt: line and stall, or no frames if many samples were lost. If samples are
+  // what is measured, nullopt selects all kinds but function.
   std::optional<Leaves> leaves;
 };
 
 // How the time of kernels was apportioned among their samples, for gpu, busy and exclusive.
 struct Apportioned {
   uint64_t samples = 0;            // samples used for apportioning
-  uint64_t without_lines = 0;      // of `samples`: those without line information in their module
-  uint64_t without_in_zebins = 0;  // of `without_lines`: those in code of Intel's compiler
+  uint64_t without_lines = 0;      // number of `samples` in modules without line information
+  uint64_t without_in_zebins = 0;  // number of `without_lines` in code of Intel's compiler
   uint64_t untimed = 0;            // samples not used, because the time of their work is unknown or 0
 };
 
@@ -50,7 +51,7 @@ struct FoldResult : ProfileInfo {
   Weight spread;       // part of the total that was extrapolated to stacks of other launches
   Weight not_sampled;  // part of the total below "[stack not sampled]"
   bool has_shares = false;
-  Leaves leaves;  // FoldOptions::leaves, or what was chosen instead of nullopt
+  Leaves leaves;  // FoldOptions::leaves, or the default that was chosen for nullopt
   Apportioned apportioned;
   StackView::Trimmed trimmed;
 };

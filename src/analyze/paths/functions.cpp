@@ -10,8 +10,8 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// Builds a FunctionTable. Reduces each stack to its functions once: it may belong to many launches (a graph's launch
-// with each capture of a node), and has far more frames than functions.
+// Builds a FunctionTable. Reduces each stack to its functions only once, because a stack has far more frames than
+// functions, and may belong to many launches (a graph's launch with each capture of a node).
 class Functions {
  public:
   Functions(StackView& view, const LaunchSums& launches) : view_(view), launches_(launches) {}

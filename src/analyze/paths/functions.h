@@ -15,10 +15,10 @@
 namespace gpuprof::analyze {
 
 // Finds the function of a path that launched the work: the innermost function of the program or a library, or else the
-// innermost of all. Launches by vendor interfaces, kernel space and unnamed code count as their caller's.
+// innermost of all. A launch by a vendor interface, kernel space or unnamed code counts for its caller.
 class Launcher {
  public:
-  // Takes the path's functions, outermost first: the launch's, then the capture's. Skip notes such as "[truncated]".
+  // Call it for each function of the path, outermost first, launch before capture. Skip notes such as "[truncated]".
   void add(uint32_t function, Origin origin) {
     innermost_ = function;
     if (origin <= Origin::library) {
@@ -39,7 +39,7 @@ struct FunctionLine {
   Origin origin = Origin::none;
   Weight total;         // work launched below the function; counts once per stack, even with recursion
   Weight direct;        // work that the function launched itself, according to Launcher
-  uint64_t paths = 0;   // hash of the set of launches below the function; equal for functions of the same paths
+  uint64_t paths = 0;   // hash of the set of launches below the function; equal for functions with equal sets
   uint64_t others = 0;  // number of other functions merged into this line by join_chains()
 };
 
@@ -72,8 +72,8 @@ FunctionTable function_table(const LaunchSums& launches, StackView& view);
 
 // Merges functions that are in the same paths, such as a chain of calls, into one line, and sums their `direct`. Shows
 // the program's innermost function. A chain of library functions that launches work shows the outermost native
-// function, which says what was requested. Other chains show the innermost library function, after which the paths
-// divide.
+// function, which says what was requested. Other chains show the innermost library function, because the paths divide
+// below it.
 void join_chains(std::vector<FunctionLine>& lines);
 
 }  // namespace gpuprof::analyze

@@ -67,7 +67,7 @@ class SourceLineBuilder {
   }
 
  private:
-  // `round` is the last stack that was counted, so that recursion does not count twice.
+  // `round` identifies the last stack that was counted, so that recursion does not count twice.
   struct Line {
     LaunchingLine values;
     uint64_t round = 0;

@@ -21,16 +21,16 @@ struct LaunchingLine {
 struct LaunchingFile {
   std::string_view file;
   std::vector<LaunchingLine> lines;  // sorted by line number
-  Weight self;                       // sum over its lines
-  Weight total;                      // work with any of its lines in the stack
+  Weight self;                       // sum over `lines`
+  Weight total;                      // work with any of `lines` in its stack
 };
 
 struct LaunchingLines {
   std::vector<LaunchingFile> files;  // sorted by self, then by total, greatest first
   bool timed = false;                // true: sorted by ns; false: by launches
   Weight all;                        // the selected work
-  Weight without_stack;              // launched without a CPU stack
-  Weight without_lines;              // the stack has no known line
+  Weight without_stack;              // work launched without a CPU stack
+  Weight without_lines;              // work without a known line in its stack
 };
 
 // Sums the work whose name `wanted` accepts (empty: all work). Texts in the result belong to `rows`.

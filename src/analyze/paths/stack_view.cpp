@@ -57,8 +57,8 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
   return path_;
 }
 
-// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. Only the
-// interpreter and runpy may precede that <module>. A <module> that a thread or an import runs does not count.
+// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. A <module>
+// counts only if nothing but the interpreter and runpy precedes it, so not if a thread or an import runs it.
 size_t StackView::program_begin(std::span<const p::Element> elements, bool has_python) {
   const bool only_python = has_python && options_.python == PythonFrames::frames;
   bool python_before = false;
@@ -84,7 +84,7 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
     if (frame.role == Role::start_up) {
       begin = i + 1;
     } else if (shown_[frame.shown].cls != FrameClass::mark) {
-      break;  // in a truncated stack, too: only its outermost frames can be a thread's start
+      break;  // stop, even in a truncated stack: only the outermost frames can be a thread's start
     }
   }
   return begin < elements.size() ? begin : 0;  // show all frames if nothing else is left
@@ -195,7 +195,7 @@ const StackView::Known& StackView::known(bool kernel, p::Element element) {
   return frame;
 }
 
-// Returns true if the label gets a location, which counts towards kMostComposedBytes.
+// Returns true if the label gets a location. Adds its size to composed_bytes_.
 bool StackView::composes(p::Element element) {
   if (element.is_label) {
     return false;
@@ -247,7 +247,7 @@ uint32_t StackView::show(std::string_view label, std::string_view name, std::str
   if (!added) {
     return found->second;
   }
-  // Inlined and other calls of a function count as the same function for recursion.
+  // Inlined calls and real calls of a function count as the same function for recursion.
   std::string function = view_key_of(cls == FrameClass::inlined ? FrameClass::native : cls, name);
   if (cls == FrameClass::python) {
     function.append(1, '\0').append(file);

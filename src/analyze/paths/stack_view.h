@@ -84,7 +84,7 @@ class StackView {
   // Returns the origin of the frame's code. If one of several frames with the same label is Origin::own, all are.
   [[nodiscard]] Origin origin(uint32_t frame) const { return shown_[frame].origin; }
 
-  // Returns one stack for all stacks that are shown alike.
+  // Returns the id of the stack that represents all stacks with the same shown frames.
   profile::StackId representative(bool kernel, profile::StackId id);
 
   // Counts user stacks that frames() has seen.
@@ -135,7 +135,7 @@ class StackView {
 
   const profile::Tables& tables_;
   StackOptions options_;
-  std::vector<Known> known_[4];  // [2 * is kernel stack + is label], each indexed by element position
+  std::vector<Known> known_[4];  // index: 2 * is kernel stack + is label; then the element position
   std::deque<Shown> shown_;      // a deque, so that labels never move
   std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // key: class and STRING, for labels without location
   size_t composed_bytes_ = 0;                             // size of all labels with a location
@@ -147,7 +147,7 @@ class StackView {
   };
   std::unordered_map<std::string, uint32_t> function_ids_;  // key: class, name and, for Python, file
   std::vector<FunctionKey> functions_;
-  std::vector<uint32_t> path_;  // the result of frames()
+  std::vector<uint32_t> path_;
   std::vector<profile::Element> path_elements_;
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
   std::unordered_map<std::u32string, uint32_t> contents_[2];  // shown frames -> id of the representative

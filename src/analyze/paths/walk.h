@@ -35,7 +35,7 @@ struct WalkWeight {
 
 struct WalkRow {
   const profile::Work& work;
-  // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; samples add lines and stall.
+  // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; in samples lines and stall.
   std::span<const uint32_t> frames;
   profile::StackId ustack{};  // stack of the launch, or of a similar launch if extrapolated
   profile::StackId kstack{};
@@ -54,7 +54,7 @@ class Walk {
   Walk& operator=(const Walk&) = delete;
   ~Walk() = default;
 
-  // Visits nonzero rows, an extrapolated row once per stack. The weights add up to total(). Stops if `visit` fails.
+  // Visits nonzero rows; extrapolated rows once per stack. The weights add up to total(). Stops if `visit` fails.
   Status run(const Visit& visit);
 
   // Ids are small and stable. A row's ids become valid when it is visited.
@@ -67,7 +67,7 @@ class Walk {
   [[nodiscard]] const StackOptions& stack_options() const { return stack_options_; }
   [[nodiscard]] const WalkWeight& total() const { return total_; }
   [[nodiscard]] const StackView::Trimmed& trimmed() const { return folded_ ? *folded_ : paths_.view().trimmed(); }
-  // For callers that use fold() instead of run(): sets the result of trimmed().
+  // Sets the result of trimmed(). Needed by callers that use fold() instead of run().
   void note_trimmed(const StackView::Trimmed& trimmed) { folded_ = trimmed; }
 
  private:
@@ -85,7 +85,7 @@ class Walk {
   const Aggregate& rows_;
   const profile::Tables& tables_;
   StackOptions stack_options_;
-  bool instructions_ = false;  // show instructions, as in pictures of profiles with only samples
+  bool instructions_ = false;  // show instructions, as flame graphs of profiles with only samples do
   WalkFrames frames_;
   WorkPaths& paths_ = frames_.paths();
   std::optional<StackView::Trimmed> folded_;

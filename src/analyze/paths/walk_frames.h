@@ -40,7 +40,7 @@ class WalkFrames {
   uint32_t of_place(profile::Element element) {
     return of_element(ElementSource::place, element, paths_.view().place_frame(element));
   }
-  uint32_t text(uint32_t shown);  // `shown`: frame number of the view
+  uint32_t text(uint32_t shown);  // `shown`: frame number in the StackView
   uint32_t text(std::string_view label, FrameClass cls) { return text(paths_.view().text(label, cls)); }
   uint32_t add(const WalkFrame& frame);
 
@@ -56,7 +56,7 @@ class WalkFrames {
   bool numbers_;  // show line numbers
   WorkPaths paths_;
   std::deque<WalkFrame> frames_;
-  std::unordered_map<uint32_t, uint32_t> texts_;     // key: frame number of the view
+  std::unordered_map<uint32_t, uint32_t> texts_;     // key: frame number in the StackView
   std::unordered_map<uint64_t, uint32_t> elements_;  // key: stack or code location element
   std::vector<uint32_t> ids_;                        // ids of the frames of all path segments
   size_t known_parts_ = 0;                           // number of path segments whose frames are in ids_

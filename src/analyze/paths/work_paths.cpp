@@ -44,7 +44,7 @@ WorkPaths::PathSegment WorkPaths::ranges(p::RangeId id) {
     for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
       frames_.push_back(range_frame(*range));
       if (range_frame_count_ >= kMostRangeFrames) {
-        break;  // drops the outer ranges
+        break;  // omits the outermost ranges
       }
     }
     range_frame_count_ += frames_.size() - begin;

@@ -69,9 +69,9 @@ class WorkPaths {
     size_t begin = 0;  // first position in frames_
     size_t size = 0;
     Kind kind = Kind::text;
-    size_t elements = 0;  // first position in elements_; stacks only
+    size_t elements = 0;  // stacks only: first position in elements_
   };
-  // Limits memory: each range with work has a path of up to 1024 ranges, so a small file could need any amount.
+  // Limits memory: each range with work has a path of up to 1024 ranges, so a small file could need very much memory.
   static constexpr size_t kMostRangeFrames = 16'000'000;
 
   PathSegment text(std::string_view label, FrameClass cls);
@@ -96,7 +96,7 @@ class WorkPaths {
   size_t range_frame_count_ = 0;                  // frames in all paths of ranges
   size_t range_bytes_ = 0;                        // size of labels with domain and name
   std::array<PathSegment, 8> notes_ = {};
-  std::vector<PathSegment> path_;  // the result of launch()
+  std::vector<PathSegment> path_;
 };
 
 }  // namespace gpuprof::analyze

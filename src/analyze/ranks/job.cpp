@@ -33,7 +33,7 @@ void add_cell(RankCell& sum, const RankCell& cell) {
   sum.meetings_ns += cell.meetings_ns;
 }
 
-// Sorts numbers by value, and before other names.
+// Sort order: numbers by value, then other names.
 bool before(const std::string& a, const std::string& b) {
   const auto left = whole_number(a);
   const auto right = whole_number(b);
@@ -182,7 +182,7 @@ uint64_t Job::block_of(uint64_t slice) {
   if (slice < *origin_) {  // move the origin back by whole blocks, so that block borders stay
     const uint64_t back = (*origin_ - slice + width_ - 1) / width_;
     if (back > kMostBlocks || blocks_ + back > kMostBlocks) {
-      return 0;  // the clock was changed during the recording: such slices do not matter for lags
+      return 0;  // the clock was changed during the recording: the search for lags ignores such slices
     }
     origin_ = *origin_ >= back * width_ ? *origin_ - back * width_ : 0;
     std::unordered_map<uint64_t, PathSum> moved;
@@ -281,7 +281,8 @@ uint64_t Job::usual_collectives() const {
   return counts[counts.size() / 2];
 }
 
-// CPU waits in collectives count as collectives only if the job has no GPU work of collectives: both are the same time.
+// If the job has GPU work of collectives, CPU waits in collectives count as other waits, because both are the same
+// time. Otherwise these waits count as collectives.
 void Job::assign_collective_waits() {
   const bool on_gpu = collectives_ > 0;
   const auto settle = [on_gpu](RankCell& cell) {

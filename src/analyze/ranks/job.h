@@ -26,7 +26,7 @@ enum class Activity : uint8_t { compute, collective, wait, collective_wait, othe
 
 struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
-  uint64_t floor = 0;       // `busy` if each work item had taken the shortest time of its kind in that slice
+  uint64_t floor = 0;       // like `busy`, but with the shortest time of each kind of work item in its slice
   uint64_t collective = 0;  // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
   uint64_t waits = 0;       // the CPU waited for the GPU, except in collectives
   uint64_t idle = 0;
@@ -61,7 +61,7 @@ struct JobOptions {
 
 class Job {
  public:
-  static constexpr uint64_t kMostBlocks = 1024;  // more blocks are joined in pairs
+  static constexpr uint64_t kMostBlocks = 1024;  // beyond this number, pairs of blocks are joined
 
   explicit Job(JobOptions options);
   Job(const Job&) = delete;
@@ -90,7 +90,7 @@ class Job {
   [[nodiscard]] bool has_idle() const { return has_idle_; }
   [[nodiscard]] bool has_waits() const { return has_waits_; }
 
-  // Sums the blocks `first` to `last` (inclusive) by path, and then by rank. Ranks without such work are missing.
+  // Sums the blocks `first` to `last` (inclusive) by path, and then by rank. Ranks without work of a path are missing.
   [[nodiscard]] std::vector<std::unordered_map<uint32_t, PathSum>> sums(uint64_t first, uint64_t last) const;
 
   [[nodiscard]] std::string kernel(const JobPath& path);
@@ -127,7 +127,7 @@ class Job {
   std::map<std::string, uint32_t> rank_ids_;
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
-  std::vector<WorkFacts> works_[2];             // [0] of work, [1] of idle time; by position in the tables
+  std::vector<WorkFacts> works_[2];             // [0]: work, [1]: idle time; then by position in the tables
   std::unordered_map<uint64_t, PathSum> sums_;  // key: key_of(rank, path, block)
   std::map<uint64_t, bool> collective_stacks_;
   std::optional<uint64_t> origin_;  // slice of the first block

@@ -8,9 +8,9 @@
 namespace gpuprof::analyze {
 namespace {
 
-constexpr double kSigmaOfMad = 1.4826;     // standard deviation / median absolute deviation (normal distribution)
-constexpr double kErrorOfMedian = 1.2533;  // standard error of a median / standard error of a mean
-constexpr double kLeastNoise = 0.005;      // limited precision of clocks and slices
+constexpr double kSigmaOfMad = 1.4826;     // factor from median absolute to standard deviation (normal distribution)
+constexpr double kErrorOfMedian = 1.2533;  // factor from standard error of a mean to that of a median
+constexpr double kLeastNoise = 0.005;      // minimum noise: clocks and slices have limited precision
 constexpr double kPersistent = 0.8;
 // A lag must last a fifth of all columns if it ends in the last three, otherwise a third. Shorter slowdowns mostly come
 // from a disturbed host.
@@ -63,7 +63,7 @@ Excess excess_of(const OwnTimes& own) {
       excess.share[rank][column] = own[rank][column] - others;
     }
   }
-  // Use one scale for all columns, so that columns in which the others need little time do not amplify differences.
+  // Use one scale for all columns: columns in which the other ranks need little time must not amplify differences.
   for (size_t rank = 0; rank < own.size(); ++rank) {
     const double scale = std::max(median_of(excess.others_ns[rank]), 1.0);
     for (double& share : excess.share[rank]) {
@@ -74,13 +74,13 @@ Excess excess_of(const OwnTimes& own) {
 }
 
 struct Fit {
-  size_t first = 1;  // columns of the lag; empty (first > last) if no columns are nearer to `within` than to `outside`
+  size_t first = 1;  // columns of the lag; first > last: no columns are nearer to `within` than to `outside`
   size_t last = 0;
   double outside = 0;
   double within = 0;
 };
 
-// Returns how much nearer each column is to `within` than to `outside`. Bounded, so outliers have limited weight.
+// Returns how much nearer each column is to `within` than to `outside`. Limits this, so that outliers count little.
 std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
   std::vector<double> votes;
   votes.reserve(values.size());
@@ -123,7 +123,7 @@ std::vector<double> medians_of(const std::vector<double>& values, size_t group) 
   return medians;
 }
 
-// Returns the noise of one column, from changes between columns. A lag's start is only one change and matters little.
+// Returns the noise of one column, estimated from changes between columns. A lag has few changes, so it matters little.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
   const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
@@ -171,7 +171,8 @@ Fit fit_of(const std::vector<double>& share, double least_effect) {
     std::vector<double> rest = cut(share, 0, fit.first);
     rest.pop_back();
     rest.insert(rest.end(), share.begin() + static_cast<std::ptrdiff_t>(fit.last) + 1, share.end());
-    // With too few other columns the level is unknown: assume that the rank takes as long as the others there.
+    // With few columns outside of the lag, the level there is unknown: assume that the rank takes as long as the
+    // others.
     fit.outside = rest.size() < kLeastLag ? 0 : std::clamp(median_of(std::move(rest)), -fit.within / 2, fit.within / 2);
   }
   return fit;
@@ -185,7 +186,7 @@ std::vector<double> deviations_of(const std::vector<double>& share, const Fit& f
   return deviations;
 }
 
-// Returns how many adjacent columns carry the information of one independent column: a disturbed host affects several.
+// Returns how many adjacent columns count as one independent column, because a disturbed host affects several at once.
 // Counts how often neighbours deviate to the same side, because outliers do not change that.
 double alike_columns(const std::vector<double>& deviations) {
   double same = 0;
@@ -196,7 +197,7 @@ double alike_columns(const std::vector<double>& deviations) {
   return (1 + correlation) / (1 - correlation);
 }
 
-// Bounds the start of the lag to starts at least 1/50 as likely as the best, if deviations are Laplace-distributed.
+// Finds the starts of the lag that are at least 1/50 as likely as the best one, if deviations are Laplace-distributed.
 void bound_start(const std::vector<double>& share, const Fit& fit, Lag& lag) {
   const std::vector<double> deviations = deviations_of(share, fit);
   const double sum = std::accumulate(deviations.begin(), deviations.end(), 0.0,
@@ -232,7 +233,8 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
   lag.first = fit.first;
-  lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;  // ranks end at different times
+  // Extends a lag that lasts almost to the end to the last column, because ranks end at different times.
+  lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;
   lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);
   lag.score = lag.effect * std::sqrt(static_cast<double>(within.size()) / alike_columns(deviations_of(share, fit))) /

@@ -20,17 +20,17 @@ constexpr size_t kLeastLag = 3;  // minimum columns of a lag; for many columns, 
 
 struct Lag {
   size_t rank = 0;
-  size_t first = 0;           // first column of the lag
+  size_t first = 0;
   size_t first_earliest = 0;  // earliest column in which the lag may have begun
   size_t first_latest = 0;    // latest column in which the lag may have begun
-  size_t last = 0;            // last column of the lag
-  double effect = 0;          // excess over the others' median, relative to that median; median over columns
-  double noise = 0;           // noise of one column, as a share like `effect`
+  size_t last = 0;
+  double effect = 0;  // excess over the others' median, relative to that median; median over columns
+  double noise = 0;   // noise of one column, as a share like `effect`
   double score = 0;
   double own_ns = 0;  // median over the lag's columns
   double others_ns = 0;
   bool by_work = false;    // score, noise and interval come from the shortest GPU work times, not from own times
-  bool waited_for = true;  // false: own times show that no rank waits; by_work is true, and effect compares GPU work
+  bool waited_for = true;  // false: no rank waits, according to own times; by_work is true; effect compares GPU work
 };
 
 // Finds the lagging ranks, the most expensive one first. A fit of two levels by least absolute deviations chooses the

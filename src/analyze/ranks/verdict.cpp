@@ -155,9 +155,9 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
     const RankCell& cell = rank.cells[i];
     if (cell.collectives > 0) {
       const double each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
-      times.resize(i - verdict.first, each);  // blocks before the first collective get the value of its block
+      times.resize(i - verdict.first, each);  // give the blocks before the first collective the same value
       times.push_back(each);
-    } else if (!times.empty()) {  // inside one collective all the time: repeat the last value
+    } else if (!times.empty()) {  // the whole block is inside one collective: repeat the last value
       times.push_back(times.back());
     }
   }
@@ -165,8 +165,8 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
   return times;
 }
 
-// True if a lag that was found by GPU work must be reported. That is so if other ranks wait for this rank, according to
-// own times, or if the excess work is large enough to make them wait.
+// True if a lag that was found by GPU work must be reported: if own times show that other ranks wait for this rank, or
+// if the excess work is large enough to make them wait.
 bool is_lag_of_work(const Job& job, const OwnTimes& own, const JobVerdict& verdict, const LagOptions& options,
                     Lag& lag) {
   const IntervalMedians stretch = interval_medians(own, lag.rank, lag.first, lag.last);

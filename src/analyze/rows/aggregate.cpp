@@ -41,9 +41,9 @@ SampleKey row_key_of(const p::EuStall& r) {
 }
 
 Error no_interval(uint64_t line) {
-  return {"the profile does not say before line " + std::to_string(line) +
-              " how long its time slices are (META interval_ns), so no window of time can be chosen",
-          "leave --from and --to out; `gpuprof record` makes profiles that say it"};
+  return {"cannot select a time window: before line " + std::to_string(line) +
+              ", the profile does not define the length of its time slices (META interval_ns)",
+          "leave out --from and --to; profiles made by `gpuprof record` contain META interval_ns"};
 }
 
 bool has_slices(const p::Reader::Batch& batch) {
@@ -209,7 +209,7 @@ class Aggregator {
     size_t slot = 0;
     SampleRow* row = map_.find(sample.key, sample.hash, slot);
     if (row == nullptr) {
-      // Ids are checked only for the first record of a key.
+      // Ids need a check only for the first sample with this key.
       const SampleKey& key = sample.key;
       Reason reason = map_.full()
                           ? Reason("too many distinct rows")
@@ -254,7 +254,7 @@ class Aggregator {
     return rows_of[position];
   }
 
-  // Returns the row, or outside_.sums if the record is outside of the window. Null and `reason` for an invalid WORK.
+  // Returns the row, or outside_.sums outside of the window. For an invalid WORK, sets `reason` and returns null.
   template <typename Measured>
   Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
     if (is_outside(r.slice)) {
@@ -312,7 +312,7 @@ class Aggregator {
     result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
   }
 
-  // True if GPU lines add counts and bytes to the slices. For busy and exclusive, SHARE lines add the times.
+  // True if GPU lines add counts and bytes to the slices. For busy and exclusive, the times come from SHARE lines.
   [[nodiscard]] bool measures_gpu() const {
     return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
   }
@@ -329,7 +329,7 @@ class Aggregator {
       result_.squares.resize(position + 1);
     }
     const auto low = static_cast<uint64_t>(squares);
-    // Avoids the 128-bit conversion, which takes as long as the rest of a row.
+    // Avoids the conversion from 128 bits if possible: it takes as long as everything else that is done for a row.
     result_.squares[position] += low == squares ? static_cast<double>(low) : static_cast<double>(squares);
   }
 
@@ -445,7 +445,7 @@ class Aggregator {
     return std::nullopt;
   }
 
-  // Histograms are not part of other sums, so each is checked for overflow on its own.
+  // Checks each histogram for overflow on its own, because no other sum includes it.
   Reason keep(const p::Latency& r) {
     if (!options_.latency) {
       return std::nullopt;
@@ -550,8 +550,8 @@ class Aggregator {
   std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
   SampleMap map_;
   std::array<QueuedSample, kQueue> queue_;
-  size_t queued_ = 0;    // number of samples ever put into the queue
-  size_t dequeued_ = 0;  // number of samples taken out of it
+  size_t queued_ = 0;  // number of samples ever put into the queue
+  size_t dequeued_ = 0;
   Outside outside_;
   uint64_t lost_ = 0;
   bool ended_ = false;

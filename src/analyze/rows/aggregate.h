@@ -21,7 +21,7 @@
 
 namespace gpuprof::analyze {
 
-// What a profile measures, for the default weight. HOST lines do not affect it; samples only if there is nothing else.
+// What a profile measures. Determines the default weight. Ignores HOST lines, and samples if there is anything else.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // Facts about the complete recording.
@@ -31,7 +31,7 @@ struct ProfileInfo {
   std::map<std::string, uint64_t> coverage;  // COVERAGE counts by word
   std::multimap<std::string, std::string> meta;
   std::vector<std::string> warnings;  // contradictions in a profile that is still readable
-  bool complete = false;              // the profile is not cut short; true for the published form, which has no END
+  bool complete = false;              // not cut short; always true for the published form (FORMAT.md), which has no END
   bool cut_short = false;
   uint64_t launches = 0;  // from END, or counted from LAUNCH lines
   uint64_t gpu_records = 0;
@@ -39,7 +39,7 @@ struct ProfileInfo {
   uint64_t unsampled = 0;   // GPU records without a CPU stack because of --max-overhead
   uint64_t samples = 0;
   uint64_t estimated = 0;  // samples whose attribution was estimated
-  // Coverage by CPU stacks: of GPU records if any were recorded or lost, else of launches, else of samples.
+  // Coverage by CPU stacks: of GPU records, if there are any or some were lost; otherwise of launches, or of samples.
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
@@ -120,7 +120,7 @@ struct Aggregate {
   std::vector<IdleRow> idle;             // with AggregateOptions::idle: one per device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency: one per WORK and phase
   std::vector<profile::Window> windows;  // in the order of the file
-  Weight total;                          // sum of `rows`; does not overflow, nor does the sum of a subset
+  Weight total;                          // sum of `rows`; neither this sum nor that of a subset overflows
   uint64_t sample_count = 0;             // sum of `samples`; does not overflow
   Weight host_total;  // sum of all HOST lines, even without AggregateOptions::host; does not overflow
   uint64_t busy_ns = 0;
@@ -151,7 +151,7 @@ struct AggregateOptions {
   bool queue = false;
   bool stall_slices = false;
   std::optional<Measure> slices;
-  // Limits rows and sums to slices that overlap it. `info` and lines without a slice cover the complete recording.
+  // Limits rows and sums to slices that overlap the window. `info` and lines without a slice cover the whole recording.
   std::optional<TimeWindow> window;
 };
 

@@ -27,7 +27,7 @@ std::string device_label(const profile::Tables& tables, profile::DeviceId id);
 // Returns "epoch/step", outermost first. Cuts the beginning of a long path.
 std::string range_path(const profile::Tables& tables, profile::RangeId id);
 
-// Returns "rank 3", "stream 7" ..., or "[no rank]". `device`: of the work or idle time. `host`: default for processes.
+// Returns "rank 3" or "[no rank]", for example. `device` ran the work or was idle. `host`: for processes without one.
 std::string dimension_label(const profile::Tables& tables, Dimension dimension, const profile::Work& work,
                             profile::DeviceId device, std::string_view host);
 

@@ -82,7 +82,8 @@ Status add_iaprof_lines(const Aggregate& rows, IaprofLines& lines) {
     const auto [known, is_new] = lines.try_emplace(texts.line(row), 0);
     bytes += is_new ? known->first.size() : 0;
     if (bytes > kMostBytes) {
-      return Error{"the folded lines are more than 512 MiB", "import a profile, and fold that: gpuprof flame"};
+      return Error{"the folded lines are more than 512 MiB",
+                   "import a profile instead, and fold it with `gpuprof flame`"};
     }
     if (__builtin_add_overflow(known->second, row.count, &known->second)) {
       return Error{"the sum of all samples exceeds 64 bits", "import the profiles one by one"};

@@ -5,9 +5,9 @@
 
 namespace gpuprof::analyze {
 
-// What a report or picture measures. For `gpu`: GPU time, records and bytes. For `busy` and `exclusive`, ns is the
-// device's time from SHARE lines. `samples` are counts; `gpu` uses them too if the profile has nothing else. Not GPU
-// work: `idle` time; time and number of calls that `wait` for the GPU; number and bytes of allocations (`alloc`).
+// What a report or picture measures. `gpu`: GPU time, records and bytes, or sample counts if the profile has nothing
+// else. `busy`, `exclusive`: the device's time from SHARE lines. `samples`: sample counts. Not GPU work: `idle` time;
+// time and number of calls that `wait` for the GPU; number and bytes of allocations (`alloc`).
 enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc };
 
 }  // namespace gpuprof::analyze

@@ -37,7 +37,7 @@ class SliceSums {
   uint64_t width_ = 1;
   std::vector<Weight> blocks_;
   uint64_t last_slice_ = 0;
-  Weight* last_ = nullptr;  // the block of last_slice_
+  Weight* last_ = nullptr;
 };
 
 }  // namespace gpuprof::analyze

@@ -37,7 +37,7 @@ struct Sum {
   [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
   [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
 
-  // Returns nullopt if the sum of squares is less than the mean allows, because it was not recorded.
+  // Returns nullopt if the squares were not recorded: their sum is then less than the mean requires.
   [[nodiscard]] std::optional<uint64_t> deviation() const {
     if (weight.count == 0 || weight.ns == 0) {
       return std::nullopt;
@@ -63,7 +63,7 @@ struct Sum {
   }
 };
 
-// Sort criterion. measure() returns a line's value for it, and a tie-breaker.
+// Sort criterion. measure() returns a line's value for this criterion, and a tie-breaker.
 enum class Order : uint8_t { ns, count, bytes, average, max };
 
 std::pair<uint64_t, uint64_t> measure(const Sum& sum, Order order) {
@@ -194,7 +194,6 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   return lines;
 }
 
-// True if the profile has several ranks.
 bool has_ranks(const p::Tables& tables) {
   std::set<uint32_t> ranks;
   for (const p::Process& process : tables.processes()) {
@@ -212,7 +211,8 @@ std::vector<FunctionLine> function_lines(std::vector<FunctionLine> lines, bool t
   if (options.chains) {
     join_chains(lines);
   }
-  // Vendor functions and unnamed functions count only with the work that they launched directly.
+  // Sort vendor functions and unnamed functions by the work that they launched directly, other functions by their
+  // total.
   const auto key = [timed](const FunctionLine& line) {
     const Weight& total = line.origin > Origin::library ? line.direct : line.total;
     return std::pair(timed ? total.ns : total.count, timed ? line.direct.ns : line.direct.count);
@@ -261,7 +261,7 @@ class PlaceCounts {
 
   // Returns the code locations with the most samples, ties by id. `found` becomes the number of all code locations.
   [[nodiscard]] std::vector<PlaceLine> heaviest(size_t top, size_t& found) const {
-    std::vector<std::pair<uint64_t, uint32_t>> list;  // complement of samples and id, for sorting
+    std::vector<std::pair<uint64_t, uint32_t>> list;  // inverted sample count (for sorting), id
     for (size_t i = 0; i < counts_.size(); ++i) {
       if (counts_[i].is_there) {
         list.emplace_back(~counts_[i].samples, i + 1 == counts_.size() ? 0 : index(tables_.gpu_places()[i].id));
@@ -409,7 +409,7 @@ class Summarizer {
     summary_.stalls_without_in_zebins = stalls.without_in_zebins();
   }
 
-  // In a profile with only samples, sums samples as if they were work.
+  // Adds samples to `sampled_work`. In a profile with only samples, adds them to `work` and `call_paths` instead.
   void add_sampled(const p::Work& work, uint64_t count) {
     const Weight weight{.count = count};
     if (rows_.info.kind != ProfileKind::stall_samples) {

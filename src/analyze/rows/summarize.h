@@ -53,7 +53,7 @@ struct SummaryLine {
 
 // One device. busy_ns + idle_ns is the observed time of the device; both are 0 if unknown.
 struct DeviceLine {
-  std::string name;  // "device 0 NVIDIA H200"
+  std::string name;
   Weight weight;
   uint64_t busy_ns = 0;
   uint64_t idle_ns = 0;
@@ -69,7 +69,7 @@ struct GroupLine {
   std::optional<uint64_t> deviation_ns;
 };
 
-// The nodes of CUDA graphs. The sums of GPU work include them.
+// The nodes of CUDA graphs, which the sums of GPU work include.
 struct GraphSummary {
   Weight weight;
   uint64_t captured = 0;  // number of nodes with a stack of their capture
@@ -88,7 +88,7 @@ struct PlaceLine {
 
 struct Summary {
   ProfileInfo info;                  // about the complete recording, even with a window
-  std::optional<TimeWindow> window;  // time of all fields but `info` and `counted`; nullopt: complete recording
+  std::optional<TimeWindow> window;  // time that all fields but `info` and `counted` cover; nullopt: complete recording
   uint64_t interval_ns = 0;
   // Counts of the window or of the complete recording; see ProfileInfo.
   uint64_t gpu_records = 0;
@@ -98,7 +98,7 @@ struct Summary {
   std::shared_ptr<WorkPaths> texts;  // owns texts of the lines, in addition to the rows
   Weight all;                        // all work in the window
   Weight total;                      // the selected work
-  bool filtered = false;             // `total` may be less than `all`
+  bool filtered = false;             // `total` contains only the work that the patterns select
   std::vector<SummaryLine> work;
   std::vector<SummaryLine> call_paths;
   bool timed = false;                   // true: lines are sorted by ns; false: by count
@@ -116,9 +116,9 @@ struct Summary {
   // Stalls per kernel, sorted by kernel time; only if ProfileInfo::samples_are_reliable().
   std::vector<KernelStalls> stalls;
   uint64_t stalls_without_lines = 0;      // selected samples without a source line
-  uint64_t stalls_without_in_zebins = 0;  // of stalls_without_lines: samples in code of Intel's compiler
-  std::vector<CountedTable> counted;      // counts at instructions, which have no path; empty with a path filter
-  // CPU-side work, which is in no sum of GPU work. Requires AggregateOptions::host.
+  uint64_t stalls_without_in_zebins = 0;  // those of stalls_without_lines in code of Intel's compiler
+  std::vector<CountedTable> counted;  // hardware counts per instruction, without call paths; empty with a path filter
+  // CPU-side work. Sums of GPU work do not include it. Requires AggregateOptions::host.
   std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; by ns, then bytes
   std::vector<SummaryLine> waits;        // call paths of blocking calls, by ns
   std::vector<SummaryLine> allocations;  // call paths, by bytes
@@ -147,8 +147,8 @@ struct Summary {
   }
 };
 
-// Groups rows by process name, visible CPU stack and work. `rows` must outlive the summary. Deviations need
-// AggregateOptions::squares, devices ::idle, stall intervals ::stall_slices.
+// Groups rows by process name, visible CPU stack and work. `rows` must outlive the summary, and need
+// AggregateOptions::squares for deviations, ::idle for devices, and ::stall_slices for stall intervals.
 Summary summarize(const Aggregate& rows, const SummaryOptions& options = {});
 
 }  // namespace gpuprof::analyze

@@ -5,7 +5,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Preferred numbers of blocks per cell: divisors and multiples of a minute if a block lasts a second.
+// Preferred numbers of blocks per cell. If a block lasts a second, a cell is a divisor or a multiple of a minute.
 constexpr std::array<uint64_t, 8> kSteps{1, 2, 5, 10, 20, 30, 60, 120};
 
 uint64_t blocks_in_cell(size_t blocks, size_t most_cells) {
@@ -28,8 +28,8 @@ bool fits(const SliceSums& sums, uint64_t cell_slices, size_t cells, uint64_t in
 
 Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t most_cells) {
   if (rows.interval_ns == 0) {
-    return Error{"the profile does not say how long its time slices are, so there is nothing to show over time",
-                 "`gpuprof record` makes profiles that do (META interval_ns)"};
+    return Error{"cannot show the profile over time: the length of its time slices (META interval_ns) is missing",
+                 "profiles made by `gpuprof record` contain it"};
   }
   const bool of_samples =
       measure == Measure::samples || (measure == Measure::gpu && rows.info.kind == ProfileKind::stall_samples);
@@ -40,8 +40,8 @@ Result<TimeSeries> time_series(const Aggregate& rows, Measure measure, size_t mo
   series.interval_ns = rows.interval_ns;
   series.cells.resize((blocks.size() + step - 1) / step);
   if (!fits(sums, step * sums.width(), series.cells.size(), rows.interval_ns)) {
-    return Error{"the profile's last time slice ends after more nanoseconds than 64 bits can count",
-                 "its slices or its META interval_ns are wrong"};
+    return Error{"the end of the profile's last time slice exceeds 64 bits of nanoseconds",
+                 "the profile's slice numbers or its META interval_ns are wrong"};
   }
   series.start_ns = sums.origin() * rows.interval_ns;
   series.cell_ns = step * sums.width() * rows.interval_ns;

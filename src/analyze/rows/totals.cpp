@@ -22,7 +22,7 @@ ProfileKind kind_of(bool timed, bool launches, bool samples) {
   return samples ? ProfileKind::stall_samples : ProfileKind::empty;
 }
 
-// True for a merged profile of several hosts: its devices were observed only in some of the windows.
+// True for a merged profile of several hosts, in which each device was observed only in the windows of its host.
 bool is_merged(const p::Tables& tables) {
   const auto processes = tables.processes();
   return std::any_of(processes.begin(), processes.end(), [](const p::Process& r) { return index(r.host) != 0; });
@@ -55,7 +55,7 @@ uint64_t ProfileInfo::dropped_samples() const {
 }
 
 bool ProfileInfo::samples_are_reliable() const {
-  constexpr p::Uint128 kLeastTaken = 99;  // kept samples per dropped one
+  constexpr p::Uint128 kLeastTaken = 99;  // minimum number of kept samples per dropped sample
   return samples > 0 && dropped_samples() * kLeastTaken <= samples;
 }
 
@@ -163,7 +163,7 @@ std::string end_mismatch(const char* what, uint64_t end, uint64_t sum) {
 
 void check_conservation(Aggregate& rows) {
   ProfileInfo& info = rows.info;
-  // Times of a subset need not agree: it may lack earlier work or the idle time.
+  // Skip subsets: they may lack earlier work or the idle time, so their times need not agree.
   const bool is_part = !part_text(info.meta).empty();
   if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window || is_part) {
     return;
@@ -183,7 +183,7 @@ void check_conservation(Aggregate& rows) {
     }
     if (time.busy_ns + time.idle_ns != rows.window_ns && !is_merged(rows.tables)) {
       info.warnings.push_back(name + " was busy for " + std::to_string(time.busy_ns) + " ns and idle for " +
-                              std::to_string(time.idle_ns) + " ns, which does not make up the recorded " +
+                              std::to_string(time.idle_ns) + " ns, but the recorded windows last " +
                               std::to_string(rows.window_ns) + " ns");
     }
   }

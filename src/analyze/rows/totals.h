@@ -28,9 +28,9 @@ uint64_t& count_of_bucket(std::vector<profile::Latency::Bucket>& buckets, uint32
 // Adds the histogram. Returns false, and leaves `row` unchanged, if a sum does not fit.
 bool add_latency(const profile::Latency& r, LatencyRow& row);
 
-// Counts and sums of the slices outside of the window, which have no rows.
+// Counts and sums of records outside of the window. Rows do not include them.
 struct Outside {
-  bool timed = false;  // the profile has GPU lines there
+  bool timed = false;  // some GPU lines are outside of the window
   profile::WorkCoverage gpu;
   profile::WorkCoverage launches;
   profile::WorkCoverage samples;

@@ -12,9 +12,9 @@
 namespace gpuprof::analyze {
 
 enum class CountedKind : uint8_t {
-  excess,      // `reference` is the minimum for the same accesses: sectors, wavefronts
-  divergence,  // `reference` is the number of executed branches, `value` that of divergent ones
-  threads,     // `reference` is `value` if all 32 threads of each warp took part
+  excess,      // sectors or wavefronts; `reference` is the minimum for the same accesses
+  divergence,  // `value`: divergent branches; `reference`: all executed branches
+  threads,     // `reference`: `value` if all 32 threads of each warp had taken part
   plain        // no reference
 };
 

@@ -73,7 +73,7 @@ void GpuPlaces::put(Leaf leaf, const p::GpuPlace& place, p::StringId kernel) {
   }
 }
 
-// Appends "clamp (saxpy.cu:3)". Without frames: the module, and the function if it is not the kernel itself.
+// Appends "clamp (saxpy.cu:3)". If there are no frames, appends the module, and the function unless it is the kernel.
 void GpuPlaces::put_functions(const p::GpuPlace& place, p::StringId kernel, bool lines) {
   const auto frames = tables_.place_frames(place.id);
   for (const p::Element frame : frames) {
@@ -114,7 +114,7 @@ void GpuPlaces::put_line_alone(const p::GpuPlace& place) {
 
 // Caches labels: many code locations have the same offset in different kernels.
 LabelId GpuPlaces::offset_label(uint64_t offset) {
-  constexpr uint64_t kInstruction = 16;  // bytes of most instructions
+  constexpr uint64_t kInstruction = 16;  // size of most instructions in bytes
   Offset& known = offsets_[offset / kInstruction % offsets_.size()];
   if (known.value != offset || known.label == kNoLabel) {
     char text[20] = "0x";

@@ -24,7 +24,7 @@ class GpuPlaces {
     uint32_t kernel = kNotYet;  // STRING of the only kernel that has these frames; 0: any kernel
   };
 
-  // Converts each code location only once, because many samples share it; without source lines, once per kernel.
+  // Converts each code location only once (without source lines: once per kernel), because many samples share it.
   const Shown& shown(profile::GpuPlaceId id, profile::StringId kernel);
 
   [[nodiscard]] bool shows_stall() const { return shows_stall_; }

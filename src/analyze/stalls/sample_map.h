@@ -14,7 +14,7 @@ class SampleMap {
  public:
   explicit SampleMap(LargeVector<SampleRow>& rows) : rows_(rows) {}
 
-  // In a large table, find() causes two cache misses. For queued records, begin() and later approach() prefetch them.
+  // For queued records, begin() and a later approach() prefetch the two cache misses of find() in a large table.
   // approach() returns false if the key is certainly new.
   [[nodiscard]] uint64_t begin(const SampleKey& key) const {
     const uint64_t h = hash(key);

@@ -15,7 +15,7 @@ namespace gpuprof::analyze {
 struct StallSpread {
   double part = 0;     // samples of the reason
   double whole = 0;    // samples of the kernel
-  double squares = 0;  // sum of part * part / whole over the blocks
+  double squares = 0;  // sum over the blocks: part * part / whole of each block
   double blocks = 0;   // number of blocks with samples of the kernel
 
   StallSpread& operator+=(const StallSpread& other);

@@ -31,7 +31,7 @@ struct HotLine {
 struct AwaitedLine {
   std::string_view file;  // line that waits
   uint32_t line = 0;
-  std::string_view what;  // what it waits for, such as "load"; awaited_file and awaited_line locate that
+  std::string_view what;  // what it waits for, such as "load", at awaited_file and awaited_line
   std::string_view awaited_file;
   uint32_t awaited_line = 0;
   uint64_t samples = 0;
@@ -41,11 +41,11 @@ struct KernelStalls {
   std::string_view kernel;
   uint64_t samples = 0;
   uint64_t estimated = 0;          // samples whose attribution was estimated
-  uint64_t without_lines = 0;      // samples whose module has no line information for them
-  uint64_t without_in_zebins = 0;  // of without_lines: samples in code of Intel's compiler
+  uint64_t without_lines = 0;      // samples without line information in their module
+  uint64_t without_in_zebins = 0;  // those of without_lines in code of Intel's compiler
   std::vector<StallLine> reasons;  // most samples first, as in the other lists
   std::vector<HotLine> lines;
-  std::vector<AwaitedLine> awaited;  // at most as many as lines; empty without instruction analysis
+  std::vector<AwaitedLine> awaited;  // at most lines.size() entries; empty without instruction analysis
   size_t found_reasons = 0;
   size_t found_lines = 0;
 };

@@ -29,7 +29,7 @@ class CompleteProfile {
   [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
   [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }
   [[nodiscard]] const std::optional<profile::End>& end() const { return end_; }
-  // Describes differences between the counts of END and the rows. A subset's own END hides these.
+  // Describes differences between END's counts and the rows. Subsets do not show them: each has its own END.
   [[nodiscard]] std::vector<std::string> mismatches() const;
 
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
@@ -53,7 +53,7 @@ class CompleteProfile {
   uint64_t interval_ns_ = 0;
 };
 
-// Fields of a row that select its subset. nullopt: rows of this kind lack the field. Id 0: the row has no such entity.
+// Fields of a row that select its subset. nullopt: rows of this kind lack the field. Id 0: the row has no process etc.
 struct RowOwner {
   std::optional<profile::WorkId> work;
   std::optional<profile::ProcessId> process;

@@ -42,15 +42,13 @@ Status Filter::take(const p::Record& record) {
 Status Filter::take_row(const p::Record& row) {
   const bool about_process = is_about_process(row);
   if (conditions_.window && whole_.interval_ns() == 0 && !about_process) {
-    return Error{
-        "the profile does not say how long its time slices are (META interval_ns), so no window of time can "
-        "be chosen",
-        "leave --from and --to out; `gpuprof record` makes profiles that say it"};
+    return Error{"cannot select a time window: the length of the time slices (META interval_ns) is missing",
+                 "leave out --from and --to; profiles made by `gpuprof record` contain META interval_ns"};
   }
   rows_ += about_process ? 0 : 1;
   Answer answer = judge(row);
   if (answer == Answer::unknown) {
-    // Keep this LOSS record: the lost records may belong to the subset.
+    // Keep LOSS records: the lost records may belong to the subset.
     if (!std::holds_alternative<p::Loss>(row)) {
       ++left_out_[std::string(kind_of(row))];
       return {};
@@ -86,7 +84,7 @@ Filter::Answer Filter::judge(const p::Record& row) {
   return answer;
 }
 
-// Returns nullopt if the row lacks the field for this aspect.
+// Returns nullopt if the row lacks the field that this aspect tests.
 std::optional<Filter::Answer> Filter::ask(Aspect aspect, const RowOwner& row) {
   switch (aspect) {
     case Aspect::time:
@@ -190,7 +188,7 @@ std::string Filter::left_out() const {
 
 Error Filter::nothing() const {
   if (rows_ == 0) {
-    return {"the profile holds no records to filter", "gpuprof report shows what it holds", kExitNothing};
+    return {"the profile holds no records to filter", "`gpuprof report` shows what the profile contains", kExitNothing};
   }
   if (conditions_.inverted) {
     return {"no record is left: every record that can be judged matches " + conditions_.text, "leave out --not",

@@ -27,7 +27,7 @@ inline constexpr size_t kAspects = 6;
 
 // Conditions on records. A record must fulfil all conditions that are set.
 struct Conditions {
-  std::optional<TimeWindow> window;  // selects the slices that overlap it
+  std::optional<TimeWindow> window;  // selects the slices that overlap this window
   std::optional<uint32_t> pid;       // process id; must not be combined with process_name
   std::optional<Pattern> process_name;
   std::optional<NumberRanges> ranks;

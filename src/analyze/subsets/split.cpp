@@ -41,7 +41,7 @@ std::string safe(std::string_view name) {
   return text;
 }
 
-// Returns a random id for META part.of. A computed id could be equal for two profiles, which merge() would mix up.
+// Returns a random id for META part.of. Computed ids of two profiles could be equal: merge() would mix their subsets.
 std::string new_identity() {
   std::random_device random;
   std::array<char, 17> text{};
@@ -69,8 +69,8 @@ Status Split::take(const p::Record& record) {
     return {};
   }
   if (by_ == SplitBy::time && whole_.interval_ns() == 0) {
-    return Error{"the profile does not say how long its time slices are (META interval_ns), so it has no parts by time",
-                 "`gpuprof record` makes profiles that say it"};
+    return Error{"cannot split the profile by time: the length of its time slices (META interval_ns) is missing",
+                 "profiles made by `gpuprof record` contain it"};
   }
   if (by_ == SplitBy::time && length_ns_ < whole_.interval_ns()) {
     return Error{"--by time=" + exact_seconds(length_ns_) + " is shorter than the profile's time slices of " +
@@ -200,7 +200,7 @@ Result<SubsetWriter*> Split::part_of(const p::Record& row) {
   return &part;
 }
 
-// Puts processes, devices, META and launches that no subset has into "rest". Finishes all subsets.
+// Adds to "rest" all processes, devices, META lines and launches that are in no subset. Finishes all subsets.
 Status Split::add_leftovers() {
   std::set<p::ProcessId> processes;
   std::set<p::DeviceId> devices;
@@ -260,7 +260,7 @@ Error Split::nothing() const {
   constexpr std::array<const char*, 4> kWhat = {"process", "process with a rank", "device", "time slice"};
   return {std::string("there is nothing to split: no record of the profile belongs to a ") +
               kWhat.at(static_cast<size_t>(by_)),
-          "gpuprof report shows what it holds", kExitNothing};
+          "`gpuprof report` shows what the profile contains", kExitNothing};
 }
 
 Status Split::finish() {

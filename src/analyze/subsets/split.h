@@ -1,5 +1,5 @@
-// Splits a profile by process, rank, device or time. Each row goes into exactly one subset. Rows without that property,
-// such as a rank, go into the subset "rest". So merge() of all subsets restores the profile.
+// Splits a profile by process, rank, device or time. Each row goes into exactly one subset. Rows without the property
+// go into the subset "rest", for example rows without a rank. So merge() of all subsets restores the profile.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace gpuprof::analyze {
 
 enum class SplitBy : uint8_t { process, rank, device, time };
 
-inline constexpr size_t kMostParts = 4096;  // maximum number of subsets without "rest"
+inline constexpr size_t kMostParts = 4096;  // maximum number of subsets, not counting "rest"
 
 class Split {
  public:
@@ -33,7 +33,7 @@ class Split {
   Status take(const profile::Record& record);  // takes the output of merge(), in order
   Status finish();                             // fails with kExitNothing if all rows went into "rest"
 
-  [[nodiscard]] size_t parts() const { return parts_.size(); }  // number of subsets without "rest"
+  [[nodiscard]] size_t parts() const { return parts_.size(); }  // number of subsets, not counting "rest"
   [[nodiscard]] bool has_rest() const { return rest_.has_value(); }
   [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
 

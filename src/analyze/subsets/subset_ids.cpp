@@ -10,7 +10,7 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// Restores the address of a label such as "0x7f12": the tables keep addresses as text.
+// Converts an address label such as "0x7f12" back to a number: the tables store addresses as text.
 p::StackElement label_element(std::string_view label) {
   p::StackElement element;
   if (label.size() > 2 && label.starts_with("0x")) {
@@ -81,7 +81,7 @@ void SubsetIds::map_id(p::IdSpace space, Id& id) {
     if constexpr (std::is_same_v<Id, p::StackId>) {
       made.kernel = space == p::kKstackIds;
     }
-    map_ids(made);  // the definitions that a record refers to must come before it
+    map_ids(made);  // first writes the definitions that this one refers to
     map_frames(made);
     made.id = Id{++last_[space]};
     ids_[space].insert(index(id), last_[space]);
@@ -109,7 +109,7 @@ void SubsetIds::add(p::DeviceId id) {
 Status SubsetIds::map(p::Record& row) {
   if (const auto* idle = std::get_if<p::Idle>(&row)) {
     p::WorkId work = idle->work;
-    map_id(p::kWorkIds, work);  // writes the WORK before the device, as for other rows
+    map_id(p::kWorkIds, work);  // writes the WORK's definition before the device's, as for other rows
   }
   std::visit([this](auto& r) { map_ids(r); }, row);
   return status_;

@@ -23,7 +23,7 @@ class SubsetIds {
   void add(profile::ProcessId id);
   void add(profile::DeviceId id);
 
-  // Writes the GPU_INSTRUCTION records of the subset's code locations, and the code locations that these wait for.
+  // Writes the GPU_INSTRUCTION records of the subset's code locations. Adds the code locations that these wait for.
   Status explain_places();
 
   [[nodiscard]] const Status& status() const { return status_; }  // the first error of the sink
@@ -64,7 +64,7 @@ class SubsetIds {
   std::array<uint32_t, profile::kIdSpaces> last_{};
   std::vector<profile::ProcessId> processes_;
   std::vector<profile::DeviceId> devices_;
-  std::vector<profile::GpuPlaceId> places_;  // ids of the complete profile
+  std::vector<profile::GpuPlaceId> places_;  // code locations written so far, as ids of the complete profile
   std::vector<profile::StackElement> elements_;
   std::vector<profile::FrameId> frames_;
   Status status_;

@@ -15,7 +15,7 @@
 namespace gpuprof::analyze {
 
 inline constexpr std::string_view kFilterKey = "filter";            // the conditions of `filter`
-inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // records for which a condition is undecidable
+inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // counts of records without a field for a condition
 inline constexpr std::string_view kPartPrefix = "part.";
 inline constexpr std::string_view kPartOf = "part.of";        // random id, the same in all outputs of one `split`
 inline constexpr std::string_view kPartWhich = "part.which";  // "process 4242 train, of a profile split by process"
@@ -47,7 +47,7 @@ class SubsetCollector {
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
-    Lines inherited;  // distinct META lines of a split profile that was a subset itself
+    Lines inherited;  // distinct META lines of the split profile, if it was a subset itself
     std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how often the result has each window
     [[nodiscard]] bool complete() const {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());

@@ -16,9 +16,9 @@ namespace gpuprof::analyze {
 
 // Which META lines of the complete profile a subset gets.
 struct SubsetMeta {
-  bool sums = true;                                  // includes META lines that merge() sums
+  bool sums = true;                                  // include the META lines that merge() sums
   size_t most = std::numeric_limits<size_t>::max();  // maximum number of META lines
-  bool parts_nested = false;  // renames "part.x" of a profile that is a subset itself to "part.part.x"
+  bool parts_nested = false;  // rename "part.x" to "part.part.x", because the complete profile is a subset itself
 };
 
 class SubsetWriter {
@@ -38,7 +38,7 @@ class SubsetWriter {
   // True if all rows so far are about processes (LOSS, COVERAGE).
   [[nodiscard]] bool is_empty() const { return is_empty_; }
 
-  // Returns the launches to write into END: from COVERAGE if available, else GPU work items plus counted launches.
+  // Returns the number of launches for END: from COVERAGE if available, otherwise GPU work items plus counted launches.
   [[nodiscard]] uint64_t launches() const { return has_launches_ ? end_.launches : pieces_; }
 
   struct Last {

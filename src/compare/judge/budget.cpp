@@ -45,12 +45,12 @@ uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& 
     const bool counts = budget.of_function ? std::any_of(path.functions.begin(), path.functions.end(),
                                                          [&](uint32_t f) { return matches[f] != 0; })
                                            : matches[path.kernel] != 0;
-    ns += counts ? path.cost.ns : 0;  // the sum of all paths fits 64 bits
+    ns += counts ? path.cost.ns : 0;  // cannot overflow: the sum of all paths fits 64 bits
   }
   return ns;
 }
 
-// True if the path has no complete CPU stack, so functions may be missing. Frames that options hide do not matter.
+// True if the path has no complete CPU stack, so functions may be missing. Frames hidden by options do not count.
 bool lacks_stack(const Run& run, const Path& path) {
   bool whole = false;
   for (const uint32_t f : path.functions) {
@@ -69,7 +69,7 @@ uint64_t cost_without_stack(const Run& run, const Budget& budget, const std::vec
   for (const Path& path : run.paths) {
     const bool counted =
         std::any_of(path.functions.begin(), path.functions.end(), [&](uint32_t f) { return matches[f] != 0; });
-    ns += budget.of_function && !counted && lacks_stack(run, path) ? path.cost.ns : 0;  // the sum of all paths fits
+    ns += budget.of_function && !counted && lacks_stack(run, path) ? path.cost.ns : 0;  // cannot overflow
   }
   return ns;
 }

@@ -25,7 +25,7 @@ constexpr size_t kMany = 10;            // minimum number of kernels for a commo
 constexpr size_t kManyVariances = 25;   // minimum number of kernels for a common variance
 constexpr size_t kPermutationRuns = 8;  // minimum runs per side for a permutation test
 constexpr double kPower = 0.8;
-constexpr double kHeavyShare = 0.1;    // share of all GPU time; for smaller kernels, check_power() is less strict
+constexpr double kHeavyShare = 0.1;    // minimum share of GPU time; check_power() is less strict for smaller kernels
 constexpr uint64_t kClockSamples = 3;  // minimum clock samples per run for a useful mean
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -61,7 +61,7 @@ class Judge {
   const JudgeOptions& options_;
   double material_ns_ = 0;  // minimum material difference
   std::vector<TestedLine> kernels_;
-  std::vector<double> factor_;  // common factor's logarithm per run; empty: not removed
+  std::vector<double> factor_;  // logarithm of the common factor, one per run; empty: not removed
   TestedLine total_;
   std::optional<TestedLine> unmatched_;
   std::vector<Finding> one_sided_;
@@ -70,7 +70,7 @@ class Judge {
   Judgement judgement_;
 };
 
-// Returns the minimum detectable change. For judge_self(), scales it from half of the runs to all runs per side.
+// Returns the minimum detectable change. judge_self() compares halves of the runs: scales this to all runs per side.
 double Judge::detectable(const TestedLine& tested, double level) const {
   EstimatedDifference difference = tested.difference;
   if (planned_runs_ > 0 && tested.values.testable()) {
@@ -78,7 +78,7 @@ double Judge::detectable(const TestedLine& tested, double level) const {
     const auto n_old = static_cast<double>(tested.values.old_side().size());
     const auto n_new = static_cast<double>(tested.values.new_side().size());
     difference.error *= std::sqrt(2 / planned / (1 / n_old + 1 / n_new));
-    difference.freedom += planned;  // 2K - 2 instead of K - 2
+    difference.freedom += planned;  // K runs per side have 2K - 2 degrees; the halves have K - 2
   }
   return tested.values.percent(difference.detectable(level, kPower));
 }
@@ -212,14 +212,14 @@ std::vector<double> judged_clocks(const Comparison& runs) {
   return clocks;
 }
 
-// Repeats the test in GPU cycles. A slowdown in only time or only cycles may come from the clock: Verdict::unclear.
+// Repeats the test in GPU cycles. If only time or only cycles are slower, the clock may be why: Verdict::unclear.
 void Judge::compare_cycles(std::span<const Cost> costs, double level, TestedLine& tested) {
   std::vector<double> clocks = judged_clocks(runs_);
   if (clocks.empty()) {
     return;
   }
   for (double& clock : clocks) {
-    clock = -clock;  // values_of() subtracts the factor, so this gives ns * MHz
+    clock = -clock;  // negative because values_of() subtracts: the values become ns * MHz
   }
   const Values cycles = values_of(costs, runs_.old_runs, clocks);
   const EstimatedDifference in_cycles = plain_difference(cycles);
@@ -348,7 +348,7 @@ void Judge::gather() {
   }
 }
 
-// Returns the runs per side that let an unchanged program's interval end below `effect` (at kPower); 0: over 200.
+// Returns how many runs per side show (at kPower) that an unchanged program is not slower by `effect`; 0: over 200.
 size_t runs_needed(double variance_of_run, double effect) {
   constexpr size_t kMost = 200;
   for (size_t runs = 3; runs <= kMost; ++runs) {
@@ -362,8 +362,8 @@ size_t runs_needed(double variance_of_run, double effect) {
   return 0;
 }
 
-// A pass requires that the runs could not have missed a slowdown of min_effect_percent, or of what thresholds allow.
-// For kernels below kHeavyShare of all GPU time, the limit is the same amount of time as for a kernel of that share.
+// Prevents a pass if the runs could have missed a slowdown of min_effect_percent, or of the percentage that a threshold
+// allows. For kernels below kHeavyShare of all GPU time, the limit is the time that it is for a kernel of that share.
 void Judge::check_power() {
   const size_t runs = std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs);
   const auto ask = [this, runs](const TestedLine& tested, double least, const std::string& name) {

@@ -60,7 +60,7 @@ struct Judgement {
   bool moderated = false;                 // variances were shrunk towards those of all kernels
   bool factor_removed = false;            // the runs' common factor was removed from the kernels
   double factor_percent = 0;              // common factor, new against old: "everything 2.1% slower"
-  double noise_percent = 0;               // median over kernels of a run's standard deviation
+  double noise_percent = 0;               // standard deviation of a run, as the median over kernels
   double minimum_detectable_percent = 0;  // for a typical kernel
   double material_percent = 0;            // smaller differences are not regressions
 };

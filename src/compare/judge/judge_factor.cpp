@@ -9,7 +9,7 @@ namespace gpuprof::compare {
 namespace {
 
 constexpr size_t kLeastApart = 2;
-constexpr size_t kPartApart = 10;  // minimum: kLeastApart kernels, or one in kPartApart if that is more
+constexpr size_t kPartApart = 10;  // minimum: kLeastApart kernels, and one in ten of all kernels
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::string suspicious_factor(std::span<const TestedLine> kernels, std::span<con
   if (percent <= options.material_percent || options.thresholds.allowing(kTotal, percent) != nullptr) {
     return "";
   }
-  // Counts kernels that are faster only in comparison: their own time did not fall, so the others may all be slower.
+  // Counts kernels that are faster only relative to others: their own time did not fall, so the others may be slower.
   const double margin = growth.margin(options.total_level);
   const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const TestedLine& kernel) {
     return kernel.finding.verdict == Verdict::faster && growth.mean + kernel.difference.mean > -margin;

@@ -10,7 +10,7 @@ double Values::percent(double difference) const {
   if (logs) {
     return 100 * std::expm1(difference);
   }
-  // Percent of the old side's mean; `difference` is relative to the mean of all runs.
+  // Converts to percent of the old side's mean, because `difference` is relative to the mean of all runs.
   const double before = mean(old_side());
   return before > 0 ? 100 * difference / before : std::numeric_limits<double>::infinity();
 }

@@ -237,7 +237,7 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
   std::vector<double> all(old_side.begin(), old_side.end());
   all.insert(all.end(), new_side.begin(), new_side.end());
   const double seen = std::accumulate(new_side.begin(), new_side.end(), 0.0);
-  const double enough = seen - (1e-12 * std::max(1.0, std::abs(seen)));  // rounding: sums of equal values may differ
+  const double enough = seen - (1e-12 * std::max(1.0, std::abs(seen)));  // sums of equal values may differ by rounding
   const size_t taken = new_side.size();
   uint64_t ways = 0;
   uint64_t as_far = 0;
@@ -247,7 +247,7 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
   };
   if (draws_permutations(old_side.size(), taken)) {
     std::mt19937_64 random(seed);  // NOLINT(bugprone-random-generator-seed): same runs, same verdict
-    count(seen);                   // the observed split counts
+    count(seen);                   // include the observed split
     while (ways < kMostSplits / 10) {
       double sum = 0;
       for (size_t i = 0; i < taken; ++i) {

@@ -31,7 +31,7 @@ double trigamma_inverse(double y);  // y > 0
 struct VariancePrior {
   double freedom = 0;  // infinite: variances differ only by chance; 0: no prior
   double variance = 0;
-  double most = std::numeric_limits<double>::infinity();  // maximum degrees for a line's test: those of all lines
+  double most = std::numeric_limits<double>::infinity();  // maximum degrees of freedom of a line's test
 };
 
 // Fits the prior. Each of `variances` has `freedom` degrees. Returns no prior for fewer than two variances.
@@ -41,13 +41,13 @@ VariancePrior fit_variance_prior(std::span<const double> variances, double freed
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 std::vector<double> holm(std::span<const double> p);
 
-// Returns the share of splits into sides of these sizes whose difference of means (new - old) is at least the observed
-// one. Enumerates up to kMostSplits; if there are more, draws a tenth of that with `seed`, including the observed one.
+// Returns the share of all splits of the runs into sides of these sizes with at least the observed difference of means
+// (new - old). Enumerates up to kMostSplits; beyond it, draws a tenth of that with `seed`, and the observed one.
 inline constexpr uint64_t kMostSplits = 200'000;
 bool draws_permutations(size_t old_runs, size_t new_runs);
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);
 
-// The mean of new - old, its standard error, and the degrees of freedom of that error.
+// The difference of the means (new - old), its standard error, and the degrees of freedom of that error.
 struct EstimatedDifference {
   double mean = 0;
   double error = 0;

@@ -19,7 +19,6 @@ std::string_view trimmed(std::string_view text) {
   return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// Removes the first word from `rest` and returns it.
 std::string_view next_word(std::string_view& rest) {
   rest = trimmed(rest);
   const size_t end = std::min(rest.find_first_of(kSpace), rest.size());

@@ -25,7 +25,7 @@ struct Thresholds {
 
   [[nodiscard]] const Threshold* find(std::string_view name) const;  // nullptr: no match
 
-  // Returns the entry that find() returns, if it allows `name` that slowdown; otherwise nullptr.
+  // Returns the entry of find() if it allows a slowdown of `percent` for `name`; otherwise nullptr.
   [[nodiscard]] const Threshold* allowing(std::string_view name, double percent) const;
 };
 

@@ -14,10 +14,10 @@ namespace gpuprof::compare {
 void waive_kernel(const Comparison& runs, std::span<const uint32_t> paths, const JudgeOptions& options,
                   double material_ns, Finding& kernel);
 
-// Notes a waiver for a new kernel whose share of `total_ns`, the old total, is within its threshold. Keeps the verdict.
+// Adds a note to a new kernel if its threshold allows its share of `total_ns`, the old total. Keeps the verdict.
 void waive_appeared(const Comparison& runs, const JudgeOptions& options, double total_ns, Finding& kernel);
 
-// Waives a slower total if kTotal allows it, or if it is only slower because of `excused`. `factor` may be empty.
+// Waives a slower total if kTotal allows it, or if only `excused` findings make it slower. `factor` may be empty.
 void waive_total(const Comparison& runs, std::span<const Finding* const> excused, std::span<const double> factor,
                  const JudgeOptions& options, double material_ns, Finding& total);
 

@@ -29,12 +29,12 @@ void note_renamed(Line& line, std::string&& old_name, Match match) {
   line.change = Change::renamed;
 }
 
-// Saturates on overflow, so that no part's sum exceeds the sum of its whole.
+// Saturates on overflow, so that the sum of a subset never exceeds the total.
 void add_up(uint64_t& to, uint64_t more) {
   to = more > UINT64_MAX - to ? UINT64_MAX : to + more;
 }
 
-// `place` maps a reason of `from` to a reason of `to`.
+// `place` maps the index of a stall reason in `from` to its index in `to`.
 template <typename Place>
 void add_sums(StallSums& to, const StallSums& from, Place place) {
   add_up(to.samples, from.samples);
@@ -175,7 +175,7 @@ void LineMatcher::join(const Pairs& kernels, const Pairs& functions, Match match
   const std::vector<uint32_t> kernel_to = redirections(kernels_.size(), kernels);
   const std::vector<uint32_t> function_to = redirections(functions_.size(), functions);
   const std::vector<const std::u32string*> old_stacks = std::move(stacks_);
-  const auto old_texts = std::exchange(stack_ids_, {});  // keeps alive what old_stacks points to
+  const auto old_texts = std::exchange(stack_ids_, {});  // owns the stacks that old_stacks points to
   std::vector<Path> old_paths = std::exchange(paths_, {});
   stacks_.clear();
   path_ids_.clear();

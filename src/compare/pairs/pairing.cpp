@@ -7,13 +7,13 @@
 namespace gpuprof::compare {
 namespace {
 
-// Kernels differ if the ratio of their mean times is less. The second limit applies if the callers are unknown.
+// Minimum ratio of the mean times of two matching kernels. The second limit applies if the callers are unknown.
 constexpr double kLeastMeanRatio = 0.1;
 constexpr double kLeastUnplacedRatio = 0.5;
 constexpr double kLeastSharedParents = 0.5;
 constexpr double kLeastLikeness = 0.5;     // minimum likeness of a pair if several are possible
-constexpr double kRivalLikeness = 0.9;     // share of the best likeness that makes a rival
-constexpr std::ptrdiff_t kNeighbours = 4;  // compared candidates with shorter means; as many with longer
+constexpr double kRivalLikeness = 0.9;     // share of the best likeness at which another pair is a rival
+constexpr std::ptrdiff_t kNeighbours = 4;  // number of compared candidates with shorter means, and with longer means
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 using Group = std::vector<const Candidate*>;
@@ -23,7 +23,7 @@ double ratio(double a, double b) {
   return most <= 0 ? 1 : std::min(a, b) / most;
 }
 
-// Returns the share of all launches that have callers in common.
+// Returns the share of launches that come from callers of both candidates.
 double shared_parents(const Candidate& a, const Candidate& b) {
   double shared = 0;
   double all = 0;
@@ -64,7 +64,7 @@ struct Scored {
   size_t new_at = 0;
 };
 
-// Scores each old candidate with the new candidates that have the nearest means.
+// Scores each old candidate against the new candidates with the nearest means.
 std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   std::vector<Scored> pairs;
   for (size_t at = 0; at < old_ones.size(); ++at) {

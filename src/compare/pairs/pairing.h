@@ -19,7 +19,7 @@ struct Candidate {
   double count = 0;             // launches per run
   double mean_ns = 0;           // per launch; 0 if nothing was timed
   std::vector<Parent> parents;  // sorted by id, unique
-  bool placed = true;           // the callers are known: there is a CPU stack
+  bool placed = true;           // true: a CPU stack shows the callers
 };
 
 // Pairs old and new candidates of one group, in which any candidate may match any other. If both sides have equally
