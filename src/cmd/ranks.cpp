@@ -108,8 +108,8 @@ class Ranks : public Command {
                    "name the profiles of all ranks, or the folder that they are in", kExitUsage};
     }
     if (job.interval_ns() == 0) {
-      return Error{"the profile does not say how long its time slices are (META interval_ns)",
-                   "`gpuprof record --interval` makes profiles that do", kExitUsage};
+      return Error{"the length of the profile's time slices is unknown: META interval_ns is missing",
+                   "record it again with `gpuprof record`", kExitUsage};
     }
     return {};
   }
@@ -117,7 +117,7 @@ class Ranks : public Command {
   [[nodiscard]] std::vector<std::string> notes(const analyze::Job& job) const {
     std::vector<std::string> notes;
     if (const std::string part = job.part(); !part.empty()) {
-      notes.push_back("The profile is a part of another: " + escaped(part) + ".");
+      notes.push_back("The profile is a subset of another: " + escaped(part) + ".");
     }
     if (job.collectives() == 0) {
       notes.emplace_back(

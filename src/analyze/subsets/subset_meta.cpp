@@ -25,7 +25,7 @@ std::string part_text(const std::multimap<std::string, std::string>& meta) {
 
 std::string part_warning(const std::multimap<std::string, std::string>& meta) {
   const std::string part = part_text(meta);
-  return part.empty() ? part : "the profile is a part of another: " + escaped(part);
+  return part.empty() ? part : "the profile is a subset of another: " + escaped(part);
 }
 
 void SubsetCollector::begin_input(std::string_view of) {

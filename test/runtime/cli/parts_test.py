@@ -123,7 +123,7 @@ class PartsTest(rig.RuntimeTest):
         text = self.gpuprof("-q", "report", path)
         self.assertRegex(text, r"(?m)^part +only what matches --to 1s --kernel 'a b\|e'$")
         run = self.run_command([rig.GPUPROF, "flame", path])
-        self.assertIn(b"the profile is a part of another", run.stderr)
+        self.assertIn(b"the profile is a subset of another", run.stderr)
         folder = self.path("parts")
         self.gpuprof("-q", "split", "--by", "process", "-o", folder, TRAIN)
         part = sorted(os.listdir(folder))[0]
@@ -145,7 +145,7 @@ class PartsTest(rig.RuntimeTest):
         self.assertRegex(text, r"not the same subset of a run: the complete profile \(\S+\) and only what matches\s+--kernel gemm\s")
         self.assertNotIn("not the same subset", self.gpuprof("check", *parts[:3], "--", *parts[3:], expect=(0, 125)))
         run = self.run_command([rig.GPUPROF, "diff", runs[0], parts[1]])
-        self.assertIn(b"part1.txt: the profile is a part of another: only what matches --kernel gemm", run.stderr)
+        self.assertIn(b"part1.txt: the profile is a subset of another: only what matches --kernel gemm", run.stderr)
 
     def test_subsets_of_two_recordings_are_not_a_complete_profile(self):
         # These profiles have no time and no host, like profiles of other tools.
@@ -160,7 +160,7 @@ class PartsTest(rig.RuntimeTest):
         parts = [os.path.join(self.path(name), file) for name, file in zip(("one", "two"), names)]
         self.gpuprof("-q", "merge", *parts, "-o", self.path("mixed.txt"))
         run = self.run_command([rig.GPUPROF, "report", self.path("mixed.txt")])
-        self.assertIn(b"the profile is a part of another", run.stderr)
+        self.assertIn(b"the profile is a subset of another", run.stderr)
 
     def test_losses_are_reported_before_subsets_hide_them(self):
         path = self.path("missing.txt")
