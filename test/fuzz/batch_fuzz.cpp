@@ -1,4 +1,4 @@
-// Fuzzes the scan of GPU command batches: it reads no other memory, it ends, and the number of kernels is limited.
+// Fuzzes the scan of GPU command batches: it must end, read only the batches, and find at most the maximum of kernels.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -59,7 +59,7 @@ struct Sink final : record::StackSink {
   std::vector<uint32_t> loaders;  // pids of processes that have loaded a library
 };
 
-// Stacks of backtrace() at each launch, innermost first, beginning with the caller of launch().
+// The stack that backtrace() returns at each launch: innermost first, beginning with the caller of launch().
 constexpr int kMaxDepth = 8192;
 inline std::map<uint64_t, std::vector<uint64_t>> expected;  // keyed by correlation id
 inline uint64_t last_correlation = 0;

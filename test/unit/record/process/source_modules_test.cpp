@@ -200,7 +200,7 @@ TEST_CASE("a source's mapping change causes a new read, but at a limited rate") 
   gpuprof::test::Rig rig;
   rig.correlator.on_mappings(99);  // unknown source
   Files files;
-  bool too_soon = false;  // becomes true once this process was not delayed between the two calls
+  bool too_soon = false;  // becomes true in the first round without a delay of this process between the two calls
   for (int i = 0; i < 100 && !too_soon; ++i) {
     ::usleep(120'000);
     const uint64_t begin = gpuprof::monotonic_ns();
