@@ -40,7 +40,7 @@ struct Name {
   { CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##name, #name }
 #define MOCK_RESOURCE(name) \
   { CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_##name, #name }
-// The callback ids that the mock driver and runtime use. A profiler must ignore those that are no launches.
+// The callback ids that the mock driver and runtime use. A profiler must ignore those that are not launches.
 constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuCtxSynchronize),

@@ -31,7 +31,7 @@ constexpr uint64_t kLateNs = 20000000;
 constexpr size_t kLeastScratch = size_t{1} << 20;
 constexpr uint32_t kOldPcVersion = 22;  // since this version CUpti_PCSamplingPCData has a correlation id
 
-enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // reason + 1: "not issued"
+enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // value + 1: "not issued"
 constexpr const char* kReasons[] = {
     "smsp__pcsamp_warps_issue_stalled_long_scoreboard", "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
     "smsp__pcsamp_warps_issue_stalled_barrier",         "smsp__pcsamp_warps_issue_stalled_barrier_not_issued",

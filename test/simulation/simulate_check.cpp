@@ -40,7 +40,7 @@ struct Sides {
   const Program& before;
   const Program& after;
   size_t runs = 5;
-  double outlier = 1;  // factor of the new side's first run
+  double outlier = 1;  // the times of the new side's first run are multiplied by this
 };
 
 void compare_and_judge(const Sides& sides, const Noise& noise, std::mt19937_64& random, Compared& result) {
@@ -93,7 +93,7 @@ class Table {
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
-  // The quick form makes few comparisons, so the bounds allow for chance: three standard deviations at the bound.
+  // The quick form makes few comparisons, so the bounds allow three standard deviations for chance.
   [[nodiscard]] double chance(double bound) const {
     return options_.quick ? 3 * std::sqrt(bound * (100 - bound) / static_cast<double>(options_.comparisons)) : 0;
   }

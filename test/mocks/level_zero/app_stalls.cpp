@@ -78,7 +78,7 @@ void stalls_slowly(uint32_t count) {
   with_pauses(count, 120000);
 }
 
-// Pauses shortly, so that each read returns some samples.
+// Pauses briefly, so that each read returns some samples.
 void stalls_steadily(uint32_t count) {
   with_pauses(count, 2000);
 }

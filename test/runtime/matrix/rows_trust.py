@@ -26,7 +26,7 @@ def another_subscriber(matrix):
 
 @row(11, "torch-profiler", only="gpu")
 def torch_profiler(matrix):
-    """torch.profiler inside the target gets no CUDA rows while gpuprof records, and the program is informed."""
+    """torch.profiler inside the target gets no CUDA rows while gpuprof records, and a message or META line says why."""
     python = matrix.platform.torch()
     if python is None:
         raise Skip("python3 has no PyTorch that sees a GPU")

@@ -120,8 +120,8 @@ os.ftruncate(fd, 0)
 print("cut", flush=True)
 """
 
-# A target that connects with its token and then becomes another user. Its child keeps the mapping and goes on writing
-# through it: the test puts the address into a file.
+# A target that connects with its token and then becomes another user. Its child keeps the mapping and writes records to
+# it, with the stack address that the test puts into a file.
 CHANGES = wire_recorder.WIRE_LAYOUT + """
 import mmap, os, socket, struct, sys, time
 folder, program, early = sys.argv[1], sys.argv[2], sys.argv[3] == "early"

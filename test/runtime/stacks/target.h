@@ -27,7 +27,7 @@ unsigned stack_enter(const char* function);
 // Restores the state before the stack_enter() that returned `depth`. If called last, it also prevents tail calls.
 void stack_leave(unsigned depth);
 
-// Prepares launches of the kernel at places where nothing can be allocated.
+// Prepares launches of the kernel from code that cannot allocate memory.
 void stack_prepare(const char* kernel);
 // Launches the kernel; the stack is then [shadow stack] stack_launch cuLaunchKernel ...
 void stack_launch(const char* kernel);
