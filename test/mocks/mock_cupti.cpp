@@ -148,7 +148,7 @@ void on_call(const mock::Call& call, mock::Site site) {
   in_api_exit = false;
 }
 
-// Adds a record for the work, unless complete graphs are recorded and the work is a graph's node.
+// Adds a record for the work. If complete graphs are recorded, nodes of graphs have no records of their own.
 void on_op(const mock::Op& op) {
   const bool whole_graphs = library.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
   if (library.kinds[mock::activity_kind(op.kind)] && !(whole_graphs && op.graph_node != 0)) {

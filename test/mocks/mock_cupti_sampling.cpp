@@ -1,5 +1,5 @@
 // PC sampling with the real library's rules. Sampling is enabled first, then configured, then read. Each struct and
-// each of its PCs gives its size. Samples arrive some time after they were taken. After a full buffer there are no
+// each of its PCs states its size. Samples arrive some time after they were taken. After a full buffer there are no
 // samples until sampling is disabled and enabled again. If kernels are serialized, only those launched in a range are
 // sampled, their samples carry the correlation id, and nothing can be read while a range is open.
 #include "mock_cupti_sampling.h"

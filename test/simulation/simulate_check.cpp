@@ -167,7 +167,7 @@ void false_alarms_of_few(Table& table) {
   }
 }
 
-// Slows a kernel whose change is clearly material: 0.15% of all GPU time.
+// Slows a kernel by at least 0.15% of all GPU time, which is clearly material.
 size_t heavy_kernel(const Program& program, double factor, std::mt19937_64& random) {
   std::vector<size_t> heavy;
   size_t heaviest = 0;

@@ -28,7 +28,7 @@ void stalls(uint32_t count) {
   drain(gpu, list);
 }
 
-// Launches one kernel from two call paths. One call path has a quarter of its time, the other has the rest.
+// Launches one kernel from two call paths. The first path has a quarter of the kernel's time, the second has the rest.
 void stalls_shared(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;

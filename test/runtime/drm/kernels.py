@@ -35,7 +35,7 @@ class Kernels:
             ("late", "kernel at 0x20000", 0x10, "sync", 0): 70,
             ("in_object", "kernel at 0x60000", 0x8, "pipestall", 0): 25,
             ("reused", "kernel at 0x8000 (2)", 0x40, "sbid", 0): 15,
-            # The latest binding of an address counts, whether it is larger or smaller than the one before.
+            # The latest binding of an address counts, even if it is smaller than the one before.
             ("rebound", "kernel at 0x80000", 0, "send", 0): 35,
             ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
             ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,

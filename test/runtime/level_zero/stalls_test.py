@@ -47,7 +47,7 @@ class Stalls(ze_rig.LevelZeroTest):
         return dict(sums), estimated
 
     def expected(self, launched):
-        """Returns the expected samples of {(site, device, kernel): launches}."""
+        """Returns the samples to expect. `launched`: {(site, device, kernel): launches}."""
         return {(site, device, kernel, offset, reason): count * launches
                 for (site, device, kernel), launches in launched.items()
                 for (offset, reason), count in LEAVES[kernel].items()}

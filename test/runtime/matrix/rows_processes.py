@@ -66,7 +66,7 @@ def tree_with_stacks(matrix):
 
 @row(4, "tree-two-devices", only="gpu")
 def tree_two_devices(matrix):
-    """Two processes that each call their GPU number 0 have two devices in the profile, by UUID."""
+    """If two processes each use their own GPU number 0, the profile has two devices, distinguished by UUID."""
     matrix.need_devices(2)
     command = platforms.process_tree("work").command
     script = 'for device in 0 1; do CUDA_VISIBLE_DEVICES=$device "$@" & done; wait'

@@ -78,7 +78,7 @@ def rank_variables(matrix):
 
 @row(6, "timeline-events")
 def timeline_events(matrix):
-    """There is one EVENT per work item, with the aggregate's sums, and one CALL per launch that had work."""
+    """Each work item has one EVENT, and each launch with work one CALL. The EVENTs sum up to END."""
     recording = matrix.record(matrix.platform.streams(), "--timeline")
     recording.check_conserved()
     end, events = recording.profile.end(), recording.gpu_events()

@@ -271,7 +271,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(profile.end()["lost"], 0, stderr)
         self.assertGreater(sum(counts), 500)
         self.assertLess(share, 0.15, f"{counts} connections")
-        # The recorder must use less CPU time than one attacker gets. A recorder that is always busy gets as much.
+        # The recorder must use less CPU time than one attacker. A recorder that is always busy would use as much.
         self.assertLess(cost, 0.6 * sum(costs) / len(costs))
 
     def check_giant(self, user):

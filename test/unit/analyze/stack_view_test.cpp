@@ -132,7 +132,7 @@ std::string shown_frames(const std::vector<std::string>& words, const StackOptio
   return text;
 }
 
-// Returns whether the path of work with this stack is only the marker for hidden frames.
+// Returns whether work with this stack is shown only as the marker for hidden frames.
 bool says_hidden(WorkPaths& paths, profile::StackId stack) {
   const auto frames = paths.frames(paths.launch({.ustack = stack}).front());
   return !frames.empty() && paths.view().label(frames.front()) == kAllHidden;

@@ -74,7 +74,7 @@ TEST_CASE("a file name byte that is not UTF-8 is restored") {
 }
 
 TEST_CASE("a long string is cut at a character boundary and marked") {
-  const std::string wide(GPUPROF_BPF_CODE_TEXT, '\xE9');  // two bytes each in UTF-8
+  const std::string wide(GPUPROF_BPF_CODE_TEXT, '\xE9');  // each needs two bytes in UTF-8
   const std::string text = decode_python_text(bytes_of(wide), 1, false);
   CHECK(text.size() <= GPUPROF_BPF_CODE_TEXT);
   CHECK(text.size() > GPUPROF_BPF_CODE_TEXT - 4);

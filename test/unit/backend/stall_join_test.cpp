@@ -347,7 +347,7 @@ TEST_CASE("a window begins before the last time that its stream was empty") {
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 1100);
   gpu.finish_windows(1050);
-  gpu.finish_windows(1450);  // the read did not empty the stream
+  gpu.finish_windows(1450);  // the read at 1450 ms did not empty the stream
   StallRecord record;
   record.address = 0x8000;
   record.counts[0] = 1;

@@ -76,7 +76,7 @@ __attribute__((noinline)) inline void launch() {
   asm volatile("");
 }
 
-// Calls itself with frames of many sizes and kinds, as the bits of `shape` say.
+// Calls itself `depth` times, with frames whose sizes and kinds depend on the bits of `shape`.
 __attribute__((noinline)) inline int descend(int depth, unsigned shape, void (*then)()) {
   volatile char frame[24];
   frame[0] = static_cast<char>(depth);

@@ -56,7 +56,7 @@ struct Files {
   }
   [[nodiscard]] uint64_t start() const { return reinterpret_cast<uint64_t>(place); }
 
-  // Builds the module record that a process would send for a file that consists of the byte `what`.
+  // Builds the module record that a process would send for a file in which each byte is `what`.
   [[nodiscard]] Module module(uint32_t number, const std::string& its_path, char what) {
     mark.offset = 100;
     mark.bytes.fill(static_cast<std::byte>(what));
