@@ -1,4 +1,4 @@
-// Fuzzes nvdisasm's output. A stall must wait only for instructions of its own function, each listed once.
+// Fuzzes nvdisasm's output. Each stall repeatably waits for instructions of its function, each listed once.
 #include <cstdint>
 #include <cstdlib>
 #include <set>
