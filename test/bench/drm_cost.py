@@ -3,7 +3,7 @@
 ioctl of the fake drivers, user space and kernel together, in QEMU. With -icount, QEMU's clock advances one nanosecond per
 instruction, so other load does not matter. The counts say little about time on a real processor.
 
-native: not recorded. recorded: from the start, mostly before unwind tables exist. whole: with unwind tables.
+native: not recorded. recorded: from its start, mostly before unwind tables exist. whole: once they exist.
 
 environment: PYTHONPATH=test/runtime:test/runtime/drm
 """

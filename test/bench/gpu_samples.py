@@ -273,7 +273,7 @@ def training_step(options, check):
 
 
 def proton_step(rounds):
-    """Returns the p10 of the same step under PC sampling of Triton Proton, if Proton works here."""
+    """Prints the 10th percentile of the step time under PC sampling by Triton Proton, if Proton works here."""
     done = run(["python3", TORCH_STEP, "--layers", "14", "--steps", "20", "--under", "proton-pcsampling"])
     match = re.search(P10, done.stdout)
     print(f"Proton, PC sampling: {match.group(1) + ' ms' if match else done.stderr[-300:]} ({rounds} run)", flush=True)

@@ -36,7 +36,7 @@ class Broken(Exception):
 
 
 class Late(Broken):
-    """A profile lacks more work than may be lost on an idle machine."""
+    """A profile lacks more work than a kill may lose on an idle machine."""
 
 
 def require(condition, text, error=Broken):
@@ -101,7 +101,7 @@ class Try:
         self.check_profile()
 
     def pids(self):
-        """Returns the pids of the processes that log, the first one first."""
+        """Returns the pids of the processes that log, in ascending order."""
         logs = sorted(glob.glob(self.log + ".*"), key=lambda path: os.stat(path).st_ctime_ns)
         return sorted(int(path.rsplit(".", 1)[1]) for path in logs)
 

@@ -114,7 +114,7 @@ class Case:
 
 
 def alternate(gpuprof, cases, rounds, deadline=float("inf"), timeout=300):
-    """Alternates all cases and variants, so that an interrupted run has measured all of them. Prints after each round."""
+    """Measures all cases and variants in each round, and prints them, so that an interrupted run has all of them."""
     for case in cases:
         case.warm_up(gpuprof, timeout)
     for number in range(1, rounds + 1):

@@ -32,7 +32,7 @@ void require(bool condition) {
   }
 }
 
-// Returns the begin and the middle of each section.
+// Returns addresses at the beginning and in the middle of each section, and at the limits.
 std::vector<uint64_t> addresses_in(const ElfImage& image, size_t size) {
   std::vector<uint64_t> addresses = {0, size / 2, size, UINT64_MAX};
   for (const ElfSection& section : image.sections()) {

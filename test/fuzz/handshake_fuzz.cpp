@@ -1,4 +1,4 @@
-// Fuzzes the messages of a connecting process, and the parsing of kernel texts about it.
+// Fuzzes the messages of a connecting process, and the parsing of its /proc/PID/stat and status.
 
 #include <cstdint>
 #include <cstdlib>

@@ -64,7 +64,7 @@ void maps_lines(std::string_view text) {
   });
 }
 
-// A file that all inputs are written to, one after the other.
+// The file that each input is written to in turn.
 class File {
  public:
   File() : fd_(::mkstemp(path_)) { require(fd_ >= 0); }
@@ -99,7 +99,7 @@ std::vector<uint64_t> addresses_in(std::string_view text) {
   return addresses;
 }
 
-// Reading a file while a compiler appends must give the same result as reading it at once.
+// Reading a file in steps, while a compiler appends to it, must give the same result as reading it once.
 void perf_map(std::string_view text) {
   static const File file;
   ReadingBudget budget;

@@ -1,4 +1,4 @@
-// Fuzzes nvdisasm's text: a stall waits for instructions of its function, each listed once, and repeatably.
+// Fuzzes nvdisasm's output. Each stall repeatably waits for instructions of its function, each listed once.
 #include <cstdint>
 #include <cstdlib>
 #include <set>

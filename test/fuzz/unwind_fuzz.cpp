@@ -1,5 +1,5 @@
 // Fuzzes call frame information as a section, as a loaded module, as a file and as a cached table. Nothing beyond the
-// input may be read, and a table must have the rules of its section.
+// input may be read, and a table must have the same rules as the section that it was made from.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

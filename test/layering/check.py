@@ -15,7 +15,7 @@ TREES = ("src", "bpf", "injection", "test", "examples")
 # Folders of injection/ that belong to no backend.
 SHARED = ("base", "ipc", "nvtx", "python", "runtime", "stack")
 
-# Third-party headers: a pattern of their names, and the places that may include them.
+# Third-party headers: a pattern of their names, and the path prefixes of files that may include them.
 VENDOR_PLACES = ("test/mocks/", "test/runtime/drm/", "test/runtime/matrix/", "test/runtime/stacks/",
                  "test/unit/injection/", "test/bench/", "examples/")
 FOREIGN = (

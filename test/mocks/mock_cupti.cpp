@@ -40,7 +40,7 @@ struct Name {
   { CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##name, #name }
 #define MOCK_RESOURCE(name) \
   { CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_##name, #name }
-// The callback ids that the mock driver and runtime use. A profiler must ignore those that are no launches.
+// The callback ids that the mock driver and runtime use. A profiler must ignore those that are not launches.
 constexpr Name kNames[] = {MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuDriverGetVersion),
                            MOCK_DRIVER(cuCtxSynchronize),
@@ -148,7 +148,7 @@ void on_call(const mock::Call& call, mock::Site site) {
   in_api_exit = false;
 }
 
-// Adds a record for the work, unless complete graphs are recorded and the work is a graph's node.
+// Adds a record for the work. If complete graphs are recorded, nodes of graphs have no records of their own.
 void on_op(const mock::Op& op) {
   const bool whole_graphs = library.kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
   if (library.kinds[mock::activity_kind(op.kind)] && !(whole_graphs && op.graph_node != 0)) {

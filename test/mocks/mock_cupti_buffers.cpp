@@ -18,7 +18,7 @@
 namespace gpuprof::mock {
 namespace {
 
-// Finished work is collected once this many operations are pending, or twice as many as remained after the last time.
+// Finished work is collected when this many operations are pending, or twice as many as the last collection left.
 constexpr size_t kCollectAfter = 64;
 
 struct Buffer {

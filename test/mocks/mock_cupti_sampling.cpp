@@ -1,5 +1,5 @@
 // PC sampling with the real library's rules. Sampling is enabled first, then configured, then read. Each struct and
-// each of its PCs gives its size. Samples arrive some time after they were taken. After a full buffer there are no
+// each of its PCs states its size. Samples arrive some time after they were taken. After a full buffer there are no
 // samples until sampling is disabled and enabled again. If kernels are serialized, only those launched in a range are
 // sampled, their samples carry the correlation id, and nothing can be read while a range is open.
 #include "mock_cupti_sampling.h"
@@ -31,7 +31,7 @@ constexpr uint64_t kLateNs = 20000000;
 constexpr size_t kLeastScratch = size_t{1} << 20;
 constexpr uint32_t kOldPcVersion = 22;  // since this version CUpti_PCSamplingPCData has a correlation id
 
-enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // reason + 1: "not issued"
+enum Reason : uint32_t { kLongScoreboard = 1, kBarrier = 3, kSelected = 5 };  // value + 1: "not issued"
 constexpr const char* kReasons[] = {
     "smsp__pcsamp_warps_issue_stalled_long_scoreboard", "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
     "smsp__pcsamp_warps_issue_stalled_barrier",         "smsp__pcsamp_warps_issue_stalled_barrier_not_issued",

@@ -1,7 +1,7 @@
 // SASS metrics with the real library's rules. The profiler is initialized first. A device is configured once per
-// process, before counting is enabled in a context. Each struct gives the size that its caller knows. Data is read
-// while counting is enabled, and reading waits for the GPU. Nothing is counted while kernel activity records are on, or
-// while nobody subscribes to context callbacks. The counts per kernel are known: see mock_cupti_sass.h.
+// process, before counting is enabled in a context. Each struct states its size as its caller was compiled. Data is
+// read while counting is enabled, and reading waits for the GPU. Nothing is counted while kernel activity records are
+// on, or while nobody subscribes to context callbacks. The counts per kernel are known: see mock_cupti_sass.h.
 #include "mock_cupti_sass.h"
 
 #include <cupti_profiler_target.h>
@@ -47,7 +47,7 @@ using Key = std::tuple<uint64_t, std::string, uint32_t, size_t>;  // code, funct
 struct Context {
   bool enabled = false;
   std::map<Key, uint64_t> counted;
-  std::map<Key, uint64_t> told;  // the counts at the size query; counts after it are lost
+  std::map<Key, uint64_t> told;  // the counts that a flush returns; counts made after its size query are lost
 };
 
 struct Sass {
@@ -218,7 +218,7 @@ CUptiResult cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties
 }
 
 CUptiResult cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params* params) {
-  usleep(2000);  // time for launches on other threads, in case they are not blocked
+  usleep(2000);  // other threads can launch now, unless the client blocks them
   sound(params->structSize, CUpti_SassMetricsFlushData_Params_STRUCT_SIZE);
   const std::lock_guard lock(sass().mutex);
   Context* context = enabled_context(params->ctx);

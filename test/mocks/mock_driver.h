@@ -100,7 +100,7 @@ Op run(CUstream_st* stream, OpKind kind, uint64_t ns, Op op);
 // Adds a node to a graph and calls the tools' callback for it.
 CUgraphNode add_node(CUgraph graph, OpKind kind, const char* name, uint64_t ns, const Op& op);
 
-// Makes one API call as tools see it: `return call(CUPTI_..., "cu...", [&] { ... });`
+// Makes one API call and reports it to tools: `return call(CUPTI_..., "cu...", [&] { ... });`
 template <typename Body>
 CUresult api_call(CUpti_driver_api_trace_cbid id, const char* name, const char* symbol, const void* params,
                   const Body& body) {

@@ -34,7 +34,7 @@ struct Faults {
   uint64_t sampling_buffer_full = 0;       // every n-th cuptiPCSamplingGetData reports a full hardware buffer
 };
 
-// Read once. An unknown name ends the process: a test that misspells a fault must not pass.
+// Returns the faults, read once. An unknown name ends the process: a test that misspells a fault must not pass.
 const Faults& faults();
 
 }  // namespace gpuprof::mock

@@ -33,7 +33,7 @@ struct Call {
   const void* params;  // layout of generated_cuda_meta.h; null if the mock does not provide them
   uint32_t correlation;
   int result;
-  uint64_t* correlation_data;  // the same pointer at both sites
+  uint64_t* correlation_data;  // the same pointer at entry and exit of the call
 };
 
 // Work on a stream. Times are CLOCK_MONOTONIC; `end_ns` may lie in the future.
@@ -76,7 +76,7 @@ struct ManagedOp {
   uint32_t device;
 };
 
-// `read` reports the node whose parameters an executable graph's node gets next (cuGraphExecUpdate).
+// `read` reports the node that cuGraphExecUpdate copies from. `params_set` then reports the executable graph's node.
 enum class NodeEvent { created, cloned, destroyed, read, params_set };
 enum class ModuleEvent { loaded, unloading };
 enum class ContextEvent { created, destroying };
@@ -113,6 +113,6 @@ uint32_t mock_cuda_captures();
 bool mock_cuda_ready();
 // Simulates a page fault: the GPU or the CPU touches a page of managed memory, and the page migrates there.
 CUresult mock_cuda_page_fault(CUdeviceptr address, size_t bytes, bool by_gpu);
-// The per-thread default stream variants, which cuda.h declares only for programs compiled that way.
+// The per-thread default stream variants: cuda.h declares them only for programs compiled with that default stream.
 CUresult mock_cuda_launch_per_thread(CUfunction function, CUstream stream);
 }

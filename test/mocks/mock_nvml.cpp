@@ -1,6 +1,6 @@
-// The part of libnvidia-ml that gpuprof uses: two devices, with the UUIDs of mock_cuda. MOCK_NVML selects the
-// behaviour. "1500 1700" are alternating clocks of the first device. "hang" never returns from a sample. "refuse"
-// denies access. The mock ends the process if a function is called before nvmlInit_v2 or after nvmlShutdown.
+// The part of libnvidia-ml that gpuprof uses: two devices, with the UUIDs of mock_cuda. MOCK_NVML: with "1500 1700" the
+// first device's clock alternates between these MHz, with "hang" a sample never returns, with "refuse" access is
+// denied. The mock aborts if a function is called before nvmlInit_v2 or after nvmlShutdown.
 #include <unistd.h>
 
 #include <atomic>

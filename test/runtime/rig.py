@@ -241,7 +241,7 @@ def has_line(path, kind):
 
 
 def gpu_records(path):
-    """Returns the GPU records in an unfinished profile, or None without a file."""
+    """Returns the number of GPU records in an unfinished profile, or None if the file does not exist."""
     try:
         return sum(row[3] for row in Profile(path).gpu())
     except FileNotFoundError:

@@ -30,7 +30,7 @@ struct Path {
 
 struct Kernel {
   std::string name;
-  double unlike = 1;  // its noise relative to a typical kernel's
+  double unlike = 1;  // noise relative to a typical kernel's
   std::vector<Path> paths;
 
   [[nodiscard]] double ns() const;

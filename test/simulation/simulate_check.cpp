@@ -40,7 +40,7 @@ struct Sides {
   const Program& before;
   const Program& after;
   size_t runs = 5;
-  double outlier = 1;  // factor of the new side's first run
+  double outlier = 1;  // the times of the new side's first run are multiplied by this
 };
 
 void compare_and_judge(const Sides& sides, const Noise& noise, std::mt19937_64& random, Compared& result) {
@@ -93,7 +93,7 @@ class Table {
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
-  // The quick form makes few comparisons, so the bounds allow for chance: three standard deviations at the bound.
+  // The quick form makes few comparisons, so the bounds allow three standard deviations for chance.
   [[nodiscard]] double chance(double bound) const {
     return options_.quick ? 3 * std::sqrt(bound * (100 - bound) / static_cast<double>(options_.comparisons)) : 0;
   }
@@ -167,7 +167,7 @@ void false_alarms_of_few(Table& table) {
   }
 }
 
-// Slows a kernel whose change is clearly material: 0.15% of all GPU time.
+// Slows a kernel by at least 0.15% of all GPU time, which is clearly material.
 size_t heavy_kernel(const Program& program, double factor, std::mt19937_64& random) {
   std::vector<size_t> heavy;
   size_t heaviest = 0;

@@ -214,7 +214,7 @@ void hung(uint32_t count) {
   }
 }
 
-// Leaves work whose times the library has read, and some that has just ended. `end` ends the process, not by exit().
+// Ends the process by `end`, not by exit(). The library has read the times of all work but the last launches.
 void end_by(void (*end)()) {
   CHECK_ZE(zeInit(0));
   auto* gpu = new Gpu;

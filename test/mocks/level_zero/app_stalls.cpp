@@ -28,7 +28,7 @@ void stalls(uint32_t count) {
   drain(gpu, list);
 }
 
-// Launches one kernel from two call paths. One call path has a quarter of its time, the other has the rest.
+// Launches one kernel from two call paths. The first path has a quarter of the kernel's time, the second has the rest.
 void stalls_shared(uint32_t count) {
   CHECK_ZE(zeInit(0));
   Gpu gpu;
@@ -78,7 +78,7 @@ void stalls_slowly(uint32_t count) {
   with_pauses(count, 120000);
 }
 
-// Pauses shortly, so that each read returns some samples.
+// Pauses briefly, so that each read returns some samples.
 void stalls_steadily(uint32_t count) {
   with_pauses(count, 2000);
 }

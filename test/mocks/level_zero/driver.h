@@ -1,4 +1,4 @@
-// A Level Zero driver without a device. Work takes known times and ends when the clock says so: nothing runs. Commands
+// A Level Zero driver without a device. No code runs: work takes known times and ends at a point of the clock. Commands
 // begin in the order of submission, as on a device with one engine for each queue and each immediate list. A call that
 // a real driver would not survive ends the process: see violation().
 #pragma once
@@ -36,7 +36,7 @@ struct ZeFaults {
   bool stalls_lost = false;        // the device is lost at the first read
   bool stalls_wrong = false;       // the first values are malformed
   bool stalls_foreign = false;     // each launch leaves 5 samples outside the program's code
-  bool stalls_one_set = false;     // values of several devices cannot be calculated
+  bool stalls_one_set = false;     // the call that calculates values of several devices fails
   bool stalls_say = false;         // prints "stream open" and "stream closed" on standard output
   bool stalls_stuck = false;       // a read never returns
   bool lenient = false;            // a context or pool may be destroyed before its objects, which it then destroys
@@ -74,7 +74,7 @@ const void* core_tables();
 
 struct Object {
   const void* core = core_tables();
-  const void* other_tables[3] = {};  // parts of Level Zero that this driver lacks
+  const void* other_tables[3] = {};  // tables that this driver lacks
   Kind kind;
 };
 
@@ -150,7 +150,7 @@ struct Event : Object {
   Pool* pool;
   uint64_t signaled_at = kNever;  // ns
   uint64_t busy_until = 0;        // ns; end of all commands that signal the event or wait for it
-  uint64_t read_until = 0;        // ns; end of all commands that copy the event's times, which may find the event reset
+  uint64_t read_until = 0;        // ns; end of all commands that copy the event's times, even after its reset
   uint64_t start = 0;             // cycles
   uint64_t end = 0;
 };
@@ -253,7 +253,7 @@ void fill_newer_pools(void** table, uint32_t version);
 void fill_newer_events(void** table, uint32_t version);
 void fill_exp(void** list_exp_table);
 
-// Fill parts of the tables; defined in the files that hold the functions.
+// These functions fill parts of the tables. They are defined in the files that hold the entries' functions.
 void fill(ze_command_list_dditable_t& table);
 void fill(ze_event_dditable_t& table);
 void fill(ze_event_pool_dditable_t& table);

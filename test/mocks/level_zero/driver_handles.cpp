@@ -1,4 +1,4 @@
-// A loader's second way to the tables: through a handle, laid out like ze_dditable_driver_t of Level Zero 1.17.
+// A loader's second way to find tables: through a handle, laid out like Level Zero 1.17's ze_dditable_driver_t.
 #include "driver.h"
 
 namespace gpuprof::mock {

@@ -272,7 +272,7 @@ std::vector<zet_typed_value_t> values_of(Metrics& metrics, size_t bytes, const u
     }
   }
   if (!values.empty() && ++metrics.calculated <= 2 &&
-      ze_faults().stalls_wrong) {  // twice: the first call asks for the count, the second for the values
+      ze_faults().stalls_wrong) {  // two calls: for the count, then for the values
     values[kSbid].type = ZET_VALUE_TYPE_FLOAT32;
     values.resize(values.size() + 3);  // an incomplete row
   }

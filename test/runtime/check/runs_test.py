@@ -86,7 +86,7 @@ class CheckRuns(rig.RuntimeTest):
         self.check(*sides, "--old-commit", "one", "--commit", "two", *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [["one"]] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["two"]] * 3)
-        # Without --old-commit, the old side does not get the commit of this environment.
+        # Without --old-commit, the commit in this environment belongs to the new side only.
         self.check(*sides, *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [None] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["of-the-machine"]] * 3)

@@ -39,7 +39,7 @@ class PartsTest(rig.RuntimeTest):
         return os.path.join(self.folder, name)
 
     def printed(self, profile):
-        """Returns what the commands print for a profile, in an order that does not depend on ties."""
+        """Returns what the commands print for a profile, sorted so that the order of equal weights does not matter."""
         report = self.gpuprof("-q", "report", "--json", "--top", "0", profile, expect=(0, 4))
         flame = [sorted(self.gpuprof("-q", "flame", "--unit", "ns", *options, profile, expect=(0, 4)).splitlines())
                  for options in ((), ("--by", "pid,rank,device"), ("--weight", "samples"), ("--weight", "wait"))]

@@ -78,7 +78,7 @@ def budgets():
                 yield f"{profile} {option} {most}", output_of("check", option, ".", "--max", most, "--json", "-", profile)
 
 
-# Schema, a function that yields the outputs, and their minimum number, so that the test cannot pass without any.
+# Each suite: a schema, a function that yields outputs, and their least number, so that a suite without outputs fails.
 def exports():
     for profile in sorted(glob.glob(os.path.join(GOLDEN, "**/*.txt"), recursive=True)):
         if os.path.basename(profile) != "CMakeLists.txt":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests --from and --to: adjacent windows hold each work item exactly once, in every command. Output that has no time slice
-is marked as being of the complete recording."""
+"""Tests --from and --to: adjacent windows hold each work item exactly once, in all commands. Output without time slices
+is marked as covering the complete recording."""
 
 import contextlib
 import csv

@@ -194,7 +194,7 @@ class Recording(AttachTest):
             self.assertEqual(source.lost.get("invalid_timestamp", 0), 0)
             launches = {launch[0] for launch in source.launch_records}
             self.assertEqual(len(launches), source.launches)
-            # Work may lack a launch only at the edges: callbacks and records do not begin and end at the same time.
+            # Work may lack its launch only at the edges, as callbacks and records do not begin and end together.
             first, last = self.bounds(source)
             strange = [op["start_ns"] for op in source.gpu_ops if op["correlation"] not in launches]
             self.assertEqual([start for start in strange if first <= start <= last], [])

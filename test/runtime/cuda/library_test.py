@@ -344,7 +344,7 @@ class Graphs(InjectionTest):
         source, _ = self.run_app("--launches", "0", "--graph-nodes", "5", "--graph-instances", "2")
         made = [node["node"] for node in source.graph_nodes if not node["flags"]]
         gone = [node["node"] for node in source.graph_nodes if node["flags"] & NODE_DESTROYED]
-        # Each node, also a copy, is reported once as made, and once as destroyed after its instantiated graph.
+        # Each node, including copies, is reported once as made and, after its instantiated graph, once as destroyed.
         self.assertEqual((len(made), sorted(made)), (15, sorted(gone)))
         self.assertEqual(len([key for key in source.stacks if key & NODE]), 5)
 

@@ -156,7 +156,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(profile.coverage()["samples_foreign"] % fills, 0)
 
     def exact(self, *arguments, options=(), **extra):
-        """Like sample(), for single launches. The launch loop runs long enough for the recorder to choose kernels by name."""
+        """Like sample(), with --pc-sampling=exact. The loop is long enough for choosing kernels by name."""
         return self.sample("--kernels-only", "--gap-us", "200", *arguments,
                            options=["--pc-sampling=exact", "--max-overhead", "100", *options], **extra)
 

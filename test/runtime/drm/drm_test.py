@@ -192,7 +192,7 @@ class Jobs:
 
     @staticmethod
     def with_thread(profile):
-        """Returns the work that the processes have queued themselves."""
+        """Returns the work that processes, not kernel threads, have queued."""
         return [(work, numbers) for work, numbers in profile.measured("GPU") if work.tid != 0]
 
     def drm_line(self, section):
@@ -226,7 +226,7 @@ class Jobs:
                 seen[work.name, pids[work.process]][1] += ns
             self.assertEqual({name for name, _ in seen}, set(rings))
             for ring, name in enumerate(rings):
-                # The child, which has the higher process id, uses the GPU first, so the order is reversed.
+                # The child uses the GPU first but has the higher process id, so the sorted list is reversed.
                 found = [numbers for (_, _), numbers in sorted((key, n) for key, n in seen.items() if key[0] == name)][::-1]
                 truth = self.truth(section)[ring]
                 self.assertEqual([count for count, _ in found], [jobs for jobs, _ in truth], name)

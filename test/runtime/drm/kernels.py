@@ -35,16 +35,15 @@ class Kernels:
             ("late", "kernel at 0x20000", 0x10, "sync", 0): 70,
             ("in_object", "kernel at 0x60000", 0x8, "pipestall", 0): 25,
             ("reused", "kernel at 0x8000 (2)", 0x40, "sbid", 0): 15,
-            # The latest binding of an address counts, whether it is larger or smaller than the one before.
+            # The latest binding of an address counts, even if it is smaller than the one before.
             ("rebound", "kernel at 0x80000", 0, "send", 0): 35,
             ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
             ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
             ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
-            # Samples of no kernel, of the driver's own job, and of batches in unbound memory, a destroyed VM, a closed
-            # file.
+            # Samples outside of all kernels, in the driver's own job, and in batches whose memory, VM or file is gone.
             ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
         })
-        # Both paths ran at the same time for equally long. One sample more may go to either.
+        # Both paths ran at the same time for equally long. One of them may get one sample more.
         self.assertEqual(sum(shared.values()), 200)
         self.assertLessEqual(abs(shared["forward"] - 100), 1)
         self.assertEqual(profile.end()["samples"], 785)
@@ -82,7 +81,7 @@ class Kernels:
         self.assertEqual([(row[1], text[row[2]]) for row in profile.of("SAMPLING")], [("1004", "cycles")])
 
     def test_kernels_of_i915_have_their_streams_and_times(self):
-        """As submitted by batches.c. i915 cannot sample stalls."""
+        """The kernels are those that batches.c submits. i915 cannot sample stalls."""
         self.assertIn("status 0", self.sections["batches"], self.said("batches"))
         self.assertIn("no stalls are sampled", self.said("batches"))
         with open(self.profile_path, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""A virtual machine with a kernel of a Debian suite, its real GPU drivers, and fake drivers in their places."""
+"""Boots a virtual machine with a Debian suite's kernel, in which fake drivers replace some GPU drivers."""
 
 import lzma
 import re
@@ -14,7 +14,7 @@ import vm
 
 HERE = Path(__file__).resolve().parent
 BOOT_SECONDS = 1200  # limit for QEMU without KVM on a busy machine; three minutes on an idle one
-# Packages with libraries for programs from newer header packages, if this machine's C library is too old for them.
+# Newer header packages contain programs that need these libraries, if this machine's C library is too old.
 LIBRARIES = ["libc6", "libelf1t64", "zlib1g", "libzstd1"]
 COMPILER = "gcc-12"
 
@@ -143,8 +143,8 @@ def said(sections, *names):
 
 
 def run(suite, programs, script, qemu=(), seconds=BOOT_SECONDS, more_files=None, load=LOAD_MODULES):
-    """Runs a machine and returns {section: lines}. `script` runs once the fake drivers are loaded, whose names it gets.
-    `more_files`: {name in /: bytes}. `load`: the script that loads the drivers."""
+    """Runs a machine and returns {section: lines}. `script` gets the names of the fake drivers and runs once
+    they are loaded. `more_files`: {name in /: bytes}. `load`: the script that loads the drivers."""
     reason = vm.missing_tools(["make", COMPILER, "strip", "pahole"])
     if reason:
         raise vm.Skipped(reason)

@@ -52,7 +52,7 @@ class PerfettoTest(rig.RuntimeTest):
         return profile
 
     def check_weights(self, trace):
-        """Checks that only stacks of GPU work have a weight (its time in ns): weights of other stacks would be added to it."""
+        """Checks that only stacks of GPU work have a weight (ns): viewers add up the weights of all stacks."""
         for one in trace.slices:
             weighs = one.category == "gpu" and one.stack
             self.assertEqual(one.weight, one.end - one.start if weighs else None, one)
@@ -121,7 +121,7 @@ class PerfettoTest(rig.RuntimeTest):
             self.compare(trace, path)
 
     def test_adjacent_slices_are_complete_in_any_order(self):
-        """Slices have equal starts and ends, in any file order: no slice ends another one."""
+        """Slices that begin or end at the same time do not end each other, whatever their order in the file."""
         works = "".join(f"WORK;{i};1;{7 if op != 'kernel' else 0};0;0;0;0;0;1;{i % 2};{op};0;0\n"
                         for i, op in ((1, "kernel"), (2, "kernel"), (3, "sync"), (4, "alloc")))
         lines = [f"EVENT;{work};0;{start};{start + length};0;0;0"

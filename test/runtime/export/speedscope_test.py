@@ -79,7 +79,7 @@ class SpeedscopeTest(rig.RuntimeTest):
             shown = self.page(browser, f"{site}/index.html#profileURL={site}/{name}.json", texts[0])
             for text in texts:
                 self.assertIn(text, shown)
-        # The error for an unreadable file, which proves that the checks above can fail.
+        # This error for an unreadable file proves that the checks above can fail.
         with self.assertRaisesRegex(webdriver.WebDriverError, "Unrecognized format"):  # an alert
             self.page(browser, f"{site}/index.html#profileURL={site}/bad.json", "GPU time", 10)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that the Level Zero library sends the code of modules and the addresses of their kernels. If asked for nothing else,
-it sends nothing else."""
+"""Tests that the Level Zero library sends the code of modules and the addresses of their kernels. If nothing else is
+requested, it sends nothing else."""
 
 import os
 import subprocess

@@ -19,7 +19,7 @@ class LevelZero(ze_rig.LevelZeroTest):
                 self.assert_exact(*self.record_app(case, "50"))
 
     def test_two_drivers_are_recorded_with_both_loader_modes(self):
-        # With two drivers the loader wraps handles. Loaders since 1.24 find drivers by handle, if not disabled.
+        # With two drivers the loader wraps handles. Loaders since 1.24 find drivers by handle by default.
         for by_handle in ("0", "1"):
             for case in ("immediate", "regular_with_events", "copies", "devices"):
                 for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):

@@ -47,7 +47,7 @@ class Stalls(ze_rig.LevelZeroTest):
         return dict(sums), estimated
 
     def expected(self, launched):
-        """Returns the expected samples of {(site, device, kernel): launches}."""
+        """Returns the samples to expect. `launched`: {(site, device, kernel): launches}."""
         return {(site, device, kernel, offset, reason): count * launches
                 for (site, device, kernel), launches in launched.items()
                 for (offset, reason), count in LEAVES[kernel].items()}
@@ -84,7 +84,7 @@ class Stalls(ze_rig.LevelZeroTest):
         for (offset, reason), count in LEAVES["light"].items():
             parts = [found.get((site, "mock GPU 0", "light", offset, reason), 0) for site in SITES]
             self.assertEqual(sum(parts), 160 * count, stderr)
-            # The first site gets about a quarter of the samples; reads between launches of a round change that.
+            # The first site gets about a quarter of the samples. Reads between launches of a round shift this.
             self.assertAlmostEqual(parts[0], 40 * count, delta=8 * count, msg=stderr)
         self.assertEqual(profile.losses(), {}, stderr)
 

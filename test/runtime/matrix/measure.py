@@ -137,7 +137,7 @@ class Recording:
     # ---- sums ----
 
     def check_conserved(self, vendor=True):
-        """Checks that folded ns, GPU lines and END agree, and (vendor) CUPTI's valid records as counted in the target."""
+        """Checks that folded ns, GPU lines and END agree; with `vendor`, also with CUPTI's records of the target."""
         end = self.profile.end()
         require(end is not None, f"the profile has no END: {self.stderr[-300:]}")
         rows = self.profile.measured("GPU")

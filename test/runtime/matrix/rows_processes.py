@@ -66,7 +66,7 @@ def tree_with_stacks(matrix):
 
 @row(4, "tree-two-devices", only="gpu")
 def tree_two_devices(matrix):
-    """Two processes that each call their GPU number 0 have two devices in the profile, by UUID."""
+    """If two processes each use their own GPU number 0, the profile has two devices, distinguished by UUID."""
     matrix.need_devices(2)
     command = platforms.process_tree("work").command
     script = 'for device in 0 1; do CUDA_VISIBLE_DEVICES=$device "$@" & done; wait'
@@ -96,7 +96,7 @@ def merge(matrix):
 
 @row(5, "killed-target", tries=3)
 def killed_target(matrix):
-    """After SIGKILL of the target the profile is complete, including launches of a second before."""
+    """After SIGKILL of the target the profile is complete, and has work of the last 1.5 s before the kill."""
     recorder = matrix.start_recording(matrix.platform.endless())
     recorder.wait_for_records(5000)  # the program has worked for more than a second
     killed = time.monotonic_ns()
@@ -211,7 +211,7 @@ def burst_counted(matrix):
 
 @row(5, "bounded-profile")
 def bounded_profile(matrix):
-    """A profile grows with distinct stacks and with time, by two writes a second, not with launches."""
+    """A profile grows with distinct stacks and with time (two writes a second), but not with the number of launches."""
     recording = matrix.record(matrix.platform.sites(20000), "--interval", "3600")
     recording.check_conserved()
     writes = 2 * recording.wall_ns() / 1e9 + 3

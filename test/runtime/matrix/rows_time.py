@@ -19,7 +19,7 @@ def streams_weights(matrix):
     for event in recording.gpu_events():
         by_device[event[0].device].append((event[2], event[3]))
     for device, intervals in by_device.items():
-        # Busy time may lack only the time of work that arrived too late for the sweep, which the profile reports.
+        # Busy time may lack work that arrived too late for the sweep. The profile reports this time (`late`).
         require_between(union_ns(intervals, recording.windows()) - late, shares[device][0],
                         union_ns(intervals, recording.windows()),
                         f"busy ns of device {device} against the union of its events")
@@ -78,7 +78,7 @@ def rank_variables(matrix):
 
 @row(6, "timeline-events")
 def timeline_events(matrix):
-    """There is one EVENT per work item, with the aggregate's sums, and one CALL per launch that had work."""
+    """Each work item has one EVENT, and each launch with work one CALL. The EVENTs sum up to END."""
     recording = matrix.record(matrix.platform.streams(), "--timeline")
     recording.check_conserved()
     end, events = recording.profile.end(), recording.gpu_events()

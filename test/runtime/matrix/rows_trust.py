@@ -26,7 +26,7 @@ def another_subscriber(matrix):
 
 @row(11, "torch-profiler", only="gpu")
 def torch_profiler(matrix):
-    """torch.profiler inside the target gets no CUDA rows while gpuprof records, and the program is informed."""
+    """torch.profiler inside the target gets no CUDA rows while gpuprof records, and a message or META line says why."""
     python = matrix.platform.torch()
     if python is None:
         raise Skip("python3 has no PyTorch that sees a GPU")
@@ -162,7 +162,7 @@ def all_there(recorder):
 
 
 def define_endings():
-    """Defines rows for the endings of mock_cuda_app, once all of its work is in the profile."""
+    """Defines rows in which mock_cuda_app ends in various ways, after all its work is in the profile."""
     for ending, status in (("return", 0), ("_exit", 7), ("abort", -6), ("segv", -11), ("kill", -9), ("exec", 0),
                            ("reset", 0)):
         def check(matrix, ending=ending, status=status):

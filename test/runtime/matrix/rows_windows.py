@@ -179,7 +179,7 @@ def attach_again(matrix, target):
 
 @row(10, "attach-exact")
 def attach_exact(matrix):
-    """After the attach, each record of the target is counted until its end."""
+    """Each record between the attach and the target's end is counted."""
     go = matrix.path("go")
     program = matrix.platform.graphs(go=go, child=False)
     target = matrix.start(program)

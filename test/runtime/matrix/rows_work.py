@@ -231,7 +231,7 @@ def conditional_nodes(matrix):
 
 @row(2, "conditional-left-out")
 def conditional_left_out(matrix):
-    """Bodies of launches that were not chosen for a stack, and bodies of launches outside the recorded range."""
+    """Records graph bodies of launches that have no stack (--max-overhead) or are outside the recorded range."""
     recording = matrix.record(matrix.platform.conditional(rounds=300), "--max-overhead", "0.01")
     recording.check_conserved()
     recording.check_expectations(stacks=False)

@@ -148,7 +148,7 @@ class OpenClExample(rig.RuntimeTest):
         self.record(self.TARGET, options=["--min-coverage", "100"])
         _, stderr = self.record(self.TARGET, options=["--min-coverage", "50", "--stacks", "none"], expect=3)
         self.assertIn("explains 0.00%", stderr)
-        # If the command fails, its exit status 9 is returned instead of 3.
+        # The command's exit status 9 has precedence over status 3 of --min-coverage.
         self.record(["sh", "-c", '"$@"; exit 9', "-", *self.TARGET],
                     options=["--min-coverage", "50", "--stacks", "none"], expect=9)
 

@@ -75,7 +75,7 @@ class Ranks(rig.RuntimeTest):
 
 
 class NcclRanks(rig.RuntimeTest):
-    """The same test on two GPUs with NCCL, through the benchmark's script."""
+    """Tests `ranks` on two GPUs with NCCL, with the script of the benchmark."""
 
     def test_the_slow_rank_is_named_and_no_other(self):
         gpus = len(glob.glob("/dev/nvidia[0-9]*"))

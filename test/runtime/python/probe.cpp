@@ -129,7 +129,7 @@ extern "C" const char* probe_text(const char* name) {
   return found == probe().walks.end() ? nullptr : found->second.c_str();
 }
 
-// For measuring the cost of a walk, and of python_thread() alone.
+// Repeats python_thread() and a walk, to measure their cost. probe_threads() repeats only python_thread().
 extern "C" void probe_repeat(int rounds) {
   static PythonFrame frames[kMaxFrames];
   for (int i = 0; i < rounds; ++i) {

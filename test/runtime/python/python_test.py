@@ -171,7 +171,7 @@ class PythonStacks(rig.RuntimeTest):
         self.assertEqual(profile.end()["with_stack"], profile.end()["gpu_records"], stderr)
 
     def assert_interleaved(self, stack):
-        """Checks that each group of Python frames is inside an evaluation loop, and C functions are after callers."""
+        """Checks that Python frames are inside an evaluation loop, and that C functions follow their callers."""
         kinds = ["python" if frame.kind == "python" else "eval" if frame.interpreter else "other" for frame in stack]
         for index in range(1, len(kinds)):
             if kinds[index] != "python" and kinds[index - 1] == "python":

@@ -1,4 +1,4 @@
-"""The ends of the cases: a launch, or a walk of the in-process engine, where the interpreter reports its own stack."""
+"""Ends the cases by a launch, or by a walk of the in-process engine. There the interpreter reports its stack, too."""
 
 import ctypes
 import sys

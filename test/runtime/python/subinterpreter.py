@@ -1,4 +1,4 @@
-"""A walk in a sub-interpreter, with the GIL held and released there, and after it has ended.
+"""Walks in a sub-interpreter with the GIL held and released, and after the sub-interpreter has ended.
 
     subinterpreter.py PROBE
 

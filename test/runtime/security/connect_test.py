@@ -120,8 +120,8 @@ os.ftruncate(fd, 0)
 print("cut", flush=True)
 """
 
-# A target that connects with its token and then becomes another user. Its child keeps the mapping and goes on writing
-# through it: the test puts the address into a file.
+# A target that connects with its token and then becomes another user. Its child keeps the mapping and writes records to
+# it, with the stack address that the test puts into a file.
 CHANGES = wire_recorder.WIRE_LAYOUT + """
 import mmap, os, socket, struct, sys, time
 folder, program, early = sys.argv[1], sys.argv[2], sys.argv[3] == "early"
@@ -271,7 +271,7 @@ class Connect(rig.RuntimeTest):
         self.assertEqual(profile.end()["lost"], 0, stderr)
         self.assertGreater(sum(counts), 500)
         self.assertLess(share, 0.15, f"{counts} connections")
-        # The recorder must use less CPU time than one attacker gets. A recorder that is always busy gets as much.
+        # The recorder must use less CPU time than one attacker. A recorder that is always busy would use as much.
         self.assertLess(cost, 0.6 * sum(costs) / len(costs))
 
     def check_giant(self, user):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""root records a program that names files to it: the recorder reads them with the program's rights and within limits."""
+"""root records a program that reports file names. The recorder opens them with the program's rights, within limits."""
 
 import json
 import os
@@ -13,9 +13,9 @@ import wire_recorder
 
 MEBI = 1 << 20
 
-# A target that sends what it is given. It connects like an injection library, and sends GPU work whose stacks are in
-# the named files. Its only argument: {modules: [path], perf_map: bytes, anonymous: whether to have code in anonymous
-# memory}. Module number i has its only frame at i's address 0x1010.
+# A target that connects like an injection library, and sends GPU work whose stacks are in the given files. Its only
+# argument: {modules: [path], perf_map: bytes, anonymous: whether to have code in anonymous memory}. Each module has one
+# frame, at its address 0x1010.
 CLIENT = wire_recorder.WIRE_LAYOUT + r"""
 import array, ctypes, json, mmap, os, socket, struct, sys, time
 plan = json.loads(sys.argv[1])

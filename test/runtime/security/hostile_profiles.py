@@ -81,7 +81,7 @@ def range_bush(leaves=20000):
 
 
 def captures(launches=80, nodes=80):
-    """Each of many launch stacks with each of many capture stacks: the product of both."""
+    """Combines each of many launch stacks with each of many capture stacks."""
     parts = [HEADER, "STRING;1;f\nSTRING;2;g\nFRAME;1;native;1;0;0;0;0;0x0\nFRAME;2;native;2;0;0;0;0;0x0\n"]
     for i in range(1, launches + nodes + 1):
         parts.append(f"USTACK;{i};" + "".join(f"{1 + (i >> bit & 1)};" for bit in range(12)) + "1;2;" * 8000 + "1\n")
@@ -117,7 +117,7 @@ def too_many_remarks():
 
 
 def texts(count=300_000):
-    """Stacks of distinct texts in the published form, of five bytes each."""
+    """Stacks in the published form, with many distinct texts of at most five bytes."""
     parts, number = [], 0
     for first in range(0, count, 60000):
         number += 1
@@ -149,7 +149,7 @@ def histograms(works=20000):
 
 
 def huge_numbers():
-    """Sums at the end of 64 bits: one fits, but sums derived from it do not."""
+    """Sums at the limit of 64 bits: each fits, but sums derived from them do not."""
     most = (1 << 64) - 1
     half = most // 2
     parts = [HEADER, "DEVICE;1;0;0;0;0\n"]

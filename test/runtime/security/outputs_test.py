@@ -202,7 +202,7 @@ class OutputsTest(rig.RuntimeTest):
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))
-        # Sends several signals: until the command has ended, which the test cannot see, signals go to the command.
+        # Repeats the signal: until the command has ended, which the test cannot see, record passes signals on to it.
         def ended():
             if recording.poll() is None:
                 recording.send_signal(signal.SIGTERM)
@@ -236,7 +236,7 @@ class OutputsTest(rig.RuntimeTest):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue(run.stdout.startswith(b"GPUPROF;"))
 
-    # The renaming of the finished profile
+    # Tests of renaming the finished profile.
 
     def test_a_directory_at_the_name_of_the_old_profile_prevents_the_start(self):
         name = write(os.path.join(self.folder, "p.txt"))

@@ -250,7 +250,7 @@ class User(Test):
 
 
 class Root(Test):
-    """A user who is root without need gets one notice."""
+    """If root is not needed, one notice is printed, except with -q or --user."""
 
     TEXT = b"root is not needed"
 

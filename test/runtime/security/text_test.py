@@ -92,7 +92,7 @@ class Text(rig.RuntimeTest):
                 self.harmless(command, done.stderr)
 
     def test_the_profile_of_a_hostile_target_has_escaped_text(self):
-        """Users may print the raw profile with cat; its command line is the target's text."""
+        """Users may print the raw profile with cat. Its command line comes from the target, so it must be escaped."""
         reason = rig.why_not("opencl")
         if reason:
             self.skipTest(reason)

@@ -39,7 +39,7 @@ def times(factor, weights):
 
 class Sources(rig.RuntimeTest):
     def command(self, *options, until="second.round1", profile=None):
-        """Returns the command that records the target, which ends once the file exists."""
+        """Returns the command that records the target. The target ends once the file `until` exists."""
         return [RECORDER, self.folder, profile or self.profile_path, *options, "--", TARGET, self.folder, until]
 
     def mark(self, name):
@@ -65,7 +65,7 @@ class Sources(rig.RuntimeTest):
         return {tuple(frames): weight for frames, weight in stacks}
 
     def assert_rounds(self, path, rounds):
-        """Checks that the readers and END show this many rounds."""
+        """Checks that the commands' output and END have the sums of this many rounds."""
         self.assertEqual(self.flame(path, "--unit", "ns"), times(rounds, TIMES))
         self.assertEqual(self.flame(path, "--weight", "samples"), times(rounds, SAMPLES))
         profile = rig.Profile(path)

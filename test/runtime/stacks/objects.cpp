@@ -137,7 +137,7 @@ struct Launcher {
 };
 
 Launcher::~Launcher() {
-  stack_leave(depth);  // also leaves the functions that the exception has ended
+  stack_leave(depth);  // also removes the functions that the exception has left
   const Scope scope("Launcher::~Launcher");
   stack_launch(kernel);
 }

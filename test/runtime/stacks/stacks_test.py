@@ -256,7 +256,7 @@ class Stacks(rig.RuntimeTest):
         self.check_all(recorded, whole)
 
     def check_many_libraries(self, engine):
-        """Loads copies of one library with different build ids, so that no table serves two of them."""
+        """Loads copies of one library with different build ids, so that each copy needs its own unwind table."""
         with open(os.path.join(TARGETS, "libstacks_random_a.so"), "rb") as file:
             code = file.read()
         at = code.index(NOTE) + len(NOTE)

@@ -27,14 +27,14 @@ unsigned stack_enter(const char* function);
 // Restores the state before the stack_enter() that returned `depth`. If called last, it also prevents tail calls.
 void stack_leave(unsigned depth);
 
-// Prepares launches of the kernel at places where nothing can be allocated.
+// Prepares launches of the kernel from code that cannot allocate memory.
 void stack_prepare(const char* kernel);
 // Launches the kernel; the stack is then [shadow stack] stack_launch cuLaunchKernel ...
 void stack_launch(const char* kernel);
 // Writes a value about a case, for the test to check.
 void stack_note(const char* what, long value);
 
-// Keeps the caller's array on the stack.
+// Makes the compiler keep the caller's array on the stack.
 void stack_keep(void* memory);
 
 // Each context (coroutine, fiber) has its own shadow stack.
@@ -47,7 +47,7 @@ struct StackShadow* stack_switch(struct StackShadow* to);
 
 #define STACK_ENTER const unsigned stack_depth_ = stack_enter(__func__)
 #define STACK_LEAVE stack_leave(stack_depth_)
-// Call this where an exception or a longjmp arrives: removes the functions that the jump has left.
+// Call this where an exception or a longjmp arrives: removes the functions that it has left from the shadow stack.
 #define STACK_BACK stack_leave(stack_depth_ + 1)
 
 #ifdef __cplusplus

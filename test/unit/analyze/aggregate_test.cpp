@@ -245,7 +245,7 @@ TEST_CASE("a device whose busy and idle time do not add up to the recorded time 
   CHECK(share[0] == "the SHARE records of device 0 hold 41 ns of busy time, but 42 ns of exclusive time");
   // GPU work without SHARE records causes no warning.
   CHECK(aggregate_text(kAggregateBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0;0\n").info.warnings.empty());
-  // In a merged profile, a device may be in one input only, so its busy and idle time need not fill the windows.
+  // In a merged profile, a device may be in one input only. Then its busy and idle time do not fill the windows.
   CHECK(aggregate_text(good + "STRING;9;node2\nPROCESS;2;1;1;1;0;0;0;9\nWINDOW;0;100\nWINDOW;0;100\n" + end)
             .info.warnings.empty());
 }

@@ -88,7 +88,7 @@ TEST_CASE("a graph node keeps the stack of its own capture") {
                      work_line({.id = 2, .stack = 2, .capture = 4, .flags = 1}, 100) +
                      work_line({.id = 3, .capture = 3, .flags = 3}, 10)) ==
         "app;a;[captured at];c;gemm_[G] 110\napp;b;[captured at];d;gemm_[G] 100\n");
-  // With --graph capture, a node is shown without its launch.
+  // With --graph capture, a graph node is shown below its capture stack, without the launch of the graph.
   const auto rows = test::read_all(kSpreadBase + work_line({.id = 3, .capture = 3, .flags = 3}, 10));
   CHECK(lines_of(fold(rows, {.graph = GraphStacks::capture})) == "app;c;gemm_[G] 10\n");
 }
@@ -110,7 +110,7 @@ TEST_CASE("a split adds up exactly, and each share is off by less than one") {
     std::vector<StackExtrapolation::SampledStack> donors(1 + random() % 9);
     profile::Uint128 whole = 0;
     for (auto& donor : donors) {
-      donor.ns = random() % 4 == 0 ? 0 : random() >> (4 + random() % 60);  // nine of these sum up to less than 64 bits
+      donor.ns = random() % 4 == 0 ? 0 : random() >> (4 + random() % 60);  // the sum of nine fits in 64 bits
       donor.count = random() % 100;
       whole += donor.ns;
     }

@@ -64,7 +64,7 @@ TEST_CASE("paths added at once and frame by frame give the same lines and pictur
   for (int round = 0; round < 200; ++round) {
     FlameTree at_once;
     FlameTree by_frames;
-    std::map<std::string, uint64_t> expected;  // this test's names sort before ';'
+    std::map<std::string, uint64_t> expected;  // names are single letters, so texts are in the order of paths
     for (int path = 0; path < 40; ++path) {
       std::string names;
       std::string text;

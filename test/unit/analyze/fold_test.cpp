@@ -145,7 +145,7 @@ TEST_CASE("samples are folded below the stack of their work, with source lines o
                               "saxpy (a.cu:7)_[G];clamp (a.cu:3)_[G];FADD_[g];wait_[g];0x10_[g] 5\n");
   CHECK(result.samples == 10);
   CHECK(result.estimated == 2);
-  // A profile that holds only samples shows them by default. No work item is inside of a range.
+  // A profile that holds only samples shows them by default. A range filter removes all: no work item is in a range.
   CHECK(counts(fold_text(std::string(kFoldBase) + kSampled)) == counts(result));
   CHECK(
       counts(fold_text(std::string(kFoldBase) + kSampled, {.ranges = RangeFrames::filter, .range = "other"})).empty());
@@ -157,7 +157,7 @@ TEST_CASE("each sample is below its kernel, code location and stall reason, also
                              "WORK;8;1;0;0;0;0;0;0;0;0;kernel;6;0"}) {
     text.append(define).append("\n");
   }
-  // Both kernels have locations in function `saxpy`. Offsets are multiples of 2^14; each occurs in three locations.
+  // Both kernels have locations in `saxpy`. Offsets are multiples of 2^14. Three locations share each offset.
   std::map<std::string, uint64_t> wanted;
   for (uint64_t i = 1; i <= 300; ++i) {
     const std::string offset = std::to_string((i % 100) << 14U);

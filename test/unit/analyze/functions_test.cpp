@@ -33,8 +33,8 @@ std::map<std::string, std::string> shown(const FunctionTable& table) {
   return lines;
 }
 
-// Stacks of frames 1 main.py:main, 2 step in line 10, 3 step in line 20, 4 lib.py:step, 5 a library's native function,
-// 6 cudaLaunchKernel, 7 kernel space, 8 [truncated], 9 an address.
+// Frames 1 to 9: main.py:main, step (line 10), step (line 20), lib.py:step, a library's native function,
+// cudaLaunchKernel, kernel space, [truncated], an address.
 const char* const kProfile = R"(GPUPROF;3.0
 STRING;1;main
 STRING;2;step
@@ -119,7 +119,7 @@ TEST_CASE("the launcher of a path is its innermost non-vendor function, or else 
 }
 
 TEST_CASE("functions of exactly the same paths are one line, named after the program's innermost one") {
-  // main and step share the paths of 120 + 3 ns. step and at::add share one path. step of lib.py has another path.
+  // main has paths of 120 + 3 ns. step of main.py and at::add share the 120 ns. step of lib.py has the 3 ns.
   const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 0, 100) + work(2, 1, 0, 0, 20) + work(3, 2, 0, 0, 3));
   StackView view(rows.tables, {});
   FunctionTable table = functions_of(rows, view);
@@ -254,7 +254,7 @@ GPU;0;2;1;100;100;100;10000;0;0
   const auto train = std::find_if(table.lines.begin(), table.lines.end(),
                                   [](const FunctionLine& line) { return line.name == "train"; });
   REQUIRE(train != table.lines.end());
-  CHECK(train->direct.ns == 7);  // it called the stub
+  CHECK(train->direct.ns == 7);  // train itself called __device_stub__
 }
 
 TEST_CASE("direct times sum up to the work with a stack, and no total exceeds that sum") {

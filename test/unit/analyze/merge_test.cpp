@@ -86,7 +86,7 @@ TEST_CASE("times and slices are converted to the clock of the profile that start
   CHECK(has_line(both.text, "META;start_unix_ns;1000000"));
   CHECK(has_line(both.text, "PROCESS;1;7;1;3200;0;0;0;1"));
   CHECK(has_line(both.text, "PROCESS;2;7;1;600;0;0;0;2"));
-  CHECK(has_line(both.text, "GPU;5;1;1;5;5;5;0;0;0"));  // starts 2.6 slices later, so slice 2 becomes 5
+  CHECK(has_line(both.text, "GPU;5;1;1;5;5;5;0;0;0"));  // input b starts 2.6 slices later: slice 2 becomes 5
   CHECK(has_line(both.text, "HOST;4;2;1;5;5;5;0"));
   CHECK(has_line(both.text, "SHARE;5;1;5;5"));
   CHECK(has_line(both.text, "IDLE;6;1;0;7"));
@@ -169,7 +169,7 @@ TEST_CASE("the sums and the stacks of a merged profile are those of its inputs")
     const test::RandomProfile a(seed);
     const test::RandomProfile b(seed * 7 + 1000);
     auto both = try_merge({a.text, b.text});
-    if (!both) {  // sums of launches or losses may exceed 64 bits
+    if (!both) {  // rejected: sums of launches or losses exceed 64 bits
       CHECK(both.error().message.find("exceeds 64 bits") != std::string::npos);
       continue;
     }
@@ -193,7 +193,7 @@ TEST_CASE("the sums and the stacks of a merged profile are those of its inputs")
          {Measure::gpu, Measure::busy, Measure::samples, Measure::idle, Measure::wait, Measure::alloc}) {
       FoldOptions options{.spread = false, .measure = measure};
       if (measure != Measure::samples) {
-        options.leaves = Leaves();  // no apportioning: more samples give other shares
+        options.leaves = Leaves();  // without apportioning, as samples of both inputs would change the shares
       }
       for (const WeightKind kind : {WeightKind::time, WeightKind::count, WeightKind::bytes}) {
         auto sum = folded_lines(test::lines_of(fold(rows_a, options), kind));

@@ -234,7 +234,7 @@ TEST_CASE("ranks: an even job on a busy machine rarely names a rank, and never a
       }
     }
   }
-  CHECK(named <= 8);  // at most 8 of 200 jobs
+  CHECK(named <= 8);  // a rank is named wrongly in at most 8 of 200 jobs
 }
 
 // On a machine with fewer cores than ranks, several slices in sequence are late by up to half of their length.

@@ -132,7 +132,7 @@ std::string shown_frames(const std::vector<std::string>& words, const StackOptio
   return text;
 }
 
-// Returns whether the path of work with this stack is only the marker for hidden frames.
+// Returns whether work with this stack is shown only as the marker for hidden frames.
 bool says_hidden(WorkPaths& paths, profile::StackId stack) {
   const auto frames = paths.frames(paths.launch({.ustack = stack}).front());
   return !frames.empty() && paths.view().label(frames.front()) == kAllHidden;
@@ -190,7 +190,7 @@ TEST_CASE("Python stacks begin at the program's module, not at the interpreter's
   CHECK(shown_frames(words, {.python = PythonFrames::off}) == "main Py_RunMain");
   // A program that embeds Python keeps its own main.
   CHECK(shown_frames({"_start", "main", "i:PyRun", "p:<module>@9", "g"}, {}) == "main <module> (f.py:9) g");
-  // A thread that imports a module does not begin at that module.
+  // If a thread imports a module, its stack still begins at the thread's first Python function, not at the module.
   CHECK(shown_frames({"clone3", "start_thread", "i:boot", "p:run@1", "p:<module>@2", "g"}, {}) ==
         "run (f.py:1) <module> (f.py:2) g");
 }

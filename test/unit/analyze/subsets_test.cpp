@@ -164,7 +164,7 @@ TEST_CASE("all subsets of a profile merge to the profile") {
     const std::string again = merged_text(texts_of(parts));
     CHECK(again.find("META;part.") == std::string::npos);
     check_equal(whole, again);
-    // Two of three subsets merge to a subset.
+    // Two of the three subsets merge to a subset, not to the complete profile.
     auto texts = texts_of(parts);
     texts.pop_back();
     CHECK(merged_text(texts).find("META;part.of;") != std::string::npos);

@@ -74,7 +74,7 @@ TEST_CASE("a window consists of all slices that overlap it") {
   CHECK(window.to_ns == 30);
   CHECK(window_of({.first = 3}, 10).to_ns == UINT64_MAX);
   CHECK(window_of({.first = 3, .last = UINT64_MAX / 2}, 10).to_ns ==
-        UINT64_MAX);  // a value that exceeds 64 bits is open-ended
+        UINT64_MAX);  // a time that exceeds 64 bits means an open end
 }
 
 TEST_CASE("a time as an option value is exact") {
@@ -158,7 +158,7 @@ TEST_CASE("cells hold the weight that was measured in their time") {
   CHECK(cells_of(text, Measure::alloc, &Weight::bytes) == Cells{0, 0, 0, 64});
   CHECK(cells_of(text, Measure::gpu, &Weight::ns, 4) == Cells{30, 45, 0, 100});
   CHECK(cells_of(text, Measure::gpu, &Weight::ns, 3) ==
-        Cells{75, 100});  // a cell has 5 slices, as 3 is not a round number
+        Cells{75, 100});  // a cell has 5 slices: 3 would do, but is not a round number
   CHECK(cells_of(kHead + kInterval, Measure::gpu, &Weight::ns).empty());
   const std::string samples = kHead + kInterval + "EUSTALL;1;1;0;3;0;11;0\n";
   CHECK(cells_of(samples, Measure::gpu, &Weight::count) == Cells{0, 11});  // the profile holds only samples

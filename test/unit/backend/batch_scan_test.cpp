@@ -111,7 +111,7 @@ TEST_CASE("the kernels of GPGPU_WALKER are found in interface descriptors") {
   CHECK(starts(scan) == std::vector<uint64_t>{0xa000});
   CHECK(scan.state == GPUPROF_BATCH_CUT);
 
-  // A walker's kernel is unknown if its descriptor is not loaded, unwritten or unreadable, or the command is of Gen7.
+  // A walker's kernel is unknown if its descriptor is not loaded, unwritten or unreadable. A Gen7 walker has none.
   const auto only = [&](const Words& commands) {
     memory.put(0x4000, bases + commands + walker(0xa000) + end);
     const auto found = memory.scan(0x4000);
@@ -179,7 +179,7 @@ TEST_CASE("the scan of a batch that jumps back to itself ends") {
 
 TEST_CASE("the scan distinguishes unwritten batches from complete ones") {
   Memory memory;
-  memory.put(0x1000, walker(0x40) + Words(4096));  // the rest is unwritten
+  memory.put(0x1000, walker(0x40) + Words(4096));  // the rest of the batch is not written yet
   const auto scan = memory.scan(0x1000);
   CHECK(scan.state == GPUPROF_BATCH_UNWRITTEN);
   CHECK(starts(scan) == std::vector<uint64_t>{0x40});

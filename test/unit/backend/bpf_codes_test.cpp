@@ -74,7 +74,7 @@ TEST_CASE("a file name byte that is not UTF-8 is restored") {
 }
 
 TEST_CASE("a long string is cut at a character boundary and marked") {
-  const std::string wide(GPUPROF_BPF_CODE_TEXT, '\xE9');  // two bytes each in UTF-8
+  const std::string wide(GPUPROF_BPF_CODE_TEXT, '\xE9');  // each needs two bytes in UTF-8
   const std::string text = decode_python_text(bytes_of(wide), 1, false);
   CHECK(text.size() <= GPUPROF_BPF_CODE_TEXT);
   CHECK(text.size() > GPUPROF_BPF_CODE_TEXT - 4);
@@ -99,7 +99,7 @@ TEST_CASE("a code object is delivered when its line table is complete") {
 TEST_CASE("fragments that contradict each other are dropped") {
   BpfCodes codes;
   CodeSink sink;
-  codes.on_lines(LinesEvent(9, 0, 10).bytes(10), std::ref(sink));  // no code object 9
+  codes.on_lines(LinesEvent(9, 0, 10).bytes(10), std::ref(sink));  // code object 9 is unknown
   codes.on_code(CodeEvent(3, "f", "a.py", 5000).bytes(5), std::ref(sink));
   codes.on_lines(LinesEvent(3, 4096, 904).bytes(904), std::ref(sink));  // the first fragment is missing
   codes.on_lines(LinesEvent(3, 0, 4096).bytes(4096), std::ref(sink));

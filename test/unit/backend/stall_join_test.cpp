@@ -96,7 +96,7 @@ struct Gpu {
     record.address = address;
     record.counts[static_cast<size_t>(Stall::sbid)] = count;
     finish_windows(at_ms);
-    join.on_record(device, record, at_ms * kMs, at_ms * kMs);  // the sample was taken just before
+    join.on_record(device, record, at_ms * kMs, at_ms * kMs);  // the sample stream was empty until this read
   }
 
   // Queues and starts a job without reporting its end.
@@ -130,7 +130,7 @@ TEST_CASE("a sample belongs to the running batch's kernel with the nearest start
   gpu.sample(0x9000, 4, 1500);
   gpu.sample(0x7ff8, 5, 1500);  // an address below all kernels
   gpu.finish_windows(1600);
-  CHECK(gpu.seen.exact.empty());  // later events may change the result, so none is final
+  CHECK(gpu.seen.exact.empty());  // no location is final, as later events may change it
   gpu.finish_windows(1900);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 3}, {{7, "kernel at 0x9000", 0}, 4}});
   CHECK(gpu.seen.addresses == std::map<uint64_t, uint64_t>{{kBase + 0x8040, 3}, {kBase + 0x9000, 4}});
@@ -347,7 +347,7 @@ TEST_CASE("a window begins before the last time that its stream was empty") {
   gpu.batch(10, {0x8000});
   gpu.run(7, 10, 1000, 1100);
   gpu.finish_windows(1050);
-  gpu.finish_windows(1450);  // the read did not empty the stream
+  gpu.finish_windows(1450);  // the read at 1450 ms did not empty the stream
   StallRecord record;
   record.address = 0x8000;
   record.counts[0] = 1;

@@ -64,7 +64,7 @@ TEST_CASE("every fact that is not ok has a hint") {
     CHECK(fact.hint.empty() != needs_hint);
     unwell += needs_hint ? 1 : 0;
   }
-  CHECK(unwell == 8);  // eBPF, three capabilities, kptr_restrict, ring buffer, BTF, uprobes
+  CHECK(unwell == 8);  // eight facts: eBPF, three capabilities, kptr_restrict, ring buffer, BTF, uprobes
 }
 
 TEST_CASE("the cost of a uprobe depends on the kernel release") {

@@ -212,7 +212,7 @@ TEST_CASE("a slowdown that a lower clock explains is inconclusive") {
   CHECK(std::abs(*judgement.findings.front().cycles_percent) < 0.5);
   CHECK(reasons_of(judgement).find("not in GPU cycles") != std::string::npos);
 
-  sides.slow_down(4, 1.1);  // one kernel needs more cycles, too
+  sides.slow_down(4, 1.1);  // one kernel also needs more cycles
   CHECK(sides.judged().outcome == Outcome::regression);
 
   sides.facts(3).clocks["A GPU"].samples = 2;  // too few samples for a mean
@@ -386,7 +386,7 @@ TEST_CASE("thresholds waive a kernel, its paths and the total") {
   const Judgement excused = sides.judged(with_thresholds("kernel_7 60% wanted"));
   CHECK(of_kernel(excused, 7)->verdict == Verdict::excused);
   CHECK(of_kernel(excused, 7)->note == "gate.txt:1: up to 60%: wanted");
-  CHECK(excused.findings.front().verdict == Verdict::excused);  // the total grew only by the excused kernel
+  CHECK(excused.findings.front().verdict == Verdict::excused);  // only the excused kernel has made the total grow
   CHECK(sides.judged(with_thresholds("kernel_7 40% wanted")).outcome == Outcome::regression);
 
   sides.add_path(7, "caller", sides.comparison.kernels[7].costs);

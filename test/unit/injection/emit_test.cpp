@@ -176,7 +176,7 @@ TEST_CASE("a random fraction of the launches has a stack") {
     REQUIRE(unsampled == (told.count(op.correlation) == 0));
     REQUIRE(op.tid == (unsampled ? static_cast<uint32_t>(source.pid) : 0));
   }
-  // The choice must not follow a loop of the program: it takes each residue of a period equally often (6 sigma).
+  // Which launches get a stack must not depend on a loop of the program: each remainder is equally frequent (6 sigma).
   for (const uint64_t period : {2, 3, 7, 8, 64}) {
     std::vector<double> chosen(period, 0);
     for (const uint64_t correlation : told) {
@@ -217,7 +217,7 @@ TEST_CASE("outside of the wanted range nothing is recorded, and the work is coun
     injection::gpu_op(op_with(1), false);
     injection::stack_here(kHost);
     injection::host_op(wait);
-    injection::stack_here(GPUPROF_CORRELATION_NODE | 7);  // a launch inside of the range may run the node
+    injection::stack_here(GPUPROF_CORRELATION_NODE | 7);  // a launch inside of the range may later run this graph node
     gpuprof_call call = {};
     call.correlation = 1;
     injection::call(call);

@@ -109,7 +109,7 @@ class FakeRecorder {
   struct Options {
     uint32_t control = GPUPROF_CONTROL_ENABLED;
     bool drain = true;  // read the rings while the target runs; if false, only at the end
-    bool beat = true;   // update the recorder's sign of life in the shared memory
+    bool beat = true;   // update the recorder's heartbeat in the shared memory
     uint64_t tail = 0;  // initial read position of the rings, as a faulty recorder might write it
     uint32_t stack_share = GPUPROF_ALL_STACKS;
     gpuprof_options wanted = {};

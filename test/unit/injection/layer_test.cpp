@@ -92,7 +92,7 @@ TEST_CASE("a program behaves the same with and without the layer") {
   const Source& source = layered.sources[0];
   CHECK(source.all_lost() == 0);
   const std::map<unsigned, uint64_t> bytes = bytes_by_op(source);
-  CHECK(bytes.at(GPUPROF_OP_COPY_HTOD) == 4096);  // only the write: an unmap moves an unknown amount
+  CHECK(bytes.at(GPUPROF_OP_COPY_HTOD) == 4096);  // only the write: the bytes that an unmap moves are unknown
   CHECK(bytes.at(GPUPROF_OP_COPY_DTOD) == 4096);
   CHECK(bytes.at(GPUPROF_OP_FILL) == 1024);
   CHECK(bytes.at(GPUPROF_OP_COPY_DTOH) == 4096 + 16 * 4 * 2 + 256);  // a read, a rectangular read, a map

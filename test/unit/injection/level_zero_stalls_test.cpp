@@ -139,7 +139,7 @@ namespace {
 struct Driver {
   ze_result_t read_result = ZE_RESULT_SUCCESS;
   size_t bytes = 128;
-  ze_result_t result = ZE_RESULT_SUCCESS;  // the result of calls that return values
+  ze_result_t result = ZE_RESULT_SUCCESS;  // the result of the calculate calls
   uint32_t sets = 1;
   uint32_t total = 6;
   std::vector<uint32_t> counts = {6};

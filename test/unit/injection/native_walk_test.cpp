@@ -433,13 +433,13 @@ TEST_CASE("frames of code without tables are found by frame pointers") {
 
 TEST_CASE("an invalid frame pointer ends only the walk") {
   const JitCode code = make_code(true);
-  // `self` and kLastWord are user-space addresses without space for a frame. kLastWord is the last word of the stack if
-  // addresses are not randomized, as with a thread sanitizer; the environment just below it could look like a frame.
+  // `self` and kLastWord are user-space addresses at which no frame fits. kLastWord is the last word of the stack if
+  // addresses are not randomized, as with ThreadSanitizer. The environment just below it could look like a frame.
   constexpr uint64_t kLastWord = 0x7fffffffeff8;
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   std::vector<uint64_t> self(2);
   self[0] = reinterpret_cast<uint64_t>(self.data());
-  const uint64_t zeros[4] = {};  // on this stack, like the frame of a caller
+  const uint64_t zeros[4] = {};  // lies on this stack, as a caller's frame would
   GPUPROF_KEEP(zeros);
   for (const uint64_t fp :
        {uint64_t{0}, reinterpret_cast<uint64_t>(zeros), uint64_t{1}, uint64_t{8}, uint64_t{0xdeadbeef}, ~uint64_t{0},

@@ -140,7 +140,7 @@ class Objects {
 
 constexpr uint32_t kVersions[] = {0x03090cf0, 0x030a0df0, 0x030b07f0, 0x030c01f0};
 
-// Fakes the objects of one interpreter version, and reads its code objects as at the beginning of a recording.
+// Fakes the objects of one interpreter version, and reads its code objects with an empty cache.
 struct Reader {
   explicit Reader(uint32_t version, bool careful = false) : objects(version), memory(careful) { reset_code(); }
 
@@ -224,7 +224,7 @@ TEST_CASE("code recompiled into the same memory gets a new id if its file, name 
       const uint64_t name = reader.objects.text(U"K0000001.forward", 1, true);
       const uint64_t file = reader.objects.text(U"<eval_with_key>.1", 1, true);
       const uint64_t table = reader.objects.bytes(std::string(300, 'x'));
-      const uint64_t code = reader.objects.code(name, file, table, 0);  // 3.12 has run out of version numbers
+      const uint64_t code = reader.objects.code(name, file, table, 0);  // 0: Python 3.12 has used up its versions
       const uint32_t first = reader.id_of(code);
       CHECK(reader.id_of(code) == first);
       Objects::put(file, static_cast<uint16_t>(wire.text_ascii + 16), '2');
@@ -360,7 +360,7 @@ TEST_CASE("invalid memory is rejected, and unmapped memory is never read") {
   REQUIRE(told.count(id) == 1);
   CHECK(told.at(id).name.size() <= 4096);
 
-  // Uses a line table that is too long, and then none.
+  // Uses a line table that is too long, and then an unreadable one.
   const uint64_t huge = reader.objects.bytes("lines");
   Objects::put(huge, reader.wire().bytes_size, uint64_t{1} << 40U);
   for (const uint64_t bad : {huge, unmapped}) {

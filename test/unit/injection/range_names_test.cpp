@@ -70,7 +70,7 @@ int check_bytes() {
 int check_limits() {
   for (uint32_t i = 0; i < 3 * injection::kExactLabels; ++i) {
     const std::string name = "step " + std::to_string(i);
-    // kMoreRanges already occupies one label.
+    // The label kMoreRanges already uses one of kExactLabels.
     if (text(label(name)) != (i + 1 < injection::kExactLabels ? name : "step [N]")) {
       return 1;
     }

@@ -45,7 +45,7 @@ std::vector<Source> record(const FakeRecorder::Options& options, const Body& bod
     recorder.start();
     *status = wait_for(pid);
     recorder.stop();
-    // A target waits for at most 2 s, in which a busy machine may not have run this process.
+    // A target waits for the recorder for at most 2 s. A busy machine may not run this process in that time.
     if (tries_left == 0 || !WIFEXITED(*status) || WEXITSTATUS(*status) != kNotConnected) {
       return recorder.sources();
     }

@@ -31,7 +31,7 @@ TEST_CASE("a ring that is read in time loses nothing when it wraps") {
     return 0;
   });
   CHECK(source.all_lost() == 0);
-  CHECK(source.pads > 0);  // the ring is not a multiple of 96 bytes
+  CHECK(source.pads > 0);  // 96-byte records do not fill the ring exactly
   REQUIRE(source.ops.size() == kOps);
   for (uint64_t i = 0; i < kOps; ++i) {
     REQUIRE(source.ops[i].correlation == i + 1);

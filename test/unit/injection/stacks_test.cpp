@@ -344,7 +344,7 @@ TEST_CASE("at its end, a process waits until the recorder could read its mapping
     launch_at(3, 1);
     const uint64_t begin = injection::now_ns();
     injection::finish();
-    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // two signs of life, checked once a millisecond
+    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // two heartbeats, polled every ms
   });
   CHECK(source.state == GPUPROF_STATE_FINISHED);
 }
@@ -410,7 +410,7 @@ TEST_CASE("stacks through libraries that replace each other are distinct and ref
   for (const uint64_t id : ids[0]) {
     CHECK(ids[1].count(id) == 0);
   }
-  size_t shared = 0;  // stacks with equal words from both libraries
+  size_t shared = 0;  // stacks of both libraries with the same words (addresses)
   for (const auto& [words, their_ids] : by_words) {
     shared += their_ids.size() > 1 ? 1 : 0;
   }

@@ -59,7 +59,7 @@ struct Sink final : record::StackSink {
   std::vector<uint32_t> loaders;  // pids of processes that have loaded a library
 };
 
-// Stacks of backtrace() at each launch, innermost first, beginning with the caller of launch().
+// The stack that backtrace() returns at each launch: innermost first, beginning with the caller of launch().
 constexpr int kMaxDepth = 8192;
 inline std::map<uint64_t, std::vector<uint64_t>> expected;  // keyed by correlation id
 inline uint64_t last_correlation = 0;
@@ -76,7 +76,7 @@ __attribute__((noinline)) inline void launch() {
   asm volatile("");
 }
 
-// Calls itself with frames of many sizes and kinds, as the bits of `shape` say.
+// Calls itself `depth` times, with frames whose sizes and kinds depend on the bits of `shape`.
 __attribute__((noinline)) inline int descend(int depth, unsigned shape, void (*then)()) {
   volatile char frame[24];
   frame[0] = static_cast<char>(depth);

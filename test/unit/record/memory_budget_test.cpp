@@ -88,7 +88,7 @@ TEST_CASE("memory usage is measured after large growth, not on each call") {
 TEST_CASE("own_memory() grows with allocations") {
   const uint64_t before = own_memory();
   if (before == 0) {
-    return;  // with a sanitizer the own memory is unknown
+    return;  // own_memory() does not work with a sanitizer
   }
   const std::vector<char> much(size_t{64} << 20, 'x');
   const uint64_t after = own_memory();

@@ -66,7 +66,7 @@ std::optional<CubinSequence> decode(const Program& body, uint64_t address = 0) {
   return parsed->decode(bytes.size() - program.size() + kAddressAt, bytes.size(), address);
 }
 
-// Formats each row as "address file:line context name", and then the end.
+// Formats each row as "address file:line context name", and then the end address of the sequence.
 std::string text(const std::optional<CubinSequence>& decoded) {
   if (!decoded) {
     return "malformed";
@@ -135,7 +135,7 @@ TEST_CASE("the file list of a line table is parsed") {
   CHECK(parsed->file(0).empty());
   CHECK(parsed->file(1) == "/s/a.c");
   CHECK(parsed->file(2) == "/b");
-  CHECK(parsed->file(3) == "c");  // its folder does not exist
+  CHECK(parsed->file(3) == "c");  // its folder number is not in the table
   CHECK(parsed->file(4) == "d");
   CHECK(parsed->file(5).empty());
   CHECK(parsed->names_begin() == 7U);

@@ -81,7 +81,7 @@ std::map<std::pair<std::string, uint64_t>, Instruction> read_disassembly(const f
   return instructions;
 }
 
-// Returns the number of instructions with a known line.
+// Compares the lines with nvdisasm's. Returns the number of instructions with a known line.
 size_t compare(const fs::path& cubin) {
   INFO(cubin);
   const Bytes bytes = read_cubin(cubin);

@@ -69,7 +69,7 @@ TEST_CASE("each stall of a real kernel waits for producers that match its reason
   CHECK(waits(all, 0x50, "long_scoreboard_not_issued") == "load@40");
   CHECK(waits(all, 0x60, "wait") == "arithmetic@50");
   CHECK(waits(all, 0x80, "short_scoreboard") == "special function@70");
-  CHECK(waits(all, 0x40, "short_scoreboard") == "");  // the load's address comes from moves
+  CHECK(waits(all, 0x40, "short_scoreboard") == "");  // this load's address comes from moves, which are of another kind
   // An instruction does not wait for registers that it does not read, nor for producers of another kind.
   CHECK(waits(all, 0x60) == "");
   CHECK(waits(all, 0x50, "barrier") == "");
@@ -116,7 +116,7 @@ TEST_CASE("if the flow or an instruction is unknown, the result is marked as inc
   CHECK(waits(code({"LDG.E R4, [R2.64]", "UNHEARD.OF R10, R9", "FADD R0, R4, R4", "EXIT"}), 0x20) == "load@0");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "UNHEARD.OF R4, R9"}), 0x10) == "?");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "TEX.SCR.LL R2, R3, R8, 0x0, 2D", "FADD R0, R4, R4", "EXIT"}), 0x20) == "?");
-  // If indirect branches or returns of called functions may lead to the instruction, the list may be incomplete.
+  // The list may be incomplete if an indirect branch, or the return of a called function, may lead to the instruction.
   CHECK(waits(code({"BRX R8 -0x10", "LDG.E R4, [R2.64]", "FADD R0, R4, R4", "EXIT"}), 0x20) == "load@10");
   CHECK(waits(code({"LDG.E R4, [R2.64]", "BRX R8 -0x10", "FADD R0, R4, R4", "EXIT"}), 0x20) == "?");
   CHECK(waits(code({"FADD R0, R4, R4", "RET.REL.NODEC R2 `(f)"}), 0x0) == "?");
@@ -176,7 +176,7 @@ TEST_CASE("any code is analyzed in limited time") {
       }
     }
   }
-  // Control flow is dense: 20000 instructions, which exceed the limit, are BSSYs and branches to reconvergence points.
+  // 20000 instructions exceed the limit. Half are BSSYs, half are branches to the reconvergence points.
   std::vector<GpuInstruction> many;
   for (uint64_t i = 0; i < 20000; ++i) {
     many.push_back({.offset = 16 * i, .text = i % 2 == 0 ? "BSSY B0, `(x)" : "@P0 BSYNC B0", .target = 16 * (i / 3)});

@@ -260,7 +260,7 @@ TEST_CASE("functions of the vdso have names") {
 
 TEST_CASE("compiled code in anonymous memory is named by perf-PID.map as it grows") {
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
-  fs::remove(path);  // left by an earlier process with this pid
+  fs::remove(path);  // an earlier process with this pid may have left the file
   void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(page != MAP_FAILED);
   const auto start = reinterpret_cast<uint64_t>(page);

@@ -61,7 +61,7 @@ struct Counts {
   uint64_t functions = 0;
   uint64_t rows = 0;
   uint64_t by_expression = 0;
-  uint64_t not_expressible = 0;  // rows of all files that rules cannot express
+  uint64_t not_expressible = 0;  // rows that no rule can express, in all files
   uint64_t wrong = 0;
   std::string first_wrong;
 };
@@ -147,7 +147,7 @@ class Comparison {
     ++counts_.rows;
     counts_.by_expression += expected.rule ? 0 : 1;
     counts_.not_expressible += found == GPUPROF_UNWIND_NONE ? 1 : 0;
-    // Rows shown as "exp" may differ: PLT entries that push at an unusual offset have a rule for each address.
+    // The table may differ in rows "exp": PLT entries that push at an unusual offset have a rule for each address.
     const bool right = expected.rule.value_or(found) == found && (found == loaded || !expected.rule);
     if (!right && ++counts_.wrong == 1) {
       std::ostringstream text;

@@ -107,7 +107,7 @@ TEST_CASE("a table is built once, and later read from disk", "[unwind]") {
   CHECK(equal(*built, *read));
   CHECK(read->vaddr_of(0x1000, 0) == built->vaddr_of(0x1000, 0));
 
-  // Changes a rule in the cache file. A table with the changed rule was read from the cache, not rebuilt.
+  // Changes a rule in the cache file. If a table has the changed rule, it was read from the cache, not rebuilt.
   const fs::path path = files_in(directory).at(0);
   std::vector<uint8_t> changed = contents(path);
   const uint64_t rule = GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_SAME, 123456, 0);
@@ -169,7 +169,7 @@ TEST_CASE("invalid table contents with a valid checksum are rejected", "[unwind]
   for (size_t size = 0; size < 64; ++size) {
     CHECK_FALSE(TableFile::decode(std::span(good).first(size), source));
   }
-  // Makes the addresses descend, then makes a rule index invalid.
+  // Tests two faults: addresses that decrease, and a rule index that is invalid.
   for (const size_t at : {size_t{56 + 4}, 56 + table->pcs().size() * 4 + 2}) {
     std::vector<uint8_t> bad = good;
     bad[at] = bad[at + 1] = 0xff;

@@ -90,7 +90,7 @@ TEST_CASE("functions in any order become sorted rows", "[unwind]") {
   CHECK(table->base() == 0x11000);
   CHECK(rows_of(*table) == Rules{{0x11000, kNoRule},
                                  {0x11080, kA},
-                                 {0x11081, kC},  // continues in the next function
+                                 {0x11081, kC},  // the rule also covers the beginning of the next function
                                  {0x11180, kA},
                                  {0x11200, kNoRule},
                                  {0x12000, kA},

@@ -26,7 +26,7 @@ enum class Step : uint8_t {
   stuck        // the caller's frame is not above this one, so the stack is damaged
 };
 
-// Moves `registers` to the caller by `rule`. `read(address, &value)` reads 8 bytes and returns whether that succeeded.
+// Changes `registers` to the caller's. `read(address, &value)` reads 8 bytes and returns whether that succeeded.
 template <typename Read>
 Step step(uint64_t rule, Registers& registers, Read&& read) {
   const Registers from = registers;

@@ -43,7 +43,7 @@ Stack walk(Registers registers) {
   return stack;
 }
 
-// Holds the stack of take(), without its own frame, by gpuprof's rules and by libgcc's unwinder.
+// Holds the callers of take(), walked by gpuprof's rules and by libgcc's unwinder.
 struct Both {
   Stack ours;
   std::vector<uint64_t> libgcc;

@@ -171,7 +171,7 @@ TEST_CASE("of too many connections, the oldest is dropped only if it has not sen
   rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
   rlimit few = before;
-  few.rlim_cur = 64;  // at most 64 / 8 connections may be silent
+  few.rlim_cur = 64;  // 64 descriptors: at most 64 / 8 connections may be silent
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
   Listener listener = open_listener();
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);

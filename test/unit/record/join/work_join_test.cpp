@@ -127,7 +127,7 @@ TEST_CASE("work whose name never arrives is counted and shown without it") {
 }
 
 TEST_CASE("work of an unknown launch does not count as matched") {
-  Rig rig;  // for example, the launches came before the injection
+  Rig rig;  // for example, gpuprof was injected after the launches
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.on_gpu_op(Rig::kernel(2));
   auto sums = coverage(finish(rig));
@@ -254,7 +254,7 @@ TEST_CASE("ranges are paths, and equal paths of all processes are one") {
   rig.open(2, kPid + 1);
   rig.stack(77);
   for (const uint32_t source : {1u, 2u}) {
-    const uint32_t base = source * 10;  // different numbers in each source
+    const uint32_t base = source * 10;  // range ids differ between the sources
     rig.correlator.on_name(source, 3, "epoch");
     rig.correlator.on_name(source, 4, "step");
     rig.correlator.on_name(source, 5, "torch");

@@ -56,7 +56,7 @@ struct Files {
   }
   [[nodiscard]] uint64_t start() const { return reinterpret_cast<uint64_t>(place); }
 
-  // Builds the module record that a process would send for a file that consists of the byte `what`.
+  // Builds the module record that a process would send for a file in which each byte is `what`.
   [[nodiscard]] Module module(uint32_t number, const std::string& its_path, char what) {
     mark.offset = 100;
     mark.bytes.fill(static_cast<std::byte>(what));
@@ -200,7 +200,7 @@ TEST_CASE("a source's mapping change causes a new read, but at a limited rate") 
   gpuprof::test::Rig rig;
   rig.correlator.on_mappings(99);  // unknown source
   Files files;
-  bool too_soon = false;  // becomes true once this process was not delayed between the two calls
+  bool too_soon = false;  // becomes true in the first round without a delay of this process between the two calls
   for (int i = 0; i < 100 && !too_soon; ++i) {
     ::usleep(120'000);
     const uint64_t begin = gpuprof::monotonic_ns();

@@ -74,7 +74,7 @@ TEST_CASE("other work on the stream separates queued launches") {
   launches.ran(ran_at(25, 200));
   CHECK(candidates(launches, 150) == "20");
   CHECK(candidates(launches, 250) == "30");
-  launches.ran(ran_at(35, 170, kStream + 1));  // work on another stream separates nothing
+  launches.ran(ran_at(35, 170, kStream + 1));  // work on another stream does not separate these launches
   CHECK(candidates(launches, 250) == "30");
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("other work of the same launch separates launches") {
 TEST_CASE("a launch after a wait for the stream excludes earlier launches") {
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
-  launches.add(1, launch_of(20, 50, 15));  // before it, call 15 waited for the stream
+  launches.add(1, launch_of(20, 50, 15));  // the stream had finished all launches with ids below 15
   launches.add(1, launch_of(30, 51));
   CHECK(candidates(launches, 40) == "10");
   CHECK(candidates(launches, 60) == "20 30");
@@ -112,7 +112,7 @@ TEST_CASE("a launch called just after the work began is not the launch of the wo
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
   GraphLaunch next = launch_of(20, 50, 15);
-  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // the call between waited for very short work
+  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // call 15 waited for launch 10, which was very short
   launches.add(1, next);
   CHECK(candidates(launches, 50) == "10");
 }

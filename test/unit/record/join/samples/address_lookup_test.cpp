@@ -1,4 +1,4 @@
-// Tests samples that have only the low half of an address on a device: exact, apportioned by time, or unknown.
+// Tests samples that have only the lower half of an address on a device. Their kernel is exact, apportioned or unknown.
 #include "record/join/samples/address_lookup.h"
 
 #include "catch.h"

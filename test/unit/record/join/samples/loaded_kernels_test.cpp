@@ -208,7 +208,7 @@ TEST_CASE("loaded kernels stay known after their source ends, and names may arri
 
 TEST_CASE("samples of running work do not belong to an earlier run of the kernel") {
   FakeCode code;
-  LoadingRig rig(code);  // its launch 1 ended at 500 ms
+  LoadingRig rig(code);  // launch 1 of the rig ended at 500 ms
   rig.correlator.on_traits(kJobs, {.takes_samples = true});
   rig.load(kScale, kBase);
   CHECK(rig.place_of(kBase + 0x10, 700 * kLoadedMs, 750 * kLoadedMs).empty());

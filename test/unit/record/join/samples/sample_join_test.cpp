@@ -243,7 +243,7 @@ TEST_CASE("samples dropped by the source, or received after its end, are counted
   rig.correlator.on_samples_dropped(1, 2);
   rig.take_sample(99, 4);
   rig.correlator.on_source_end(1);
-  CHECK(rig.correlator.totals().samples == 4);  // the end of the source ends the wait of its sample
+  CHECK(rig.correlator.totals().samples == 4);  // a sample no longer waits for its launch once its source has ended
   rig.take_sample(0, 5);
   rig.correlator.on_samples_dropped(1, 3);
   CHECK(rig.dropped() == 21);
@@ -258,7 +258,7 @@ TEST_CASE("the number of samples stays within 64 bits for any source") {
   rig.correlator.on_samples_dropped(1, 1);
   const Batch batch = rig.take();
   CHECK(sum(batch) == uint64_t{1} << 62U);
-  CHECK(rig.dropped() == 3);  // at least one for each impossible count
+  CHECK(rig.dropped() == 3);  // at least one dropped sample for each impossible count
   CHECK(rig.correlator.totals().lost.size() == 1);
 }
 

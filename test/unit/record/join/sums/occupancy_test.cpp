@@ -50,7 +50,7 @@ TEST_CASE("concurrent work shares the exclusive time, and the first gets the bus
   Recorded occupancy(1000, 1'000'000);
   occupancy.windows.open(1000);
   occupancy.add(1, 10, 0, 1100, 1400);
-  occupancy.add(1, 20, 0, 1200, 1301);  // 101 ns are shared: one work item gets the odd one
+  occupancy.add(1, 20, 0, 1200, 1301);  // both work items ran for 101 ns: one of them gets the odd ns
   const Sums sums = finish_occupancy(occupancy, 2000);
   REQUIRE(sums.busy.at(10) == 300);
   REQUIRE(sums.busy.at(20) == 0);
