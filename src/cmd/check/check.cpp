@@ -101,7 +101,7 @@ class Check final : public Command {
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
     app.add_option("--max-loss", options_.max_loss_percent,
-                   "report inconclusive if a run lost more than this percentage of its GPU work (default: 1)")
+                   "report inconclusive if a run lost more than this share of its work (default: 1)")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PCT");
     add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");

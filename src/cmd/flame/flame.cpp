@@ -63,7 +63,7 @@ class Flame : public Command {
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
     app.add_option("--unsampled", unsampled_,
-                   "stacks that --max-overhead skipped: spread extrapolates them, show marks them (default: spread)")
+                   "stacks that --max-overhead skipped: extrapolate or mark them (default: spread)")
         ->check(CLI::IsMember({"spread", "show"}));
     leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
                                ->type_name("LIST"),

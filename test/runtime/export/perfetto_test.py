@@ -175,7 +175,7 @@ class PerfettoTest(rig.RuntimeTest):
         for form in ("chrome", "perfetto"):
             run = self.run_command([rig.GPUPROF, "export", "--format", form, "-o", "/dev/null", path])
             self.assertEqual(run.returncode, 0, run.stderr)
-            for words in (b"a part of another: only what matches --kernel sweep", b"lost: late_name 1",
+            for words in (b"a subset of another: only what matches --kernel sweep", b"lost: late_name 1",
                           b"records of unknown kinds skipped: 1"):
                 self.assertIn(words, run.stderr)
 
