@@ -36,7 +36,7 @@ uint64_t bytes_of(cl_mem object) {
   return target.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) == CL_SUCCESS ? bytes : 0;
 }
 
-// `tid`: thread of the call that has the stack.
+// `tid`: thread of the call whose stack is recorded.
 void emit_memory(gpuprof_host_op_kind kind, const Memory& memory, const char* function, uint64_t correlation,
                  uint32_t tid) {
   if (memory.device != UINT32_MAX) {

@@ -34,7 +34,7 @@ class StallSums {
     return true;
   }
 
-  // Calls `take` with sub-device and Sum of each entry, in any order, and empties the table.
+  // Calls `take` with the sub-device and the Sum of each entry, in any order, and empties the table.
   template <typename Take>
   void take_all(Take take) {
     for (uint32_t i = 0; used_ > 0 && i < kPlaces; ++i) {

@@ -19,7 +19,8 @@ using MetaLines = std::vector<std::pair<std::string, std::string>>;
 // Collects everything but the rows. Memory grows with definitions, META and WINDOW lines.
 class CompleteProfile {
  public:
-  // Takes the output of merge(): ids are checked, and start at 1. Returns true for a row, which the caller must handle.
+  // Takes records of merge(), which has checked their ids; ids start at 1. Returns true if the record is a row: take()
+  // does not process rows, so the caller must.
   Result<bool> take(const profile::Record& record);
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }

@@ -62,7 +62,8 @@ bool get_capabilities(CapabilityData& data) {
 }
 
 // Sets the two capabilities of kReadsAll to `wanted`. The kernel may clear them when the user id becomes nonzero, and
-// restore them when it becomes 0. This depends on the thread's security bits, so this function always sets them.
+// restore them when it becomes 0. This depends on the thread's security bits, so this function always sets the
+// capabilities.
 bool set_capabilities(uint64_t wanted) {
   CapabilityData data{};
   if (!get_capabilities(data)) {

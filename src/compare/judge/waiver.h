@@ -14,7 +14,8 @@ namespace gpuprof::compare {
 void waive_kernel(const Comparison& runs, std::span<const uint32_t> paths, const JudgeOptions& options,
                   double material_ns, Finding& kernel);
 
-// Adds a note to a new kernel if its threshold allows its share of `total_ns`, the old total. Keeps the verdict.
+// Adds a note to a new kernel if the kernel's threshold allows its time as a share of `total_ns`, the old total. The
+// finding's verdict does not change.
 void waive_appeared(const Comparison& runs, const JudgeOptions& options, double total_ns, Finding& kernel);
 
 // Waives a slower total if kTotal allows it, or if only `excused` findings make it slower. `factor` may be empty.

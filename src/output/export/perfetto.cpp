@@ -159,7 +159,7 @@ class PerfettoTrace : public Timeline {
     return known->second;
   }
 
-  // Returns the path of nested ranges as "step/forward". Of a long path, returns only the innermost ranges.
+  // Returns the path of nested ranges as "step/forward". For a long path, returns only the innermost ranges.
   const std::string& range_text(p::RangeId id) {
     const auto [known, is_new] = range_texts_.try_emplace(index(id));
     if (is_new) {

@@ -66,7 +66,7 @@ class Listener {
   bool is_expected(const Credentials& peer);
   bool is_ours(PendingConnection& silent) const;
   void forget(PendingConnection& silent);
-  bool drop_oldest(std::vector<Caller>& callers);  // false: no silent caller is left
+  bool drop_oldest(std::vector<Caller>& callers);  // returns false if no silent caller is left
   // Reads the first packet. False: it has not arrived yet.
   bool listen_to(PendingConnection& silent, std::vector<Caller>& callers);
 

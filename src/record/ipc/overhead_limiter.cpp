@@ -9,8 +9,8 @@ constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;  // extrapolation ne
 constexpr uint64_t kFewSamples = 8;  // timed launches (1 in 64) per update; fewer are too noisy, and cost little anyway
 constexpr double kHeadroom = 0.9;    // the limiter aims for this fraction of the limit
 constexpr double kFastest = 2;       // largest factor per update, so that a burst does not get all stacks at once
-// The recording starts with all stacks, because start-up launches may come only once. For this long after the start,
-// the limiter updates the share at each call. Later it updates every kSteadyNs.
+// The recording starts by taking every stack, because start-up launches may come only once. For this long after the
+// start, the limiter updates the share at each call. Later it updates every kSteadyNs.
 constexpr uint64_t kSettlingNs = 2'000'000'000;
 constexpr uint64_t kSteadyNs = 9 * OverheadLimiter::kIntervalNs;
 

@@ -22,7 +22,7 @@ namespace gpuprof::record {
 // One thread calls add() and close(). Any thread may call state().
 class LiveSums {
  public:
-  // `memory` may be null. Above this budget, new works are ignored, but known works are still summed up.
+  // `memory` may be null. Above its limit, new work items are ignored, but known ones are still summed up.
   LiveSums(const LiveView& view, std::shared_ptr<MemoryBudget> memory) : view_(view), memory_(std::move(memory)) {}
 
   void add(const profile::Record& record);

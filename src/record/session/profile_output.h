@@ -26,7 +26,7 @@ class ProfileOutput {
       : memory_(std::move(memory)), interval_ns_(interval_ns) {}
 
   Status open(const std::string& name, const std::optional<TargetUser>& owner);
-  // Gives the file its name. If that fails, the end of the recording tries again.
+  // Gives the file its name. If that fails, it is tried again at the end of the recording.
   void take_name();
   // `live` receives all records, too; it may be null.
   void begin(const backend::Backends& backends, LiveSums* live);

@@ -22,7 +22,8 @@ inline constexpr uint64_t kWriteIntervalNs = 500'000'000;
 inline constexpr uint64_t kHoldNs = 1'500'000'000;
 static_assert(kHoldNs + 250'000'000 <= GPUPROF_HANDSHAKE_WAIT_NS);
 
-// After the command's end: the wait for unconnected children, and the wait after the end of the last connected process.
+// Once the command has ended, record waits kLingerNs for children that have not connected yet. When the last connected
+// process ends, it waits another kLastLingerNs.
 inline constexpr uint64_t kLingerNs = 2'000'000'000;
 inline constexpr uint64_t kLastLingerNs = kLingerNs / 10;
 

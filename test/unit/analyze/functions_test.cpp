@@ -119,7 +119,8 @@ TEST_CASE("the launcher of a path is its innermost non-vendor function, or else 
 }
 
 TEST_CASE("functions of exactly the same paths are one line, named after the program's innermost one") {
-  // main has paths of 120 + 3 ns. step of main.py and at::add share the 120 ns. step of lib.py has the 3 ns.
+  // The function main is on two paths, of 120 ns and 3 ns. step of main.py and at::add are both on the first path, step
+  // of lib.py is on the second.
   const Aggregate rows = test::read_all(kProfile + work(1, 1, 0, 0, 100) + work(2, 1, 0, 0, 20) + work(3, 2, 0, 0, 3));
   StackView view(rows.tables, {});
   FunctionTable table = functions_of(rows, view);

@@ -136,8 +136,8 @@ TEST_CASE("a missing profile leaves no files behind, and a file cannot be a base
   const Folder folder;
   const Baseline baseline(folder / "kept");
   CHECK_FALSE(baseline.keep(facts("a"), {folder / "nonexistent"}).ok());
-  CHECK_FALSE(
-      baseline.keep(facts("a"), {"/dev/null"}).ok());  // rejected as an empty profile, like a pipe after its first read
+  // An empty profile is rejected. A pipe that is read a second time looks the same.
+  CHECK_FALSE(baseline.keep(facts("a"), {"/dev/null"}).ok());
   CHECK_FALSE(baseline.keep(facts("a"), {"/proc/self/mem"}).ok());  // reading this file fails
   CHECK(newest_commit(baseline, facts("b")) == "none");
   CHECK_FALSE(Baseline(folder.profile("x")).newest(facts("a")).ok());

@@ -16,7 +16,8 @@ enum class RetryPolicy : uint8_t {
   last_try,   // do not wait: take the event without the missing data
 };
 
-// An event is retried once per poll iteration (a few ms): different CPUs fill the BPF ring and the target's rings.
+// Different CPUs fill the BPF ring and the target's rings, so an event may arrive before the one that it refers to. It
+// is then retried once per poll iteration (a few ms).
 constexpr unsigned kMaxRetries = 50;
 constexpr size_t kMaxPending = 200'000;
 

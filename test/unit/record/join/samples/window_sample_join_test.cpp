@@ -1,4 +1,5 @@
-// Tests how samples without a launch id are apportioned by the measured time of their kernel.
+// Tests how samples without a launch id are apportioned among the launches of their kernel, in proportion to measured
+// time.
 #include "record/join/samples/window_sample_join.h"
 
 #include "catch.h"
