@@ -139,7 +139,7 @@ demo() {
   echo "$out/flame.svg"
 }
 
-# Prints why tests skipped something. ctest lists skipped tests without reasons, and not what a passed test left out.
+# Prints why tests skipped something. ctest shows neither why a test was skipped nor what a passed test left out.
 skip_reasons() {
   grep -hE "(: skip: | [.]{3} skipped '|^ *skipped[:,])" "$1" 2>/dev/null | sed -E 's/^ */setup: left out: /' || true
 }

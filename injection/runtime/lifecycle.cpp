@@ -239,7 +239,7 @@ void finish() {
   }
 }
 
-// Replaces the segment by private memory. Does not unmap it, because a thread may be in the middle of a write.
+// Replaces the segment with private memory. Does not unmap it, because a thread may be in the middle of a write.
 void leave_segment() {
   gpuprof_segment* segment = state.segment;
   if (segment != nullptr && load_acquire(&state.phase) == kOff) {

@@ -6,7 +6,7 @@
 namespace gpuprof {
 namespace {
 
-__extension__ typedef unsigned __int128 WideNumber;  // NOLINT(modernize-use-using): __extension__ takes no using
+__extension__ typedef unsigned __int128 WideNumber;  // NOLINT(modernize-use-using): `using` cannot follow __extension__
 
 // From the golden ratio: with this step, the phases of consecutive calls are most evenly distributed.
 constexpr uint32_t kSplitStep = 0x9e3779b9;

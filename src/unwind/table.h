@@ -39,7 +39,7 @@ class Table {
   // Returns GPUPROF_UNWIND_NONE if no rule is known.
   [[nodiscard]] uint64_t find(uint64_t vaddr) const;
 
-  // See ElfImage::vaddr_of. For an address a in a mapping, file_offset is a - mapping.start + mapping.offset.
+  // See ElfImage::vaddr_of. For `address` in a mapping, file_offset is address - mapping.start + mapping.offset.
   [[nodiscard]] std::optional<uint64_t> vaddr_of(uint64_t file_offset, uint64_t mapping_offset) const {
     return headers_ ? headers_->vaddr_of(file_offset, mapping_offset) : std::nullopt;
   }

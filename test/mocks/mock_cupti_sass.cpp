@@ -1,7 +1,8 @@
 // SASS metrics with the real library's rules. The profiler is initialized first. A device is configured once per
-// process, before counting is enabled in a context. Each struct states its size as its caller was compiled. Data is
-// read while counting is enabled, and reading waits for the GPU. Nothing is counted while kernel activity records are
-// on, or while nobody subscribes to context callbacks. The counts per kernel are known: see mock_cupti_sass.h.
+// process, before counting is enabled in a context. Each struct contains its size, as in the headers that its caller
+// was compiled with. Data is read while counting is enabled, and reading waits for the GPU. Nothing is counted while
+// kernel activity records are on, or while nobody subscribes to context callbacks. The counts per kernel are known: see
+// mock_cupti_sass.h.
 #include "mock_cupti_sass.h"
 
 #include <cupti_profiler_target.h>

@@ -37,8 +37,8 @@ enum class Named : uint8_t { kernel, function };
 std::string short_kernel_name(std::string_view name, size_t width, Named what = Named::kernel);
 
 // Returns the name in form 0 to kKernelNameForms - 1, each with more detail than the one before. Form 0 has no
-// arguments, form 1 has arguments without their own arguments, and so on; the last form is the unchanged name. Used to
-// distinguish names that are equal in `width` characters.
+// arguments, form 1 only the outermost arguments, form 2 two levels, and so on; the last form is the unchanged name.
+// Used to distinguish names that look the same when they are cut to `width` characters.
 inline constexpr size_t kKernelNameForms = 6;
 std::string kernel_name_form(std::string_view name, size_t form);
 

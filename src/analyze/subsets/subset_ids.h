@@ -23,7 +23,8 @@ class SubsetIds {
   void add(profile::ProcessId id);
   void add(profile::DeviceId id);
 
-  // Writes the GPU_INSTRUCTION records of the subset's code locations. Adds the code locations that these wait for.
+  // Writes the GPU_INSTRUCTION records of the subset's code locations. Adds the code
+  // locations of the instructions whose results these instructions wait for.
   Status explain_places();
 
   [[nodiscard]] const Status& status() const { return status_; }  // the first error of the sink

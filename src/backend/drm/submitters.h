@@ -1,4 +1,4 @@
-// Reports the processes that queue jobs to the event sink as sources, with their devices, rings, stacks and losses.
+// Reports each process that queues jobs as a source, with its devices, rings, stacks and losses, to the event sink.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ std::string read_status_of(uint32_t pid, pid_t thread = 0);
 // Returns the text after "Name:" and blanks. nullopt: no such complete line. Does not search the first line.
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name);
 
-// Like status_value(), as numbers of type uint32_t (decimal ids) or uint64_t. nullopt: no such line, or other text.
+// Like status_value(), but parses the value as numbers: uint32_t for ids, uint64_t for masks (`base` 16). Returns
+// nullopt if the line is missing, or has other text.
 template <typename Number>
 std::optional<std::vector<Number>> status_numbers(std::string_view status, std::string_view name, int base = 10);
 

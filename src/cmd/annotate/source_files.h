@@ -20,7 +20,7 @@ namespace gpuprof::cmd {
 
 // Returns how to open the source files that the profiles `inputs` name. If gpuprof is root, it opens source files with
 // the rights of the profile's owner, so that it shows only what the owner may read. If root owns a profile that others
-// can write, gpuprof uses the rights of user nobody.
+// can write, gpuprof uses the rights of the user `nobody`.
 symbolize::FileAccess access_of(std::span<const FileId> inputs);
 
 class SourceFiles {

@@ -25,7 +25,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr int kMostWaitMs = 20;  // between two checks whether the writer thread has ended
+constexpr int kMostWaitMs = 20;  // between two checks of whether the writer thread has ended
 
 }  // namespace
 

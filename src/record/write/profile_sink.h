@@ -24,8 +24,8 @@ namespace gpuprof::record {
 
 class ProfileSink {
  public:
-  // Removes frames in `profiler_libraries` from the innermost end of stacks. Writes the losses that `memory` counts to
-  // the profile. `live` receives all records, may be null, and must outlive this object.
+  // Removes frames in `profiler_libraries` from the innermost end of stacks. Writes to the profile
+  // the losses that `memory` counts. `live` receives all records, may be null, and must outlive this object.
   ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries,
               std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr);
   ~ProfileSink();

@@ -19,7 +19,7 @@ def streams_weights(matrix):
     for event in recording.gpu_events():
         by_device[event[0].device].append((event[2], event[3]))
     for device, intervals in by_device.items():
-        # Busy time may lack work that arrived too late for the sweep. The profile reports this time (`late`).
+        # Busy time may lack work that arrived too late for the sweep. The profile reports the missing time as `late`.
         require_between(union_ns(intervals, recording.windows()) - late, shares[device][0],
                         union_ns(intervals, recording.windows()),
                         f"busy ns of device {device} against the union of its events")

@@ -70,7 +70,7 @@ std::string text_of(const Model& model) {
     }
     text += "WORK;" + std::to_string(work + 3) + ";" + id + ";" + id + ";0;1;0;0;0;0;0;sync;7;0\n";
     const uint64_t end = of(model.end, rank, model.slices);
-    double excess = 0;  // extra time of several slices in sequence
+    double excess = 0;  // extra time of several consecutive slices
     for (uint64_t i = of(model.first, rank, 0); i < end; ++i) {
       const bool slow = rank == model.slow && i >= model.slow_from;
       const double relax = 20 + (slow ? static_cast<double>(model.slow_kernel_ms) : 0);

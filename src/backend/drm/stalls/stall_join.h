@@ -46,7 +46,7 @@ class StallSink {
   virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
   struct At {
     std::string kernel;
-    uint64_t offset = 0;   // from the start address in the batch
+    uint64_t offset = 0;   // relative to the kernel's start address
     uint64_t address = 0;  // in the process's VM; 0: unknown
   };
   // Reports samples of one instruction, before on_window() of their window. `estimated`: the address is ambiguous.
