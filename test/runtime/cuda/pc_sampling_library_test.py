@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests PC sampling in the CUPTI injection library alone: it reports each sample of the mock once, despite faults.
 
-test/mocks/mock_cupti_sampling.h says which samples the mock takes."""
+test/mocks/cupti/mock_cupti_sampling.h says which samples the mock takes."""
 
 import collections
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests `gpuprof record --pc-sampling` on the mock driver: the profile has each sample of the mock, with its launch, source
-line and reason. test/mocks/mock_cupti_sampling.h says which samples the mock takes."""
+line and reason. test/mocks/cupti/mock_cupti_sampling.h says which samples the mock takes."""
 
 import collections
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests `gpuprof record --sass-metrics` on the mock driver: the profile has each count once, at its instruction and source
-line. test/mocks/mock_cupti_sass.h says what the mock counts per launch."""
+line. test/mocks/cupti/mock_cupti_sass.h says what the mock counts per launch."""
 
 import collections
 import json

@@ -4,7 +4,7 @@ gpuprof_unit_test(injection LINK gpuprof_inject_runtime_checked gpuprof_base Thr
 
 if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
   foreach(program opencl_semantics opencl_threads opencl_calls)
-    add_executable(${program} ${CMAKE_CURRENT_SOURCE_DIR}/injection/${program}.cpp)
+    add_executable(${program} ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/${program}.cpp)
     target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
     target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
   endforeach()
@@ -18,8 +18,8 @@ if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
     GPUPROF_TEST_CALLS="$<TARGET_FILE:opencl_calls>")
   add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics opencl_threads opencl_calls)
 else()
-  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/layer_test.cpp
-                              ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl_calls_test.cpp
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/layer_test.cpp
+                              ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/opencl_calls_test.cpp
                               PROPERTIES HEADER_FILE_ONLY ON)
 endif()
 
