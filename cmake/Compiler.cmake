@@ -27,19 +27,17 @@ endif()
 function(gpuprof_compile_in_groups target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${GPUPROF_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # gcc mistakes a source in a group for a header
+    # gcc mistakes a source in a group for a header. It inlines less in units of more than 10000 instructions, and a
+    # group has up to twelve sources: raise the limit.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage --param=large-unit-insns=120000)
   endif()
 endfunction()
 
-# gpuprof_library(room SOURCES ... LINK ...): makes a static library of one folder of src/. Its sources may include only
+# gpuprof_library(folder SOURCES ... LINK ...): makes a static library of one folder of src/. Its sources may include only
 # headers of the libraries after LINK, so the LINK lists are the dependency graph.
-function(gpuprof_library room)
+function(gpuprof_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_library(gpuprof_${room} STATIC ${ARG_SOURCES})
-  target_link_libraries(gpuprof_${room} PUBLIC gpuprof_compiler ${ARG_LINK})
-  gpuprof_compile_in_groups(gpuprof_${room})
-  if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # gcc inlines less in units of more than 10000 instructions. A group has up to twelve sources: raise the limit.
-    target_compile_options(gpuprof_${room} PRIVATE --param=large-unit-insns=120000)
-  endif()
+  add_library(gpuprof_${folder} STATIC ${ARG_SOURCES})
+  target_link_libraries(gpuprof_${folder} PUBLIC gpuprof_compiler ${ARG_LINK})
+  gpuprof_compile_in_groups(gpuprof_${folder})
 endfunction()
