@@ -45,8 +45,8 @@ class Ranks : public Command {
     stacks_.declare(app);
     show_in_help(app, {"FILES", "--collective", "--by", "--min-effect", "--top", "--json", "--svg"});
     app.footer(
-        "A rank lags if it works longer before collectives than the other ranks, which wait for it.\nExit codes: 0 no "
-        "rank lags, 1 a rank lags, 2 unusable profiles, 125 inconclusive.");
+        "A rank lags if it works longer before collectives than the other ranks, which wait for it.\n"
+        "Exit codes: 0 no rank lags, 1 a rank lags, 2 unusable profiles, 125 inconclusive.");
   }
 
   Result<int> run() override {

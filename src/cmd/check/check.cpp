@@ -40,10 +40,12 @@ class Check final : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.footer(
-        "Usage: gpuprof check [options] OLD... -- NEW...\n       gpuprof check [options] --runs K -- COMMAND --- "
-        "COMMAND\n       gpuprof check [options] --self K -- COMMAND\n       gpuprof check [options] --baseline FOLDER "
-        "[--save] --runs K -- COMMAND\n       gpuprof check [options] --function REGEX --max TIME FILE...\nExit codes: "
-        "0 pass, 1 regression, 2 unusable input, 125 inconclusive (git bisect run skips the commit).");
+        "Usage: gpuprof check [options] OLD... -- NEW...\n"
+        "       gpuprof check [options] --runs K -- COMMAND --- COMMAND\n"
+        "       gpuprof check [options] --self K -- COMMAND\n"
+        "       gpuprof check [options] --baseline FOLDER [--save] --runs K -- COMMAND\n"
+        "       gpuprof check [options] --function REGEX --max TIME FILE...\n"
+        "Exit codes: 0 pass, 1 regression, 2 unusable input, 125 inconclusive (git bisect run skips the commit).");
     declare_runs(app);
     declare_baseline(app);
     declare_judgement(app);
@@ -224,7 +226,7 @@ class Check final : public Command {
   }
 
   // Failed runs make the result inconclusive, because the successful runs may have done less work than the failed ones.
-  Result<int> conclude(const compare::Comparison& runs, Judgement judgement, const Arguments& failures) {
+  Result<int> conclude(const compare::Comparison& runs, Judgement judgement, const std::vector<std::string>& failures) {
     judgement.reasons.insert(judgement.reasons.begin(), failures.begin(), failures.end());
     if (!failures.empty()) {
       judgement.outcome = Outcome::inconclusive;
@@ -241,13 +243,13 @@ class Check final : public Command {
     }
   }
 
-  Result<int> nothing_to_judge(const Arguments& reasons) {
+  Result<int> nothing_to_judge(const std::vector<std::string>& reasons) {
     Judgement judgement;
     judgement.reasons = reasons;
     return conclude({}, std::move(judgement), {});
   }
 
-  Result<int> compare_runs(const Runs& old_runs, const Runs& new_runs, const Arguments& failures) {
+  Result<int> compare_runs(const Runs& old_runs, const Runs& new_runs, const std::vector<std::string>& failures) {
     const compare::Comparison runs = compare::compare(old_runs, new_runs);
     return conclude(runs, compare::judge(runs, options_), failures);
   }
@@ -264,7 +266,7 @@ class Check final : public Command {
   }
 
   // Reads the profiles of runs that were just recorded. A bad profile is a failure of its run.
-  Runs read_recorded(RunReader& reader, const Arguments& files, Arguments& failures) {
+  Runs read_recorded(RunReader& reader, const std::vector<std::string>& files, std::vector<std::string>& failures) {
     Runs runs;
     for (const std::string& file : files) {
       auto run = reader.read({file});
@@ -307,8 +309,8 @@ class Check final : public Command {
 
   struct NewSide {
     Runs runs;
-    Arguments files;
-    Arguments failures;
+    std::vector<std::string> files;
+    std::vector<std::string> failures;
   };
 
   // Returns the new side for --baseline and budgets. With --runs, records the command; else uses the named profiles.
@@ -345,8 +347,8 @@ class Check final : public Command {
     const Baseline baseline(baseline_);
     const auto kept = baseline.newest(like);
     RETURN_IF_ERROR(kept);
-    const Arguments unfit =
-        save_ ? compare::incomparable(compare::compare(side->runs, {}), options_, true) : Arguments();
+    const std::vector<std::string> unfit =
+        save_ ? compare::incomparable(compare::compare(side->runs, {}), options_, true) : std::vector<std::string>();
     auto code = *kept ? compare_with(**kept, reader, *side) : without_baseline(*side, unfit);
     if (!code || !save_) {
       return code;
@@ -373,8 +375,8 @@ class Check final : public Command {
   }
 
   // `unfit`: the reasons why these runs cannot become a baseline.
-  Result<int> without_baseline(const NewSide& side, const Arguments& unfit) {
-    Arguments reasons = side.failures;
+  Result<int> without_baseline(const NewSide& side, const std::vector<std::string>& unfit) {
+    std::vector<std::string> reasons = side.failures;
     reasons.push_back("nothing was compared: " + baseline_ +
                       " has no profiles of another commit with these devices and this driver" +
                       (save_ ? "" : " (--save keeps the new profiles)"));

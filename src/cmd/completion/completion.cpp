@@ -29,9 +29,10 @@ class Completion final : public Command {
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish"}));
     app.footer(
-        "An installed gpuprof has its completions in place. For a copied binary, store the output:\nbash: in "
-        "~/.local/share/bash-completion/completions/gpuprof\nfish: in ~/.config/fish/completions/gpuprof.fish\nzsh: as "
-        "_gpuprof in a folder of $fpath");
+        "An installed gpuprof has its completions in place. For a copied binary, store the output:\n"
+        "bash: in ~/.local/share/bash-completion/completions/gpuprof\n"
+        "fish: in ~/.config/fish/completions/gpuprof.fish\n"
+        "zsh: as _gpuprof in a folder of $fpath");
   }
 
   Result<int> run() override {

@@ -60,9 +60,9 @@ class Record final : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.footer(
-        "With -p PID, give no command. SIGUSR1 to gpuprof starts recording, SIGUSR2 stops it.\nExit code: that of the "
-        "command; 126 if the command cannot be executed, 127 if it does not exist, 3 if --min-coverage is not reached, "
-        "1 if the profile cannot be written.");
+        "With -p PID, give no command. SIGUSR1 to gpuprof starts recording, SIGUSR2 stops it.\n"
+        "Exit code: that of the command; 126 if the command cannot be executed, 127 if it does not exist, 3 if "
+        "--min-coverage is not reached, 1 if the profile cannot be written.");
     declare_target(app);
     declare_contents(app);
     declare_window(app);
