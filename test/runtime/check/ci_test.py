@@ -79,23 +79,15 @@ class Ci(rig.RuntimeTest):
 
 
 class OnPocl(Ci):
-    """Kernels run on the CPU. On a busy machine `check` is right to call 1 of about 130 unchanged programs slower, the
-    largest by 107%. So these tests plant 400%, and ignore up to 150%."""
+    """Kernels run on the CPU. On a busy machine, `check` called 1 of about 130 unchanged programs slower, by 107%, which
+    is within its error rate. So tests of unchanged programs ignore up to 150%. Planted slowdowns are 400%."""
 
     IGNORED = "--material 150"
-
-    def setUp(self):
-        super().setUp()
-        self.environment["CHECK_OPTIONS"] = self.IGNORED
 
     @rig.requires("opencl", "program:git", "program:make")
     def test_the_script_finds_a_planted_regression(self):
         self.make_repository(100, 500)
-        for _ in range(3):  # too few runs for a verdict beside other load: again, as a user would
-            out = self.gate("./app", "--steps", "300", expect=(REGRESSION, INCONCLUSIVE))
-            if out.startswith("REGRESSION") or "\nREGRESSION" in out:
-                break
-        self.assertRegex(out, r"(?m)^REGRESSION")
+        out = self.gate("./app", "--steps", "300", expect=(REGRESSION,))
         self.assertIn("heavy", out)
         self.assertIn("solve", out)
         for name in ("gpuprof-check.md", "gpuprof-check.xml", "gpuprof-check/old-5.txt"):
@@ -104,6 +96,7 @@ class OnPocl(Ci):
     @rig.requires("opencl", "program:git", "program:make")
     def test_the_script_passes_an_unchanged_program(self):
         self.make_repository(100, 100)
+        self.environment["CHECK_OPTIONS"] = self.IGNORED
         self.gate("./app", "--steps", "300", expect=(PASS, INCONCLUSIVE))
 
     @rig.requires("opencl", "program:git", "program:make")
