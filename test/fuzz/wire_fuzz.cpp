@@ -103,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   counters.launches = counts.records;  // an arbitrary number of launches
   counters.counts[GPUPROF_COUNT_CAPTURED] = counts.malformed;
   correlator.on_counters(1, counters);
-  correlator.retry_pending();
+  correlator.end_iteration();
   correlator.close_window(gpuprof::monotonic_ns());
   correlator.finish();
   const auto batch = correlator.take_batch();

@@ -36,8 +36,8 @@ bool NestingLane::take(uint64_t start_ns, uint64_t end_ns) {
       return false;
     }
   }
-  size_t selected_window = 0;
-  for (auto outer = here; outer != slices_.begin() && selected_window < kLookBack; ++selected_window) {
+  size_t examined = 0;
+  for (auto outer = here; outer != slices_.begin() && examined < kLookBack; ++examined) {
     --outer;
     if (end_of(*outer) > start_ns && end_of(*outer) < end_ns) {
       return false;

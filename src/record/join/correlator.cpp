@@ -188,15 +188,15 @@ void Correlator::on_counted_launch(uint32_t function, const LaunchStack& launch)
   ++join_.counters.totals().launches;
 }
 
-void Correlator::retry_pending(bool last) {
+void Correlator::end_iteration(bool last) {
   join_.now_ns = join_.options.clock();
   producers_.retry_devices();
   launches_.retry_pending(last);
   work_.retry_pending(last);
   samples_.retry_pending(last);
-  timeline_.retry_pending(launches_, stacks_);
-  producers_.retry_pending();
-  rows_.retry_pending();
+  timeline_.end_iteration(launches_, stacks_);
+  producers_.end_iteration();
+  rows_.end_iteration();
   launches_.expire();
   kernel_times_.expire();
   stacks_.bound();
@@ -219,7 +219,7 @@ void Correlator::on_source_end(backend::SourceId id) {
   producers_.retry_devices();
   work_.retry_pending(true, id);
   samples_.retry_pending(true, id);
-  timeline_.retry_pending(launches_, stacks_);
+  timeline_.end_iteration(launches_, stacks_);
   close(*source);
   launches_.end_source(id);
   work_.end_source(id);
@@ -238,7 +238,7 @@ void Correlator::on_source_end(backend::SourceId id) {
 }
 
 void Correlator::finish() {
-  retry_pending(true);
+  end_iteration(true);
   producers_.for_each([this](const Source& source) { close(source); });
   rows_.finish();
 }

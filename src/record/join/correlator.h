@@ -80,7 +80,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   void on_tables_late(backend::SourceId source);
 
   // Ends a poll iteration: retries events that wait for launches or names. `last`: nothing more will arrive.
-  void retry_pending(bool last = false);
+  void end_iteration(bool last = false);
 
   // Ends the recording and accounts for everything. The last window must have been closed.
   void finish();

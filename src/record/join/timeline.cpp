@@ -22,7 +22,7 @@ void Timeline::on_span(backend::SourceId source, const backend::Span& span) {
   }
 }
 
-void Timeline::retry_pending(Launches& launches, Stacks& stacks) {
+void Timeline::end_iteration(Launches& launches, Stacks& stacks) {
   for (const auto& [id, call] : calls_) {
     if (Source* source = producers_.find(id); source != nullptr) {
       add(*source, call, launches.find(id, call.correlation), stacks);

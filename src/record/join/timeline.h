@@ -20,7 +20,7 @@ class Timeline {
 
   void on_call(backend::SourceId source, const backend::Call& call);
   void on_span(backend::SourceId source, const backend::Span& span);
-  void retry_pending(Launches& launches, Stacks& stacks);
+  void end_iteration(Launches& launches, Stacks& stacks);
 
   [[nodiscard]] size_t waiting() const { return calls_.size() + new_calls_.size() + new_spans_.size(); }
   void take_new(Batch& batch);

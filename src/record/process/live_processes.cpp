@@ -82,7 +82,7 @@ bool LiveProcesses::read_again(Entry& process) {
   return changed;
 }
 
-void LiveProcesses::retry_pending() {
+void LiveProcesses::reread_mappings() {
   unsigned read = 0;
   std::erase_if(reloaders_, [&](uint32_t pid) {
     if (read == kMaxReadings) {

@@ -41,7 +41,7 @@ class LiveProcesses {
   void on_python(LiveImage& image, const gpuprof_python_layout& layout);
   // Reads the mappings again, because the process reported a change.
   void on_mappings(const LiveImage& image);
-  // The stack engine saw the process load or unload libraries. retry_pending() reads its mappings again.
+  // The stack engine saw the process load or unload libraries. reread_mappings() reads its mappings again.
   void on_loader(uint32_t pid);
 
   [[nodiscard]] bool knows(uint32_t pid) const { return table_.knows(pid); }
@@ -53,7 +53,7 @@ class LiveProcesses {
   bool know_mappings(Entry& process, std::span<const uint64_t> addresses);
   bool read_again(Entry& process);
 
-  void retry_pending();
+  void reread_mappings();
   // Ends one source of the image. Returns true if it was the last one; the image is then removed.
   bool end_source(LiveImage& image);
   void forget(uint32_t pid);  // call it when the last source of the pid has ended

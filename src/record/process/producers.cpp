@@ -107,8 +107,8 @@ void Producers::retry_devices() {
   }
 }
 
-void Producers::retry_pending() {
-  processes_.retry_pending();
+void Producers::end_iteration() {
+  processes_.reread_mappings();
   threads_.bound();
 }
 

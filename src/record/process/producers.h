@@ -88,7 +88,7 @@ class Producers {
 
   // Call it when all rings have been read: names that are still missing were lost.
   void retry_devices();
-  void retry_pending();
+  void end_iteration();
 
   struct Ended {
     bool image = false;    // the ended source was the last one of its process image

@@ -29,7 +29,7 @@ size_t PollIteration::take() {
     engine_->drain(correlator_);
   }
   const size_t bytes = channel_.drain(correlator_);
-  correlator_.retry_pending();
+  correlator_.end_iteration();
   memory_.look();
   forget_stacks();
   return events + bytes;

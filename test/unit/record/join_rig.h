@@ -71,9 +71,9 @@ struct Rig {
     return op;
   }
 
-  void retries(int count) {
+  void iterate(int count) {
     for (int i = 0; i < count; ++i) {
-      correlator.retry_pending();
+      correlator.end_iteration();
     }
   }
 

@@ -138,10 +138,10 @@ TEST_CASE("at full memory, work that was known before is still counted exactly")
   Rig rig = in_process(fake);
   rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0});
   run(rig, 1, 42);
-  rig.retries(1);
+  rig.iterate(1);
   fake.use(MemoryBudget::kFull);
   run(rig, 2, 42);
-  rig.retries(1);
+  rig.iterate(1);
   Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(batch.rows[0].second.count == 2);
@@ -154,12 +154,12 @@ TEST_CASE("at the memory limit work with new details has no stack or name, but k
   Fake fake;
   Rig rig = in_process(fake);
   run(rig, 1, 0);
-  rig.retries(1);
+  rig.iterate(1);
   fake.use(MemoryBudget::kLimit);
   rig.correlator.on_name(1, 7, "new kernel");
   rig.correlator.on_stack(1, {.id = 43, .words = kStack, .flags = 0});
   run(rig, 2, 43, 7);
-  rig.retries(1);
+  rig.iterate(1);
   Batch batch = rig.take();
   CHECK(sum_ns(batch) == 20);
   CHECK(batch.stacks.empty());
@@ -177,7 +177,7 @@ TEST_CASE("work does not wait for a stack that was rejected after its launch arr
   fake.use(MemoryBudget::kLimit);
   rig.correlator.on_stack(1, {.id = 44, .words = kStack, .flags = 0});
   rig.correlator.on_gpu_op(Rig::kernel(1));
-  rig.retries(1);
+  rig.iterate(1);
   CHECK(sum_ns(rig.take()) == 10);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("at full memory all new work is one row, and its sum is exact") {
     op.device = static_cast<uint32_t>(i);
     rig.correlator.on_gpu_op(op);
   }
-  rig.retries(1);
+  rig.iterate(1);
   Batch batch = rig.take();
   CHECK(batch.rows.size() == 1);
   CHECK(sum_ns(batch) == 5000);

@@ -11,7 +11,7 @@ SampleJoin::SampleJoin(JoinContext& join, const JoinParts& parts)
       rows_(join, parts.producers.names()),
       loaded_(join, parts.producers),
       places_(join, parts.producers),
-      sharing_(join, parts, rows_, loaded_, places_),
+      window_samples_(join, parts, rows_, loaded_, places_),
       counts_(join, parts.producers, places_) {}
 
 void SampleJoin::on_sample(const backend::Sample& sample) {
@@ -50,12 +50,12 @@ SampleJoin::Event SampleJoin::event_of(const Source& source, const backend::Samp
 void SampleJoin::retry_pending(bool last, backend::SourceId only) {
   pending_.retry_pending(last, only, [this](const Event& event, RetryPolicy policy) { return take(event, policy); });
   loaded_.retry_pending();
-  sharing_.retry_pending(last, only);
+  window_samples_.retry_pending(last, only);
   counts_.retry_pending(last, only);
 }
 
 void SampleJoin::end_source(backend::SourceId source) {
-  sharing_.end_source(source);
+  window_samples_.end_source(source);
   places_.end_source(source);
   loaded_.end_source(source);
 }

@@ -24,7 +24,7 @@ class SampleJoin {
   void on_dropped(backend::SourceId source, uint64_t count);
 
   // Samples without a correlation id.
-  [[nodiscard]] WindowSampleJoin& sharing() { return sharing_; }
+  [[nodiscard]] WindowSampleJoin& sharing() { return window_samples_; }
   [[nodiscard]] LoadedKernels& loaded_kernels() { return loaded_; }
   [[nodiscard]] const SampledCode& places() const { return places_; }
   [[nodiscard]] InstructionCounts& counts() { return counts_; }
@@ -59,7 +59,7 @@ class SampleJoin {
   Pending<Event> pending_;
   LoadedKernels loaded_;
   SampledCode places_;
-  WindowSampleJoin sharing_;
+  WindowSampleJoin window_samples_;
   InstructionCounts counts_;
 };
 

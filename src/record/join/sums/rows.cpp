@@ -101,7 +101,7 @@ void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
                      stale ? 0 : event.submitted_ns, event.bytes});
 }
 
-void Rows::retry_pending() {
+void Rows::end_iteration() {
   if (join_.memory().is_limited() && !finished_) {
     occupancy_.advance(join_.now_ns);  // work that arrives later is not apportioned
   }

@@ -30,7 +30,7 @@ class Rows {
   void add_launch(profile::WorkId work, uint64_t ns) { ++row(ns, work).count; }
 
   // Call it after each poll iteration.
-  void retry_pending();
+  void end_iteration();
   // Apportions device time up to some seconds ago, or up to the oldest launch whose work has not arrived.
   void sweep(uint64_t oldest_waiting);
   // Ends the recording. All work must have been added.

@@ -172,7 +172,7 @@ TEST_CASE("records and counters of all rings are received") {
   }
   channel->snapshot();
   CHECK(channel->drain(rig.correlator) == wire.bytes().size());
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.correlator.totals().gpu_records == 1);
   CHECK(rig.correlator.totals().launches == 2 * GPUPROF_RING_COUNT);
   CHECK(rig.correlator.totals().lost.at("ring_full") == 3 * GPUPROF_RING_COUNT);
@@ -216,7 +216,7 @@ TEST_CASE("a ring whose head goes backwards is not read again") {
   CHECK(poll_once() == 0);
   CHECK(channel->decode_counts().malformed == 2);
 
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.correlator.totals().gpu_records == 2);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("a tail that the target decreases has no effect") {
   ring.tail = 0;
   channel->snapshot();
   CHECK(channel->drain(rig.correlator) == 0);
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.correlator.totals().gpu_records == 1);
   CHECK(channel->decode_counts().malformed == 0);
 }
@@ -258,7 +258,7 @@ TEST_CASE("a head beyond the ring's capacity is counted once, and later records 
   target.write(wire.name(1, "k").kernel(3, 5000, 5100, 1).bytes());
   channel->snapshot();
   CHECK(channel->drain(rig.correlator) == wire.bytes().size());
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.correlator.totals().gpu_records == 1);
 }
 

@@ -62,7 +62,7 @@ TEST_CASE("equal correlation ids of two sources are two launches") {
   rig.stack(77);
   rig.correlator.on_launch_stack({.source = 2, .correlation = 100, .stack = 77, .time_ns = 1, .pid = kPid, .tid = 5});
   rig.correlator.on_gpu_op(Rig::kernel(100, 30));
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -76,13 +76,13 @@ TEST_CASE("GPU work waits for a late launch, but not forever") {
   rig.correlator.on_gpu_op(Rig::kernel(2, 30));
   CHECK(rig.take().rows.empty());
   rig.launch(2, 77);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 77);
 
   rig.correlator.on_gpu_op(Rig::kernel(3, 40));
-  rig.retries(100);
+  rig.iterate(100);
   batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -101,7 +101,7 @@ TEST_CASE("definitions in later rings are awaited until the end of the poll iter
   rig.correlator.on_name(3, 1, "k");
   rig.correlator.on_name(3, 9, "H200");
   rig.correlator.on_name(3, 8, "GPU-1");
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   REQUIRE(batch.devices.size() == 1);
   CHECK(batch.devices.front().name == "H200");
@@ -129,7 +129,7 @@ TEST_CASE("a launch with the source id of another process is rejected") {
   rig.stack(77);
   rig.correlator.on_launch_stack({.source = 1, .correlation = 1, .stack = 77, .time_ns = 1, .pid = kPid + 1, .tid = 5});
   rig.correlator.on_gpu_op(Rig::kernel(1, 10));
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.work(rig.take()).stack == 0);
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("the end of one process does not flush pending work of another") {
   rig.correlator.on_gpu_op(Rig::kernel(1, 10));  // its launch is still pending
   rig.correlator.on_source_end(2);
   rig.launch(1, 77);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 77);

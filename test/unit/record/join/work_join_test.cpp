@@ -68,7 +68,7 @@ TEST_CASE("launches == matched + captured + failed + without_record always holds
     GpuOp orphan = Rig::kernel(6);
     orphan.more = true;
     rig.correlator.on_gpu_op(orphan);
-    rig.correlator.retry_pending(true);
+    rig.correlator.end_iteration(true);
   }
   auto sums = coverage(finish(rig));
   CHECK(sums["launches"] == 10);
@@ -229,7 +229,7 @@ TEST_CASE("a host call whose stack was lost is still recorded") {
   rig.launch(GPUPROF_CORRELATION_HOST | 1, 77);
   rig.correlator.on_host_op(sync(2, 5000, 5400));
   CHECK(rig.take().rows.empty());
-  rig.retries(60);
+  rig.iterate(60);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -288,7 +288,7 @@ TEST_CASE("a range that arrives later in the poll iteration is awaited") {
   rig.correlator.on_range(1, {.id = 10, .name_id = 3});
   rig.correlator.on_name(1, 3, "epoch");
   rig.correlator.on_name(1, 4, "step");
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   REQUIRE(batch.ranges.size() == 2);
   CHECK(rig.work(batch).range == batch.ranges[1].id);
@@ -337,7 +337,7 @@ TEST_CASE("latency has the phases of launches, except graph nodes and times out 
   run(1, 5000, 6000, 9000, 0);
   run(2, 5000, 4000, 9000, 0);  // queued before the call: only the phase from call to start is valid
   run(3, 5000, 6000, 9000, 1);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   std::map<profile::Phase, gpuprof::record::Histogram> phases;
   for (const auto& one : batch.latencies) {
@@ -368,7 +368,7 @@ TEST_CASE("the timeline has every event, call and range") {
   rig.correlator.on_span(1, {.start_ns = 4000, .end_ns = 6000, .range = 4, .tid = 5});
   rig.launch(GPUPROF_CORRELATION_HOST | 9, 77);
   rig.correlator.on_host_op(sync(9, 5000, 5400));
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   REQUIRE(batch.events.size() == 2);
   CHECK(batch.events[0].correlation == 1);
@@ -385,7 +385,7 @@ TEST_CASE("without --timeline no single events are kept") {
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.on_call(1, {.correlation = 1, .start_ns = 1, .end_ns = 2});
   rig.correlator.on_span(1, {.start_ns = 1, .end_ns = 2, .range = 1});
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   CHECK((batch.events.empty() && batch.calls.empty() && batch.spans.empty()));
 }
@@ -425,14 +425,14 @@ TEST_CASE("the sweep waits for a launch whose work is pending") {
   rig.launch(1, 77, 95 * kSecond);  // a long kernel, still running
   rig.launch(2, 77, 95 * kSecond);
   rig.correlator.on_gpu_op(Rig::kernel(2, 10, 96 * kSecond));
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.take().shares.empty());
   fake_now_ns = 110 * kSecond;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.take().shares.empty());
   rig.correlator.on_gpu_op(Rig::kernel(1, 10 * kSecond, 106 * kSecond));
   fake_now_ns = 111 * kSecond;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   CHECK(batch.shares.size() >= 1);
   CHECK(rig.correlator.late_ns() == 0);
@@ -441,17 +441,17 @@ TEST_CASE("the sweep waits for a launch whose work is pending") {
   rig.launch(4, 77, 112 * kSecond);
   rig.correlator.on_gpu_op(Rig::kernel(4, 10, 113 * kSecond));
   fake_now_ns = 170 * kSecond;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.take().shares.empty());
   fake_now_ns = 172 * kSecond;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.take().shares.size() == 1);
 }
 
 TEST_CASE("GPU times ahead of the recorder's clock are not swept") {
   Rig rig;
   rig.correlator.on_gpu_op(Rig::kernel(1, 30, uint64_t{1} << 60));
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.correlator.totals().gpu_ns == 30);
   CHECK(rig.correlator.late_ns() == 30);
 }
@@ -465,7 +465,7 @@ TEST_CASE("work launched while recording was off is not recorded") {
   rig.correlator.on_gpu_op(Rig::kernel(2, 10, 40'000));
   rig.correlator.open_window(50'000);
   rig.correlator.on_gpu_op(Rig::kernel(3, 10, 60'000));  // launched before the window, but runs in it
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.correlator.totals().gpu_records == 2);
   CHECK(rig.correlator.totals().off_records == 1);
   CHECK(sum_ns(rig.take()) == 20);
@@ -474,7 +474,7 @@ TEST_CASE("work launched while recording was off is not recorded") {
 TEST_CASE("sums of false times stay within 64 bits, and the excess counts as malformed") {
   Rig rig({.latency = true});
   constexpr uint64_t kLong = uint64_t{1} << 50;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   for (int i = 0; i < 20'000; ++i) {
     GpuOp op = Rig::kernel(1, kLong, 2 * kLong);
     op.bytes = kLong;

@@ -76,7 +76,7 @@ TEST_CASE("the kernel part of a stack is a KSTACK, which stacks may share") {
     rig.correlator.on_launch(1, {.correlation = launch, .stack = launch + 6, .time_ns = 5000, .tid = 42});
     rig.correlator.on_gpu_op(Rig::kernel(launch));
   }
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   sink.put(rig.take());
   REQUIRE(sink.finish().ok());
   CHECK(file.lines("KSTACK").size() == 1);

@@ -185,7 +185,7 @@ struct BodyRig : Rig {
     stack(77);
     stack(88);
     fake_now_ns = 1000 * kUs;
-    correlator.retry_pending();
+    correlator.end_iteration();
   }
   void launch_graph(uint64_t correlation, uint64_t stack_id, uint64_t time) {
     launch(correlation, stack_id, time * kUs);
@@ -208,7 +208,7 @@ TEST_CASE("launches with equal stacks need not be separated, and each counts as 
   rig.launch_graph(20, 77, 2);
   rig.body(50);
   rig.body(60);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const auto batch = rig.take();
   REQUIRE(batch.rows.size() == 2);  // the bodies ran in two time slices
   CHECK(rig.work(batch, 0).stack == 77);
@@ -224,7 +224,7 @@ TEST_CASE("launches with different stacks are separated by later work, or the wo
   rig.launch_graph(10, 77, 1);
   rig.launch_graph(20, 88, 2);
   rig.body(50);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.take().rows.empty());
   SECTION("separated by later work") {
     GpuOp copy = ran_at(15, 100);
@@ -234,14 +234,14 @@ TEST_CASE("launches with different stacks are separated by later work, or the wo
     rig.correlator.on_gpu_op(copy);
     rig.take();
     fake_now_ns += 2'000'000'000;
-    rig.correlator.retry_pending();
+    rig.correlator.end_iteration();
     const auto batch = rig.take();
     REQUIRE(batch.rows.size() == 1);
     CHECK(rig.work(batch).stack == 77);
   }
   SECTION("not separated") {
     fake_now_ns += 2'000'000'000;
-    rig.correlator.retry_pending();
+    rig.correlator.end_iteration();
     const auto batch = rig.take();
     REQUIRE(batch.rows.size() == 1);
     CHECK(rig.work(batch).stack == 0);
@@ -262,10 +262,10 @@ TEST_CASE("unsampled launches that may have launched a body all count as matched
     rig.correlator.on_graph_launch(1, launch);
   }
   rig.body(50);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.take().rows.empty());
   fake_now_ns += 2'000'000'000;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.take().rows.size() == 1);
   rig.correlator.on_counters(1, {.launches = 2});
   rig.correlator.on_source_end(1);
@@ -285,7 +285,7 @@ TEST_CASE("work in a body of an excluded launch is excluded") {
   unsampled.finished = 15;
   rig.correlator.on_graph_launch(1, unsampled);
   rig.body(150);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const auto batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).tid == 5);

@@ -47,7 +47,7 @@ TEST_CASE("a node without a capture stack has a flag if the process was attached
   rig.launch(1, 77);
   rig.correlator.on_gpu_op(node_op(1, 6));
   CHECK(rig.take().rows.empty());  // pending: the node's definition may be in another ring
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 77);
@@ -64,7 +64,7 @@ TEST_CASE("a node may be defined later in the poll iteration than its work") {
   rig.correlator.on_gpu_op(node_op(1, 6));
   rig.correlator.on_graph_node(1, {.node = 6, .original = 5});
   rig.correlator.on_graph_node(1, {.node = 5});
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.work(rig.take()).capture == 88);
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("N nodes and M replays give N x M records, each with both stacks") {
     for (uint64_t node = 1; node <= kNodes; ++node) {
       rig.correlator.on_gpu_op(node_op(replay, 1000 + node, 7));
     }
-    rig.correlator.retry_pending();
+    rig.correlator.end_iteration();
   }
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 2);
@@ -209,7 +209,7 @@ TEST_CASE("a kernel without a name gets the name of its graph node") {
     GpuOp op = node_op(launch, node);
     op.name_id = 0;
     rig.correlator.on_gpu_op(op);
-    rig.correlator.retry_pending();
+    rig.correlator.end_iteration();
     const Batch batch = rig.take();
     REQUIRE(batch.rows.size() == 1);
     return rig.names.at(rig.work(batch).name);
@@ -250,7 +250,7 @@ TEST_CASE("a kernel without a name gets the name of its graph node") {
     copy.name_id = 0;
     rig.launch(1, 77, 100);
     rig.correlator.on_gpu_op(copy);
-    rig.correlator.retry_pending();
+    rig.correlator.end_iteration();
     CHECK(rig.work(rig.take()).capture == 88);
   }
   SECTION("work with a name also names later work of its node") {
@@ -258,7 +258,7 @@ TEST_CASE("a kernel without a name gets the name of its graph node") {
     told.name_id = 4;
     rig.launch(1, 77, 100);
     rig.correlator.on_gpu_op(told);
-    rig.correlator.retry_pending();
+    rig.correlator.end_iteration();
     rig.take();
     CHECK(name_of(2, 70, 100) == "second");
   }

@@ -61,7 +61,7 @@ TEST_CASE("a launch and the stack from its source are joined in either order") {
   rig.kernel_of(1, 1);  // pending, as the stack is in another ring
   CHECK(rig.take().rows.empty());
   rig.walked(1, 42, kStack);
-  rig.retries(1);
+  rig.iterate(1);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   REQUIRE(batch.stacks.size() == 1);
@@ -80,7 +80,7 @@ TEST_CASE("a stack that never arrives does not delay work forever") {
   InProcess rig;
   rig.launched(1, 1, 42);
   rig.kernel_of(1, 1);
-  rig.retries(100);
+  rig.iterate(100);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -100,7 +100,7 @@ TEST_CASE("next to a stack engine, only sources that walk their own stacks are u
   rig.stack(77);
   rig.launch(2, 77);  // the engine reports this launch for source 1
   rig.kernel_of(1, 2);
-  rig.retries(1);
+  rig.iterate(1);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 3);
   REQUIRE(batch.stacks.size() == 2);
@@ -128,7 +128,7 @@ TEST_CASE("kernel frames belong to the stack of a source") {
   rig.kernel_of(1, 1);
   const uint64_t kernel[] = {0xffffffff81000100, 0xffffffff81000200};
   rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0, .modules = {}, .kernel = kernel, .read_ns = 1});
-  rig.retries(1);
+  rig.iterate(1);
   const Batch batch = rig.take();
   REQUIRE(batch.stacks.size() == 1);
   CHECK(batch.stacks[0].kernel == std::vector<uint64_t>(std::begin(kernel), std::end(kernel)));
@@ -141,7 +141,7 @@ TEST_CASE("mappings of a source that walks by tables are read again, even if the
   rig.correlator.on_traits(1, {.walks_stacks = true});
   rig.correlator.on_mappings(1);
   const auto told = [&] {
-    rig.retries(1);
+    rig.iterate(1);
     return !rig.correlator.take_process_events().empty();
   };
   bool again = false;
@@ -196,7 +196,7 @@ TEST_CASE("a source cannot refer to a stack of another source") {
   rig.walked(1, 42, kStack);
   rig.launched(2, 1, 42);
   rig.kernel_of(2, 1);
-  rig.retries(100);
+  rig.iterate(100);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -208,7 +208,7 @@ TEST_CASE("with a stack engine the stacks of sources are ignored, and vice versa
   rig.correlator.on_stack(1, {.id = 42, .words = kStack, .flags = 0});
   rig.correlator.on_launch(1, {.correlation = 1, .stack = 42, .time_ns = 5000, .tid = 5, .thread = "t"});
   rig.correlator.on_gpu_op(Rig::kernel(1));
-  rig.retries(1);
+  rig.iterate(1);
   Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(rig.work(batch).stack == 0);
@@ -217,7 +217,7 @@ TEST_CASE("with a stack engine the stacks of sources are ignored, and vice versa
   other.stack(77);
   other.launch(1, 77);
   other.kernel_of(1, 1);
-  other.retries(100);
+  other.iterate(100);
   batch = other.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(batch.stacks.empty());
@@ -229,11 +229,11 @@ TEST_CASE("a stack waits for its code objects, and the first definition of each 
   rig.launched(1, 1, 42);
   rig.walked(1, 42, words);
   rig.kernel_of(1, 1);
-  rig.retries(1);
+  rig.iterate(1);
   CHECK(rig.take().rows.empty());
   rig.code(1, 7, "f");
   rig.code(1, 7, "another");
-  rig.retries(1);
+  rig.iterate(1);
   const Batch batch = rig.take();
   REQUIRE(batch.stacks.size() == 1);
   REQUIRE(batch.codes.size() == 1);
@@ -365,18 +365,18 @@ TEST_CASE("work does not wait for a stack that was dropped because there were to
   for (uint64_t id = 1; id <= kTooMany; ++id) {
     rig.walked(1, id, kStack);
   }
-  rig.retries(1);
+  rig.iterate(1);
   rig.launched(1, 1, 5);
   rig.kernel_of(1, 1);
   rig.launched(1, 2, kTooMany + 1);  // this stack id was neither dropped nor received
   rig.kernel_of(1, 2);
-  rig.retries(1);
+  rig.iterate(1);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   CHECK(batch.rows[0].second.count == 1);
   CHECK(rig.work(batch).stack == 0);
   rig.walked(1, kTooMany + 1, kStack);
-  rig.retries(1);
+  rig.iterate(1);
   const Batch later = rig.take();
   REQUIRE(later.rows.size() == 1);
   CHECK(rig.work(later).stack != 0);
@@ -393,11 +393,11 @@ TEST_CASE("a stack of many code objects is complete when the last of them arrive
   rig.walked(1, 42, words);
   rig.kernel_of(1, 1);
   for (uint32_t id = kCodes; id >= 1; --id) {
-    rig.retries(id % 2 == 0 ? 1 : 0);
+    rig.iterate(id % 2 == 0 ? 1 : 0);
     CHECK(rig.take().rows.empty());
     rig.code(1, id, "f");
   }
-  rig.retries(1);
+  rig.iterate(1);
   CHECK(rig.take().stacks.size() == 1);
 }
 

@@ -66,7 +66,7 @@ struct AddressRig : Rig {
   // Formats "KERNEL+OFFSET by STACK: COUNT", with "~" for estimated counts, sorted.
   std::string told(uint64_t after_ns = WindowSampleJoin::kTimesNs) {
     fake_now_ns += after_ns;
-    correlator.retry_pending();
+    correlator.end_iteration();
     const Batch batch = take();
     for (const auto& place : batch.gpu_places) {
       places[place.id] = "+" + std::to_string(place.offset);
@@ -120,7 +120,7 @@ TEST_CASE("a kernel that was not loaded, or did not run in the window, gets no s
   CHECK(rig.told() == "[unknown] by 0: 3");
   rig.sample(0x11008, 4);  // this kernel is loaded, and may still run
   CHECK(rig.told().empty());
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.told() == "[unknown] by 0: 4");
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("all samples are counted, including those of a source that ends") {
     rig.sample(i % 2 == 0 ? 0x10000 + i * 8 : i, 1);
   }
   fake_now_ns += WindowSampleJoin::kTimesNs;
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(rig.correlator.totals().samples == 100);
   CHECK(rig.correlator.totals().samples_with_stack == 50);
 }

@@ -88,7 +88,7 @@ struct LoadingRig : Rig {
         kJobs,
         {.start_ns = start_ns, .end_ns = end_ns, .handed = 1, .period = 100, .window = last_window, .device = 0});
     fake_now_ns += WindowSampleJoin::kTimesNs;
-    correlator.retry_pending();
+    correlator.end_iteration();
     return told();
   }
 
@@ -140,12 +140,12 @@ TEST_CASE("samples wait some time for the code of their kernel") {
   CHECK(rig.place_of(kBase + 0x10).empty());
   code.there = true;
   fake_now_ns += kLoadedMs * 500;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.told() == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
   code.there = false;
   CHECK(rig.place_of(kBase + 0x20).empty());
   fake_now_ns += SampledCode::kCodeNs;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.told() == "scale+32 [xe_hpc.zebin c0ffee]");  // the code has not arrived, so the line is missing
 }
 
@@ -197,10 +197,10 @@ TEST_CASE("loaded kernels stay known after their source ends, and names may arri
   constexpr uint32_t kLate = 30;
   rig.load(kLate, kBase + 0x800);
   rig.load(kScale, kBase);  // loaded second, at a lower address
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   rig.correlator.on_name(kCode, kLate, "late");
   fake_now_ns += kLoadedMs * 500;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   rig.correlator.on_source_end(kCode);
   CHECK(rig.place_of(kBase + 1) == "scale+1 k.cl:1 [xe_hpc.zebin c0ffee]");
   CHECK(rig.place_of(kBase + 0x801) == "late+1 k.cl:1 [xe_hpc.zebin c0ffee]");
@@ -217,6 +217,6 @@ TEST_CASE("samples of running work do not belong to an earlier run of the kernel
   rig.correlator.on_kernel_of(op, kByAddress);
   rig.correlator.on_gpu_op(op);
   fake_now_ns += WindowSampleJoin::kTimesNs;
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.told() == "scale+16 k.cl:16 [xe_hpc.zebin c0ffee]");
 }

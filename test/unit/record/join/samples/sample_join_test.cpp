@@ -66,11 +66,11 @@ TEST_CASE("a sample and its work are joined in either order") {
   SampledRig rig;
   rig.take_sample(1, 2);
   rig.launch(1, 77);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   rig.correlator.on_gpu_op(Rig::kernel(1));
-  rig.retries(static_cast<int>(kMaxRetries));
+  rig.iterate(static_cast<int>(kMaxRetries));
   rig.take_sample(1, 3);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   const Batch batch = rig.take();
   const auto [work, count] = rig.only(batch);
   CHECK(count == 5);
@@ -92,12 +92,12 @@ TEST_CASE("launches of a sampling source are kept for late samples, but not fore
     work.source = source;
     rig.correlator.on_gpu_op(work);
     fake_now_ns += ns;
-    rig.retries(2);
+    rig.iterate(2);
     rig.take();
     Sample late = SampledRig::sample(1);
     late.source = source;
     rig.correlator.on_sample(late);
-    rig.correlator.retry_pending(true);
+    rig.correlator.end_iteration(true);
     const Batch batch = rig.take();
     REQUIRE(batch.samples.size() == 1);
     return rig.works.at(batch.samples[0].first.work).tid;
@@ -147,9 +147,9 @@ TEST_CASE("samples have one row for each slice, work, code location, reason, per
 TEST_CASE("a sample whose launch never arrives has no stack and is counted") {
   SampledRig rig;
   rig.take_sample(4711, 6);
-  rig.retries(static_cast<int>(kMaxRetries) - 1);
+  rig.iterate(static_cast<int>(kMaxRetries) - 1);
   CHECK(rig.take().samples.empty());
-  rig.retries(1);
+  rig.iterate(1);
   const auto [work, count] = rig.only(rig.take());
   CHECK(count == 6);
   CHECK(work.stack == 0);
@@ -200,15 +200,15 @@ TEST_CASE("a sample waits for its kernel's name, and is written without it after
   Sample early = SampledRig::sample(0);
   early.name_id = 30;
   rig.correlator.on_sample(early);
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.take().samples.empty());
   rig.correlator.on_name(1, 30, "late");
-  rig.correlator.retry_pending();
+  rig.correlator.end_iteration();
   CHECK(rig.names.at(rig.only(rig.take()).first.name) == "late");
 
   early.name_id = 31;
   rig.correlator.on_sample(early);
-  rig.retries(static_cast<int>(kMaxRetries));
+  rig.iterate(static_cast<int>(kMaxRetries));
   CHECK(rig.names.at(rig.only(rig.take()).first.name) ==
         "[unnamed kernel]");  // the missing name counts as a loss only for GPU work
   CHECK(rig.correlator.totals().lost.empty());
@@ -230,7 +230,7 @@ TEST_CASE("a sample without a launch is recorded if its own time is within a win
   rig.correlator.on_sample(at(0, 19'000));
   rig.correlator.on_sample(at(0, 50'000));
   rig.correlator.on_sample(at(1, 30'000));  // its launch was made while recording was on
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(sum(rig.take()) == 3);
   CHECK(rig.correlator.totals().samples == 3);
   CHECK(rig.correlator.totals().off_samples == 3);
@@ -281,7 +281,7 @@ TEST_CASE("the number of pending samples is limited, and later samples have no l
     rig.take_sample(1000 + i);
   }
   CHECK(sum(rig.take()) == 10);
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   CHECK(sum(rig.take()) == kMaxPending);
 }
 
@@ -323,7 +323,7 @@ TEST_CASE("samples of a graph node belong to its work, and samples of excluded w
   rig.correlator.on_sample(taken);
   taken.outside = true;
   rig.correlator.on_sample(taken);
-  rig.correlator.retry_pending(true);
+  rig.correlator.end_iteration(true);
   const Batch batch = rig.take();
   REQUIRE(batch.rows.size() == 1);
   REQUIRE(batch.samples.size() == 1);

@@ -87,8 +87,8 @@ struct SharingRig : Rig {
   }
   void pass(uint64_t ns) {
     fake_now_ns += ns;
-    correlator.retry_pending();
-    correlator.retry_pending();
+    correlator.end_iteration();
+    correlator.end_iteration();
   }
   [[nodiscard]] uint64_t dropped() const {
     const auto& lost = correlator.totals().lost;
