@@ -41,12 +41,20 @@ class HandleTable {
   // Removes one node for which `wanted(node)` is true; the caller owns it. Returns null if no node matches.
   template <typename Wanted>
   Node* take_any(Wanted wanted) {
-    for (Node*& bucket : buckets_) {
-      for (Node** link = &bucket; *link != nullptr; link = &(*link)->next) {
-        if (Node* node = *link; wanted(*node)) {
-          *link = node->next;
-          return node;
-        }
+    Node* node = nullptr;
+    for (uint32_t bucket = 0; node == nullptr && bucket < kBuckets; ++bucket) {
+      node = take_any_in(bucket, wanted);
+    }
+    return node;
+  }
+
+  // The same for one bucket.
+  template <typename Wanted>
+  Node* take_any_in(uint32_t bucket, Wanted wanted) {
+    for (Node** link = &buckets_[bucket]; *link != nullptr; link = &(*link)->next) {
+      if (Node* node = *link; wanted(*node)) {
+        *link = node->next;
+        return node;
       }
     }
     return nullptr;

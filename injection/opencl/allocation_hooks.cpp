@@ -1,6 +1,7 @@
 // Hooks allocations and frees of device memory: memory objects and shared virtual memory. The driver frees an object
 // when it no longer needs it after the last release, and then calls a destructor callback. The free has the stack of
-// the call that released the user's last reference.
+// the call that released the user's last reference. At the end of the process, objects without references count as
+// freed, even if a driver thread still uses them.
 //
 // Sub-buffers, and images made from other objects, allocate nothing. Buffers in user memory (CL_MEM_USE_HOST_PTR)
 // are reported: drivers with device memory copy them, and no driver states whether it does.
@@ -49,12 +50,16 @@ void emit_here(gpuprof_host_op_kind kind, const Memory& memory, const char* func
   emit_memory(kind, memory, function, stack_of_host_call(), thread_id());
 }
 
+void emit_destroyed(const Memory& memory) {
+  emit_memory(GPUPROF_HOST_FREE, memory, "clReleaseMemObject", memory.released, memory.tid);
+}
+
 // May run on a driver thread, or inside the user's last release.
 void CL_CALLBACK on_destroy(cl_mem object, void* /*user*/) {
   const KeepErrno keep_errno;
   Memory* memory = take_memory(object);
   if (memory != nullptr && active()) {
-    emit_memory(GPUPROF_HOST_FREE, *memory, "clReleaseMemObject", memory->released, memory->tid);
+    emit_destroyed(*memory);
   }
   free(memory);
 }
@@ -200,6 +205,12 @@ cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void*
 }
 
 }  // namespace
+
+void report_released_memory() {
+  if (active()) {
+    for_each_released(emit_destroyed);
+  }
+}
 
 void hook_memory(cl_icd_dispatch& table) {
   GPUPROF_HOOK_CREATE(table, clCreateBuffer);

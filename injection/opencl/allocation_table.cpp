@@ -11,14 +11,15 @@ namespace {
 
 constexpr uint32_t kLocks = 256;  // many, so that threads rarely contend
 
-constinit HandleTable<Memory, 8192> table;
+constexpr uint32_t kBuckets = 8192;
+constinit HandleTable<Memory, kBuckets> table;
 uint32_t locks[kLocks];
 
 // The lock of a handle's bucket. If its holder is descheduled for too long, the change is lost.
 class Locked {
  public:
-  explicit Locked(const void* handle)
-      : lock_(&locks[table.bucket_of(handle) % kLocks]), held_(try_lock_bounded(lock_)) {
+  explicit Locked(const void* handle) : Locked(table.bucket_of(handle)) {}
+  explicit Locked(uint32_t bucket) : lock_(&locks[bucket % kLocks]), held_(try_lock_bounded(lock_)) {
     if (!held_) {
       lost(GPUPROF_LOSS_DETAIL, 1);
     }
@@ -93,6 +94,20 @@ Reference release_memory(const void* handle) {
     return Reference::held;
   }
   return memory->tells ? Reference::last : Reference::last_silent;
+}
+
+void for_each_released(void (*report)(const Memory&)) {
+  const auto take_released = [](uint32_t bucket) -> Memory* {
+    const Locked locked(bucket);
+    const auto released = [](const Memory& memory) { return memory.tells && memory.references == 0; };
+    return locked ? table.take_any_in(bucket, released) : nullptr;
+  };
+  for (uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
+    while (Memory* memory = take_released(bucket)) {
+      report(*memory);
+      free(memory);
+    }
+  }
 }
 
 void forget_memory() {

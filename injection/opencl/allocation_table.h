@@ -36,6 +36,10 @@ enum class Reference {
 void retain_memory(const void* handle);
 Reference release_memory(const void* handle);
 
+// Calls `report` for each object whose last user reference was released but whose destruction the driver has not yet
+// reported, and removes it.
+void for_each_released(void (*report)(const Memory&));
+
 // Forgets the parent's memory in a forked child.
 void forget_memory();
 

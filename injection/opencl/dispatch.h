@@ -47,4 +47,7 @@ void hook_commands(cl_icd_dispatch& table);
 void hook_waits(cl_icd_dispatch& table);
 void hook_memory(cl_icd_dispatch& table);
 
+// Reports at the end of the process the objects that were released, but not yet destroyed by the driver.
+void report_released_memory();
+
 }  // namespace gpuprof::injection::opencl

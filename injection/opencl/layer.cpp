@@ -26,12 +26,17 @@ void in_forked_child() {
   forget_memory();
 }
 
+void exiting() {
+  wait_for_outstanding();
+  report_released_memory();
+}
+
 constexpr Vendor kVendor = {
     .name = "opencl",
     .load = nullptr,
     .subscribe = begin,
     .forked = in_forked_child,
-    .exiting = wait_for_outstanding,
+    .exiting = exiting,
     .works_in_forked_child = true,
     .flush = nullptr,
 };

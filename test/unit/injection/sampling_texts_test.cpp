@@ -1,7 +1,8 @@
+#include "cupti/sampling/sampling_texts.h"
+
 #include <string>
 
 #include "catch.h"
-#include "cupti/sampling/sampling_texts.h"
 
 using namespace gpuprof::injection::cupti;
 

@@ -148,4 +148,7 @@ TEST_CASE("a program that abandons its work ends in time, and the abandoned work
   CHECK(source.launches == 50);
   CHECK(source.lost[GPUPROF_LOSS_UNFINISHED] > 0);
   CHECK(source.ops.size() + source.lost[GPUPROF_LOSS_UNFINISHED] == 50);
+  // The program has released its buffer, which the kernels still use.
+  CHECK(std::count_if(source.host_ops.begin(), source.host_ops.end(),
+                      [](const gpuprof_host_op& op) { return op.op == GPUPROF_HOST_FREE; }) == 1);
 }

@@ -84,6 +84,7 @@ void launch_all(const Work& work) {
   }
   if (work.leave) {
     clFlush(queue);
+    clReleaseMemObject(data);  // the driver destroys it after the kernels that use it
     return;
   }
   clFinish(queue);
