@@ -16,7 +16,7 @@ namespace gpuprof::output {
 namespace {
 
 constexpr size_t kMaxFrameWidth = 44;
-constexpr std::string_view kCaller = " <- ";
+constexpr std::string_view kCalls = " -> ";
 constexpr std::string_view kLeftOut = "...";
 
 }  // namespace
@@ -58,13 +58,13 @@ std::string shown_kernel(std::string_view name, size_t width) {
 
 namespace {
 
-// Returns the frames that identify a path, innermost first. If no frame does, returns all frames.
+// Returns the frames that identify a path, outermost first. If no frame does, returns all frames.
 std::vector<std::string_view> identifying_frames(std::span<const std::string_view> path) {
   std::vector<std::string_view> frames;
-  std::copy_if(path.rbegin(), path.rend(), std::back_inserter(frames),
+  std::copy_if(path.begin(), path.end(), std::back_inserter(frames),
                [](std::string_view frame) { return !analyze::is_uninformative(frame); });
   if (frames.empty()) {
-    frames.assign(path.rbegin(), path.rend());
+    frames.assign(path.begin(), path.end());
   }
   return frames;
 }
@@ -73,33 +73,32 @@ std::string frame_text(std::string_view frame) {
   return cut_middle(shown_name(shown_ends(analyze::without_parameters(frame))), kMaxFrameWidth);
 }
 
-// Formats the frames of one stack, innermost first. Converts only frames that fit, as a path may be long.
+// Formats the frames of one stack, outermost first. Converts only frames that fit, as a path may be long.
 std::string one_path_text(std::string begin, std::span<const std::string_view> path, size_t width) {
   std::string text = std::move(begin);
+  text.append(text.empty() ? "" : " ");
   const std::vector<std::string_view> frames = identifying_frames(path);
-  const size_t kept_free = utf8_length(text) + kCaller.size() + kLeftOut.size();
+  const size_t kept_free = utf8_length(text) + kLeftOut.size();
   size_t width_left = width > kept_free ? width - kept_free : 0;
-  std::vector<std::string> inner;
-  std::vector<std::string> outer;
+  std::vector<std::string> inner;  // from the innermost frame outwards
+  std::vector<std::string> outer;  // from the outermost frame inwards
   while (inner.size() + outer.size() < frames.size()) {
     const bool take_outer = inner.size() > outer.size();
-    std::string next = frame_text(take_outer ? frames[frames.size() - 1 - outer.size()] : frames[inner.size()]);
-    const size_t needed = kCaller.size() + utf8_length(next);
+    std::string next = frame_text(take_outer ? frames[outer.size()] : frames[frames.size() - 1 - inner.size()]);
+    const size_t needed = kCalls.size() + utf8_length(next);
     const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // if so, no "..." follows
-    if (!inner.empty() && needed > width_left + (is_last ? kCaller.size() + kLeftOut.size() : 0)) {
+    if (!inner.empty() && needed > width_left + (is_last ? kCalls.size() + kLeftOut.size() : 0)) {
       break;
     }
     width_left -= std::min(width_left, needed);
     (take_outer ? outer : inner).push_back(std::move(next));
   }
-  for (const std::string& frame : inner) {
-    text.append(kCaller).append(frame);
-  }
   if (inner.size() + outer.size() < frames.size()) {
-    text.append(kCaller).append(kLeftOut);
+    outer.emplace_back(kLeftOut);
   }
-  for (auto frame = outer.rbegin(); frame != outer.rend(); ++frame) {
-    text.append(kCaller).append(*frame);
+  outer.insert(outer.end(), inner.rbegin(), inner.rend());
+  for (size_t i = 0; i < outer.size(); ++i) {
+    text.append(i == 0 ? "" : kCalls).append(outer[i]);
   }
   return text;
 }

@@ -26,7 +26,7 @@ std::string shown_ends(std::string_view name);
 // Returns a kernel's name in at most `width` characters, shortened as by analyze/names/kernel_names.h.
 std::string shown_kernel(std::string_view name, size_t width);
 
-// Appends " <- callee <- ... <- caller" to `begin`, in at most `width` characters but with at least one frame. Omits
+// Appends " caller -> ... -> callee" to `begin`, in at most `width` characters but with at least one frame. Omits
 // unnamed frames and thread starts, then frames in the middle: the ends show the API call and the user's own code. For
 // a graph node, a second line shows the launch of the graph.
 std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width);

@@ -195,7 +195,7 @@ class Text {
     std::string text =
         begin + kernel_text(all_.kernels[line.kernel].name, options_.full_names, width_left - begin.size());
     if (line.functions.empty()) {
-      return text + "\n    <- " + std::string(analyze::kNoCpuStack);
+      return text + "\n    " + std::string(analyze::kNoCpuStack);
     }
     std::vector<std::string_view> frames;
     frames.reserve(line.functions.size());
