@@ -18,7 +18,7 @@ uint32_t vm_read_refused = 0;  // 1: a seccomp filter blocks process_vm_readv, o
 
 // Opens the file anew for each read: the target could close a permanent descriptor, or a child could inherit it.
 bool read_by_file(const void* from, void* to, size_t bytes) {
-  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC));
+  const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/mem", O_RDONLY | O_CLOEXEC));
   if (fd < 0) {
     return false;
   }
@@ -29,14 +29,15 @@ bool read_by_file(const void* from, void* to, size_t bytes) {
 
 }  // namespace
 
-// Uses raw system calls because the libc functions are cancellation points. Calls getpid each time: after a fork that
-// the library did not notice, a stored pid would be the parent's, and the parent's memory would be read unnoticed.
+// Uses raw system calls because the libc functions are cancellation points. Names the memory by the calling thread's
+// id: after the main thread has called pthread_exit(), process_vm_readv(getpid()) and /proc/self find no memory. Calls
+// gettid each time: after a fork that the library did not notice, a stored id would name the parent's memory.
 bool safe_read(const void* from, void* to, size_t bytes) {
   const KeepErrno keep_errno;
   if (load_relaxed(&vm_read_refused) == 0) {
     const iovec local = {to, bytes};
     const iovec remote = {const_cast<void*>(from), bytes};
-    const auto got = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &local, 1, &remote, 1, 0);
+    const auto got = syscall(SYS_process_vm_readv, syscall(SYS_gettid), &local, 1, &remote, 1, 0);
     if (got >= 0 || errno == EFAULT) {
       return got == static_cast<long>(bytes);
     }

@@ -24,11 +24,12 @@ struct Mapping {
   bool writable;
 };
 
-// Reads lines of /proc/self/maps through a small buffer: "begin-end rwxp ...".
+// Reads lines of the process's maps through a small buffer: "begin-end rwxp ...". /proc/self/maps would be empty after
+// pthread_exit() of the main thread.
 class MapsReader {
  public:
   MapsReader(char* buffer, size_t bytes) : buffer_(buffer), bytes_(bytes) {
-    fd_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC));
+    fd_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC));
   }
   ~MapsReader() {
     if (fd_ >= 0) {

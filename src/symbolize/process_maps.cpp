@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -144,9 +145,29 @@ std::string ProcessMaps::perf_map_path() const {
   return "/tmp/perf-" + std::to_string(namespace_pid_) + ".map";
 }
 
+// Reads the maps, after the end of the main thread through a thread that still lives.
+std::string ProcessMaps::read_maps() {
+  thread_fd_.reset();
+  std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
+  if (!text.empty()) {
+    return text;
+  }
+  std::error_code error;
+  std::filesystem::directory_iterator threads("/proc/self/fd/" + std::to_string(proc_fd_.get()) + "/task", error);
+  for (; !error && threads != std::filesystem::directory_iterator(); threads.increment(error)) {
+    UniqueFd thread(::open(threads->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    text = thread ? read_text(thread.get(), "maps", kMaxMapsText) : std::string{};
+    if (!text.empty()) {
+      thread_fd_ = std::move(thread);
+      break;
+    }
+  }
+  return text;
+}
+
 void ProcessMaps::read_identity() {
-  const std::string status = read_status(proc_fd_.get());
-  const auto pids = status_numbers<uint32_t>(status, "NSpid");  // the last number belongs to the innermost namespace
+  const std::string status = read_status(directory());
+  const auto pids = status_numbers<uint32_t>(status, "NStgid");  // the last number belongs to the innermost namespace
   namespace_pid_ = pids && !pids->empty() ? pids->back() : pid_;
   const auto users = parse_users(status);
   const uid_t owner = users ? users->uids[1] : ::getuid();  // effective uid
@@ -157,7 +178,7 @@ void ProcessMaps::read_rights() {
   if (::geteuid() != 0) {
     return;  // file_access() needs rights only if gpuprof is root
   }
-  const std::optional<FileRights> now = read_file_rights(proc_fd_.get());
+  const std::optional<FileRights> now = read_file_rights(directory());
   if (!first_rights_) {
     first_rights_ = now;
   }
@@ -173,7 +194,7 @@ std::optional<FileAccess> ProcessMaps::file_access() const {
   if (!rights_ || !root_fd_) {
     return std::nullopt;
   }
-  const std::optional<FileRights> now = read_file_rights(proc_fd_.get());
+  const std::optional<FileRights> now = read_file_rights(directory());
   return FileAccess{root_fd_.get(), now ? narrowed(*first_rights_, *now) : *rights_};
 }
 
@@ -189,7 +210,7 @@ UniqueFd ProcessMaps::open_mapped(const MapsLine& line) const {
   }
   const bool deleted = ends_with_deleted(line.path);
   UniqueFd fd =
-      open_regular_proc(proc_fd_.get(), "map_files/" + hex(line.start) + '-' + hex(line.end), access->rights_or_null());
+      open_regular_proc(directory(), "map_files/" + hex(line.start) + '-' + hex(line.end), access->rights_or_null());
   // The mapping may have changed since its line was read.
   if (fd && (deleted || is_mapped_file(fd.get(), line))) {
     return fd;
@@ -273,7 +294,7 @@ bool ProcessMaps::refresh() {
     return false;
   }
   const uint64_t now = monotonic_ns();
-  std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
+  std::string text = read_maps();
   if (text.size() >= kMaxMapsText) {
     text.resize(text.rfind('\n') + 1);  // the last line may be incomplete
   }
@@ -285,7 +306,7 @@ bool ProcessMaps::refresh() {
     read_identity();
   }
   read_rights();
-  if (UniqueFd root(::openat(proc_fd_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC)); root) {
+  if (UniqueFd root(::openat(directory(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC)); root) {
     root_fd_ = std::move(root);
   }
   std::vector<Mapping> fresh;
@@ -307,7 +328,7 @@ bool ProcessMaps::refresh() {
 }
 
 bool ProcessMaps::read_memory(uint64_t address, void* to, size_t bytes) const {
-  const UniqueFd memory(::openat(proc_fd_.get(), "mem", O_RDONLY | O_CLOEXEC));
+  const UniqueFd memory(::openat(directory(), "mem", O_RDONLY | O_CLOEXEC));
   return memory && address <= INT64_MAX &&
          ::pread(memory.get(), to, bytes, static_cast<off_t>(address)) == static_cast<ssize_t>(bytes);
 }

@@ -78,6 +78,9 @@ class ProcessMaps {
   [[nodiscard]] PerfMap* perf_map() const { return perf_map_.get(); }
 
  private:
+  // The directory to read: /proc/PID, or that of a live thread.
+  [[nodiscard]] int directory() const { return thread_fd_ ? thread_fd_.get() : proc_fd_.get(); }
+  [[nodiscard]] std::string read_maps();
   void read_identity();
   void read_rights();
   [[nodiscard]] UniqueFd open_mapped(const MapsLine& line) const;
@@ -89,7 +92,8 @@ class ProcessMaps {
   uint32_t namespace_pid_;
   uint64_t read_ns_ = 0;
   std::shared_ptr<FileCache> cache_;
-  UniqueFd proc_fd_;  // /proc/PID
+  UniqueFd proc_fd_;    // /proc/PID
+  UniqueFd thread_fd_;  // /proc/PID/task/TID, if the main thread has ended before others: then /proc/PID has no memory
   UniqueFd root_fd_;
   std::vector<Mapping> mappings_;  // executable ones, sorted by start
   bool has_vdso_ = false;
