@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/atomics.h"
 #include "base/monotonic_clock.h"
+#include "wire/clock_offset.h"
 
 namespace gpuprof::injection {
 namespace {
@@ -173,6 +175,12 @@ gpuprof_segment* map_segment(int memory, uint32_t source) {
   return segment;
 }
 
+// Adopts the recorder's clock. Differences below 1 ms are errors of the readings, not a time namespace.
+void adopt_clock(const gpuprof_welcome& welcome) {
+  const int64_t offset = welcome.clock_offset_ns == 0 ? 0 : gpuprof_clock_offset() - welcome.clock_offset_ns;
+  store_relaxed(&recorder_clock_offset, offset > -1000000 && offset < 1000000 ? int64_t{0} : offset);
+}
+
 bool connect_uninterrupted(const Introduction& who, const Address& address, Connection* connection) {
   gpuprof_hello hello;
   const bool introduced = address.token != nullptr && make_handshake(who, address.token, &hello);
@@ -188,6 +196,7 @@ bool connect_uninterrupted(const Introduction& who, const Address& address, Conn
   }
   connection->segment = map_segment(memory, welcome.source_id);
   connection->source = welcome.source_id;
+  adopt_clock(welcome);
   close(memory);
   return connection->segment != nullptr;
 }

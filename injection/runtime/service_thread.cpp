@@ -43,14 +43,9 @@ struct ServiceThread {
 };
 ServiceThread service;
 
-timespec to_timespec(uint64_t ns) {
-  constexpr uint64_t kSecond = 1000 * kMillisecond;
-  return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
-}
-
 // Waits until `stage` is reached. Returns false at `deadline`. Call with the mutex held.
 bool wait_for(Stage stage, uint64_t deadline) {
-  const timespec until = to_timespec(deadline);
+  const timespec until = to_monotonic(deadline);
   while (service.stage < stage && now_ns() < deadline) {
     pthread_cond_timedwait(&service.changed, &service.mutex, &until);
   }

@@ -15,9 +15,14 @@ inline uint64_t clock_ns(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// CLOCK_MONOTONIC in nanoseconds: the clock of wire records, of bpf_ktime_get_ns and of the profile.
+// CLOCK_MONOTONIC of the initial time namespace minus that of this process, in ns.
+int64_t time_namespace_offset();
+
+// CLOCK_MONOTONIC of the initial time namespace in ns: the clock of wire records, of bpf_ktime_get_ns and of the
+// profile.
 inline uint64_t monotonic_ns() {
-  return clock_ns(CLOCK_MONOTONIC);
+  static const int64_t offset = time_namespace_offset();
+  return clock_ns(CLOCK_MONOTONIC) + static_cast<uint64_t>(offset);
 }
 
 // Formats the time in UTC with strftime(), in at most 63 characters. Empty if the year is out of range.

@@ -6,7 +6,7 @@
  * validates and maps. From then on it only writes memory: if it dies, nothing that it has written is lost. The seals
  * stop a misbehaving target from shrinking the file under the recorder.
  *
- * All times are nanoseconds of CLOCK_MONOTONIC. All sizes are bytes. */
+ * All times are nanoseconds of the recorder's clock: CLOCK_MONOTONIC of the initial time namespace. All sizes are bytes. */
 #ifndef GPUPROF_WIRE_WIRE_H
 #define GPUPROF_WIRE_WIRE_H
 
@@ -27,7 +27,7 @@
 #endif
 
 #define GPUPROF_WIRE_MAGIC 0x46525047u /* "GPRF" */
-#define GPUPROF_WIRE_VERSION 8u
+#define GPUPROF_WIRE_VERSION 9u
 
 /* Environment variables of the target. */
 #define GPUPROF_ENV_SOCKET "GPUPROF_SOCKET" /* abstract socket name, without the leading NUL */
@@ -76,8 +76,10 @@ struct gpuprof_welcome {
   uint32_t version;
   uint32_t source_id; /* never 0, unique in the session; one per process image and injection library */
   uint32_t segment_bytes;
+  int64_t clock_offset_ns; /* CLOCK_REALTIME - the recorder's clock, as in clock_offset.h; 0: the target's clock is the
+                              recorder's */
 };
-GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 16, "welcome layout");
+GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
 
 /* ---- segment --------------------------------------------------------------------------------------------- */
 

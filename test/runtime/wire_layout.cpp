@@ -209,7 +209,8 @@ void print_enums() {
 
 void print_segment() {
   LAYOUT("HELLO", gpuprof_hello, FIELD(magic), FIELD(version), FIELD(token), FIELD(backend), FIELD(python));
-  LAYOUT("WELCOME", gpuprof_welcome, FIELD(magic), FIELD(version), FIELD(source_id), FIELD(segment_bytes));
+  LAYOUT("WELCOME", gpuprof_welcome, FIELD(magic), FIELD(version), FIELD(source_id), FIELD(segment_bytes),
+         FIELD(clock_offset_ns));
   LAYOUT("SEGMENT", gpuprof_segment, FIELD(magic), FIELD(version), FIELD(source_id), FIELD(control), FIELD(state),
          FIELD(flushed), FIELD(heartbeat_ns), FIELD(reason), FIELD(stack_share), FIELD(options));
   LAYOUT("SEGMENT_OPTIONS", gpuprof_options, FIELD(flags), FIELD(sampling_period), FIELD(nvtx_range));

@@ -37,7 +37,7 @@ def hello(token, backend):
 
 def welcome(source_id, segment_bytes=SEGMENT_BYTES):
     return wire.WELCOME.make(magic=wire.WIRE_MAGIC, version=wire.WIRE_VERSION, source_id=source_id,
-                             segment_bytes=segment_bytes)
+                             segment_bytes=segment_bytes, clock_offset_ns=0)
 
 
 class Source:

@@ -112,8 +112,7 @@ void report_counts() {
 bool wait_for_next_read() {
   pthread_mutex_lock(&mutex);
   const uint64_t until = now_ns() + kPaceNs;
-  constexpr uint64_t kSecond = 1000 * kMillisecond;
-  const timespec deadline = {static_cast<time_t>(until / kSecond), static_cast<long>(until % kSecond)};
+  const timespec deadline = to_monotonic(until);
   while (sampling.stage == Stage::running && sampling.asked == sampling.served && now_ns() < until) {
     pthread_cond_timedwait(&changed, &mutex, &deadline);
   }
@@ -247,8 +246,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
 template <typename Done>
 void wait_bounded(uint64_t ns, Done is_done) {
   const uint64_t until = now_ns() + ns;
-  constexpr uint64_t kSecond = 1000 * kMillisecond;
-  const timespec deadline = {static_cast<time_t>(until / kSecond), static_cast<long>(until % kSecond)};
+  const timespec deadline = to_monotonic(until);
   while (!is_done() && now_ns() < until) {
     pthread_cond_timedwait(&changed, &mutex, &deadline);
   }

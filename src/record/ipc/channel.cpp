@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process/packet.h"
+#include "wire/clock_offset.h"
 #include "wire/wire.h"
 
 namespace gpuprof::record {
@@ -222,7 +223,8 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
 }
 
 void Channel::welcome(Source& source) {
-  const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES};
+  const gpuprof_welcome welcome{GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source.id, GPUPROF_SEGMENT_BYTES,
+                                gpuprof_clock_offset() - time_namespace_offset()};
   if (!send_packet(source.connection.get(), std::as_bytes(std::span(&welcome, 1)), source.file.get(), MSG_DONTWAIT)) {
     log::debug("a target closed its connection during the handshake");
     source.gave_up_ns = monotonic_ns();

@@ -250,7 +250,7 @@ class FakeRecorder {
   }
 
   static bool send_welcome(int client, uint32_t source, int memory, int more_files) {
-    gpuprof_welcome reply = {GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source, GPUPROF_SEGMENT_BYTES};
+    gpuprof_welcome reply = {GPUPROF_WIRE_MAGIC, GPUPROF_WIRE_VERSION, source, GPUPROF_SEGMENT_BYTES, 0};
     const std::vector<int> files(static_cast<size_t>(1 + more_files), memory);
     const size_t file_bytes = files.size() * sizeof(int);
     std::vector<uint64_t> control(CMSG_SPACE(file_bytes) / sizeof(uint64_t) + 1);
