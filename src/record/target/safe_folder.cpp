@@ -63,7 +63,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
     const std::string name(rest.substr(0, rest.find('/')));
     rest.remove_prefix(name.size());
     if (name.empty()) {
-      continue;  // only for "/" itself
+      continue;  // the path is "/", without further components
     }
     folder.path += "/" + name;
     UniqueFd next(::openat(folder.fd.get(), name.c_str(), kFlags));

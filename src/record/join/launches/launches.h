@@ -1,4 +1,5 @@
-// Stores launches, blocking calls and created graph nodes until their work arrives, by (source, correlation id) only.
+// Stores launches, blocking calls and created graph nodes until their work arrives. The key is (source, correlation
+// id).
 #pragma once
 
 #include <array>
@@ -57,7 +58,7 @@ class Launches {
   struct Table {
     explicit Table(MemoryBudget* memory) : calls(memory) {}
     LaunchTable calls;
-    bool used = false;  // a call has arrived before, so events should wait for theirs
+    bool used = false;  // a call has arrived before, so an event should wait if its call is missing
   };
   struct Captured {
     backend::SourceId source = 0;
