@@ -226,7 +226,7 @@ class Session {
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
-    output_.write(*correlator_, *channel_, stacks_.engine.get());  // changes totals()
+    output_.write(*correlator_, *channel_, stacks_.engine.get());  // may change totals(), which the next line reads
     Status written = output_.finish(correlator_->totals(), end_ns, signals_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     const int status = command_.status().value_or(0);

@@ -216,7 +216,7 @@ class Work {
     return {};
   }
 
-  // Writes the library into descriptor `fd` of the target. The target may have replaced its new memfd, so checks that.
+  // Writes the library into descriptor `fd` of the target. The target may have replaced its memfd, so checks `fd`.
   Status fill(int64_t fd) {
     const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
     const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));

@@ -1,5 +1,5 @@
-// Injects a library into a running process by ptrace. Stops a thread of the process that waits in the kernel or runs
-// code outside libc and the loader. The thread opens a memfd with the library, calls the library's gpuprof_attach(),
+// Injects a library into a running process by ptrace. Stops one of its threads, which waits in the kernel or runs
+// code outside libc and the loader. That thread opens a memfd with the library, calls the library's gpuprof_attach(),
 // and resumes where it was stopped. See docs/decisions.md.
 #pragma once
 

@@ -410,7 +410,7 @@ void BpfTables::write_process(uint32_t pid, const Process& process) const {
   (void)worked("add a process", bpf_map_update_elem(maps_.processes, &pid, &value, BPF_ANY) == 0);
 }
 
-// Process numbers restart after 65535. The rule cache is then cleared: it may hold rules of processes that had them.
+// Process numbers restart after 65535. The rule cache is then cleared, because it may hold rules of earlier processes.
 uint32_t BpfTables::next_number() {
   const auto taken = [&](uint32_t number) {
     return std::any_of(processes_.begin(), processes_.end(),

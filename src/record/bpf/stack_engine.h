@@ -23,7 +23,7 @@ struct LaunchStack {
   uint64_t time_ns = 0;
   uint32_t pid = 0;
   uint32_t tid = 0;
-  uint32_t range = 0;  // wire id of a RANGE of the source; 0: no range
+  uint32_t range = 0;  // the source's id of a RANGE record; 0: no range
 };
 
 class StackSink {

@@ -37,7 +37,7 @@ struct ChannelOptions {
   bool latency = false;         // ask for the times at which work was queued and submitted
   bool whole_graphs = false;    // one GPU_OP per graph launch instead of one per node
   bool attached = false;        // targets were already running
-  double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
+  double max_overhead = 0;      // percent of elapsed time; above it, fewer launches get a stack. 0: no limit
   backend::SamplingOptions sampling = {};
   std::vector<std::string> code_only = {};  // backends whose injection libraries send GPU code and record nothing
   std::string nvtx_range;                   // NAME or NAME@DOMAIN: record only launches inside; empty: all

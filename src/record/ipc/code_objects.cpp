@@ -17,7 +17,7 @@
 namespace gpuprof::record {
 namespace {
 
-// The time in which a target must send the file. It is longer than the target's own wait for an answer.
+// The time in which a target must send an offered file. It is longer than the target's own wait for an answer.
 constexpr uint64_t kSendNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr size_t kMaxTransfers = 64;                 // at the same time; each holds two descriptors
 constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // bytes per take(), about 30 ms without draining the rings

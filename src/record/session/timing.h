@@ -39,7 +39,7 @@ static_assert(kRetractWaitNs > GPUPROF_LEAVE_WAIT_NS);
 inline constexpr uint64_t kConnectWaitNs = 10'000'000'000;
 static_assert(kConnectWaitNs > GPUPROF_HANDSHAKE_WAIT_NS);
 
-// If the last stop signal is older than this, a stop signal counts as the first one.
+// A stop signal that comes this long after the last one is passed on like the first. Sooner ones end the target.
 inline constexpr uint64_t kSignalMemoryNs = 5'000'000'000;
 
 }  // namespace gpuprof::record

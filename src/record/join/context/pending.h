@@ -21,7 +21,8 @@ enum class RetryPolicy : uint8_t {
 constexpr unsigned kMaxRetries = 50;
 constexpr size_t kMaxPending = 200'000;
 
-// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait. Not with last_try.
+// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait; with last_try, always
+// true.
 template <typename Event>
 class Pending {
  public:

@@ -15,9 +15,9 @@ namespace gpuprof::record {
 
 class GraphLaunches {
  public:
-  static constexpr size_t kMaxOfOne = 1024;            // launches of one graph or stream; older ones are removed
-  static constexpr size_t kMaxLaunches = 200'000;      // of all graphs; later launches are not stored, and get no work
-  static constexpr size_t kMaxStreams = 4096;          // above this, the launch order of all streams is discarded
+  static constexpr size_t kMaxOfOne = 1024;        // launches of one graph or stream; older ones are removed
+  static constexpr size_t kMaxLaunches = 200'000;  // in all graphs; further launches are not stored, and get no work
+  static constexpr size_t kMaxStreams = 4096;      // above this, the launch order of all streams is discarded
   static constexpr uint64_t kKeepNs = 60'000'000'000;  // in a full table, graphs not launched for so long are dropped
   static constexpr uint64_t kClockSlackNs = 20'000;    // clocks: work may seem to start this long before its call
 
@@ -49,7 +49,7 @@ class GraphLaunches {
   // Returns the possible launches of the work, oldest first. Valid until the next add(), ran() or end_source().
   [[nodiscard]] std::span<GraphRun> candidates(const backend::GpuOp& op);
 
-  // Chooses one of two candidates if the work starts after the first work of one, and before the other's. Else: null.
+  // Chooses between two candidates if the work starts when one of them has begun and the other has not. Else: null.
   [[nodiscard]] GraphRun* by_order(const backend::GpuOp& op, std::span<GraphRun> candidates) const;
 
   void end_source(backend::SourceId source);

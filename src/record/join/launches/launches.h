@@ -17,8 +17,8 @@ namespace gpuprof::record {
 
 class Launches {
  public:
-  static constexpr uint64_t kKeepGraphNs =
-      10'000'000'000;  // kept after its latest work, because no record marks the last work of a graph launch
+  // A graph launch is kept this long after its latest work, because no record marks its last work.
+  static constexpr uint64_t kKeepGraphNs = 10'000'000'000;
 
   explicit Launches(JoinContext& join) : join_(join) {}
 
@@ -74,7 +74,7 @@ class Launches {
   Table launches_{&join_.memory()};
   Table host_calls_{&join_.memory()};  // separate: blocking calls must not delay Occupancy
   GraphNodes nodes_{&join_.memory()};
-  std::vector<Captured> captured_;  // captured launches whose own record has not arrived
+  std::vector<Captured> captured_;  // launches captured into a graph, whose own record has not arrived
 };
 
 }  // namespace gpuprof::record

@@ -77,7 +77,7 @@ Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_
   return stack;
 }
 
-// Replaces the owner's ids of code objects by CodeIndex numbers of the session, which the writer uses.
+// Replaces the code object ids of a source or process by CodeIndex numbers of the session, which the writer uses.
 void Stacks::number_codes(Kept& stack, CodeIds& ids) {
   for (uint64_t& word : stack.words) {
     if (is_python(word)) {
