@@ -45,12 +45,12 @@ struct NewStack {
   std::shared_ptr<const symbolize::ProcessMaps> maps;
   MappingsOver over;             // mappings that differed from `maps` when the stack was taken
   uint64_t stack = 0;            // id in this session
-  std::vector<uint64_t> words;   // see wire/stack.h, with code objects by CodeIndex; innermost first
+  std::vector<uint64_t> words;   // as in wire/stack.h, but Python words hold a CodeIndex; innermost first
   std::vector<uint64_t> kernel;  // addresses in the Linux kernel, innermost first
   uint32_t flags = 0;            // GPUPROF_STACK_*
-  uint64_t eval_begin = 0;       // address in the Python interpreter's file; 0: unknown
+  uint64_t eval_begin = 0;       // address of Python's evaluation function in the process; 0: unknown
   bool frame_pointers = false;   // walked by frame pointers, so its outermost frames may be wrong
-  bool maps_current = false;     // mappings were read when the stack arrived; else some may be missing
+  bool maps_current = false;     // true: mappings were read when the stack arrived; false: some may be missing
 };
 
 // A Python code object. Stack words in this batch and in later batches refer to `index`.
@@ -64,7 +64,7 @@ struct NewCode {
   std::vector<uint8_t> line_table;  // empty: only the first line is known
 };
 
-// Identifies a WORK line: process, thread, call path, range, device and kernel.
+// Identifies a WORK line of the profile by process, thread, call path, range, device and kernel.
 struct WorkKey {
   uint64_t stack = 0;    // NewStack::stack; 0: no stack
   uint64_t capture = 0;  // stack that created the graph node; 0: no stack
@@ -85,7 +85,7 @@ struct NewWork {
   WorkKey key;
 };
 
-// Key of a GPU, HOST or LAUNCH line. The operation of the work decides which one.
+// Key of a GPU, HOST or LAUNCH line of the profile. The operation of `work` selects the kind of line.
 struct RowKey {
   uint64_t slice = 0;
   profile::WorkId work{};
@@ -175,7 +175,7 @@ struct Batch {
   std::vector<profile::Coverage> coverage;
   std::vector<std::pair<std::string, std::string>> meta;
   uint64_t swept_ns = 0;                  // `shares` are complete up to this time (CLOCK_MONOTONIC)
-  std::vector<profile::ProcessId> ended;  // later batches have no new works or calls of these processes
+  std::vector<profile::ProcessId> ended;  // processes whose works and calls are all in this batch or in earlier ones
   std::optional<profile::End> end;
 };
 

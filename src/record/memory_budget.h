@@ -14,9 +14,9 @@ uint64_t own_memory();
 // Thread-safe. Used by the main thread and the writer thread.
 class MemoryBudget {
  public:
-  static constexpr uint64_t kLimit = uint64_t{256} << 20;    // limit of details: stacks, names, threads, ranges, ...
-  static constexpr uint64_t kFull = uint64_t{304} << 20;     // limit including processes and small items
-  static constexpr uint64_t kReading = uint64_t{384} << 20;  // limit including files read for symbolization
+  static constexpr uint64_t kLimit = uint64_t{256} << 20;    // above this, drops new details: stacks, names, threads
+  static constexpr uint64_t kFull = uint64_t{304} << 20;     // above this, also drops new processes and small items
+  static constexpr uint64_t kReading = uint64_t{384} << 20;  // limit for all memory, with files read for symbolization
   static constexpr uint64_t kLookBytes = uint64_t{8} << 20;
 
   using Meter = std::function<uint64_t()>;

@@ -31,7 +31,7 @@ bool RecordingSwitch::update(uint64_t now_ns) {
     return false;
   }
   expired_ = expired_ || on_;
-  return set(!on_, now_ns);  // a late start does not shorten the duration
+  return set(!on_, now_ns);  // the duration counts from now_ns, even if this call is late
 }
 
 }  // namespace gpuprof::record

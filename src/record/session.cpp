@@ -226,7 +226,7 @@ class Session {
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
-    output_.write(*correlator_, *channel_, stacks_.engine.get());  // may add losses to the totals
+    output_.write(*correlator_, *channel_, stacks_.engine.get());  // may change totals(), which the next line reads
     Status written = output_.finish(correlator_->totals(), end_ns, signals_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     const int status = command_.status().value_or(0);
@@ -266,7 +266,7 @@ class Session {
 
   const SessionOptions& options_;
   Signals& signals_;
-  std::optional<rlimit> file_limit_;  // before run_session() raised it
+  std::optional<rlimit> file_limit_;  // limit on open files before run_session() raised it
   std::vector<int> default_signals_ = ignore_write_signals();
   std::shared_ptr<MemoryBudget> memory_ = std::make_shared<MemoryBudget>();
   std::shared_ptr<backend::SourceIds> source_ids_ = std::make_shared<backend::SourceIds>();
@@ -276,8 +276,8 @@ class Session {
   StackSetup stacks_;
   std::unique_ptr<Channel> channel_;
   std::optional<GpuLines> gpu_lines_;
-  InjectionSetup injection_;  // for a new command
-  Attachment attachment_;     // for a running process
+  InjectionSetup injection_;  // used if a command is recorded
+  Attachment attachment_;     // used if a running process is recorded
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
   Clocks clocks_;

@@ -19,7 +19,7 @@ Result<Signals> Signals::block(bool terminal_stop) {
     if (signal == SIGTSTP && !terminal_stop) {
       continue;
     }
-    // nohup and background jobs ignore some signals on purpose. If blocked here, they would be delivered anyway.
+    // Leave out ignored signals (nohup, background jobs). A blocked signal reaches the signalfd even if it is ignored.
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {
       sigaddset(&set, signal);

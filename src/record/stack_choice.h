@@ -26,10 +26,10 @@ struct StackSetup {
   static constexpr std::string_view kBpfByTables = "bpf";
 };
 
-// Chooses for processes with an injection library. Returns an error if the choice is impossible.
+// Chooses how to walk stacks of processes with an injection library. Returns an error if `choice` is impossible.
 Result<StackSetup> choose_stacks(StackChoice choice);
 
-// Chooses for a process into which injection failed because of `why`. Only a stack engine can count its launches.
+// Chooses a stack engine to count the launches of a process into which injection failed because of `why`.
 Result<StackSetup> choose_counting(StackChoice choice, const Error& why);
 
 }  // namespace gpuprof::record

@@ -16,7 +16,7 @@ namespace {
 
 using profile::CoverageCount;
 
-// Includes launches without GPU work, because the coverage on the same line does: "lost nothing" would contradict it.
+// Includes launches without GPU work. They lower the coverage on the same line, so "lost nothing" would contradict it.
 std::string losses(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   std::string text;

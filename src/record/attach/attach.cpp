@@ -19,8 +19,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kSearchNs =
-    20'000'000'000;  // limits the search, because the target's owner controls which files there are
+// Time limit of the search for launch functions: the target's owner could map files that take very long to search.
+constexpr uint64_t kSearchNs = 20'000'000'000;
 constexpr size_t kMaxPoints = 4096;
 
 struct ProbePoint {
@@ -170,7 +170,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   engine.on_process(maps);
   std::vector<std::string> attached;
   for (const ProbePoint& point : points) {
-    // The descriptor reaches files in containers and files that have been replaced since they were mapped.
+    // A path through the descriptor also works for files in containers, and for files replaced since they were mapped.
     const std::string path = "/proc/self/fd/" + std::to_string(point.file->fd.get());
     const auto index = static_cast<uint32_t>(attached.size());
     RETURN_IF_ERROR(engine.attach_function(path, point.file_offset, pid, index));

@@ -34,8 +34,8 @@ constexpr uint64_t kScratchBytes =
 constexpr uint64_t kStackGap = 256;  // bytes left free above the start of the stack
 constexpr size_t kMaxText = 4096;
 constexpr uint64_t kExecutableMemfd = 0x10;  // MFD_EXEC, Linux 6.3
-constexpr uint64_t kLoaderSearchNs =
-    10'000'000'000;  // limits the search, because the target's owner controls the files' content
+// Time limit of the search for dlopen: the target's owner could map files that take very long to search.
+constexpr uint64_t kLoaderSearchNs = 10'000'000'000;
 constexpr std::string_view kEntry = "gpuprof_attach";
 
 std::string error_text(int64_t result) {
@@ -126,7 +126,7 @@ class Work {
     return address;
   }
 
-  // Finds a system call instruction. Tries the library of dlopen first; before glibc 2.34, it (libdl) has none.
+  // Finds a system call instruction, preferably in dlopen's library. If that is libdl (glibc < 2.34), it contains none.
   uint64_t find_gate() {
     for (const bool any : {false, true}) {
       for (const symbolize::Mapping& mapping : maps_.mappings()) {
@@ -158,7 +158,8 @@ class Work {
     return 0;
   }
 
-  // Finds a mapped library with the bytes to inject. `others` becomes the number of mapped versions with other bytes.
+  // Finds a mapped library with the bytes to inject. `others`: number of mapped libraries of that name with other
+  // bytes.
   std::shared_ptr<symbolize::MappedFile> find_library(size_t& others) {
     std::vector<const symbolize::MappedFile*> seen;
     others = 0;
@@ -199,7 +200,7 @@ class Work {
 
   Status fill_and_open(int64_t fd, size_t others) {
     RETURN_IF_ERROR(fill(fd));
-    // Makes the path unique. For a path that it has opened before, the loader would return the library opened then.
+    // Makes the path unique. If a library was opened by the same path before, the loader would return that library.
     std::string below;
     for (size_t i = 0; i < others; ++i) {
       below += "./";
@@ -215,7 +216,7 @@ class Work {
     return {};
   }
 
-  // Writes the library into descriptor `fd` of the target. The target may have replaced its new memfd, so checks that.
+  // Writes the library into descriptor `fd` of the target. The target may have replaced its memfd, so checks `fd`.
   Status fill(int64_t fd) {
     const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
     const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));

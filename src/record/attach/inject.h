@@ -1,5 +1,5 @@
-// Injects a library into a running process by ptrace. Stops a thread of the process that waits in the kernel or runs
-// code outside libc and the loader. The thread opens a memfd with the library, calls the library's gpuprof_attach(),
+// Injects a library into a running process by ptrace. Stops one of its threads, which waits in the kernel or runs
+// code outside libc and the loader. That thread opens a memfd with the library, calls the library's gpuprof_attach(),
 // and resumes where it was stopped. See docs/decisions.md.
 #pragma once
 
@@ -22,21 +22,21 @@ struct InjectionRequest {
   std::span<const unsigned char> bytes;
   std::string socket;  // abstract name of the recorder's socket, without the leading NUL
   std::string token;
-  std::function<bool()> stop;  // polled: true ends the injection
+  std::function<bool()> stop;  // polled during the injection, which ends if this returns true
 };
 
 struct Injection {
   UniqueFd file;  // the library that the target has mapped
-  std::string
-      path;  // "/proc/self/fd/N" of `file`, valid while `file` is open: the stack engine attaches its probe to it
+  // "/proc/self/fd/N" of `file`, valid while `file` is open. The stack engine attaches its probe to this path.
+  std::string path;
   bool was_there = false;  // an earlier recording has already mapped the library
 };
 
 // Injects the library and starts its thread in the target. On success, the library connects to the socket a moment
-// later. If the last recording has just ended, waits up to GPUPROF_LEAVE_WAIT_NS for its library to leave. A step
-// without progress fails after 5 s. The thread is restored even if a step fails. Returns within about a second once
-// `stop` returns true, see inject_child.h. Does not touch a process that no longer matches `who`. Errors have one line:
-// no right to trace, no dlopen, seccomp, another network namespace, no safe thread...
+// later. If another recording of the process has just ended, waits up to GPUPROF_LEAVE_WAIT_NS until that recording's
+// library has left. A step without progress fails after 5 s. The thread is restored even if a step fails. Returns
+// within about a second once `stop` returns true, see inject_child.h. Does not touch a process that no longer matches
+// `who`. Each error is one line, such as: no right to trace, no dlopen, seccomp, another network namespace.
 Result<Injection> inject(const InjectionRequest& request);
 
 }  // namespace gpuprof::record

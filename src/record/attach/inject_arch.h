@@ -48,8 +48,9 @@ user_regs_struct for_function(const user_regs_struct& from, uint64_t function, u
                               const std::array<uint64_t, 3>& arguments, uint64_t gate_address);
 extern const size_t return_slot;
 
-// At a stop on system call entry, returned() says whether the called function has returned to the gate.
-// function_result() returns the function's value. skip_system_call() replaces the gate's system call by a harmless one.
+// A called function returns to the system call instruction at `gate_address`. At a stop on system call entry,
+// returned() says whether this has happened. function_result() returns the function's value. skip_system_call()
+// replaces the system call of that instruction by a harmless one.
 bool returned(const user_regs_struct& general, uint64_t gate_address, uint64_t stack_end);
 uint64_t function_result(const user_regs_struct& general);
 void skip_system_call(user_regs_struct& general);

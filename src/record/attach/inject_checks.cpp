@@ -31,8 +31,8 @@ namespace {
 
 constexpr uint64_t kCheckNs = 5'000'000'000;
 constexpr useconds_t kBetweenRoundsUs = 2000;
-constexpr size_t kMaxThreads = 256;  // threads examined in a round
-constexpr size_t kMaxRunning = 16;   // running threads stopped in a round
+constexpr size_t kMaxThreads = 256;  // threads examined in one round of the search for a safe thread
+constexpr size_t kMaxRunning = 16;   // running threads stopped in one round, to check whether they are safe
 
 // The results of interrupted system calls that only a tracer sees (the kernel's include/linux/errno.h).
 constexpr long kRestarts[] = {-512, -513, -514, -516};
@@ -114,7 +114,7 @@ ThreadState state_of(uint32_t pid, pid_t tid) {
     return state;
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), state.system_call);
-  state.running = error != std::errc{};  // not a number: is_safe() decides by the registers
+  state.running = error != std::errc{};  // without a system call number, is_safe() decides by the registers
   return state;
 }
 

@@ -18,8 +18,8 @@ Status check_process(uint32_t pid);
 // The functions that open libraries in the target.
 struct Loader {
   std::shared_ptr<symbolize::MappedFile> library;  // holds the functions below
-  uint64_t open = 0;                               // dlopen
-  uint64_t error = 0;                              // dlerror; 0: not found
+  uint64_t open = 0;                               // address of dlopen
+  uint64_t error = 0;                              // address of dlerror; 0: not found
 };
 // Finds dlopen in the process. Once `stop` returns true, the search ends with an error.
 Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop);

@@ -1,5 +1,5 @@
-// Runs the work of inject() in a forked child. An injected call may last long, and its tracer must not abandon the
-// thread before the call ends. The child does this, while the recorder can answer its user or end.
+// Runs the work of inject() in a forked child. An injected call may last long, and the process that traces the thread
+// must live until the call ends. If the child is the tracer, the recorder can answer its user, or end, during the call.
 #pragma once
 
 #include <functional>

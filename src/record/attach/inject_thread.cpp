@@ -23,14 +23,14 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kStepNs = 5'000'000'000;   // maximum wait for one stop
+constexpr uint64_t kStepNs = 5'000'000'000;   // maximum wait for one ptrace stop
 constexpr uint64_t kCallNs = 60'000'000'000;  // maximum for a function call that continues to make system calls
-constexpr uint64_t kBackNs = 10'000'000'000;  // maximum wait for the stop in which the thread is restored
+constexpr uint64_t kBackNs = 10'000'000'000;  // maximum wait for the ptrace stop in which the thread is restored
 constexpr useconds_t kPollUs = 100;
 constexpr int kSpins = 100;  // polls before sleeping: most steps are short system calls of the loader
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// Never blocked: if an injected call raises one of these while it is blocked, the kernel resets the target's handler.
+// These signals are never blocked. If an injected call raised a blocked one, the kernel would reset its handler.
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
 constexpr uint64_t bit(int signal) {
@@ -145,7 +145,7 @@ bool TracedThread::interrupt(uint64_t deadline_ns) {
     const int signal = WSTOPSIG(status);
     const bool ours = signal == kSystemCallStop || (borrowed_ && (bit(signal) & all_but_faults()) == 0);
     if (borrowed_ && ours && signal != kSystemCallStop) {
-      return true;  // a fault in an injected call; this is a stop on the return to the program, too
+      return true;  // a fault in an injected call also stops the thread on its return to the program
     }
     stopped_ = false;
     ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop cancels a pending interrupt
@@ -247,7 +247,8 @@ Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const
   return follow_call(stack_end);
 }
 
-// Whether the thread waits for the loader's outermost lock. Inner locks, such as malloc's, are in libc's memory.
+// Whether the thread waits for the loader's outermost lock: a futex in the loader's memory. Inner locks, such as
+// malloc's, are in libc's memory.
 bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
   if (arch::system_call(general) != SYS_futex) {
     return false;

@@ -74,7 +74,7 @@ class TracedThread {
   bool gone_ = false;       // the thread has ended
   bool replaced_ = false;   // the process has executed another program, which must not be changed
   bool stopped_ = true;     // in a stop that waitpid has reported
-  bool may_leave_ = false;  // the thread holds no lock and can be left
+  bool may_leave_ = false;  // the thread holds no lock, so its injected call can be abandoned
 };
 
 }  // namespace gpuprof::record

@@ -22,7 +22,7 @@ bool configure(bpf_object* object, BpfWalk walk, bool sleepable) {
   gpuprof_bpf_config config = make_bpf_config();
   config.sleepable = sleepable ? 1 : 0;
   config.max_words = GPUPROF_STACK_MAX_WORDS;
-  config.max_turns = 3 * GPUPROF_STACK_MAX_WORDS;  // steps: native frames, Python frames, switches
+  config.max_turns = 3 * GPUPROF_STACK_MAX_WORDS;  // a step reads a frame, or switches between native and Python frames
   config.cache_mask = kCachedRules - 1;
   if (!configure_bpf_object(object, config)) {
     return false;

@@ -215,7 +215,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   const bool same = entries.size() == process.entries.size() &&
                     std::memcmp(entries.data(), process.entries.data(), entries.size() * sizeof(entries[0])) == 0;
   if (same && process.number != 0) {
-    write_process(pid, process);  // at most read_ns has changed
+    write_process(pid, process);  // nothing has changed, except perhaps read_ns
     return;
   }
   if (is_other_image(process.entries, entries)) {
@@ -230,7 +230,8 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   process.generation += change == Change::replaced ? 1 : 0;
   count_users(entries, 1);
   if (!write_mappings(pid, process, entries)) {
-    bpf_map_delete_elem(maps_.mappings, &pid);  // walk by frame pointers: old mappings would apply rules of other files
+    // The walk then follows frame pointers. With the old mappings, it would apply the unwind rules of other files.
+    bpf_map_delete_elem(maps_.mappings, &pid);
   }
   write_process(pid, process);
   count_users(process.entries, -1);
@@ -255,7 +256,7 @@ std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) c
     gpuprof_bpf_mapping entry{};
     entry.begin = mapping.start;
     entry.end = mapping.end;
-    entry.pool = kNoPool;  // stays for files without rules
+    entry.pool = kNoPool;  // replaced below if the file has unwind rules
     entry.inode = mapping.file ? mapping.file->inode : 0;
     entry.offset = offset;
     entry.gone = mapping.gone ? 1 : 0;
@@ -404,12 +405,12 @@ void BpfTables::write_process(uint32_t pid, const Process& process) const {
   value.python = process.python;
   value.python_threads = process.python_threads;
   if (value.frame_bytes == 0 || value.code_bytes == 0) {
-    value.python.version = 0;  // disables Python frames: no interpreter has such offsets
+    value.python.version = 0;  // disables Python frames: no real interpreter has objects of this size
   }
   (void)worked("add a process", bpf_map_update_elem(maps_.processes, &pid, &value, BPF_ANY) == 0);
 }
 
-// Numbers restart after 65535. The rule cache is then cleared, because it may hold rules of earlier processes.
+// Process numbers restart after 65535. The rule cache is then cleared, because it may hold rules of earlier processes.
 uint32_t BpfTables::next_number() {
   const auto taken = [&](uint32_t number) {
     return std::any_of(processes_.begin(), processes_.end(),
@@ -436,7 +437,7 @@ BpfTables::TablePointer BpfTables::vdso_table(const std::vector<uint8_t>& image)
   if (found != vdsos_.end()) {
     return found->second;
   }
-  constexpr size_t kMaxVdsos = 16;  // a kernel has one vdso, but a process can map other bytes under its name
+  constexpr size_t kMaxVdsos = 16;  // a kernel has one vdso, but a process can map other bytes under the vdso's name
   if (vdsos_.size() >= kMaxVdsos) {
     return nullptr;
   }

@@ -12,7 +12,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kMaxTable = 1U << 20;  // the loader exports about forty symbols
+constexpr uint64_t kMaxTable = 1U << 20;  // bytes of symbols, and of their names; the loader exports about forty
 
 std::optional<uint64_t> exported(const std::vector<uint8_t>& symbols, const std::vector<uint8_t>& names,
                                  std::string_view wanted) {

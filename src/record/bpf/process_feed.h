@@ -30,8 +30,8 @@ class ProcessFeed {
   // engine receives the end (of an earlier process) first. It receives the mappings last, because they take longest.
   void put(std::vector<ProcessEvent> events);
 
-  // put_so_far() returns the number of events put. taken() returns how many of them, from the first on, the engine has
-  // received or newer events have replaced.
+  // put_so_far() returns the number of events put. taken() returns n if each of the first n events has reached the
+  // engine or was replaced by a newer event.
   [[nodiscard]] uint64_t put_so_far() const { return put_; }
   [[nodiscard]] uint64_t taken() const;
 
@@ -58,7 +58,7 @@ class ProcessFeed {
   std::condition_variable changed_;
   std::deque<uint32_t> queue_;  // pids, each once, ordered by their oldest event
   std::unordered_map<uint32_t, Pending> pending_;
-  uint64_t delivering_ = 0;  // `first` of the events that the engine is receiving; 0: idle
+  uint64_t delivering_ = 0;  // Pending::first of the process whose events the engine is receiving; 0: idle
   bool stop_ = false;
   std::thread thread_;  // declared last, because the thread uses the other members
 };

@@ -113,7 +113,7 @@ uint32_t find_first_thread(uint64_t interpreter, uint16_t back, const ReadWord& 
 
 const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps) {
   const auto& all = maps.mappings();
-  // Prefers the library, because the program may contain nothing but a call of the library.
+  // Prefers libpython, because the program may contain nothing but a call of that library.
   for (const std::string_view begin : {"libpython", "python"}) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return is_named(one, begin); });
     if (found != all.end()) {

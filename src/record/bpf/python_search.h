@@ -20,7 +20,7 @@ struct FoundPython {
 // Returns the code mapping of a file named like an interpreter ("python3.11", "libpython3.12.so.1.0"), or null.
 const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps);
 
-// Returns nullopt if Python's version is unsupported or does not match its structures, or it is not initialized yet.
+// Returns nullopt if Python is not initialized yet, or its version is unsupported or does not match its structures.
 std::optional<FoundPython> read_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter);
 
 // Returns the version in a file name ("python3.9", "libpython3.10.so.1.0") as major << 24 | minor << 16; 0 if missing.

@@ -23,7 +23,7 @@ struct LaunchStack {
   uint64_t time_ns = 0;
   uint32_t pid = 0;
   uint32_t tid = 0;
-  uint32_t range = 0;  // wire id of a RANGE of the source; 0: no range
+  uint32_t range = 0;  // the source's id of a RANGE record; 0: no range
 };
 
 class StackSink {
@@ -64,7 +64,7 @@ class StackEngine : public ProcessListener {
   // Walks stacks at the launch probe of an injection library, in every process that maps the file.
   virtual Status attach_library(const std::string& path) = 0;
 
-  // Walks stacks at a function at `file_offset` of `path` in process `pid`. Its launches are reported with `function`.
+  // Walks stacks at the function at `file_offset` of `path` in process `pid`. on_counted_launch() then gets `function`.
   virtual Status attach_function(const std::string& path, uint64_t file_offset, uint32_t pid, uint32_t function) = 0;
 
   // Delivers all events that have arrived. Never blocks.
@@ -76,8 +76,8 @@ class StackEngine : public ProcessListener {
 };
 
 enum class BpfWalk : uint8_t {
-  tables,          // .eh_frame tables, and Python frames
-  frame_pointers,  // only code that was compiled with frame pointers
+  tables,          // walks by .eh_frame tables, and also finds Python frames
+  frame_pointers,  // walks only code that was compiled with frame pointers
 };
 
 // Makes an engine that walks user stacks in uprobes. The error says which right or kernel feature is missing.

@@ -28,10 +28,10 @@ constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two checks of 
 constexpr const char* kRightsHint =
     "gpuprof does not record another user's program that has more rights than its user (set-user-id, file "
     "capabilities) or is not dumpable";
-// Estimated bytes of memory per byte of wire records. The maximum is a stack of one word, stored in several tables.
+// Estimated bytes of memory per byte of wire records. A stack of one word needs most, because several tables store it.
 constexpr size_t kGrowth = 8;
 constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
-// With exact sampling, a sampled launch waits for its kernel. Default limit on these waits, in percent of the time.
+// With exact sampling, a sampled launch waits for its kernel. Default limit on these waits, in percent of elapsed time.
 constexpr double kExactPercent = 10;
 
 // Targets write the shared fields of the segment at any time, so all accesses are atomic.
@@ -68,7 +68,7 @@ struct Channel::Source {
   // The recorder's own tails. A process can overwrite the tails in its segment, but no record may be read twice.
   std::array<uint64_t, GPUPROF_RING_COUNT> tails{};
   std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head was below the tail; counted as one malformed record
-  bool exited = false;  // the process had exited before the snapshot, so no more records will come
+  bool exited = false;  // the process had exited before the last snapshot(), which so includes its last records
   bool ended = false;
   bool reason_shown = false;
   uint64_t launches = 0;

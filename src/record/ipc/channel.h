@@ -37,9 +37,9 @@ struct ChannelOptions {
   bool latency = false;         // ask for the times at which work was queued and submitted
   bool whole_graphs = false;    // one GPU_OP per graph launch instead of one per node
   bool attached = false;        // targets were already running
-  double max_overhead = 0;      // percent; above it, fewer launches get a stack. 0: no limit
+  double max_overhead = 0;      // percent of elapsed time; above it, fewer launches get a stack. 0: no limit
   backend::SamplingOptions sampling = {};
-  std::vector<std::string> code_only = {};  // backends whose libraries only send code
+  std::vector<std::string> code_only = {};  // backends whose injection libraries send GPU code and record nothing
   std::string nvtx_range;                   // NAME or NAME@DOMAIN: record only launches inside; empty: all
   CodeLimits code = {};                     // limits on GPU code that targets send
   ExpectedCallers expected = {};
@@ -67,7 +67,7 @@ class Channel {
   // Adds descriptors that become readable when there is work, such as new or ended processes.
   void add_poll_fds(std::vector<pollfd>& fds) const;
 
-  // Accepts new processes and offers of code.
+  // Accepts connections of new processes, and of known processes that offer GPU code.
   void accept_all(backend::EventSink& sink);
 
   // Returns the processes that have connected since the last call, with ChannelOptions::hold. They wait in the
@@ -75,10 +75,11 @@ class Channel {
   std::vector<backend::SourceId> take_waiting();
   void release(backend::SourceId source);
 
-  // Stores the fill level of each ring. The stack engine already has the launches of all work up to this level.
+  // Stores the fill level of each ring. The stack engine already has the launches of all work up to this level, so read
+  // the stack engine after snapshot() and before drain().
   void snapshot();
 
-  // Decodes records up to the last snapshot. Returns their bytes.
+  // Decodes the records up to the last snapshot(). Returns how many bytes it has decoded.
   size_t drain(backend::EventSink& sink);
 
   // Asks all targets to flush. all_flushed() is true once all live targets have done so.

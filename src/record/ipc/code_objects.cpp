@@ -17,10 +17,10 @@
 namespace gpuprof::record {
 namespace {
 
-// The time in which a target must send the file. It is longer than the target's own wait for an answer.
+// The time in which a target must send an offered file. It is longer than the target's own wait for an answer.
 constexpr uint64_t kSendNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr size_t kMaxTransfers = 64;                 // at the same time; each holds two descriptors
-constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // per take(); takes about 30 ms, while the rings fill
+constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // bytes per take(), about 30 ms without draining the rings
 constexpr size_t kPieceBytes = size_t{1} << 20;      // a multiple of the hash's word size
 
 bool answer(const UniqueFd& connection, gpuprof_code_word word) {
@@ -174,7 +174,7 @@ CodeObjects::Progress CodeObjects::finish(Transfer& transfer) {
   const auto [object, is_new] = objects_.try_emplace(
       key_of(transfer.owner, offer), CodeObject{offer.kind, hash, offer.bytes, transfer.offset, transfer.owner.user});
   if (!is_new) {
-    release(transfer);  // another process has sent the same object meanwhile
+    release(transfer);  // another process has sent the same object during this transfer
   }
   link(transfer.owner, offer.module, object->second);
   return Progress::done;

@@ -80,7 +80,7 @@ class CodeObjects {
     Owner owner;
     CodeOffer offer;
     UniqueFd connection;
-    uint64_t until_ns = 0;  // deadline for the file
+    uint64_t until_ns = 0;  // the target must send the file before this time
     uint64_t offset = 0;    // in the store
     UniqueFd file = {};     // open once received
     uint64_t copied = 0;

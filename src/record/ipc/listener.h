@@ -24,13 +24,13 @@ struct Caller {
   uint32_t pid = 0;  // from the kernel
   Hello hello;
   UniqueFd connection;                  // waits for the welcome, or for the answer to the offer
-  std::optional<CodeOffer> offer = {};  // set: a known process that offers code
+  std::optional<CodeOffer> offer = {};  // set if the packet was an offer of GPU code, not a hello
 };
 
-// Processes that may connect, besides those of root and of the recorder's user. They also need the token.
+// Processes that may connect, besides those of root and of the recorder's user. Every process also needs the token.
 struct ExpectedCallers {
   std::optional<uid_t> user;  // the user that the target runs as
-  pid_t ancestor = 0;         // this process and its descendants, of any user; 0: the recorder
+  pid_t ancestor = 0;         // this process and its descendants may connect as any user; 0: uses the recorder's pid
 };
 
 class Listener {
@@ -61,7 +61,7 @@ class Listener {
   };
 
   explicit Listener(const ExpectedCallers& expected) : expected_(expected) {}
-  bool accept_new(std::vector<Caller>& callers);                  // true: strangers have connected, or many callers
+  bool accept_new(std::vector<Caller>& callers);                  // true: many callers or strangers, so pause
   bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: accept no more now
   bool is_expected(const Credentials& peer);
   bool is_ours(PendingConnection& silent) const;

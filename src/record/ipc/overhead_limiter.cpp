@@ -6,9 +6,9 @@ namespace gpuprof::record {
 namespace {
 
 constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;  // extrapolation needs at least a few stacks
-constexpr uint64_t kFewSamples = 8;  // timed launches (1 in 64) per update; fewer are too noisy, and cost little anyway
+constexpr uint64_t kFewSamples = 8;  // timed launches (1 in 64) per update; the cost of fewer is small and too noisy
 constexpr double kHeadroom = 0.9;    // the limiter aims for this fraction of the limit
-constexpr double kFastest = 2;       // largest factor per update, so that a burst does not get all stacks at once
+constexpr double kFastest = 2;       // the share at most doubles per update: a sudden burst must not get all its stacks
 // The recording starts by taking every stack, because start-up launches may come only once. For this long after the
 // start, the limiter updates the share at each call. Later it updates every kSteadyNs.
 constexpr uint64_t kSettlingNs = 2'000'000'000;
@@ -45,7 +45,7 @@ uint32_t OverheadLimiter::update(uint64_t launches, uint64_t samples, uint64_t s
   if (allowed_ <= 0) {
     return share_;
   }
-  exceeded_ = share_ == kLeastShare && cost > allowed_;  // before the update: `cost` was measured at this share
+  exceeded_ = share_ == kLeastShare && cost > allowed_;  // share_ changes later: `cost` was measured with the old one
   double factor = kFastest;
   if (cost > 0) {
     factor = std::min(kHeadroom * allowed_ / cost, kFastest);

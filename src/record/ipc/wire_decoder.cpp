@@ -58,7 +58,7 @@ bool is_launch_id(uint64_t correlation) {
   return (correlation & (kCorrelationBits | GPUPROF_CORRELATION_EXEC)) == 0;
 }
 
-// Whether the id belongs to a launch, or to an executable graph. The latter marks work whose launch is unknown.
+// Whether the id belongs to a launch, or to an executable graph, whose id is sent with work whose launch is unknown.
 bool is_launch_of(uint64_t correlation) {
   const uint64_t exec = correlation & ~GPUPROF_CORRELATION_EXEC;
   return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);
@@ -463,7 +463,7 @@ bool is_python_layout(const gpuprof_python_layout& layout) {
 namespace {
 
 // Calls `take` with the type and bytes of each record. Returns false at a header with an invalid size, after which the
-// next record cannot be found. `at`: bytes consumed.
+// next record cannot be found. `at` is increased by the bytes consumed.
 template <typename Take>
 bool walk_records(std::span<const std::byte> bytes, size_t& at, const Take& take) {
   while (bytes.size() - at >= sizeof(gpuprof_record)) {

@@ -204,7 +204,7 @@ void Correlator::end_iteration(bool last) {
 
 void Correlator::close(const Source& source) {
   stacks_.close(source);
-  // Walks by frame pointers never have Python frames, so an unsupported interpreter is not the reason.
+  // Walks by frame pointers never have Python frames, so do not report that the interpreter is unsupported.
   if (join_.options.stacks_wanted && !join_.options.frame_pointers) {
     join_.counters.python_refused(source);
   }

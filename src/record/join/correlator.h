@@ -82,7 +82,7 @@ class Correlator final : public backend::EventSink, public StackSink {
   // Ends a poll iteration: retries events that wait for launches or names. `last`: nothing more will arrive.
   void end_iteration(bool last = false);
 
-  // Ends the recording and accounts for everything. The last window must have been closed.
+  // Ends the recording: processes all events that still wait. The last window must have been closed.
   void finish();
 
   // Returns the ids of stacks that the join has dropped, each once. The stack engine can then drop these ids, too.

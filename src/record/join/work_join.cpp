@@ -55,7 +55,7 @@ bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) 
   return !fits;
 }
 
-// Accounts for the event. Returns false if the event must wait.
+// Attributes the event and adds it to the sums, unless it is left out. Returns false if the event must wait.
 bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {

@@ -35,7 +35,7 @@ class LiveSums {
  private:
   struct Sum {
     uint64_t ns = 0;
-    uint64_t before_ns = 0;  // value at the last published state
+    uint64_t before_ns = 0;  // `ns` when the last state was published
     uint64_t count = 0;
   };
   using Key = std::pair<uint32_t, uint32_t>;  // identifies a path: launching function and kernel

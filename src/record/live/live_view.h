@@ -49,7 +49,7 @@ class LiveView {
 
   [[nodiscard]] virtual uint64_t interval_ns() const = 0;  // time between two states
   virtual void show(const LiveState& state) = 0;
-  virtual void hide() = 0;  // until the next show(): another program uses the terminal
+  virtual void hide() = 0;  // hides the display until the next show(), because another program uses the terminal
 
   // Returns the innermost function of the program's own code in the work's stack, else another function. Thread-safe.
   [[nodiscard]] virtual std::string place(const profile::Tables& tables, const profile::Work& work) const = 0;

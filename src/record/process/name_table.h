@@ -38,7 +38,7 @@ class NameTable {
   MemoryBudget* memory_;
   size_t bytes_ = 0;
   std::unordered_map<std::string, NameIndex, Hash, std::equal_to<>> indices_;
-  std::vector<const std::string*> by_index_;  // keys of indices_; their addresses are stable
+  std::vector<const std::string*> by_index_;  // keys of indices_, whose addresses stay the same when it grows
   std::vector<NewName> new_;
 };
 

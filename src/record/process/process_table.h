@@ -40,7 +40,7 @@ class ProcessTable {
     std::shared_ptr<ProcessGuard> guard;          // null: the process could not be opened, and is not read
     std::set<std::string, std::less<>> backends;  // backends with a source in this image
     bool alive = true;                            // as of the last read
-    uint64_t next_refresh_ns = 0;                 // set after a read that did not find an address
+    uint64_t next_refresh_ns = 0;                 // earliest next read for an address that the last read did not find
     uint64_t last_read_ns = 0;                    // last read of the mappings
     uint64_t read_took_ns = 0;
     uint64_t since_ns = 0;  // time of the first read that returned the content of `maps`
@@ -78,12 +78,13 @@ class ProcessTable {
   // most every 20 ms, and for at most 1/20 of the time. Returns true if it has read, or if the process has ended.
   bool read_anew(Entry& entry);
 
-  // Returns the mappings at time `read_ns` if they are known, and had an address in another file or offset. Else null.
+  // Returns the mappings at time `read_ns` if they are known, and mapped one of the addresses to another file or file
+  // offset than the present mappings. Else null.
   static std::shared_ptr<const symbolize::ProcessMaps> other_view(const Entry& entry, uint64_t read_ns,
                                                                   std::span<const uint64_t> addresses);
 
   [[nodiscard]] bool knows(uint32_t pid) const { return by_pid_.contains(pid); }
-  void forget(uint32_t pid);  // the pid may be reused
+  void forget(uint32_t pid);  // call it for an ended process, whose pid may be reused
 
  private:
   Entry make(uint32_t pid);

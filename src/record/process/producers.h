@@ -51,7 +51,7 @@ struct Source {
   [[nodiscard]] bool knows_name(uint32_t name_id) const { return name_id == 0 || names.contains(name_id); }
   [[nodiscard]] NameIndex name(uint32_t name_id) const;          // 0: unknown
   [[nodiscard]] profile::DeviceId device(uint32_t index) const;  // 0: unknown
-  [[nodiscard]] bool knows_range(uint32_t range) const;          // the range, its parents and their names
+  [[nodiscard]] bool knows_range(uint32_t range) const;          // range, parents and their names have arrived
 };
 
 class Producers {

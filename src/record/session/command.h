@@ -21,7 +21,7 @@ class Command {
 
   void add_poll_fd(std::vector<pollfd>& fds) const;
 
-  // Returns whether an earlier call has noticed the command's end. So the session reads once more after the end.
+  // Returns true if an earlier call noticed the command's end. So the session polls once more after the end.
   bool had_ended();
   [[nodiscard]] std::optional<int> status() const { return status_; }  // from waitpid
 

@@ -29,7 +29,7 @@ class PollIteration {
   [[nodiscard]] bool ever_connected() const { return ever_connected_; }
 
   // These two functions run poll iterations for a few seconds at most. flush_targets() ends when live processes have
-  // sent the records that they still held. retract_libraries() makes injected libraries leave; false: not all left.
+  // sent the records that they still held. retract_libraries() returns true if all injected libraries have left.
   void flush_targets();
   bool retract_libraries();
 

@@ -48,7 +48,7 @@ class ProfileOutput {
   uint64_t next_ns_ = 0;
   std::optional<OutputFile> file_;
   std::unique_ptr<ProfileSink> sink_;
-  // Losses that have been written. The engine and the channel count theirs since the start of the recording.
+  // Losses already written. The engine and the channel report sums since the start, so only the growth is written.
   StackLosses engine_;
   uint64_t malformed_ = 0;
   uint64_t refused_ = 0;

@@ -17,7 +17,7 @@ class RecordingWindows {
   RecordingWindows(const RecordingSwitch::Options& options, uint64_t start_ns, Channel& channel, LocalSources& sources,
                    Correlator& correlator);
 
-  void update(uint64_t now_ns);                // switches when the time options say so
+  void update(uint64_t now_ns);                // switches when a delay or duration has passed
   void set_by_user(bool on, uint64_t now_ns);  // switches because the user asked for it
   void give_up();                              // switches recording off for good
   // Closes the last window and returns its end.

@@ -11,7 +11,7 @@ namespace gpuprof::record {
 // Launches do not wake the recorder: it polls, less often if nothing arrives.
 inline constexpr int kBusyPollMs = 2;
 inline constexpr int kIdlePollMs = GPUPROF_POLL_NS / 1'000'000;
-static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS, "a polling recorder must count as alive");
+static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS, "targets must see that the recorder is alive");
 static_assert(GPUPROF_POLL_NS < OverheadLimiter::kIntervalNs);
 
 // The time between two batches. If gpuprof is killed, the records of at most this time are lost.
@@ -39,7 +39,7 @@ static_assert(kRetractWaitNs > GPUPROF_LEAVE_WAIT_NS);
 inline constexpr uint64_t kConnectWaitNs = 10'000'000'000;
 static_assert(kConnectWaitNs > GPUPROF_HANDSHAKE_WAIT_NS);
 
-// If the last stop signal is older than this, a stop signal counts as the first one.
+// A stop signal that comes this long after the last one is passed on like the first. Sooner ones end the target.
 inline constexpr uint64_t kSignalMemoryNs = 5'000'000'000;
 
 }  // namespace gpuprof::record

@@ -13,7 +13,7 @@ namespace gpuprof::record {
 class LibraryDir {
  public:
   // Makes and locks a new directory on a file system that allows executable mappings. Targets of any user can open
-  // files in it, and no other user can replace it. Removes unlocked directories, which killed recorders have left.
+  // files in it, and no other user can replace the directory. Removes unlocked directories of killed recorders.
   static Result<LibraryDir> make();
 
   LibraryDir(LibraryDir&& other) noexcept;
@@ -30,7 +30,7 @@ class LibraryDir {
       : parent_(std::move(parent)), name_(std::move(name)), fd_(std::move(fd)), path_(parent_.path + "/" + name_) {}
   SafeFolder parent_;
   std::string name_;  // name in the parent
-  UniqueFd fd_;       // holds the lock; without it (moved-from), nothing is removed
+  UniqueFd fd_;       // holds the lock; empty after a move, and the destructor then removes nothing
   std::string path_;
 };
 

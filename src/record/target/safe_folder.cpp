@@ -55,7 +55,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
   if (!folder.fd || ::fstat(folder.fd.get(), &info) != 0) {
     return cannot_open("/");
   }
-  const uid_t ruler = info.st_uid;  // root; in a user namespace, the machine's root may have another id than 0
+  const uid_t ruler = info.st_uid;  // the machine's root owns "/"; in a user namespace, its id may not be 0
   RETURN_IF_ERROR(check("/", info, ruler, for_everybody));
   std::string_view rest(resolved.get());
   while (!rest.empty()) {
@@ -63,7 +63,7 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
     const std::string name(rest.substr(0, rest.find('/')));
     rest.remove_prefix(name.size());
     if (name.empty()) {
-      continue;  // only for "/" itself
+      continue;  // the path is "/", without further components
     }
     folder.path += "/" + name;
     UniqueFd next(::openat(folder.fd.get(), name.c_str(), kFlags));

@@ -18,7 +18,7 @@ namespace gpuprof::record {
 
 struct TargetSpec {
   std::vector<std::string> command;  // argv
-  bool stdout_to_stderr = false;     // the profile goes to the recorder's stdout
+  bool stdout_to_stderr = false;     // true if the profile goes to stdout, which the target must then not use
   std::optional<rlimit> file_limit;  // the target's limit on open files
   std::vector<int> default_signals;  // signals that the recorder ignores and the target must not
 };

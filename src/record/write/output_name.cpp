@@ -40,7 +40,7 @@ std::string rank() {
   return "0";
 }
 
-// Returns whether the job has several ranks. Some launchers do not set their number, but a rank above 0 also proves it.
+// Returns whether the job has several ranks. Not all launchers set the number of ranks; a rank above 0 also proves it.
 bool is_one_of_several() {
   constexpr std::string_view kSizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE",
                                          "SLURM_STEP_NUM_TASKS"};

@@ -24,7 +24,7 @@ struct JoinOptions {
   bool frame_pointers = false;                 // the stack engine walks by frame pointers
   ProfilerLibraries profiler_libraries;
   bool timeline = false;  // store every event
-  bool latency = false;   // store a histogram for each phase of launches
+  bool latency = false;   // store histograms of launch latencies
   backend::SamplingOptions sampling;
   CodeReader* code_reader = nullptr;  // reads GPU code for samples and counts; null: no code is read
   uint64_t (*clock)() = monotonic_ns;

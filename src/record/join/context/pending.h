@@ -21,7 +21,7 @@ enum class RetryPolicy : uint8_t {
 constexpr unsigned kMaxRetries = 50;
 constexpr size_t kMaxPending = 200'000;
 
-// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait; never for last_try.
+// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait (never with last_try).
 template <typename Event>
 class Pending {
  public:

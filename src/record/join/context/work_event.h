@@ -23,7 +23,7 @@ struct LaunchSite {
   bool has_call = false;   // `correlation` identifies a call
   bool unsampled = false;  // --max-overhead skipped the call's stack and record; `tid` and `range` come from the call
   bool is_host = false;    // a blocking call, not GPU work
-  bool is_sample = false;  // a missing name is then not counted: it is already counted with the GPU work
+  bool is_sample = false;  // a sample: a missing kernel name is counted as a loss only with the GPU work
 };
 
 struct WorkEvent {

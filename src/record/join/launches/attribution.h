@@ -1,4 +1,4 @@
-// Attributes GPU work, blocking calls and samples to a WORK: launching thread, stacks, range and kernel name.
+// Attributes GPU work, blocking calls and samples to a WORK record: launching thread, stacks, range, kernel name.
 #pragma once
 
 #include "record/join/context/context.h"

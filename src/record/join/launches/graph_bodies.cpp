@@ -9,9 +9,9 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxNew = 200'000;  // work items in one poll iteration
+constexpr size_t kMaxNew = 200'000;  // hold() returns false at this many new work items in one poll iteration
 
-// Work is held this long. By then the work before and after it has arrived: CUPTI delivers at least once a second.
+// Work is held this long. CUPTI delivers at least once a second, so earlier and later work has then arrived.
 constexpr uint64_t kHoldNs = 1'500'000'000;
 static_assert(kHoldNs > GPUPROF_IDLE_FLUSH_NS);
 

@@ -104,7 +104,8 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   if (stream == streams_.end()) {
     return;
   }
-  // Update only the launches next to this one on the stream. Their limits also bound the launches beyond them.
+  // Update over_ns of the previous launch on the stream, and not_before_ns of the next one. The search for the launch
+  // of work stops at these two launches, so others on the stream need no update.
   const std::vector<uint64_t>& launches = stream->second;
   const auto last_before = std::find_if(launches.rbegin(), launches.rend(),
                                         [&](uint64_t other) { return is_before(other, op.correlation); });
@@ -140,7 +141,7 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::candidates(const backend::GpuO
 
 std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
                                                                 uint64_t called_ns) {
-  // Search backwards for the first launch that had ended or begun at `start_ns`. Earlier launches cannot own the work.
+  // Search backwards until a launch whose work had ended at `start_ns`, or had begun. Earlier ones cannot own the work.
   size_t end = launches.size();
   size_t begin = end;
   uint64_t finished = 0;
@@ -155,10 +156,10 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<Grap
       continue;
     }
     if (launch.first_ns != UINT64_MAX && launch.first_ns > start_ns) {
-      end = begin + 1;  // later launches had not begun
+      end = begin + 1;  // launches after this one had not begun at start_ns
     }
     if (launch.first_ns <= start_ns) {
-      break;  // earlier launches had ended
+      break;  // launches before this one had ended at start_ns
     }
     if (launch.call.finished != 0 && (begin == 0 || launches[begin - 1].call.stream == launch.call.stream)) {
       finished = launch.call.finished;

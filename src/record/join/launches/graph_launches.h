@@ -15,11 +15,11 @@ namespace gpuprof::record {
 
 class GraphLaunches {
  public:
-  static constexpr size_t kMaxOfOne = 1024;            // launches of one graph or stream; older ones are removed
-  static constexpr size_t kMaxLaunches = 200'000;      // of all graphs; later launches are not stored, and get no work
-  static constexpr size_t kMaxStreams = 4096;          // above this, the launch order of all streams is discarded
+  static constexpr size_t kMaxOfOne = 1024;        // launches of one graph or stream; older ones are removed
+  static constexpr size_t kMaxLaunches = 200'000;  // in all graphs; further launches are not stored, and get no work
+  static constexpr size_t kMaxStreams = 4096;      // above this, the launch order of all streams is discarded
   static constexpr uint64_t kKeepNs = 60'000'000'000;  // in a full table, graphs not launched for so long are dropped
-  static constexpr uint64_t kClockSlackNs = 20'000;    // if no launch fits, accept a call up to this late
+  static constexpr uint64_t kClockSlackNs = 20'000;    // clocks: work may seem to start this long before its call
 
   // Thread, range and stack to which the work of a launch is attributed. Launches with equal origins are equivalent.
   struct Origin {
@@ -49,7 +49,7 @@ class GraphLaunches {
   // Returns the possible launches of the work, oldest first. Valid until the next add(), ran() or end_source().
   [[nodiscard]] std::span<GraphRun> candidates(const backend::GpuOp& op);
 
-  // Chooses one of two candidates if the work starts after the first work of one, and before the other's. Else: null.
+  // Chooses between two candidates if the work starts when one of them has begun and the other has not. Else: null.
   [[nodiscard]] GraphRun* by_order(const backend::GpuOp& op, std::span<GraphRun> candidates) const;
 
   void end_source(backend::SourceId source);
@@ -58,7 +58,7 @@ class GraphLaunches {
   using Key = OwnedId;  // id of an executable graph, a stream or a launch
   struct Graph {
     std::vector<GraphRun> launches;  // in call order
-    bool body_first = false;         // a body's work has started before all other work of its launch
+    bool body_first = false;         // work of a conditional node has been the first work of its launch
     uint64_t gap_ns = UINT64_MAX;  // time of the first launch that was not stored; later work may belong to that launch
   };
   [[nodiscard]] GraphRun* find(backend::SourceId source, uint64_t correlation);

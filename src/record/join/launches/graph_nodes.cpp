@@ -49,7 +49,7 @@ void GraphNodes::update(const Key& key, const backend::GraphNode& node) {
   find_stack_later(key, *entry);
 }
 
-// Retries a copy whose original's stack has not arrived.
+// Queues a copied node for retries if the stack of its original has not arrived.
 void GraphNodes::find_stack_later(const Key& key, const Node& node) {
   if (node.stack.value == 0 && copies_.size() < kMaxCopies) {
     copies_.push_back({key, 0});

@@ -15,8 +15,8 @@ namespace gpuprof::record {
 
 class GraphNodes {
  public:
-  static constexpr size_t kMaxNodes = 2'000'000;               // of all processes; later nodes have no capture stack
-  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // until the node's last work and copies have arrived
+  static constexpr size_t kMaxNodes = 2'000'000;               // nodes of all processes; further ones are not stored
+  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // time for a node's last work and copies to arrive
 
   explicit GraphNodes(MemoryBudget* memory = nullptr) : memory_(memory) {}
 

@@ -26,7 +26,7 @@ struct PendingLaunch {
 class LaunchTable {
  public:
   static constexpr size_t kMaxEntries = 1'000'000;
-  static constexpr size_t kFewEntries = 100'000;       // limit on entries above the memory budget
+  static constexpr size_t kFewEntries = 100'000;       // limit on entries when the memory budget is used up
   static constexpr uint64_t kHoldNs = 60'000'000'000;  // Occupancy does not wait for the work of older launches
 
   explicit LaunchTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
@@ -42,7 +42,7 @@ class LaunchTable {
   void expire(uint64_t now_ns);
   void end_source(backend::SourceId source);
 
-  // Returns the time of the oldest launch that waits for work, ignoring those older than kHoldNs; none: `now_ns`.
+  // Returns the time of the oldest launch that waits for work and is not older than kHoldNs. If none waits: `now_ns`.
   [[nodiscard]] uint64_t oldest_waiting(uint64_t now_ns) const;
   [[nodiscard]] size_t size() const { return launches_.size(); }
   // Returns whether the table is at most half full.

@@ -45,7 +45,7 @@ void Launches::on_graph_node(backend::SourceId source, const backend::GraphNode&
   if (node.launch == 0) {
     return;
   }
-  // A captured launch runs nothing itself. Remove it, so that Occupancy does not wait for its work.
+  // A launch captured into a graph runs nothing itself. Remove it, so that Occupancy does not wait for its work.
   if (launches_.calls.find(source, node.launch) != nullptr) {
     launches_.calls.erase(source, node.launch);
   } else if (captured_.size() < LaunchTable::kMaxEntries && launches_.used) {

@@ -1,4 +1,5 @@
-// Stores launches, blocking calls and created graph nodes until their work arrives, by (source, correlation id) only.
+// Stores launches, blocking calls and created graph nodes until their work arrives. The key is (source, correlation
+// id).
 #pragma once
 
 #include <array>
@@ -16,8 +17,8 @@ namespace gpuprof::record {
 
 class Launches {
  public:
-  static constexpr uint64_t kKeepGraphNs =
-      10'000'000'000;  // kept after its latest work, because no record marks the last work of a graph launch
+  // A graph launch is kept this long after its latest work, because no record marks its last work.
+  static constexpr uint64_t kKeepGraphNs = 10'000'000'000;
 
   explicit Launches(JoinContext& join) : join_(join) {}
 
@@ -57,7 +58,7 @@ class Launches {
   struct Table {
     explicit Table(MemoryBudget* memory) : calls(memory) {}
     LaunchTable calls;
-    bool used = false;  // a call has arrived before, so events should wait for theirs
+    bool used = false;  // a call has arrived before, so an event should wait if its call is missing
   };
   struct Captured {
     backend::SourceId source = 0;
@@ -73,7 +74,7 @@ class Launches {
   Table launches_{&join_.memory()};
   Table host_calls_{&join_.memory()};  // separate: blocking calls must not delay Occupancy
   GraphNodes nodes_{&join_.memory()};
-  std::vector<Captured> captured_;  // captured launches whose own record has not arrived
+  std::vector<Captured> captured_;  // launches captured into a graph, whose own record has not arrived
 };
 
 }  // namespace gpuprof::record

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kMaxStacks = 300'000;   // stacks stored with their words; a stack takes at most about 1 KiB
 constexpr size_t kMaxWords = 8'000'000;  // words of all stored stacks
-// Limit of stacks per owner and per process image. Work with a stack beyond the limit counts as work without a stack.
+// Limit of stacks per source or pid, and per process image. Work with a further stack counts as work without a stack.
 constexpr size_t kMaxNumbers = 2'000'000;
 
 bool is_python(uint64_t word) {
@@ -77,7 +77,7 @@ Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_
   return stack;
 }
 
-// Replaces the owner's ids of code objects by CodeIndex numbers of the session, which the writer uses.
+// Replaces the code object ids of a source or process by CodeIndex numbers of the session, which the writer uses.
 void Stacks::number_codes(Kept& stack, CodeIds& ids) {
   for (uint64_t& word : stack.words) {
     if (is_python(word)) {

@@ -96,8 +96,8 @@ class Stacks {
   std::unordered_map<Number, Kept> kept_;
   std::unordered_map<profile::ProcessId, std::unordered_set<Number>> sent_;
   size_t words_kept_ = 0;
-  std::vector<bool> of_source_ = {false};  // by number; number 0 is no stack
-  std::vector<bool> gone_;                 // by number: stacks of sources dropped before their first use
+  std::vector<bool> of_source_ = {false};  // by number: true if a source sent the stack; number 0 means no stack
+  std::vector<bool> gone_;                 // by number: true if the stack of a source was dropped before its first use
   std::vector<uint64_t> native_;           // addresses of the stack being processed
   std::vector<uint64_t> ended_;
   std::vector<NewStack> new_;

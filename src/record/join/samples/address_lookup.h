@@ -27,7 +27,7 @@ class AddressLookup {
   };
   struct Answer {
     std::vector<CodeLocation> places;  // code loaded at the address; empty: unknown code
-    std::vector<Candidate> ran;        // empty: no kernel at the address ran in the window, or it is still running
+    std::vector<Candidate> ran;        // empty: no kernel at the address has run in the window and ended
   };
   // Valid until the next call. Caches the last answer, because consecutive samples often have the same address.
   [[nodiscard]] const Answer& find(uint64_t address, bool is_low);

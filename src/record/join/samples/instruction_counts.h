@@ -1,4 +1,4 @@
-// Sums up instruction counts by process, device and location: they have no correlation id. Counts wait for GPU code.
+// Sums up instruction counts (without correlation ids) by process, device and location. Counts wait for their GPU code.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace gpuprof::record {
 
 class InstructionCounts {
  public:
-  static constexpr size_t kMaxCounts = 1'000'000;  // in waiting, and in a batch; further counts are dropped
+  static constexpr size_t kMaxCounts = 1'000'000;  // limit on waiting counts and on a batch; others are dropped
 
   InstructionCounts(JoinContext& join, Producers& producers, SampledCode& places)
       : join_(join), producers_(producers), places_(places) {}

@@ -23,7 +23,7 @@ uint64_t plain(uint64_t address) {
 
 }  // namespace
 
-// Keeps the source's order: a removal must follow its load, even if the load waits for a name.
+// Keeps the order of a source's events: an unload must follow its load, even if the load waits for a name.
 void LoadedKernels::on_kernel(const Source& source, const backend::LoadedKernel& kernel) {
   if (!waits_.contains(source.id) && source.knows_name(kernel.name_id)) {
     add(source, kernel);
@@ -192,7 +192,7 @@ std::vector<CodeLocation> LoadedKernels::find_all(profile::ProcessId process, co
     looks = std::min(kMaxLookups, left);
     left -= looks;
     look(space->second, (region << kRegionBits) | sampled.address, looks, is_wanted, take);
-    left += looks;  // later regions may use the remaining lookups
+    left += looks;  // later regions may use the lookups that this region did not need
   }
   return found;
 }

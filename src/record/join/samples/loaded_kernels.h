@@ -28,7 +28,7 @@ class LoadedKernels {
   void retry_pending();
   void end_source(backend::SourceId source);
 
-  // Returns the only kernel loaded at the address in [start_ns, end_ns], also of an ended source, else nullopt.
+  // Returns the kernel loaded at the address in [start_ns, end_ns]. Includes ended sources. nullopt: none, or several.
   [[nodiscard]] std::optional<CodeLocation> find(profile::ProcessId process, uint64_t address, uint64_t start_ns,
                                                  uint64_t end_ns) const;
 
@@ -72,7 +72,8 @@ class LoadedKernels {
   Producers& producers_;
   std::map<profile::ProcessId, Space> spaces_;
   std::map<profile::ProcessId, std::set<uint64_t>> regions_;  // upper bits of 4 GiB regions with kernels
-  std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;  // addresses by source and load
+  // Addresses of kernels by source and LoadedKernel::load.
+  std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;
   std::vector<Waiting> waiting_;       // kernels whose names have not arrived, in arrival order
   std::set<backend::SourceId> waits_;  // sources with entries in waiting_
   size_t count_ = 0;

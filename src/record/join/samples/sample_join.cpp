@@ -60,7 +60,7 @@ void SampleJoin::end_source(backend::SourceId source) {
   loaded_.end_source(source);
 }
 
-// Accounts for the sample. Returns false if the sample must wait.
+// Attributes the sample, or drops it. Returns false, and does neither, if the sample must wait.
 bool SampleJoin::take(const Event& event, RetryPolicy policy) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {

@@ -23,7 +23,7 @@ class SampleJoin {
   void on_sample(const backend::Sample& sample);
   void on_dropped(backend::SourceId source, uint64_t count);
 
-  // Samples without a correlation id.
+  // Returns the part that handles samples without a correlation id.
   [[nodiscard]] WindowSampleJoin& sharing() { return window_samples_; }
   [[nodiscard]] LoadedKernels& loaded_kernels() { return loaded_; }
   [[nodiscard]] const SampledCode& places() const { return places_; }

@@ -89,7 +89,7 @@ void WindowSampleJoin::retry_pending(bool last, backend::SourceId only) {
   });
 }
 
-// Accounts for the samples. Returns false if the samples must wait.
+// Attributes the group's samples, or drops them. Returns false if some of the samples must wait.
 bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
   Source* source = parts_.producers.find(group.source);
   if (source == nullptr) {
@@ -100,7 +100,7 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // Ignore the incomplete samples of launches that were not announced. Count a loss if the announcements are full.
+    // Ignore incomplete samples, of launches that were not announced. Count a loss if no more could be announced.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }
@@ -175,7 +175,7 @@ void WindowSampleJoin::add(const Source& source, const Group& group, const Count
   std::vector<uint64_t> weights;
   weights.reserve(candidates.size());
   for (const AddressLookup::Candidate& candidate : candidates) {
-    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // so that the sum fits
+    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // so the sum fits into 64 bits
   }
   const auto parts = split_.split(count.samples, weights);
   for (size_t i = 0; i < parts.size(); ++i) {

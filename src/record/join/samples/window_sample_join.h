@@ -1,7 +1,8 @@
-// Attributes samples that arrive by window. Samples with a correlation id go to the work of that launch. Others are
-// apportioned among the work that ran their kernel in the window, by measured time. If several works ran the kernel,
-// these samples are marked as estimated. Samples with only an address go to kernels that were loaded there and ran, or
-// to `[unknown]` (address_lookup.h). The samples of a window wait for the times and the code of its kernels.
+// Attributes samples whose time is known only as a window (SampleWindow). Samples with a correlation id go to the work
+// of that launch. Others are apportioned among the work that ran their kernel in the window, by measured time. If
+// several works ran the kernel, these samples are marked as estimated. Samples with only an address go to kernels that
+// were loaded there and ran, or to `[unknown]` (address_lookup.h). The samples of a window wait for the times and the
+// code of its kernels.
 #pragma once
 
 #include <cstddef>

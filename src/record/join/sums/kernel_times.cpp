@@ -6,7 +6,7 @@
 namespace gpuprof::record {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ takes no using
+__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): `using` cannot follow __extension__
 
 // Runs of one work that start in the same tick are merged. Samples are read once a second, so this is precise enough.
 constexpr uint64_t kTickNs = 10'000'000;

@@ -7,7 +7,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Blocking calls stored per thread: a device may be idle for hours. Idle time before them is charged to the next work.
+// Limit on stored blocking calls per thread. Idle time before the oldest stored call is charged to the next work.
 constexpr size_t kMaxBlocked = 4096;
 constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;
@@ -60,7 +60,8 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) 
   }
 }
 
-// Drops calls that ended before all devices' swept_to: they explain no later gap. If needed, also drops the older half.
+// Drops calls that ended before all devices' swept_to, because no later gap can be charged to them. If more than half
+// of a limit is then still used, also drops the older half of the calls.
 void Occupancy::drop_blocked() {
   uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
   for (const auto& [device, state] : devices_) {

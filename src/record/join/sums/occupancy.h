@@ -18,7 +18,7 @@ namespace gpuprof::record {
 
 class Occupancy {
  public:
-  // Ids are the caller's. Times are CLOCK_MONOTONIC in ns. Slices are `interval_ns` long and count from `start_ns`.
+  // The caller chooses the ids. Times are CLOCK_MONOTONIC in ns. Slices are `interval_ns` long, from `start_ns` on.
   using Work = uint32_t;  // 0: no work
   using Device = uint32_t;
   using Thread = uint64_t;  // 0: unknown
@@ -52,7 +52,7 @@ class Occupancy {
   Shares take_shares();
   Idles take_idle();
 
-  // Returns the time that was not apportioned: added too late, or more than kMaxRunningWork ran at once.
+  // Returns the time that was not apportioned, because it was added too late or more than kMaxRunningWork ran at once.
   [[nodiscard]] uint64_t late_ns() const { return late_ns_; }
   [[nodiscard]] size_t pending() const;
 

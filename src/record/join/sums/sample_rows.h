@@ -15,7 +15,7 @@ namespace gpuprof::record {
 
 class SampleRows {
  public:
-  static constexpr size_t kMaxRows = 1'000'000;  // per batch; further samples keep only their work
+  static constexpr size_t kMaxRows = 1'000'000;  // rows per batch; further samples keep only their work
   static constexpr size_t kMaxSamplings = 4096;  // per session; further samples have no period
 
   SampleRows(JoinContext& join, NameTable& names) : join_(join), names_(names) {}

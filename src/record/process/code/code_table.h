@@ -27,10 +27,10 @@ enum class Redefinition : uint8_t {
 
 class CodeTable {
  public:
-  static constexpr CodeIndex kMaxCodes = 16'000'000;                // per session
-  static constexpr size_t kMaxBytes = size_t{512} << 20;            // of all live processes
-  static constexpr size_t kMaxBytesOfOne = size_t{64} << 20;        // of one process; above this, new code has no name
-  static constexpr size_t kMaxLineTables = kMaxBytesOfOne * 3 / 4;  // of one process; above this, only first lines
+  static constexpr CodeIndex kMaxCodes = 16'000'000;          // per session
+  static constexpr size_t kMaxBytes = size_t{512} << 20;      // names, files and line tables of all live processes
+  static constexpr size_t kMaxBytesOfOne = size_t{64} << 20;  // of one process; above this, new code has no name
+  static constexpr size_t kMaxLineTables = kMaxBytesOfOne * 3 / 4;  // of one process; more code gets no line table
 
   explicit CodeTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
@@ -39,7 +39,7 @@ class CodeTable {
   void define(CodeIds& ids, profile::ProcessId process, const backend::PythonCode& code, Redefinition again);
   [[nodiscard]] bool is_defined(CodeIndex index) const { return index < defined_.size() && defined_[index]; }
 
-  // Call it when no more code objects of `ids` will arrive.
+  // Stops counting `ids` towards kMaxBytes. Call it when no more code objects of `ids` will arrive.
   void end(const CodeIds& ids) { bytes_ -= ids.bytes; }
   std::vector<NewCode> take_new() { return std::exchange(new_, {}); }
 

@@ -29,7 +29,7 @@ struct CodeLocation {
   backend::SourceId source = 0;
   uint64_t module = 0;  // 0: unknown code
   NameIndex function = 0;
-  uint64_t offset = 0;                                    // bytes in the function
+  uint64_t offset = 0;                                    // bytes from the function's start
   auto operator<=>(const CodeLocation&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 

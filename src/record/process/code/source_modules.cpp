@@ -25,7 +25,7 @@ void SourceModules::add(const backend::Module& module) {
   }
 }
 
-// Returns whether the file has the bytes that the process had in memory at `marks`. Without marks, returns false.
+// Returns whether the file contains the `marks` (bytes from the process's memory). Without marks, returns false.
 bool SourceModules::is_of(Entry& entry, const std::shared_ptr<MappedFile>& file) {
   if (file == nullptr || !file->fd || entry.marks.empty()) {
     return false;
