@@ -18,7 +18,7 @@ namespace gpuprof::analyze {
 
 // The kind of a frame. Decides the frame's suffix in folded output and its colour in pictures.
 enum class FrameClass : uint8_t {
-  process,  // process, thread, device ...: a dimension
+  process,  // process, thread, device or another dimension of --by
   native,   // CPU, user space
   inlined,
   python,
@@ -111,7 +111,7 @@ class FlameTree {
     uint32_t begin = 0;  // position in blocks_ of the run that consists of only this label
   };
 #ifdef GPUPROF_FUZZING
-  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // labels per block; enough for any fuzzing input
+  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // labels per block; enough for every fuzzing input
 #else
   static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels per block
 #endif

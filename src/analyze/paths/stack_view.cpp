@@ -17,7 +17,7 @@ bool matches_any(const std::vector<Pattern>& patterns, const std::string& name, 
   });
 }
 
-// libc frames without symbols are recognized by their module.
+// Recognizes libc frames without a symbol by the module name in the label: "[libc.so.6+0x2a1ca]".
 bool is_start_up(std::string_view name) {
   constexpr std::string_view kBegins[] = {"[libc.so.6+", "[libpthread.so.0+", "[ld-linux"};
   return is_start_up_function(name) || std::any_of(std::begin(kBegins), std::end(kBegins),
@@ -87,7 +87,7 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
       break;  // stop, even in a truncated stack: only the outermost frames can be a thread's start
     }
   }
-  return begin < elements.size() ? begin : 0;  // show all frames if nothing else is left
+  return begin < elements.size() ? begin : 0;  // show all frames rather than none
 }
 
 StackView::Role StackView::role_of(p::Element element, FrameClass cls) const {
@@ -123,7 +123,7 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
   return shown.cls == FrameClass::mark || !shown.left_out;
 }
 
-// The path so far has no repetition, so removing the earlier occurrence leaves no repetition.
+// Appends a frame, and removes a repetition that it completes. Earlier calls leave none, so one removal is enough.
 void StackView::push(uint32_t frame, p::Element element) {
   path_.push_back(frame);
   path_elements_.push_back(element);

@@ -35,7 +35,7 @@ struct WalkWeight {
 
 struct WalkRow {
   const profile::Work& work;
-  // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; in samples lines and stall.
+  // Ids for Walk::frame(), outermost first: process, ranges, launch, capture, kernel; for samples also lines and stall.
   std::span<const uint32_t> frames;
   profile::StackId ustack{};  // stack of the launch, or of a similar launch if extrapolated
   profile::StackId kstack{};

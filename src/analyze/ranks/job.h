@@ -21,12 +21,13 @@ namespace gpuprof::analyze {
 
 enum class RankBy : uint8_t { rank, pid, host };
 
-// What a rank did. `idle`: the device had nothing to do until the work item was launched.
+// What a rank did. `idle`: the device waited for the next launch. `other_host`: CPU work that is not a wait, such as an
+// allocation. `nothing`: not counted.
 enum class Activity : uint8_t { compute, collective, wait, collective_wait, other_host, idle, nothing };
 
 struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
-  uint64_t floor = 0;       // like `busy`, but with the shortest time of each kind of work item in its slice
+  uint64_t floor = 0;       // like `busy`, as if each work item had taken the shortest time of its kind in its slice
   uint64_t collective = 0;  // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
   uint64_t waits = 0;       // the CPU waited for the GPU, except in collectives
   uint64_t idle = 0;
@@ -71,7 +72,7 @@ class Job {
   // Takes the records of a merged profile, in the order of its lines.
   Status take(const profile::Record& record);
 
-  // Call it after the last record. Joins blocks until most have several collectives per rank, and sorts the ranks.
+  // Call it after the last record. Joins blocks until most blocks have several collectives per rank. Sorts the ranks.
   void finish();
 
   [[nodiscard]] const std::vector<JobRank>& ranks() const { return ranks_; }

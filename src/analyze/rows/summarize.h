@@ -48,7 +48,7 @@ struct SummaryLine {
   Weight weight;
   uint64_t min_ns = 0;  // shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
-  std::optional<uint64_t> deviation_ns;  // standard deviation of one record; nullopt if the profile has no squares
+  std::optional<uint64_t> deviation_ns;  // standard deviation of the records' times; nullopt: squares not recorded
 };
 
 // One device. busy_ns + idle_ns is the observed time of the device; both are 0 if unknown.
