@@ -62,7 +62,7 @@ class Functions {
         table_.lines[line].origin = std::min(table_.lines[line].origin, view_.origin(frame));
       }
     }
-    // Keep each function once, at its innermost frame.
+    // Store each function of the stack once, even with recursion, at its innermost frame.
     ++stack_;
     known->second.begin = functions_.size();
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {

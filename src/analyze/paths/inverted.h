@@ -17,7 +17,7 @@ struct InvertedLimits {
 
 struct Inverted {
   FlameTree tree;          // has the same total as the original
-  uint64_t cut_paths = 0;  // paths that lost their outermost frames
+  uint64_t cut_paths = 0;  // paths without their outermost frames, because of the limits
 };
 
 Inverted inverted(const FlameTree& tree, const InvertedLimits& limits = {});

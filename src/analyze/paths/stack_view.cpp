@@ -48,7 +48,7 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
     const Known& frame = known(kernel, elements[i]);
     // Code inlined into the interpreter is also interpreter code.
     interpreter = frame.kind == p::FrameKind::interpreter || (frame.kind == p::FrameKind::inlined && interpreter);
-    // Notes about incomplete stacks are never trimmed here.
+    // Notes about incomplete stacks are kept, even before `program`.
     const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
     if ((i >= program || is_note) && shows(frame, interpreter, has_python)) {
       push(frame.shown, elements[i]);
@@ -57,8 +57,8 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
   return path_;
 }
 
-// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. A <module>
-// counts only if nothing but the interpreter and runpy precedes it, so not if a thread or an import runs it.
+// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. A <module> that
+// a thread or an import runs does not count: frames other than the interpreter and runpy precede it.
 size_t StackView::program_begin(std::span<const p::Element> elements, bool has_python) {
   const bool only_python = has_python && options_.python == PythonFrames::frames;
   bool python_before = false;
@@ -195,7 +195,7 @@ const StackView::Known& StackView::known(bool kernel, p::Element element) {
   return frame;
 }
 
-// Returns true if the label gets a location. Adds its size to composed_bytes_.
+// Returns true if the label gets a location. Then adds the label's size to composed_bytes_.
 bool StackView::composes(p::Element element) {
   if (element.is_label) {
     return false;

@@ -14,7 +14,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr uint64_t kCollectivesInBlock = 4;
-constexpr uint64_t kLeastBlocks = 12;  // finish() joins blocks only if at least this many remain
+constexpr uint64_t kLeastBlocks = 12;  // finish() does not join blocks if fewer than this would remain
 constexpr unsigned kPathBits = 28;
 constexpr unsigned kBlockBits = 16;
 

@@ -80,7 +80,7 @@ class Job {
   [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }
   [[nodiscard]] uint64_t block_slices() const { return width_; }
   [[nodiscard]] uint64_t block_ns() const { return width_ * interval_ns_; }
-  // Return when a block begins, since the start of the recording.
+  // Return the start of a block, in slices or ns since the start of the recording.
   [[nodiscard]] uint64_t begin_slice(uint64_t block) const { return origin_.value_or(0) + block * width_; }
   [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
@@ -128,7 +128,7 @@ class Job {
   std::map<std::string, uint32_t> rank_ids_;
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
-  std::vector<WorkFacts> works_[2];             // [0]: work, [1]: idle time; then by position in the tables
+  std::vector<WorkFacts> works_[2];             // works_[is_idle][position of the WORK]
   std::unordered_map<uint64_t, PathSum> sums_;  // key: key_of(rank, path, block)
   std::map<uint64_t, bool> collective_stacks_;
   std::optional<uint64_t> origin_;  // slice of the first block

@@ -156,7 +156,8 @@ double noise_of(const Excess& excess, size_t rank) {
   return std::max(noise, kLeastNoise);
 }
 
-// Fits two levels and the columns of a lag, alternately. Returns an empty fit if the lag is too short or small.
+// Alternately fits a lag's columns, and the levels within and outside of these columns. Returns an empty fit if the lag
+// is too short or small.
 Fit fit_of(const std::vector<double>& share, double least_effect) {
   Fit fit{.within = least_effect};
   for (int round = 0; round < kRounds; ++round) {

@@ -497,7 +497,7 @@ class Aggregator {
     uint64_t sum = r.count;
     const auto known = result_.info.coverage.find(std::string(r.what));
     if (known != result_.info.coverage.end() && !add_to(sum, known->second)) {
-      return "the sum of the COVERAGE counts of this word exceeds 64 bits";
+      return "the sum of the COVERAGE lines with this word exceeds 64 bits";
     }
     result_.info.coverage[std::string(r.what)] = sum;
     return std::nullopt;

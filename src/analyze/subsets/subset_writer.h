@@ -32,7 +32,7 @@ class SubsetWriter {
 
   // Writes the META lines known so far, and then `own`. A reader needs these lines before the first row.
   Status begin(const MetaLines& own);
-  Status add(profile::Record row);  // a row of the complete profile
+  Status add(profile::Record row);  // adds a row that has ids of the complete profile
   Status add_definitions(std::span<const profile::ProcessId> processes, std::span<const profile::DeviceId> devices);
 
   // True if no rows were added but LOSS and COVERAGE, which describe processes, not their work.
