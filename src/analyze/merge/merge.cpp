@@ -150,7 +150,7 @@ class Merger {
     return {};
   }
 
-  // Does the same as take_record(), but faster for a row with a mapped work id. `row` must be the content of row_.
+  // Same as take_record(), but faster for a row whose work id has an id in the result already. `row` is inside row_.
   template <typename Row>
   MergeReason take_row(Row& row) {
     const uint32_t position = tables_.position(row.work);
@@ -200,7 +200,7 @@ class Merger {
     if (MergeReason reason = tables_.add(record)) {  // an invalid record must not get into the result
       return reason;
     }
-    if (MergeReason reason = shift(record)) {  // must precede ids_.map(), which identifies a process by its start time
+    if (MergeReason reason = shift(record)) {  // shift first: ids_.map() compares start times on the result's clock
       return reason;
     }
     bool is_new = ids_.map(record);

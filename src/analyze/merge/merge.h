@@ -16,7 +16,8 @@ namespace gpuprof::analyze {
 struct MergeInput {
   std::string name;  // input's name in messages
   std::optional<profile::Reader> reader = {};
-  // Opens the file if `reader` is not set. Called once for the clock, later for the records, to keep few files open.
+  // Opens the file if `reader` is not set. Called twice, for the clock and later for the records: between the calls,
+  // the file is closed, because there may be many inputs.
   std::function<Result<profile::Reader>()> reopen = {};
 };
 

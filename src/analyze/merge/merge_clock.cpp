@@ -84,7 +84,7 @@ ClockShift shift_of(const InputHeader& header, const MergeClock& clock) {
   ClockShift shift;
   uint64_t later_ns = 0;
   if (const auto unix_start = header.value("start_unix_ns"); unix_start && clock.start_unix_ns) {
-    later_ns = *unix_start - *clock.start_unix_ns;  // cannot underflow: the clock's start is the smallest
+    later_ns = *unix_start - *clock.start_unix_ns;  // cannot underflow: the clock begins with the earliest input
   }
   shift.ns = Int128{clock.start_ns} - header.value("start_ns").value_or(0) + later_ns;
   if (clock.interval_ns && *clock.interval_ns > 0) {

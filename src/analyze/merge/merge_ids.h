@@ -18,7 +18,8 @@ namespace gpuprof::analyze {
 
 class MergeIds {
  public:
-  // Forgets the ids of the last input. `host` is META host (not empty). Returns its STRING id; true if that id is new.
+  // Forgets the ids of the previous input. `host` is META host (not empty). Returns the host's STRING id in the result,
+  // and true if that id is new.
   std::pair<profile::StringId, bool> begin_input(std::string_view host);
 
   // Replaces the ids in a record that profile::Tables accepted. Returns false if the result already has the definition.

@@ -12,7 +12,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Larger groups of equal short names only get numbers: no screen shows so many lines.
+// Names in larger groups of equal short names get numbers, not their differing arguments: no screen has so many lines.
 constexpr size_t kMostAlike = 100;
 constexpr size_t kMostDifferences = 3;  // maximum number of differing arguments to show for one name
 constexpr std::string_view kOpening = "<({[";
@@ -30,7 +30,7 @@ bool all_equal(const std::vector<std::string>& texts) {
   return std::all_of(texts.begin(), texts.end(), [&texts](const std::string& text) { return text == texts.front(); });
 }
 
-// Returns the length of the common prefix. Excludes the beginning of the argument in which the texts differ.
+// Returns the length of the common prefix, up to the start of the argument (or word) in which the texts differ.
 size_t common_begin(const std::vector<std::string>& texts) {
   size_t length = texts.front().size();
   for (const std::string& text : texts) {
@@ -89,14 +89,15 @@ class NameDifferences {
     }
   }
 
-  // Returns the differing arguments, such as "FillFunctor, half"; empty if the names do not differ.
+  // Returns the arguments that distinguish the name from the others of its group, such as "FillFunctor, half", or "".
   [[nodiscard]] std::string of(size_t name) const {
     const auto found = differences_.find(name);
     return found == differences_.end() ? std::string() : found->second;
   }
 
  private:
-  // Divides the group by the arguments that differ in this form. Appends the subgroups with equal names to `further`.
+  // Divides the group by the differing arguments of kernel_name_form(). Appends subgroups that are still equal to
+  // `further`.
   void part(const SameNames& group, size_t form, std::vector<SameNames>& further) {
     std::vector<SameNames> groups = {group};
     for (size_t round = 0; round < kMostDifferences && !groups.empty(); ++round) {

@@ -1,4 +1,4 @@
-// Makes short, distinct names for the kernels or functions of one screen.
+// Makes short, distinct names for kernels or functions that are shown together.
 #pragma once
 
 #include <cstddef>

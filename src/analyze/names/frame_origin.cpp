@@ -66,7 +66,8 @@ Origin python_origin(std::string_view file) {
   return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
 }
 
-// True unless the program owns the function ("clRender"). A CUDA runtime linked into the program has no source files.
+// False for the program's own functions, such as "clRender". True for "cuda..." without a source file: the CUDA runtime
+// may be linked into the program.
 bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
   return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
 }
@@ -98,8 +99,7 @@ bool is_uninformative(std::string_view frame) {
 Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
   const std::string_view name = frame_name(tables, element);
   const bool is_python = !kernel && !element.is_label && tables.frame(element).kind == p::FrameKind::python;
-  if (is_python ? name == kUnknown
-                : is_uninformative(name)) {  // a Python function named clone() does not start a thread
+  if (is_python ? name == kUnknown : is_uninformative(name)) {  // a Python function may have the name of libc's clone()
     return Origin::none;
   }
   if (kernel) {

@@ -10,15 +10,17 @@ namespace gpuprof::analyze {
 
 // Who wrote the code of a frame. Values are ordered from the most to the least interesting for a reader.
 enum class Origin : uint8_t {
-  own,      // the recorded program and code that was built into it
-  library,  // installed: below site-packages, dist-packages, lib/pythonX.Y, /usr/lib, /lib or a vendor's folder; a
-            // framework's library in any folder (libtorch*, libc10*, libcudnn* ...); std::; the interpreter
-  vendor,   // a vendor's GPU interface: libcuda*, libOpenCL*, libze_*; cudaLaunchKernel, clEnqueue... unless in the
-            // program's own modules; Linux kernel frames
-  none,     // no useful name: see is_uninformative()
+  own,  // the recorded program and code that was built into it
+  // Installed code: below site-packages, dist-packages, lib/pythonX.Y, /usr/lib, /lib or a vendor's folder. Also a
+  // framework's library in any folder (libtorch*, libc10*, libcudnn* ...), std:: and the Python interpreter.
+  library,
+  // A vendor's GPU interface: the modules libcuda*, libOpenCL* and libze_*, and functions such as cudaLaunchKernel that
+  // are not in the program's own modules. Also frames of the Linux kernel.
+  vendor,
+  none,  // no useful name: see is_uninformative()
 };
 
-// Returns the origin of a frame. `kernel`: the frame is from a KSTACK.
+// Returns the origin of a frame. `kernel`: the frame is from a kernel stack.
 Origin origin_of(const profile::Tables& tables, profile::Element element, bool kernel);
 
 // True for a frame without a useful name: no function ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]"), or start-up

@@ -19,8 +19,8 @@ constexpr std::string_view kLeftOut = "...";
 constexpr size_t kNone = std::string_view::npos;
 
 struct Style {
-  size_t qualifiers = kNone;  // how many of the kernel's own namespaces and classes stay, counted from the innermost
-  size_t depth = kDeepest;    // how many levels of nested arguments stay
+  size_t qualifiers = kNone;  // how many of the kernel's own namespaces and classes to keep, innermost first
+  size_t depth = kDeepest;    // how many levels of nested arguments to keep
 };
 
 // One part of "a::b<c>(d)::{lambda(e)#1}".
@@ -196,7 +196,7 @@ class Parser {
   std::vector<Component> parts_;
 };
 
-// True for an inline namespace that carries a version.
+// True for an inline namespace that carries a version, such as "__cxx11" or "THRUST_200302_800_NS".
 bool is_version(const Component& part) {
   static constexpr std::array<std::string_view, 3> kStandard = {"__1", "__cxx11", "_V2"};
   const bool cccl = (part.name.starts_with("CUB_") || part.name.starts_with("THRUST_")) && part.name.ends_with("_NS");
@@ -307,7 +307,7 @@ std::string render(std::string_view text, const Style& style, size_t depth) {
   return parts ? render(*std::move(parts), style, depth) : std::string(trimmed(text));
 }
 
-// Returns the kernel that a wrapper runs, or `parts` if they are not a wrapper.
+// If `parts` name a wrapper kernel of CUTLASS or Thrust, returns the kernel that it runs; otherwise `parts`.
 std::vector<Component> unwrapped(std::vector<Component> parts) {
   static constexpr std::array<std::string_view, 3> kCutlass = {"Kernel", "Kernel2", "device_kernel"};
   const Component& last = parts.back();

@@ -16,7 +16,7 @@ namespace p = gpuprof::profile;
 
 constexpr size_t kRoot = SIZE_MAX;
 
-// Limit for all kernels. Each kernel has its own copy of a line, so a small file could need much memory.
+// Maximum lines of all kernels together. Each kernel has its own copies, so a small file could need much memory.
 constexpr size_t kMostLines = 1'000'000;
 
 class AnnotationBuilder {
@@ -158,7 +158,7 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
       builder.add(*row);
     }
     annotated.push_back(builder.finish(lines_left));
-    annotated.back().stalls.kernel = {};  // its text belongs to `kernels`, which is local to this function
+    annotated.back().stalls.kernel = {};  // would dangle: the text belongs to the local variable `kernels`
     annotated.back().name = samples->first;
   }
   return annotated;

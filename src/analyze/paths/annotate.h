@@ -28,13 +28,13 @@ struct AnnotatedLine {
   uint32_t line = 0;
   uint64_t samples = 0;  // including inlined lines
   std::array<uint64_t, kAnnotatedReasons> reasons{};
-  std::vector<SampledInstruction> instructions;  // samples of inlined lines are excluded; sorted by offset
+  std::vector<SampledInstruction> instructions;  // sorted by offset; without the samples of inlined lines
   std::vector<size_t> inlined;                   // indexes into AnnotatedKernel::lines, most samples first
 };
 
 struct AnnotatedKernel {
   std::string name;
-  KernelStalls stalls;               // `kernel` is empty; at most kAnnotatedReasons reasons, one per column
+  KernelStalls stalls;               // stalls.kernel is empty (see `name`); at most kAnnotatedReasons reasons
   std::vector<AnnotatedLine> lines;  // a caller comes before the lines inlined into it
   std::vector<size_t> roots;         // lines that are not inlined, sorted by file and line
   std::vector<SampledInstruction> without_lines;

@@ -18,7 +18,7 @@ namespace gpuprof::analyze {
 struct PathKey {
   std::string_view process;
   std::string_view work;
-  LaunchSite site;  // one of the sites that are shown alike, which represents all of them
+  LaunchSite site;  // represents all launch sites with the same shown frames
   bool operator<(const PathKey& other) const;
 };
 
@@ -38,7 +38,7 @@ class CallPath {
   CallPath() = default;
   CallPath(PathKey key, std::shared_ptr<WorkPaths> paths) : key_(key), paths_(std::move(paths)) {}
 
-  [[nodiscard]] bool empty() const { return paths_ == nullptr; }  // otherwise the path has at least one frame
+  [[nodiscard]] bool empty() const { return paths_ == nullptr; }  // true: no path is set (a path has one frame or more)
   // Returns the frames outermost first: those of the launch, then those of a graph node's capture. Leaves out the
   // separator between user and kernel frames. Valid as long as the CallPath.
   [[nodiscard]] std::vector<PathFrame> shown() const;

@@ -15,7 +15,7 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return fold_multiply(a ^ kHashMultiplier, b ^ GPUPROF_OTHER_MULTIPLIER);
 }
 
-// Limits the cost of a file with many unsampled work items. Each is divided among all sampled stacks of its group.
+// Limits the sampled stacks per group. Each unsampled work item is divided among all of them, and a file may have many.
 constexpr size_t kMaxSampledStacks = 1000;
 
 // Merges entries with equal stacks (from different ranges or streams). Keeps only the heaviest kMaxSampledStacks.
@@ -33,7 +33,7 @@ void join_equal_stacks(std::vector<StackExtrapolation::SampledStack>& donors) {
       donors[++kept] = donors[i];
     }
   }
-  donors.resize(kept + 1);  // groups are never empty
+  donors.resize(kept + 1);  // correct because `donors` is never empty
   if (donors.size() > kMaxSampledStacks) {
     std::stable_sort(donors.begin(), donors.end(),
                      [](const auto& a, const auto& b) { return std::pair(a.ns, a.count) > std::pair(b.ns, b.count); });
@@ -115,7 +115,7 @@ std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& sh
   std::vector<size_t> order(shares.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return remainders[a] > remainders[b]; });
-  for (size_t i = 0; i < left; ++i) {  // `left` is less than the number of shares
+  for (size_t i = 0; i < left; ++i) {  // `left` is less than the number of shares, so order[i] exists
     ++parts[order[i]];
   }
   return parts;

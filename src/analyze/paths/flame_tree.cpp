@@ -91,7 +91,7 @@ NodeId FlameTree::descend(NodeId parent, Run run) {
   return parent;
 }
 
-// Splits a node. A new node gets the first `frames` frames. The old one keeps the rest, because callers use its id.
+// Splits a node. A new node gets the first `frames` frames. The old one keeps the rest, so its id means the same path.
 NodeId FlameTree::split(size_t slot, uint32_t frames) {
   const NodeId lower = children_.position(slot);
   const auto upper = static_cast<NodeId>(nodes_.size());

@@ -18,7 +18,7 @@ namespace gpuprof::analyze {
 
 // The kind of a frame. Decides the frame's suffix in folded output and its colour in pictures.
 enum class FrameClass : uint8_t {
-  process,  // process, thread, device ...: a dimension
+  process,  // process, thread, device or another dimension of --by
   native,   // CPU, user space
   inlined,
   python,
@@ -80,7 +80,7 @@ class FlameTree {
 
   static constexpr NodeId kRoot = 0;  // has no frames and no parent
 
-  // Returns the child of `parent` with that name and class; creates it if needed. `name` has no suffix.
+  // Returns the child of `parent` with that name and class; creates it if needed. `name` has no suffix such as _[k].
   NodeId child(NodeId parent, std::string_view name, FrameClass cls) { return child(parent, label(intern(name), cls)); }
   // Faster version for a label that is used often.
   NodeId child(NodeId parent, LabelId label) { return descend(parent, run(label)); }
@@ -92,7 +92,7 @@ class FlameTree {
 
   NameId intern(std::string_view name);
   LabelId label(NameId name, FrameClass cls);
-  Run keep(std::span<const LabelId> path);  // returns an empty run for an empty path
+  Run keep(std::span<const LabelId> path);  // stores the labels of a path; empty if `path` is empty
   void add(NodeId node, const Weight& weight);
   void reserve(size_t nodes);  // allocates memory for that many more nodes with weights
 
@@ -111,7 +111,7 @@ class FlameTree {
     uint32_t begin = 0;  // position in blocks_ of the run that consists of only this label
   };
 #ifdef GPUPROF_FUZZING
-  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // labels per block; enough for any fuzzing input
+  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // labels per block; enough for every fuzzing input
 #else
   static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels per block
 #endif
@@ -137,7 +137,7 @@ class FlameTree {
   std::vector<KnownLabel> labels_;
   std::unordered_map<uint64_t, LabelId> label_ids_;
   std::vector<std::unique_ptr<LabelId[]>> blocks_;
-  uint64_t kept_ = 0;   // labels in blocks_, including the unused ends of blocks
+  uint64_t kept_ = 0;   // number of labels in blocks_, including the unused ends of blocks
   SlotTable children_;  // nodes by parent and first frame
   uint64_t seed_;
 };

@@ -258,7 +258,7 @@ class TreeBuilder {
     is_spread(work) ? extrapolation_.each_part(work, weight, add) : add(site_of(work), weight);
   }
 
-  // True for graph nodes that are shown under their capture: they need no stack of their launch.
+  // True for graph nodes that are shown only under the call that captured them: the launch's stack is not needed.
   [[nodiscard]] bool is_shown_by_capture(const p::Work& work) const {
     return options_.graph == GraphStacks::capture && site_of(work).is_graph_node();
   }
@@ -328,7 +328,7 @@ class TreeBuilder {
     }
   }
 
-  // Frames that a sample adds, outermost first: kernel, part of the code location, reason, rest of the code location.
+  // A sample's frames, outermost first. `above` and `below` are the code location's frames around the stall reason.
   struct SampleEnd {
     LabelId kernel{};
     FlameTree::Run above;
@@ -411,7 +411,7 @@ class TreeBuilder {
   uint32_t first_shared_ = 0;     // position in SampleOrder of shares_[0]
   std::vector<uint64_t> shares_;  // sample counts, starting at first_shared_
   // Caches of the last lookup, because consecutive rows are often alike. Nodes stay valid when split() divides them.
-  const p::Work* last_work_ = nullptr;  // last work shown under its own stacks
+  const p::Work* last_work_ = nullptr;  // last work shown under its own, not extrapolated, stacks
   p::DeviceId last_device_{};
   NodeId last_path_ = FlameTree::kRoot;
   const p::Work* last_sampled_ = nullptr;

@@ -1,4 +1,4 @@
-// Folds a profile into a flame tree. Depends only on the reader's output.
+// Folds a profile into a flame tree.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,12 @@ struct FoldOptions {
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
   Measure measure = Measure::gpu;
-  // Frames below kernels with samples. nullopt: line and stall, or no frames if many samples were lost. If samples are
-  // what is measured, nullopt selects all kinds but function.
+  // Kinds of frames below kernels with samples. nullopt: if the tree measures samples, all kinds but `function`;
+  // otherwise `line` and `stall`, or no frames if many samples were lost.
   std::optional<Leaves> leaves;
 };
 
-// How the time of kernels was apportioned among their samples, for gpu, busy and exclusive.
+// The samples among which the time of kernels was apportioned. Only for Measure::gpu, busy and exclusive.
 struct Apportioned {
   uint64_t samples = 0;            // samples used for apportioning
   uint64_t without_lines = 0;      // number of `samples` in modules without line information

@@ -17,7 +17,7 @@ class Functions {
   Functions(StackView& view, const LaunchSums& launches) : view_(view), launches_(launches) {}
 
   FunctionTable make() {
-    // Examine all stacks before adding launches: only one of them may reveal the origin of a function.
+    // Examine all stacks before adding launches: perhaps only the last stack reveals the origin of a function.
     for (const LaunchSums::Launch& launch : launches_.all()) {
       for (const auto& [kernel, id] : stacks_of(launch)) {
         look_at(kernel, id);
@@ -62,7 +62,7 @@ class Functions {
         table_.lines[line].origin = std::min(table_.lines[line].origin, view_.origin(frame));
       }
     }
-    // Keep each function once, at its innermost frame.
+    // Store each function of the stack once, even with recursion, at its innermost frame.
     ++stack_;
     known->second.begin = functions_.size();
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {

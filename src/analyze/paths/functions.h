@@ -18,7 +18,7 @@ namespace gpuprof::analyze {
 // innermost of all. A launch by a vendor interface, kernel space or unnamed code counts for its caller.
 class Launcher {
  public:
-  // Call it for each function of the path, outermost first, launch before capture. Skip notes such as "[truncated]".
+  // Call it for each function, outermost first: launch stack, then capture stack. Skip notes such as "[truncated]".
   void add(uint32_t function, Origin origin) {
     innermost_ = function;
     if (origin <= Origin::library) {
@@ -32,7 +32,7 @@ class Launcher {
   std::optional<uint32_t> innermost_;
 };
 
-// All lines of one function, inlined or not. Python functions of the same name in two files are different functions.
+// A function with all its source lines, inlined or not. Python functions of the same name in two files are separate.
 struct FunctionLine {
   std::string_view name;  // valid as long as the view
   std::string_view file;  // shortened file of a Python function; otherwise empty

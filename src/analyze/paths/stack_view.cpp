@@ -17,7 +17,7 @@ bool matches_any(const std::vector<Pattern>& patterns, const std::string& name, 
   });
 }
 
-// libc frames without symbols are recognized by their module.
+// Recognizes libc frames without a symbol by the module name in the label: "[libc.so.6+0x2a1ca]".
 bool is_start_up(std::string_view name) {
   constexpr std::string_view kBegins[] = {"[libc.so.6+", "[libpthread.so.0+", "[ld-linux"};
   return is_start_up_function(name) || std::any_of(std::begin(kBegins), std::end(kBegins),
@@ -48,7 +48,7 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
     const Known& frame = known(kernel, elements[i]);
     // Code inlined into the interpreter is also interpreter code.
     interpreter = frame.kind == p::FrameKind::interpreter || (frame.kind == p::FrameKind::inlined && interpreter);
-    // Notes about incomplete stacks are never trimmed here.
+    // Notes about incomplete stacks are kept, even before `program`.
     const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
     if ((i >= program || is_note) && shows(frame, interpreter, has_python)) {
       push(frame.shown, elements[i]);
@@ -57,8 +57,8 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
   return path_;
 }
 
-// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. A <module>
-// counts only if nothing but the interpreter and runpy precedes it, so not if a thread or an import runs it.
+// Returns where the program's own code begins: at main or at the first <module>, whichever comes first. A <module> that
+// a thread or an import runs does not count: frames other than the interpreter and runpy precede it.
 size_t StackView::program_begin(std::span<const p::Element> elements, bool has_python) {
   const bool only_python = has_python && options_.python == PythonFrames::frames;
   bool python_before = false;
@@ -87,7 +87,7 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
       break;  // stop, even in a truncated stack: only the outermost frames can be a thread's start
     }
   }
-  return begin < elements.size() ? begin : 0;  // show all frames if nothing else is left
+  return begin < elements.size() ? begin : 0;  // show all frames rather than none
 }
 
 StackView::Role StackView::role_of(p::Element element, FrameClass cls) const {
@@ -123,7 +123,7 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
   return shown.cls == FrameClass::mark || !shown.left_out;
 }
 
-// The path so far has no repetition, so removing the earlier occurrence leaves no repetition.
+// Appends a frame, and removes a repetition that it completes. Earlier calls leave none, so one removal is enough.
 void StackView::push(uint32_t frame, p::Element element) {
   path_.push_back(frame);
   path_elements_.push_back(element);
@@ -195,7 +195,7 @@ const StackView::Known& StackView::known(bool kernel, p::Element element) {
   return frame;
 }
 
-// Returns true if the label gets a location. Adds its size to composed_bytes_.
+// Returns true if the label gets a location. Then adds the label's size to composed_bytes_.
 bool StackView::composes(p::Element element) {
   if (element.is_label) {
     return false;

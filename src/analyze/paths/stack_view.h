@@ -135,7 +135,7 @@ class StackView {
 
   const profile::Tables& tables_;
   StackOptions options_;
-  std::vector<Known> known_[4];  // index: 2 * is kernel stack + is label; then the element position
+  std::vector<Known> known_[4];  // known_[2 * is_kernel_stack + is_label][the element's position]
   std::deque<Shown> shown_;      // a deque, so that labels never move
   std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // key: class and STRING, for labels without location
   size_t composed_bytes_ = 0;                             // size of all labels with a location

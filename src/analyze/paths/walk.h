@@ -21,7 +21,7 @@ namespace gpuprof::analyze {
 
 struct WalkWeight {
   uint64_t ns = 0;
-  uint64_t launches = 0;  // GPU records; in a profile with only launch counts, launches
+  uint64_t launches = 0;  // number of GPU records, or of launches if only these were recorded
   uint64_t queue_ns = 0;
   uint64_t bytes = 0;
   uint64_t samples = 0;  // samples of GPU code, which have no duration
@@ -35,7 +35,7 @@ struct WalkWeight {
 
 struct WalkRow {
   const profile::Work& work;
-  // Ids for Walk::frame(), outermost first: process, NVTX ranges, launch, capture, kernel; in samples lines and stall.
+  // Ids for Walk::frame(), outermost first: process, ranges, launch, capture, kernel; for samples also lines and stall.
   std::span<const uint32_t> frames;
   profile::StackId ustack{};  // stack of the launch, or of a similar launch if extrapolated
   profile::StackId kstack{};

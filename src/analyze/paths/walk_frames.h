@@ -40,7 +40,7 @@ class WalkFrames {
   uint32_t of_place(profile::Element element) {
     return of_element(ElementSource::place, element, paths_.view().place_frame(element));
   }
-  uint32_t text(uint32_t shown);  // `shown`: frame number in the StackView
+  uint32_t text(uint32_t shown);  // returns the frame id; `shown` is a frame number of the StackView
   uint32_t text(std::string_view label, FrameClass cls) { return text(paths_.view().text(label, cls)); }
   uint32_t add(const WalkFrame& frame);
 

@@ -40,7 +40,7 @@ class WorkPaths {
   // Returns the segments of the launch and its capture, outermost first. Valid until the next call.
   std::span<const PathSegment> launch(const LaunchSite& site);
 
-  // Returns the view's frame numbers, outermost first. Valid until the next segment is built.
+  // Returns the segment's frames as frame numbers of the view, outermost first. Valid until the next segment is built.
   [[nodiscard]] std::span<const uint32_t> frames(PathSegment part) const {
     return std::span(frames_).subspan(parts_[part].begin, parts_[part].size);
   }
@@ -66,10 +66,10 @@ class WorkPaths {
 
  private:
   struct KnownPart {
-    size_t begin = 0;  // first position in frames_
+    size_t begin = 0;  // position in frames_ of the segment's first frame
     size_t size = 0;
     Kind kind = Kind::text;
-    size_t elements = 0;  // stacks only: first position in elements_
+    size_t elements = 0;  // stacks only: position in elements_ of the segment's first element
   };
   // Limits memory: each range with work has a path of up to 1024 ranges, so a small file could need very much memory.
   static constexpr size_t kMostRangeFrames = 16'000'000;

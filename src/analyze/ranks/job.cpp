@@ -14,7 +14,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr uint64_t kCollectivesInBlock = 4;
-constexpr uint64_t kLeastBlocks = 12;  // finish() joins blocks only if at least this many remain
+constexpr uint64_t kLeastBlocks = 12;  // finish() does not join blocks if fewer than this would remain
 constexpr unsigned kPathBits = 28;
 constexpr unsigned kBlockBits = 16;
 
@@ -182,7 +182,7 @@ uint64_t Job::block_of(uint64_t slice) {
   if (slice < *origin_) {  // move the origin back by whole blocks, so that block borders stay
     const uint64_t back = (*origin_ - slice + width_ - 1) / width_;
     if (back > kMostBlocks || blocks_ + back > kMostBlocks) {
-      return 0;  // the clock was changed during the recording: the search for lags ignores such slices
+      return 0;  // the clock was changed: add the slice to block 0, which the search for lags skips
     }
     origin_ = *origin_ >= back * width_ ? *origin_ - back * width_ : 0;
     std::unordered_map<uint64_t, PathSum> moved;
@@ -281,8 +281,8 @@ uint64_t Job::usual_collectives() const {
   return counts[counts.size() / 2];
 }
 
-// If the job has GPU work of collectives, CPU waits in collectives count as other waits, because both are the same
-// time. Otherwise these waits count as collectives.
+// If the job has GPU work of collectives, CPU waits in collectives count as other waits: the GPU work already counts
+// that time. Otherwise these waits count as collectives.
 void Job::assign_collective_waits() {
   const bool on_gpu = collectives_ > 0;
   const auto settle = [on_gpu](RankCell& cell) {

@@ -21,12 +21,13 @@ namespace gpuprof::analyze {
 
 enum class RankBy : uint8_t { rank, pid, host };
 
-// What a rank did. `idle`: the device had nothing to do until the work item was launched.
+// What a rank did. `idle`: the device waited for the next launch. `other_host`: CPU work that is not a wait, such as an
+// allocation. `nothing`: not counted.
 enum class Activity : uint8_t { compute, collective, wait, collective_wait, other_host, idle, nothing };
 
 struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
-  uint64_t floor = 0;       // like `busy`, but with the shortest time of each kind of work item in its slice
+  uint64_t floor = 0;       // like `busy`, as if each work item had taken the shortest time of its kind in its slice
   uint64_t collective = 0;  // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
   uint64_t waits = 0;       // the CPU waited for the GPU, except in collectives
   uint64_t idle = 0;
@@ -71,7 +72,7 @@ class Job {
   // Takes the records of a merged profile, in the order of its lines.
   Status take(const profile::Record& record);
 
-  // Call it after the last record. Joins blocks until most have several collectives per rank, and sorts the ranks.
+  // Call it after the last record. Joins blocks until most blocks have several collectives per rank. Sorts the ranks.
   void finish();
 
   [[nodiscard]] const std::vector<JobRank>& ranks() const { return ranks_; }
@@ -79,7 +80,7 @@ class Job {
   [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }
   [[nodiscard]] uint64_t block_slices() const { return width_; }
   [[nodiscard]] uint64_t block_ns() const { return width_ * interval_ns_; }
-  // Return when a block begins, since the start of the recording.
+  // Return the start of a block, in slices or ns since the start of the recording.
   [[nodiscard]] uint64_t begin_slice(uint64_t block) const { return origin_.value_or(0) + block * width_; }
   [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
@@ -127,7 +128,7 @@ class Job {
   std::map<std::string, uint32_t> rank_ids_;
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
-  std::vector<WorkFacts> works_[2];             // [0]: work, [1]: idle time; then by position in the tables
+  std::vector<WorkFacts> works_[2];             // works_[is_idle][position of the WORK]
   std::unordered_map<uint64_t, PathSum> sums_;  // key: key_of(rank, path, block)
   std::map<uint64_t, bool> collective_stacks_;
   std::optional<uint64_t> origin_;  // slice of the first block

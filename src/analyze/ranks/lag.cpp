@@ -22,7 +22,7 @@ constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
 constexpr double kMostAlikeRanks = 0.8;
-constexpr double kLikelihood = 4;  // e^-4 is about 1/50
+constexpr double kLikelihood = 4;  // a start is possible if at least e^-4 (about 1/50) as likely as the best
 
 double mad_of(const std::vector<double>& values) {
   const double middle = median_of(values);
@@ -74,13 +74,13 @@ Excess excess_of(const OwnTimes& own) {
 }
 
 struct Fit {
-  size_t first = 1;  // columns of the lag; first > last: no columns are nearer to `within` than to `outside`
+  size_t first = 1;  // columns of the lag; first > last: no lag, all columns are nearer to `outside`
   size_t last = 0;
   double outside = 0;
   double within = 0;
 };
 
-// Returns how much nearer each column is to `within` than to `outside`. Limits this, so that outliers count little.
+// Returns how much nearer each value is to `within` than to `outside`, at most their distance: outliers count little.
 std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
   std::vector<double> votes;
   votes.reserve(values.size());
@@ -123,7 +123,7 @@ std::vector<double> medians_of(const std::vector<double>& values, size_t group) 
   return medians;
 }
 
-// Returns the noise of one column, estimated from changes between columns. A lag has few changes, so it matters little.
+// Estimates a column's noise from the changes between neighbours. A lag hardly matters: only its ends are changes.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
   const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
@@ -141,7 +141,7 @@ size_t least_length(size_t columns, size_t last) {
 double noise_of(const Excess& excess, size_t rank) {
   const size_t columns = excess.share[rank].size();
   double noise = noise_of_changes(excess.share[rank], 1);
-  if (columns >= kGroup * kLeastGroups) {  // a disturbed host causes noise over several columns
+  if (columns >= kGroup * kLeastGroups) {  // a disturbed host affects several columns: compare groups, too
     noise = std::max(noise, noise_of_changes(excess.share[rank], kGroup));
   }
   if (excess.share.size() >= kRanksForSpread) {
@@ -156,7 +156,8 @@ double noise_of(const Excess& excess, size_t rank) {
   return std::max(noise, kLeastNoise);
 }
 
-// Fits two levels and the columns of a lag, alternately. Returns an empty fit if the lag is too short or small.
+// Alternately fits a lag's columns, and the levels within and outside of these columns. Returns an empty fit if the lag
+// is too short or small.
 Fit fit_of(const std::vector<double>& share, double least_effect) {
   Fit fit{.within = least_effect};
   for (int round = 0; round < kRounds; ++round) {
@@ -233,7 +234,7 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
   lag.first = fit.first;
-  // Extends a lag that lasts almost to the end to the last column, because ranks end at different times.
+  // If the lag lasts almost to the end, extends it to the last column, because ranks end at different times.
   lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;
   lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);

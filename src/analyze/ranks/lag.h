@@ -29,13 +29,13 @@ struct Lag {
   double score = 0;
   double own_ns = 0;  // median over the lag's columns
   double others_ns = 0;
-  bool by_work = false;    // score, noise and interval come from the shortest GPU work times, not from own times
-  bool waited_for = true;  // false: no rank waits, according to own times; by_work is true; effect compares GPU work
+  bool by_work = false;    // score, noise and columns were computed from GPU work instead of own times
+  bool waited_for = true;  // false: own times show no waiting rank, so `effect` compares GPU work (by_work)
 };
 
 // Finds the lagging ranks, the most expensive one first. A fit of two levels by least absolute deviations chooses the
-// columns of a lag. In them the rank must exceed the others' median in four of five columns, by at least `least_effect`
-// in the median, and by at least `least_score` standard errors. The noise is the variation of the rank's excess between
+// columns of a lag. The rank must exceed the others' median in four of five of these columns. The median excess must be
+// at least `least_effect` and `least_score` standard errors. The noise is the variation of the rank's excess between
 // columns or groups of four columns. With four ranks or more, the noise is at least the spread among the others.
 std::vector<Lag> find_lags(const OwnTimes& own, const LagOptions& options);
 

@@ -97,7 +97,7 @@ void add_differences(const Job& job, LaggingRank& laggard) {
     }
   }
   const auto more = [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; };
-  const auto more_at_least = [](const Difference& a, const Difference& b) {  // a floor below others_floor counts as 0
+  const auto more_at_least = [](const Difference& a, const Difference& b) {  // if floor < others_floor, the excess is 0
     return a.floor - std::min(a.floor, a.others_floor) > b.floor - std::min(b.floor, b.others_floor);
   };
   for (auto* list : {&laggard.kernels, &laggard.idle, &laggard.host}) {
@@ -155,7 +155,7 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
     const RankCell& cell = rank.cells[i];
     if (cell.collectives > 0) {
       const double each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
-      times.resize(i - verdict.first, each);  // give the blocks before the first collective the same value
+      times.resize(i - verdict.first, each);  // blocks before the first collective get this value, too
       times.push_back(each);
     } else if (!times.empty()) {  // the whole block is inside one collective: repeat the last value
       times.push_back(times.back());
@@ -195,7 +195,7 @@ std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& wo
     const auto known = std::find_if(lags.begin(), lags.end(), [&](const Lag& one) { return one.rank == lag.rank; });
     if (known == lags.end()) {
       lags.push_back(lag);
-    } else if (lag.waited_for && lag.score > known->score) {  // GPU work shows the lag's start more precisely
+    } else if (lag.waited_for && lag.score > known->score) {  // GPU work shows the start better than own times
       *known = lag;
     }
   }

@@ -254,7 +254,8 @@ class Aggregator {
     return rows_of[position];
   }
 
-  // Returns the row, or outside_.sums outside of the window. For an invalid WORK, sets `reason` and returns null.
+  // Returns the record's row, or outside_.sums if the slice is outside of the window. If the WORK is invalid, sets
+  // `reason` and returns null.
   template <typename Measured>
   Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
     if (is_outside(r.slice)) {
@@ -312,7 +313,7 @@ class Aggregator {
     result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
   }
 
-  // True if GPU lines add counts and bytes to the slices. For busy and exclusive, the times come from SHARE lines.
+  // True if slices sum counts and bytes of GPU lines. For Measure::busy and exclusive, times are from SHARE lines.
   [[nodiscard]] bool measures_gpu() const {
     return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
   }
@@ -372,7 +373,7 @@ class Aggregator {
     return reason;
   }
 
-  // Handles single records and definitions. The tables check ids.
+  // Handles a record of any kind but EUSTALL. The tables check its ids.
   Reason take_other(const p::Record& record) {
     if (const auto* gpu = std::get_if<p::Gpu>(&record)) {
       return add(*gpu);
@@ -496,7 +497,7 @@ class Aggregator {
     uint64_t sum = r.count;
     const auto known = result_.info.coverage.find(std::string(r.what));
     if (known != result_.info.coverage.end() && !add_to(sum, known->second)) {
-      return "the sum of the COVERAGE counts of this word exceeds 64 bits";
+      return "the sum of the COVERAGE lines with this word exceeds 64 bits";
     }
     result_.info.coverage[std::string(r.what)] = sum;
     return std::nullopt;

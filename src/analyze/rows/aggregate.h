@@ -28,7 +28,7 @@ enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_sample
 struct ProfileInfo {
   ProfileKind kind = ProfileKind::empty;
   std::map<std::string, uint64_t> losses;    // LOSS counts by reason
-  std::map<std::string, uint64_t> coverage;  // COVERAGE counts by word
+  std::map<std::string, uint64_t> coverage;  // COVERAGE counts by what they count
   std::multimap<std::string, std::string> meta;
   std::vector<std::string> warnings;  // contradictions in a profile that is still readable
   bool complete = false;              // not cut short; always true for the published form (FORMAT.md), which has no END
@@ -46,7 +46,7 @@ struct ProfileInfo {
   uint64_t records = 0;  // GPU, LAUNCH and EUSTALL lines
   uint64_t events = 0;   // EVENT, CALL and SPAN lines, which form a timeline
 
-  // Returns the sum of the COVERAGE lines with that word.
+  // Returns the sum of the COVERAGE lines that count `what`.
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
 
   [[nodiscard]] uint64_t dropped_samples() const;
@@ -110,7 +110,7 @@ struct Aggregate {
   profile::Tables tables;
   LargeVector<Row> rows;           // gpu and launch rows, in the order of their first appearance
   std::vector<double> squares;     // with AggregateOptions::squares: sums of squared ns, parallel to `rows`
-  std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: parallel to `rows`, but may be shorter
+  std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: parallel to `rows`; missing values are 0
   uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
   LargeVector<SampleRow> samples;
   StallSlices stall_slices;              // with AggregateOptions::stall_slices: stalls over time

@@ -117,7 +117,7 @@ std::string device_label(const p::Tables& tables, p::DeviceId id) {
     label.append(" ").append(name);
   }
   const std::string_view uuid = tables.text(device->uuid);
-  // Limits the number of compared devices, because a profile may have millions.
+  // Compares the label with only so many devices, because a profile may have millions.
   constexpr size_t kMostCompared = 1024;
   const auto devices = tables.devices().first(std::min(tables.devices().size(), kMostCompared));
   const bool ambiguous = std::any_of(devices.begin(), devices.end(), [&](const p::Device& other) {

@@ -27,7 +27,7 @@ std::string device_label(const profile::Tables& tables, profile::DeviceId id);
 // Returns "epoch/step", outermost first. Cuts the beginning of a long path.
 std::string range_path(const profile::Tables& tables, profile::RangeId id);
 
-// Returns "rank 3" or "[no rank]", for example. `device` ran the work or was idle. `host`: for processes without one.
+// Returns a label: "rank 3", "[no rank]". `device` ran the work or was idle. `host` is for processes without a host.
 std::string dimension_label(const profile::Tables& tables, Dimension dimension, const profile::Work& work,
                             profile::DeviceId device, std::string_view host);
 

@@ -49,7 +49,7 @@ struct LatencyOptions {
 };
 
 // Returns the lines, sorted by the sum of call_to_start in descending order (by the sum of all phases if unknown).
-// `rows` must be read with AggregateOptions::latency. Sets `trimmed` if it is not null.
+// `rows` must be read with AggregateOptions::latency. `trimmed` (may be null) receives StackView::trimmed().
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
                                        StackView::Trimmed* trimmed = nullptr);
 

@@ -43,12 +43,12 @@ struct SummaryOptions {
 // One line of a report: GPU or host work, optionally with the call path that launched it.
 struct SummaryLine {
   std::string_view process;  // set only with a call path; empty if several processes are summed
-  std::string_view work;     // kernel, "[copy HtoD]", launched function; or a stall reason
+  std::string_view work;     // kernel or a label such as "[copy HtoD]"; or a stall reason
   CallPath path;             // CPU frames, outermost first; only with a call path
   Weight weight;
   uint64_t min_ns = 0;  // shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
-  std::optional<uint64_t> deviation_ns;  // standard deviation of one record; nullopt if the profile has no squares
+  std::optional<uint64_t> deviation_ns;  // standard deviation of the records' times; nullopt: squares not recorded
 };
 
 // One device. busy_ns + idle_ns is the observed time of the device; both are 0 if unknown.
@@ -121,7 +121,7 @@ struct Summary {
   // CPU-side work. Sums of GPU work do not include it. Requires AggregateOptions::host.
   std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; by ns, then bytes
   std::vector<SummaryLine> waits;        // call paths of blocking calls, by ns
-  std::vector<SummaryLine> allocations;  // call paths, by bytes
+  std::vector<SummaryLine> allocations;  // call paths of allocations, by bytes
   Weight wait_total;
   Weight allocation_total;
   StackView::Trimmed trimmed;

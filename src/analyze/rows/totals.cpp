@@ -80,7 +80,7 @@ bool add_latency(const p::Latency& r, LatencyRow& row) {
   }
   row.count = count;
   row.sum_ns = sum_ns;
-  for (const p::Latency::Bucket& bucket : r.buckets) {  // the bucket counts add up to r.count
+  for (const p::Latency::Bucket& bucket : r.buckets) {  // cannot overflow: a row's buckets add up to its count
     count_of_bucket(row.buckets, bucket.bucket) += bucket.count;
   }
   return true;

@@ -14,7 +14,7 @@ namespace gpuprof::analyze {
 enum class CountedKind : uint8_t {
   excess,      // sectors or wavefronts; `reference` is the minimum for the same accesses
   divergence,  // `value`: divergent branches; `reference`: all executed branches
-  threads,     // `reference`: `value` if all 32 threads of each warp had taken part
+  threads,     // `reference`: what `value` would be if all 32 threads of each warp had taken part
   plain        // no reference
 };
 

@@ -73,7 +73,8 @@ void GpuPlaces::put(Leaf leaf, const p::GpuPlace& place, p::StringId kernel) {
   }
 }
 
-// Appends "clamp (saxpy.cu:3)". If there are no frames, appends the module, and the function unless it is the kernel.
+// Appends "clamp (saxpy.cu:3)" etc. If the code location has no frames, appends its module, and its function unless
+// that is the kernel.
 void GpuPlaces::put_functions(const p::GpuPlace& place, p::StringId kernel, bool lines) {
   const auto frames = tables_.place_frames(place.id);
   for (const p::Element frame : frames) {

@@ -50,7 +50,7 @@ class GpuPlaces {
   FlameTree& tree_;
   Leaves leaves_;
   bool shows_stall_ = false;
-  bool shows_instruction_ = false;              // also true if Leaf::offset is shown
+  bool shows_instruction_ = false;              // true if Leaf::instruction or Leaf::offset is shown
   std::vector<LabelId> path_;                   // scratch buffer
   std::vector<Shown> first_;                    // frames for the first kernel; indexed by position of the code location
   std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel

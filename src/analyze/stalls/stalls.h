@@ -31,7 +31,7 @@ struct HotLine {
 struct AwaitedLine {
   std::string_view file;  // line that waits
   uint32_t line = 0;
-  std::string_view what;  // what it waits for, such as "load", at awaited_file and awaited_line
+  std::string_view what;  // kind of the awaited instruction, such as "load", at awaited_file and awaited_line
   std::string_view awaited_file;
   uint32_t awaited_line = 0;
   uint64_t samples = 0;

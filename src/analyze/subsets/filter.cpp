@@ -191,7 +191,7 @@ Error Filter::nothing() const {
     return {"the profile holds no records to filter", "`gpuprof report` shows what the profile contains", kExitNothing};
   }
   if (conditions_.inverted) {
-    return {"no record is left: every record that can be judged matches " + conditions_.text, "leave out --not",
+    return {"no record is left: all records with the tested fields match " + conditions_.text, "leave out --not",
             kExitNothing};
   }
   for (size_t i = 0; i < kAspects; ++i) {

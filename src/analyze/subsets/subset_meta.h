@@ -15,7 +15,7 @@
 namespace gpuprof::analyze {
 
 inline constexpr std::string_view kFilterKey = "filter";            // the conditions of `filter`
-inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // counts of records without a field for a condition
+inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // counts of records that lack a tested field
 inline constexpr std::string_view kPartPrefix = "part.";
 inline constexpr std::string_view kPartOf = "part.of";        // random id, the same in all outputs of one `split`
 inline constexpr std::string_view kPartWhich = "part.which";  // "process 4242 train, of a profile split by process"
@@ -33,7 +33,7 @@ class SubsetCollector {
   // Begins an input. `of` is its META part.of, or empty if the input is not a subset.
   void begin_input(std::string_view of);
 
-  // Returns true if the input is a subset and the key describes subsets. rest() returns the lines for such keys.
+  // Takes a META line. Returns true if it describes the input as a subset: rest() then replaces it in the result.
   bool take(std::string_view key, std::string_view value);
 
   // Returns true for a window that the result lacks. Each subset repeats all windows of the complete profile.

@@ -32,10 +32,10 @@ class SubsetWriter {
 
   // Writes the META lines known so far, and then `own`. A reader needs these lines before the first row.
   Status begin(const MetaLines& own);
-  Status add(profile::Record row);  // a row of the complete profile
+  Status add(profile::Record row);  // adds a row that has ids of the complete profile
   Status add_definitions(std::span<const profile::ProcessId> processes, std::span<const profile::DeviceId> devices);
 
-  // True if all rows so far are about processes (LOSS, COVERAGE).
+  // True if no rows were added but LOSS and COVERAGE, which describe processes, not their work.
   [[nodiscard]] bool is_empty() const { return is_empty_; }
 
   // Returns the number of launches for END: from COVERAGE if available, otherwise GPU work items plus counted launches.
