@@ -1,4 +1,4 @@
-// Finds reasons why runs cannot be judged at all, such as lost data. GPU times are not compared here.
+// Finds reasons why runs cannot be judged at all, such as lost data or different devices.
 #pragma once
 
 #include <string>
