@@ -16,13 +16,13 @@ namespace gpuprof::compare {
 // Fails if the runs measure different units, or if a run has no GPU work (kExitNothing).
 Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_runs);
 
-// Fails if the sides have no kernel in common, as with two different programs.
+// Fails if old and new runs have no kernel in common. They are then runs of two different programs.
 Status check_related(const Comparison& all);
 
 // Returns the warning about dropped stall samples, which `check` shows, too; empty if too few were dropped.
 std::string dropped_samples_text(const RunFacts& run);
 
-// Returns warnings about comparable runs, with file names: other devices or drivers, a failed program, missing data.
+// Returns warnings, with file names: runs used different devices or drivers, a program failed, or data is missing.
 std::vector<std::string> comparability_warnings(std::span<const RunFacts* const> old_runs,
                                                 std::span<const RunFacts* const> new_runs);
 

@@ -1,4 +1,4 @@
-// Finds reasons why runs must not be judged, whatever their costs.
+// Finds reasons why runs cannot be judged at all, such as lost data or different devices.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 
 namespace gpuprof::compare {
 
-// How the line was matched between the sides.
+// How a kernel, function or path of the old runs was found in the new runs.
 enum class Match : uint8_t {
   exact,
   normalized,  // by a name without template arguments, hashes and autotuner suffixes
@@ -22,7 +22,7 @@ enum class Match : uint8_t {
 enum class Change : uint8_t {
   both,     // exists on both sides with the same name
   renamed,  // exists on both sides with different names
-  moved,    // paths only: other callers launch the same kernel
+  moved,    // paths only: launches moved to or from another path of the kernel
   appeared,
   gone,
 };

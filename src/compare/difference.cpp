@@ -55,7 +55,7 @@ Difference difference_of(const std::vector<Cost>& costs, size_t old_runs, bool t
   all.by_launches =
       !timed || one_side ? all.change : whole_signed((all.after.count - all.before.count) * all.before.mean_ns);
   if (__builtin_sub_overflow(all.change, all.by_launches, &all.by_duration)) {
-    // An overflow needs centuries of GPU time: not real data.
+    // Only a forged profile, with centuries of GPU time, overflows. Then the split of the change does not matter.
     all.by_launches = all.change;
     all.by_duration = 0;
   }

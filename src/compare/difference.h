@@ -17,7 +17,8 @@ struct SideCost {
   double mean_ns = 0;  // per launch; 0 if nothing was timed
 };
 
-// change = by_launches + by_duration = (n2 - n1) * mean1 + n2 * (mean2 - mean1). One-sided lines: change = by_launches.
+// change = by_launches + by_duration = (n2 - n1) * mean1 + n2 * (mean2 - mean1). n: launches, mean: time per launch,
+// 1: old side, 2: new side. For lines that only one side has, change = by_launches.
 struct Difference {
   SideCost before;
   SideCost after;

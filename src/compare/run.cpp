@@ -251,7 +251,7 @@ class RunBuilder {
 
   void add_functions() {
     std::vector<uint32_t> seen(run_.functions.size(),
-                               UINT32_MAX);  // for each function, index of the last path that contains it
+                               UINT32_MAX);  // per function: index of the last path that was added to its total
     for (uint32_t at = 0; at < run_.paths.size(); ++at) {
       const Path& path = run_.paths[at];
       analyze::Launcher launcher;
@@ -305,7 +305,7 @@ class RunBuilder {
   Run& run_;
   std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // key: operation and STRING
   std::unordered_map<std::string, uint32_t> kernels_;       // key: name
-  std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // key: function number of the view
+  std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // key: function number in the stack view
   std::unordered_map<std::string, uint32_t> functions_;     // key: name and file
   std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash> sites_;  // value: position in stacks_
   std::unordered_map<std::u32string, uint32_t> stack_ids_;  // functions of a stack -> index into stacks_

@@ -65,7 +65,7 @@ struct RunFacts {
   std::string driver;  // empty: unknown
   std::string command;
   std::string host;
-  std::string commit;                   // commit of the recorded program, if `record` got or found one
+  std::string commit;                   // of the recorded program: from --commit, CI variables or git; may be empty
   std::string exit_status;              // META target.exit_status; "0": no rank has failed; empty: unknown
   std::map<std::string, Clock> clocks;  // key: device
   double lost_percent = 0;              // lost share of GPU work, according to ProfileInfo::covered

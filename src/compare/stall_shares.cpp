@@ -24,7 +24,7 @@ double difference(const StallShare& share) {
 
 // Sort key. If two reasons changed equally, because one gained what the other lost, the one that grew is first.
 std::tuple<bool, long long, bool> rank(const StallShare& share) {
-  constexpr double kParts = 1e9;  // rounding errors of the shares must not affect the order
+  constexpr double kParts = 1e9;  // compare shares in steps of 1e-9, because rounding errors must not affect the order
   return {share.changed, std::llround(kParts * difference(share)), share.after.share > share.before.share};
 }
 

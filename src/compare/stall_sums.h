@@ -11,12 +11,12 @@ namespace gpuprof::compare {
 struct StallSums {
   struct Reason {
     uint64_t samples = 0;
-    double part = 0;  // `part` and `squares` as in analyze::StallSpread
+    double part = 0;  // see analyze::StallSpread::part
     double squares = 0;
   };
 
   uint64_t samples = 0;
-  double whole = 0;  // `whole` and `blocks` as in analyze::StallSpread
+  double whole = 0;  // see analyze::StallSpread::whole
   double blocks = 0;
   std::map<uint32_t, Reason> reasons;  // key: index into the stall reasons of the Run or Comparison
 

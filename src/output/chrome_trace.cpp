@@ -106,7 +106,7 @@ class StackFrames {
   analyze::WorkPaths& paths_;
   std::vector<Node> nodes_;                      // the node with number 1 is nodes_[0]
   std::unordered_map<uint64_t, uint32_t> ids_;   // (parent, label) to node
-  std::unordered_map<uint64_t, uint32_t> ends_;  // (parent node, path segment) to last node
+  std::unordered_map<uint64_t, uint32_t> ends_;  // (parent node, path segment) to the segment's innermost node
 };
 
 class ChromeTrace : public Timeline {

@@ -44,7 +44,7 @@ class Labels {
     for (uint32_t i = 0; i < texts_.size(); ++i) {
       set_text(tree, LabelId{i});
     }
-    std::vector<uint32_t> order(ranks_.size());  // elements: 2 * label + (deeper ? 1 : 0)
+    std::vector<uint32_t> order(ranks_.size());  // indexes of ranks_, to be sorted by text
     std::iota(order.begin(), order.end(), 0U);
     std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
     uint32_t rank = 0;
@@ -108,7 +108,7 @@ class Labels {
 
   std::vector<Shown> texts_;
   std::deque<std::string> own_;
-  std::vector<uint32_t> ranks_;  // index: 2 * label + (deeper ? 1 : 0)
+  std::vector<uint32_t> ranks_;  // per label: rank as the last frame of a line, rank before a callee
 };
 
 // The frames of the current line, outermost first. Short prefixes are cached as text, because many lines share them.
@@ -191,7 +191,7 @@ class Folder {
   struct Step {
     NodeId node = FlameTree::kRoot;
     uint32_t frame = 0;  // index within the node's frames
-    uint32_t depth = 0;  // number of frames before it
+    uint32_t depth = 0;  // number of frames before `frame` in the path
     uint32_t rank = 0;
     bool deeper = false;
   };

@@ -31,7 +31,8 @@ class JsonObject {
   JsonObject& operator=(const JsonObject&) = delete;
   ~JsonObject() { out_ += '}'; }
 
-  // key() and escaped_key() return `out`, to which the caller appends the value. key() and word() do not escape.
+  // key() and escaped_key() return `out`, to which the caller appends the value. key() and word() do not escape:
+  // pass only text without quotes, backslashes and control characters.
   std::string& key(std::string_view name);
   std::string& escaped_key(std::string_view name);
   void number(std::string_view name, uint64_t value) { append_number(value, key(name)); }

@@ -68,7 +68,7 @@ void append_stats(const LatencyLine& line, std::string& out) {
   }
 }
 
-// The longest bar of a phase has the full width; others are in proportion. Each count has at least one mark.
+// The longest bar of a phase has the full width; others are in proportion. A count above 0 has a bar.
 void append_histogram(const LatencyLine& line, size_t width, std::string& out) {
   std::vector<size_t> shown;
   std::array<std::array<uint64_t, kRows>, kPhases> rows{};

@@ -59,13 +59,13 @@ class Timeline {
     profile::ProcessId process{};
     uint64_t arrow = 0;  // correlation id that a call shares with its GPU work; 0: no arrow
   };
-  // The start of a call or of GPU work, which an arrow connects.
+  // One end of an arrow: the track and the start of a call, or of the GPU work that the call launched.
   struct Place {
     Track track;
     uint64_t start_ns = 0;
   };
 
-  // Return the track for a slice of that time. Return nullopt if the track and all its additional lanes are full.
+  // Return the track for a slice [start_ns, end_ns). Return nullopt if the track and all its additional lanes are full.
   virtual std::optional<Track> thread_track(profile::ProcessId process, uint32_t tid, uint64_t start_ns,
                                             uint64_t end_ns) = 0;
   virtual std::optional<Track> range_track(profile::ProcessId process, uint32_t tid, uint64_t start_ns,

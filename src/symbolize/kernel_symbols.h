@@ -15,7 +15,7 @@ class KernelSymbols {
   // Reads the file when the first address is named. `path` replaces /proc/kallsyms in tests.
   explicit KernelSymbols(std::string path = "/proc/kallsyms") : path_(std::move(path)) {}
 
-  // Whether addresses are visible: without the right, the kernel shows zeros.
+  // Whether /proc/kallsyms shows addresses. The kernel shows zeros to unprivileged users.
   [[nodiscard]] bool are_shown();
 
   // Appends the frames of a kernel stack, outermost first; `addresses` are innermost first. Leaves out the innermost

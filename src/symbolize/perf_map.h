@@ -17,7 +17,8 @@ namespace gpuprof::symbolize {
 
 class PerfMap {
  public:
-  // `path` is in the process's root. If gpuprof is root, `owner` or root must own the file, which names the code.
+  // `path` is in the process's root. If gpuprof is root, ignores a file that neither `owner` nor root owns, because any
+  // user can create a file with that name in /tmp.
   PerfMap(std::string path, uid_t owner) : path_(std::move(path)), owner_(owner) {}
 
   // Opens the file if it exists. Opens the new file if it was replaced.

@@ -50,7 +50,7 @@ class ProcessMaps {
   // may read: some programs may only be executed. Returns false if the process is gone; known mappings remain.
   bool refresh();
 
-  // Returns a refreshed copy, or null if the process is gone. For snapshots that other code still reads.
+  // Returns a refreshed copy, or null if the process is gone. For use while another thread reads this one.
   [[nodiscard]] std::shared_ptr<ProcessMaps> newer() const;
 
   // Returns the executable mapping that holds `address`, or null. Valid until the next refresh().
@@ -74,7 +74,7 @@ class ProcessMaps {
   [[nodiscard]] std::optional<FileAccess> file_access() const;
   // Path of the perf map: "/tmp/perf-PID.map" in the process's root. The PID is the one that the process itself sees.
   [[nodiscard]] std::string perf_map_path() const;
-  // The reader of the perf map, shared with newer(). Null before the first refresh(). Only for the symbolizing thread.
+  // The perf map, shared with the copies by newer(). Null before the first refresh(). Only for the symbolizing thread.
   [[nodiscard]] PerfMap* perf_map() const { return perf_map_.get(); }
 
  private:

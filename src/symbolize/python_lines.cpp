@@ -7,7 +7,7 @@ namespace {
 
 using Table = std::span<const uint8_t>;
 
-constexpr uint32_t kMinor = 16;  // number of bits below major and minor in PY_VERSION_HEX
+constexpr uint32_t kMinor = 16;  // PY_VERSION_HEX >> kMinor is 0xMMmm: major and minor version
 constexpr uint32_t kVersion3_10 = 0x030a;
 constexpr uint32_t kVersion3_11 = 0x030b;
 
@@ -83,7 +83,7 @@ class Locations {
   // Reads six bits per byte, lowest first. The lowest bit of the result is the sign.
   int64_t signed_number() {
     constexpr uint32_t kMore = 0x40;
-    constexpr uint32_t kMaxShift = 30;  // lines are 32-bit ints
+    constexpr uint32_t kMaxShift = 30;  // higher bits are ignored, because lines are 32-bit ints
     uint64_t number = 0;
     uint32_t shift = 0;
     while (at_ < table_.size()) {

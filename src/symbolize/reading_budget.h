@@ -12,7 +12,7 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;                   // known at the same time, in all perf maps
+  uint64_t perf_map_functions = 1 << 20;                   // of all perf maps, in memory at the same time
   uint64_t checksum_bytes = uint64_t{1} << 30;             // read for the CRC of .gnu_debuglink
   uint64_t debug_info_bytes = uint64_t{1} << 30;           // memory for DWARF and .gnu_debugdata
   uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // part of debug_info_bytes for files of other users
@@ -51,13 +51,14 @@ class ReadingBudget {
   bool add_perf_map_function();
   void remove_perf_map_functions(uint64_t count) { perf_map_functions_ -= count; }
 
-  // Takes all of `bytes`, or counts the file as left out.
+  // Takes all of `bytes` from the budget and returns true. If less is left, counts the file as left out.
   bool take_checksum(uint64_t bytes) {
     return take_whole(checksum_bytes_, limits_.checksum_bytes, bytes, left_out_.debug_links);
   }
   // `trusted`: root or gpuprof's user owns the file. Other files get less, to leave some for later processes.
   bool take_debug_info(uint64_t bytes, bool trusted);
-  // Checks whether a read may use `peak` bytes while it runs, and `kept` bytes afterwards, which the caller takes.
+  // Checks whether a read may use `peak` bytes while it runs, and `kept` bytes afterwards. Does not take these bytes
+  // from the budget. Counts the file as left out if it returns false.
   bool may_take_debug_info(uint64_t peak, uint64_t kept, bool trusted);
 
   // Returns how many symbols a table may have, at most `wanted`.

@@ -22,7 +22,7 @@ struct SymbolizedFrame {
   uint32_t line = 0;
   std::string module;    // path of the mapped file, "[vdso]", "[kernel]", "perf-PID.map"
   std::string build_id;  // lower-case hex
-  // The address that was looked up (return address - 1); with a module, as a virtual address of its ELF file.
+  // The address that was looked up (for a caller, return address - 1); in an ELF file, as its virtual address there.
   uint64_t address = 0;
 };
 
@@ -30,7 +30,7 @@ struct SymbolizerOptions {
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};  // folders with separate debug files
   bool debuginfod = true;  // ask the debuginfod servers in DEBUGINFOD_URLS; may take seconds
   ReadingLimits limits;
-  ReadingBudget::Headroom room = {};  // memory left for all readers; empty: unlimited
+  ReadingBudget::Headroom room = {};  // returns the memory left for reading files; empty function: unlimited
 };
 
 class Symbolizer {

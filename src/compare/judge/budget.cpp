@@ -22,7 +22,7 @@ struct Named {
   std::string name;
 };
 
-// Returns, by index, whether a function or kernel matches.
+// Returns an element for each function (or kernel, for a kernel budget) of the run: 1 if its name matches, else 0.
 std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& pattern) {
   std::vector<char> matches;
   if (!budget.of_function) {
@@ -50,7 +50,7 @@ uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& 
   return ns;
 }
 
-// True if the path has no complete CPU stack, so functions may be missing. Frames hidden by options do not count.
+// True if the path has no complete CPU stack, so functions may be missing. Frames that options hide are not missing.
 bool lacks_stack(const Run& run, const Path& path) {
   bool whole = false;
   for (const uint32_t f : path.functions) {

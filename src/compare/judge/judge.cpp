@@ -21,11 +21,11 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr size_t kMany = 10;            // minimum number of kernels for a common factor
-constexpr size_t kManyVariances = 25;   // minimum number of kernels for a common variance
+constexpr size_t kMany = 10;            // minimum number of kernels to estimate a run's common factor
+constexpr size_t kManyVariances = 25;   // minimum number of kernels to estimate a prior of their variances
 constexpr size_t kPermutationRuns = 8;  // minimum runs per side for a permutation test
 constexpr double kPower = 0.8;
-constexpr double kHeavyShare = 0.1;    // minimum share of GPU time; check_power() is less strict for smaller kernels
+constexpr double kHeavyShare = 0.1;    // check_power() is less strict for kernels with a smaller share of GPU time
 constexpr uint64_t kClockSamples = 3;  // minimum clock samples per run for a useful mean
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -61,7 +61,7 @@ class Judge {
   const JudgeOptions& options_;
   double material_ns_ = 0;  // minimum material difference
   std::vector<TestedLine> kernels_;
-  std::vector<double> factor_;  // logarithm of the common factor, one per run; empty: not removed
+  std::vector<double> factor_;  // per run: log of the factor by which it slows all kernels; empty: not used
   TestedLine total_;
   std::optional<TestedLine> unmatched_;
   std::vector<Finding> one_sided_;
@@ -70,7 +70,7 @@ class Judge {
   Judgement judgement_;
 };
 
-// Returns the minimum detectable change. judge_self() compares halves of the runs: scales this to all runs per side.
+// Returns the minimum detectable change in percent; in judge_self(), that of a test with planned_runs_ on each side.
 double Judge::detectable(const TestedLine& tested, double level) const {
   EstimatedDifference difference = tested.difference;
   if (planned_runs_ > 0 && tested.values.testable()) {
@@ -78,7 +78,7 @@ double Judge::detectable(const TestedLine& tested, double level) const {
     const auto n_old = static_cast<double>(tested.values.old_side().size());
     const auto n_new = static_cast<double>(tested.values.new_side().size());
     difference.error *= std::sqrt(2 / planned / (1 / n_old + 1 / n_new));
-    difference.freedom += planned;  // K runs per side have 2K - 2 degrees; the halves have K - 2
+    difference.freedom += planned;  // halves: K - 2 degrees of freedom; K runs per side: 2K - 2
   }
   return tested.values.percent(difference.detectable(level, kPower));
 }
@@ -89,7 +89,7 @@ bool Judge::weighs(std::span<const Cost> costs) const {
   return ns > 0 && ns >= material_ns_;
 }
 
-// Skips kernels that are too small for any material difference: fewer tests have more power.
+// Skips kernels that are too small for any material difference, because each additional test makes all tests stricter.
 void Judge::choose_kernels() {
   for (uint32_t line = 0; line < runs_.kernels.size(); ++line) {
     const KernelLine& kernel = runs_.kernels[line];
@@ -187,7 +187,7 @@ void Judge::second_opinion(TestedLine& tested) const {
   }
 }
 
-// Returns the name that thresholds' globs are matched with.
+// Returns the name to match with the globs of thresholds.
 std::string_view Judge::rule_of(const Finding& finding) const {
   return finding.what == Finding::What::total ? kTotal : runs_.kernels[finding.line].name;
 }
@@ -212,14 +212,14 @@ std::vector<double> judged_clocks(const Comparison& runs) {
   return clocks;
 }
 
-// Repeats the test in GPU cycles. If only time or only cycles are slower, the clock may be why: Verdict::unclear.
+// Repeats the test in GPU cycles. If only time or only cycles increased, the clock may differ: sets Verdict::unclear.
 void Judge::compare_cycles(std::span<const Cost> costs, double level, TestedLine& tested) {
   std::vector<double> clocks = judged_clocks(runs_);
   if (clocks.empty()) {
     return;
   }
   for (double& clock : clocks) {
-    clock = -clock;  // negative because values_of() subtracts: the values become ns * MHz
+    clock = -clock;  // values_of() then adds the log of the clock to the log of the time: cycles
   }
   const Values cycles = values_of(costs, runs_.old_runs, clocks);
   const EstimatedDifference in_cycles = plain_difference(cycles);
@@ -255,7 +255,7 @@ void Judge::test_total() {
   compare_cycles(runs_.totals, options_.total_level, total_);
 }
 
-// Tests what one-sided kernels add to the total. Removing the common factor reveals new kernels despite a noisy total.
+// Tests how the kernels of one side change the total. Removes the common factor first, whose noise could hide that.
 void Judge::test_unmatched() {
   std::vector<Cost> matched(runs_.runs.size());
   bool any = false;
@@ -348,7 +348,8 @@ void Judge::gather() {
   }
 }
 
-// Returns how many runs per side show (at kPower) that an unchanged program is not slower by `effect`; 0: over 200.
+// Returns how many runs per side suffice to show, with probability kPower, that an unchanged program is not slower by
+// `effect`. Returns 0 if more than kMost runs are needed.
 size_t runs_needed(double variance_of_run, double effect) {
   constexpr size_t kMost = 200;
   for (size_t runs = 3; runs <= kMost; ++runs) {
@@ -363,7 +364,8 @@ size_t runs_needed(double variance_of_run, double effect) {
 }
 
 // Prevents a pass if the runs could have missed a slowdown of min_effect_percent, or of the percentage that a threshold
-// allows. For kernels below kHeavyShare of all GPU time, the limit is the time that it is for a kernel of that share.
+// allows. A kernel with less than kHeavyShare of all GPU time may be slower by a larger percentage: by as many ns as a
+// kernel with that share.
 void Judge::check_power() {
   const size_t runs = std::min(runs_.old_runs, runs_.runs.size() - runs_.old_runs);
   const auto ask = [this, runs](const TestedLine& tested, double least, const std::string& name) {

@@ -16,7 +16,7 @@ struct JudgeOptions {
   double material_percent = 2;          // ignore differences of at most this percentage
   double share_percent = 0.1;           // ignore differences below this percentage of all GPU time
   double false_discovery_rate = 0.013;  // expected share of false alarms among all flagged kernels
-  double total_level = 0.002;  // test level of the total; with the FDR, at most 2% of unchanged programs raise an alarm
+  double total_level = 0.002;  // of the total's test; at most 2% of unchanged programs fail it or the kernels' tests
   double min_effect_percent = 25;  // report "inconclusive" unless the runs could have shown a slowdown of this size
   size_t min_runs = 3;             // minimum number of runs per side
   double max_loss_percent = 1;     // limit for lost GPU work; more in any run makes the outcome inconclusive
@@ -37,7 +37,7 @@ struct Finding {
   double old_ns = 0;  // mean per run
   double new_ns = 0;
   // Percentages are infinite if unknown (one run per side) or if the old value is 0.
-  double change_percent = 0;  // change of the geometric means, without the runs' common factor if that was removed
+  double change_percent = 0;  // change of the geometric means; excludes the common factor if factor_removed
   double low_percent = 0;     // 95% confidence interval of change_percent
   double high_percent = 0;
   double p = 1;                           // p-value of the one-sided test for slower new runs
@@ -48,7 +48,7 @@ struct Finding {
   double duration_percent = 0;            // change caused by longer launches
   std::optional<double> cycles_percent;   // change in GPU cycles, if clocks are known
   double minimum_detectable_percent = 0;  // minimum change that these runs show with a probability of 80%
-  std::string note;                       // why the verdict is waived, unclear or the like
+  std::string note;                       // explains the verdict, such as why it is waived or unclear; may be empty
 };
 
 struct Judgement {
@@ -57,18 +57,18 @@ struct Judgement {
   std::vector<std::string> reasons;       // why the outcome is inconclusive, one per line
   std::vector<std::string> notes;         // other information for readers: few kernels, unequal variances
   std::vector<Finding> findings;          // total first, then kernels with their flagged paths, worst first
-  bool moderated = false;                 // variances were shrunk towards those of all kernels
-  bool factor_removed = false;            // the runs' common factor was removed from the kernels
+  bool moderated = false;                 // each kernel's variance was moved towards the average of all kernels
+  bool factor_removed = false;            // kernel times exclude the factor by which a run slows all kernels
   double factor_percent = 0;              // common factor, new against old: "everything 2.1% slower"
-  double noise_percent = 0;               // standard deviation of a run, as the median over kernels
-  double minimum_detectable_percent = 0;  // for a typical kernel
+  double noise_percent = 0;               // standard deviation between runs of one side; median of all kernels
+  double minimum_detectable_percent = 0;  // median of Finding::minimum_detectable_percent of all kernels
   double material_percent = 0;            // smaller differences are not regressions
 };
 
 Judgement judge(const Comparison& runs, const JudgeOptions& options);
 
-// Measures the noise floor of one program, and what the same number of runs per side could show (`check --self`).
-// Ignores the sides of `runs`. Changes compare the second half of the runs with the first.
+// `check --self`: measures the noise of one program, and the smallest change that a check with this number of runs on
+// each side could detect. Ignores the sides of `runs`. Findings compare the second half of the runs with the first.
 Judgement judge_self(const Comparison& runs, const JudgeOptions& options);
 
 }  // namespace gpuprof::compare

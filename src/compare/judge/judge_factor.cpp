@@ -9,7 +9,7 @@ namespace gpuprof::compare {
 namespace {
 
 constexpr size_t kLeastApart = 2;
-constexpr size_t kPartApart = 10;  // minimum: kLeastApart kernels, and one in ten of all kernels
+constexpr size_t kPartApart = 10;  // suspicious: at least kLeastApart kernels, and a tenth of all kernels
 
 }  // namespace
 

@@ -38,7 +38,8 @@ EstimatedDifference shrunk_difference(const Values& values, const VariancePrior&
 // Returns the variance of a run, pooled over both sides.
 double pooled_variance(const Values& values);
 
-// Returns, for each run, the logarithm of the common factor: the median deviation of the lines from their means.
+// Returns the logarithm of the common factor of each run: the median, over all lines, of the line's value in this run
+// minus the line's mean over all runs.
 std::vector<double> common_factor(std::span<const Values> lines);
 
 // True if in most lines one side varies at least twice as much as the other, and not by chance.

@@ -1,4 +1,4 @@
-// The statistics of judge(), independent of profiles. Degrees of freedom may be fractional or infinite.
+// Statistical functions for judge(), which work on plain numbers. Degrees of freedom may be fractional or infinite.
 #pragma once
 
 #include <cstddef>
@@ -31,18 +31,18 @@ double trigamma_inverse(double y);  // y > 0
 struct VariancePrior {
   double freedom = 0;  // infinite: variances differ only by chance; 0: no prior
   double variance = 0;
-  double most = std::numeric_limits<double>::infinity();  // maximum degrees of freedom of a line's test
+  double most = std::numeric_limits<double>::infinity();  // maximum degrees of freedom of the test of one kernel
 };
 
 // Fits the prior. Each of `variances` has `freedom` degrees. Returns no prior for fewer than two variances.
 VariancePrior fit_variance_prior(std::span<const double> variances, double freedom);
 
-// Adjust p-values for multiple tests. Keep their order.
+// Adjust p-values for multiple tests. Element i of the result belongs to element i of `p`.
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 std::vector<double> holm(std::span<const double> p);
 
-// Returns the share of all splits of the runs into sides of these sizes with at least the observed difference of means
-// (new - old). Enumerates up to kMostSplits; beyond it, draws a tenth of that with `seed`, and the observed one.
+// permutation_p() returns which share of all splits of the runs into sides of these sizes has at least the observed
+// difference of means (new - old). Beyond kMostSplits, it uses kMostSplits / 10: the observed one and random ones.
 inline constexpr uint64_t kMostSplits = 200'000;
 bool draws_permutations(size_t old_runs, size_t new_runs);
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);

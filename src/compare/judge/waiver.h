@@ -9,16 +9,17 @@
 
 namespace gpuprof::compare {
 
-// Waives a slower kernel if its own name may be that much slower, or if the growth is in paths that may grow. `paths`
-// are the indexes of the kernel's paths.
+// Waives a slower kernel if a threshold for its name allows the slowdown, or if thresholds allow the growth of the
+// paths that caused it. `paths` are the indexes of the kernel's paths.
 void waive_kernel(const Comparison& runs, std::span<const uint32_t> paths, const JudgeOptions& options,
                   double material_ns, Finding& kernel);
 
-// Adds a note to a new kernel if the kernel's threshold allows its time as a share of `total_ns`, the old total. The
-// finding's verdict does not change.
+// Adds a note to a new kernel if its time, in percent of `total_ns` (the old total), is at most what the kernel's
+// threshold allows. Does not change the verdict.
 void waive_appeared(const Comparison& runs, const JudgeOptions& options, double total_ns, Finding& kernel);
 
-// Waives a slower total if kTotal allows it, or if only `excused` findings make it slower. `factor` may be empty.
+// Waives a slower total if a threshold for kTotal allows it, or if the total without the kernels of `excused` (already
+// waived) is not slower. `factor` is the common factor to remove, a logarithm per run; may be empty.
 void waive_total(const Comparison& runs, std::span<const Finding* const> excused, std::span<const double> factor,
                  const JudgeOptions& options, double material_ns, Finding& total);
 

@@ -235,7 +235,7 @@ PathLine LineMatcher::line_of(Path& path, const std::vector<uint32_t>& kernel_li
 
 void LineMatcher::finish(Comparison& all) {
   all.stall_reasons = std::move(stall_reasons_);
-  // First find the data that paths need, because the lines are moved below.
+  // Finish the paths before kernels_ and functions_ are moved, because line_of() changes elements of both.
   std::vector<uint32_t> kernel_lines(kernels_.size(), kGone);
   std::vector<uint32_t> function_lines(functions_.size(), kGone);
   const auto used = [this](const std::vector<Cost>& costs) {

@@ -25,7 +25,8 @@ struct Sides {
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (old-only line, matching new-only line)
 
-// The lines of both sides. Indexes are stable until finish(). A match moves the old line's costs to the new line.
+// The lines (kernels, functions, paths) of both sides. Indexes are stable until finish(). A match moves the old line's
+// costs to the new line.
 class LineMatcher {
  public:
   struct Path {
@@ -47,7 +48,7 @@ class LineMatcher {
   [[nodiscard]] const std::u32string& stack(uint32_t id) const { return *stacks_[id]; }
   [[nodiscard]] size_t stack_count() const { return stacks_.size(); }
   [[nodiscard]] Sides sides(const std::vector<Cost>& costs) const;
-  [[nodiscard]] double launches(const Sides& sums) const;  // launches per old run; if none, per new run
+  [[nodiscard]] double launches(const Sides& sums) const;  // mean per old run; if no old run has any, per new run
   [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const;  // Candidate::parents stays empty
 
   // Merges each pair into one line. Renumbers paths and stacks, and merges those that became equal.

@@ -7,13 +7,13 @@
 namespace gpuprof::compare {
 namespace {
 
-// Minimum ratio of the mean times of two matching kernels. The second limit applies if the callers are unknown.
+// Minimum ratio of the mean times of two matching kernels. kLeastUnplacedRatio applies if the callers are unknown.
 constexpr double kLeastMeanRatio = 0.1;
 constexpr double kLeastUnplacedRatio = 0.5;
 constexpr double kLeastSharedParents = 0.5;
-constexpr double kLeastLikeness = 0.5;     // minimum likeness of a pair if several are possible
-constexpr double kRivalLikeness = 0.9;     // share of the best likeness at which another pair is a rival
-constexpr std::ptrdiff_t kNeighbours = 4;  // number of compared candidates with shorter means, and with longer means
+constexpr double kLeastLikeness = 0.5;     // minimum likeness() of a pair chosen among several possible pairs
+constexpr double kRivalLikeness = 0.9;     // a second pair with this share of the best likeness prevents a match
+constexpr std::ptrdiff_t kNeighbours = 4;  // candidates with a shorter mean to compare, and as many with a longer one
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 using Group = std::vector<const Candidate*>;

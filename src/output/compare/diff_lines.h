@@ -40,8 +40,8 @@ struct DiffLines {
 
 DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilter& filter);
 
-// Returns the functions that show where a change comes from, in the order of `lines.functions`, without notes. If
-// functions always run together (a caller and its only callee), returns only the innermost one.
+// Returns the functions that show where a change comes from, in the order of `lines.functions`, without notes such
+// as "[truncated]". If functions always run together (a caller and its only callee), returns only the innermost one.
 std::vector<DiffLine> significant_functions(const DiffLines& lines);
 
 // Returns the text that replaces all tables if nothing_differs(). It reports kernels that were only renamed.
@@ -51,7 +51,7 @@ uint64_t rounded_count(const compare::SideCost& side);
 
 // Returns "", "new", "gone", "moved" or "renamed".
 std::string_view change_word(compare::Change change);
-// Returns "both", "renamed" ... for programs.
+// Returns "both", "renamed", "moved", "appeared" or "gone", for output that programs read.
 std::string_view change_name(compare::Change change);
 std::string_view match_name(compare::Match match);
 

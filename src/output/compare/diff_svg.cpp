@@ -22,7 +22,7 @@ FrameClass class_of(const compare::FunctionLine& function) {
   return function.file.empty() ? FrameClass::native : FrameClass::python;
 }
 
-// Builds a tree of all paths. The new side sets the frame widths; Weight::bytes has the old side. `inverse`: swapped.
+// Builds a tree of all paths. New values set the frame widths, old values are in Weight::bytes. `inverse`: swapped.
 void build_tree(const DiffLines& lines, bool inverse, FlameTree& tree) {
   std::vector<LabelId> labels;
   labels.reserve(lines.all.functions.size());

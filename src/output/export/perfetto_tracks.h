@@ -34,14 +34,14 @@ class Tracks {
  public:
   Tracks(const profile::Tables& tables, Packets& packets) : tables_(tables), packets_(packets) {}
 
-  // Return the track of a slice; its `tid` is the Perfetto uuid. The first use describes the track. Return nullopt if
-  // the track and all its additional lanes are full.
+  // Return the track of a slice; Track::tid is the Perfetto uuid. Write a TrackDescriptor packet when a track is first
+  // used. Return nullopt if the track and all its additional lanes are full.
   std::optional<Track> of_thread(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_ranges(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns, uint64_t end_ns);
   Track counter(profile::DeviceId device, const char* name);
 
-  // Describes the threads again with their names, which are known only after all records.
+  // Writes the TrackDescriptor packets of threads again, now with names. Call it after the last record.
   void name_threads();
 
  private:

@@ -125,7 +125,7 @@ void write_csv(Walk& walk, TextStream& out) {
 void write_stacks(Walk& walk, TextStream& out) {
   analyze::FoldOptions options{.stacks = walk.stack_options()};
   if (walk.rows().info.kind != analyze::ProfileKind::stall_samples) {
-    options.leaves = analyze::Leaves{};  // show no sample frames below the kernel
+    options.leaves = analyze::Leaves{};  // end each stack at the kernel, without frames of its samples
   }
   const WeightKind kind = walk.total().ns > 0 ? WeightKind::time : WeightKind::count;
   const analyze::FoldResult folded = analyze::fold(walk.rows(), options);

@@ -121,7 +121,7 @@ class Speedscope {
     });
   }
 
-  // Refers to texts of the walk, because copies of many frames' names would need much memory.
+  // Refers to texts that the Walk owns, because copies of many frames' names would need much memory.
   struct Key {
     std::string_view label;
     std::string_view file;
@@ -140,9 +140,9 @@ class Speedscope {
   Walk& walk_;
   TextStream& stream_;
   std::string& out_;
-  std::vector<uint32_t> shown_;  // by frame of the walk
+  std::vector<uint32_t> shown_;  // frame id of the Walk to index in the file
   std::unordered_map<Key, uint32_t, KeyHash> frame_ids_;
-  std::vector<uint32_t> frames_;  // frames of the walk, in the order of the file
+  std::vector<uint32_t> frames_;  // frame ids of the Walk, in the order of the file
   std::vector<uint64_t> weights_;
 };
 

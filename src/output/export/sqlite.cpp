@@ -245,7 +245,7 @@ class Writer {
   Insert measured_;
   Insert samples_;
   std::unordered_map<uint32_t, uint64_t> work_ids_;   // by WORK
-  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // by (1: Linux kernel stack, 0: user stack; STACK)
+  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // key: kind (1: Linux kernel stack, 0: user stack) and STACK id
 };
 
 }  // namespace
@@ -257,7 +257,7 @@ Status with_sqlite(Walk& walk, size_t most_pages, const std::function<Status(std
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2("gpuprof", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb");
   const Database database(opened);
-  // Turns off the journal, which would be a file, because nothing is ever rolled back. A page has 4 KiB.
+  // Turns off the journal, which would be a file, because nothing is ever rolled back. The limit is in pages of 4 KiB.
   const std::string settings = "PRAGMA journal_mode = OFF; PRAGMA max_page_count = " + std::to_string(most_pages);
   Failure failure;
   if (result != SQLITE_OK || sqlite3_exec(opened, settings.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK ||

@@ -57,7 +57,7 @@ class FactTexts {
 // Returns "native", "python", "gpu" ...
 std::string_view frame_kind(analyze::FrameClass cls);
 
-// A weight of a row, with the name and unit that all formats use. They write weights in the order of kWeightNames.
+// A weight of a row, with the name and unit that all formats use. All formats write them in the order of kWeightNames.
 struct WeightName {
   const char* name;
   const char* unit;  // in pprof's notation

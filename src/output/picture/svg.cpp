@@ -36,7 +36,7 @@ using analyze::FrameClass;
 using analyze::Weight;
 
 constexpr int kRow = 17;
-constexpr double kLabelAdvance = 6.65;  // 11 px fixed width
+constexpr double kLabelAdvance = 6.65;  // px per character of 11 px fixed-width text
 constexpr double kKeyAdvance = 6.6;     // legend text
 constexpr double kThinPx = 3;           // narrower frames have no outline, which would hide their colour
 constexpr double kTooltipPx = 2;        // narrower frames have no static tooltip

@@ -24,7 +24,7 @@ struct FlameLayout {
   size_t left_out = 0;            // number of frames that a limit dropped, without frames of weight 0
 };
 
-// Keeps the `max_frames` heaviest frames of at most `max_depth` levels above the root, and so the parents of each.
+// Keeps the `max_frames` heaviest frames within `max_depth` levels of the root, so also the parents of each kept frame.
 FlameLayout lay_out(const analyze::FlameTree& tree, WeightKind kind, size_t max_frames, size_t max_depth);
 
 }  // namespace gpuprof::output

@@ -32,8 +32,8 @@ size_t shade_of(std::string_view name);  // 0 .. kShades - 1, the same on every 
 Rgb fill_colour(analyze::FrameClass cls, size_t shade, bool dark);
 Rgb label_colour(bool dark);  // for text on any fill
 
-// Styles of a differential picture: "r3" slower, "b3" faster, "e0" unchanged. The digit is the step; steps begin at
-// these changes, as fractions of the larger value.
+// Styles of a differential picture: "r3" slower, "b3" faster, "e0" unchanged. The digit is an index of
+// kChangeSteps: the change is at least this fraction of the larger value.
 constexpr std::array<double, kShades> kChangeSteps{0.02, 0.05, 0.1, 0.2, 0.5, 0.9};
 std::string change_style(uint64_t before, uint64_t after);
 std::string change_css();  // the rules of these styles

@@ -14,8 +14,8 @@ namespace gpuprof::output {
 // Sizes of the static picture in px. Widths of proportional characters are high estimates; the script measures them.
 constexpr int kSvgWidth = 1200;
 constexpr int kSvgPad = 10;
-constexpr double kTextAdvance = 7.3;    // 12 px fixed width; a high estimate for 12 px proportional
-constexpr double kTitleAdvance = 10.5;  // 17 px proportional
+constexpr double kTextAdvance = 7.3;    // px per character: 12 px fixed width; enough for 12 px proportional
+constexpr double kTitleAdvance = 10.5;  // px per character: 17 px proportional
 
 std::string px(double value);
 size_t columns_in(double width, double advance);
@@ -27,8 +27,8 @@ std::string exact_text(uint64_t value, WeightKind kind, std::string_view count_n
 void append_member(std::string& out, std::string_view key,
                    const std::string& value);  // appends a member of a JSON object
 
-// Writes the header as a stack of blocks. Each block is a group at its y, with its height in data-h, so that the script
-// can stack the blocks again at another width. Texts must be printable.
+// Writes the header as blocks, one below the other. Each block is a <g> element with its height in data-h, so that the
+// script can move the blocks when the width changes. Texts must be printable.
 class SvgHeader {
  public:
   explicit SvgHeader(std::string& out) : out_(out) {}

@@ -15,7 +15,7 @@ constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 
 constexpr size_t kLeastColumns = 5;  // shorter cut labels are not readable
 
-// Returns the size of an invalid sequence to replace by one character: a first byte and its continuation bytes.
+// Returns how many bytes of an invalid sequence U+FFFD replaces: the first byte and the continuation bytes after it.
 size_t bad_sequence(std::string_view bytes) {
   constexpr size_t kLongest = 4;
   size_t size = 1;

@@ -1,5 +1,5 @@
 // Draws a heat map of a profile over time as one self-contained interactive SVG for file:// without a network. Besides
-// the static picture, a script lets the user select a time range and shows the command that folds it.
+// the static picture, a script lets the user select a time range and shows the command for its flame graph.
 #pragma once
 
 #include <cstddef>

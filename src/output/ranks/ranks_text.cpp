@@ -29,7 +29,7 @@ std::string rank_share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// Sums over the time from a rank's first work to its last: idle time before and after is not part of the job.
+// The sum of a rank's cells from its first work to its last. Idle time before and after is not part of the job.
 struct Span {
   analyze::RankCell sum;
   uint64_t ns = 0;
@@ -207,7 +207,7 @@ std::string verdict_line(const RanksView& view) {
     const Difference& kernel = worst.kernels.front();
     text += ". " + shown_kernel(view.job.kernel(view.job.paths()[kernel.path]), 40) + " takes longer";
   } else if (!worst.by_gpu) {
-    text += ". Its GPU work takes no longer: its CPU is late";
+    text += ". Its GPU work does not take longer than that of the others: its CPU is late";
   }
   return text + ".";
 }

@@ -13,7 +13,7 @@ inline constexpr size_t kMostFunctions = 12;
 struct Detail {
   size_t frames = 6;  // frames shown per call path, approximately
   size_t devices = 8;
-  bool whole_trust = true;   // show the complete trust footer; false: only its coverage line
+  bool whole_trust = true;   // show all lines about captured and missed data; false: only the coverage
   size_t stall_reasons = 4;  // reasons shown per kernel; ignored if the report's length is unlimited
   bool awaited = true;       // show, per kernel, the source line with most waiting, and what it waits for
   size_t explained = 4;      // number of kernels whose dominant stall reason is explained
@@ -21,7 +21,7 @@ struct Detail {
 };
 
 // Removes the least important detail; returns false if nothing is left to remove. First shortens all tables except
-// kernels, functions and call paths. Then omits frames of paths, and second lines of names (see docs/cli.md).
+// kernels, functions and call paths. Then omits frames of paths, and puts names beside their numbers (see docs/cli.md).
 bool remove_line(analyze::Summary& summary, Detail& detail);
 
 void restore_tables(const analyze::Summary& whole, analyze::Summary& summary);

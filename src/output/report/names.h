@@ -19,7 +19,7 @@ class Names {
   [[nodiscard]] const std::string& work(std::string_view name, bool beside) const {
     return (beside ? beside_ : below_).at(name);
   }
-  // Returns a function's position, from 1, in the table of top functions; 0: absent. Later functions call less code.
+  // Returns a function's position, from 1, in the table of top functions; 0: absent. Later functions have less cost.
   [[nodiscard]] size_t rank(std::string_view function) const {
     const auto found = functions_.find(function);
     return found == functions_.end() ? 0 : found->second;

@@ -20,10 +20,10 @@ std::string short_duration(uint64_t ns);
 // Returns the last `width` characters, after "..." if the text was cut.
 std::string cut_front(const std::string& text, size_t width);
 
-// Return the width left for a name: after `numbers` columns, in a separate line, and beside a work item's numbers.
-size_t width_behind(size_t numbers, size_t width);
-size_t width_below(size_t width);
-size_t width_beside(size_t width);
+// Return the width left for a name.
+size_t width_behind(size_t numbers, size_t width);  // in the same line, after `numbers` columns
+size_t width_below(size_t width);                   // in the line below its numbers
+size_t width_beside(size_t width);                  // in the same line as a work item's numbers
 
 // Returns how many number columns a kernel has: four if it must fit in one line on a narrow screen, else six.
 size_t work_numbers(size_t width, bool one_line);

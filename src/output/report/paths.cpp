@@ -60,7 +60,7 @@ std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Pa
     const bool is_new = seen.insert(frame.name.data()).second;
     if (is_mark(frame)) {
       importance[position].first = brief && frame.name == analyze::kNoPythonFrames ? 6 : 0;
-    } else if (!is_new) {  // a recursion, whose inner frame has the same source line
+    } else if (!is_new) {  // recursion: less important, because an inner frame has the same name
       importance[position].first = 6;
     } else if (frame.origin == Origin::own) {
       importance[position].first = &frame == &*innermost_own ? 1 : !brief && &frame == &*outermost_own ? 2 : 3;

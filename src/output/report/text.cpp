@@ -120,7 +120,7 @@ std::string python_function(const FunctionLine& line, size_t width_left, const P
 
 // Returns distinct texts: "at::native::add", or "step (train.py) +2" for a line that joins three functions.
 std::vector<std::string> function_texts(const std::vector<FunctionLine>& lines, size_t numbers, const Page& page) {
-  constexpr size_t kMark = 5;  // " +123", " #2"
+  constexpr size_t kMark = 5;  // width of a suffix that makes texts distinct: " +123", " #2"
   const size_t width = page.full() ? std::string::npos : page.name_width(numbers) - kMark;
   std::vector<std::string> texts;
   std::vector<std::string> native;

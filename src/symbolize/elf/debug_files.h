@@ -14,8 +14,8 @@ namespace gpuprof::symbolize {
 
 struct DebugFile {
   UniqueFd fd;                  // closed: not found
-  std::string path;             // path in its root
-  bool in_target_root = false;  // false: in gpuprof's own root
+  std::string path;             // path in the root directory of the target or of gpuprof
+  bool in_target_root = false;  // `path` is in the root of: true, the target; false, gpuprof
 };
 
 struct DebugSearch {

@@ -28,7 +28,7 @@ constexpr size_t kMaxScope = 4096;    // bytes of a namespace prefix
 constexpr uint64_t kScopeBytes = 80;  // memory of a known prefix, including its table entry
 constexpr size_t kMaxRangesBack = 16;
 constexpr size_t kMaxName = 64 << 10;  // bytes of a function or file name
-// Memory per line that libdw needs while it reads (peak) and afterwards (kept). A one-byte opcode can make a line.
+// Memory per line that libdw needs while it reads (peak) and afterwards (kept). A line needs only one byte of file.
 constexpr uint64_t kLinePeak = 128;
 constexpr uint64_t kLineKept = 48;
 constexpr uint64_t kStepBytes = 1 << 20;  // memory of our own tables between two checks of the budget
@@ -79,7 +79,7 @@ void each_range(Dwarf_Die* die, Use use) {
   }
 }
 
-// Calls `use` for the ranges that hold `address`, last start first, until it returns true.
+// Calls `use` for each range that holds `address`, until `use` returns true. The range that starts last comes first.
 template <typename Use>
 bool each_holder(const std::vector<Range>& ranges, uint64_t address, Use use) {
   auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
@@ -161,7 +161,7 @@ std::pair<uint64_t, uint64_t> debug_bytes(const ElfImage& image) {
         image.source().read(section.header.sh_offset, &compression, sizeof compression)) {
       unpacked += std::min<uint64_t>(compression.ch_size, kMaxUnpackedBytes + 1);
     } else if (section.name.starts_with(".zdebug_")) {
-      unpacked += kMaxUnpackedBytes + 1;  // the outdated compressed form, whose size field is not checked
+      unpacked += kMaxUnpackedBytes + 1;  // reject the outdated compressed form: its size field is not checked
     }
   }
   return {packed, unpacked};
@@ -529,7 +529,7 @@ std::vector<SourceFrame> DwarfLines::State::frames(Unit& unit, Dwarf_Die functio
 
 std::vector<SourceFrame> DwarfLines::find(uint64_t vaddr) {
   std::vector<SourceFrame> result;
-  size_t lines_only = state_->units.size();  // first unit that covers the address
+  size_t lines_only = state_->units.size();  // first unit with the address, for the case that no function has it
   each_holder(state_->ranges, vaddr, [&](size_t unit_index) {
     Unit& unit = state_->units[unit_index];
     if (!unit.indexed) {

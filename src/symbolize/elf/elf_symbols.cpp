@@ -111,7 +111,7 @@ void SymbolTable::finish() {
 
 // Drops labels inside functions of known size. Every other symbol without a size extends to the next symbol.
 void SymbolTable::resolve_sizes() {
-  uint64_t covered = 0;  // end of the sized functions seen so far
+  uint64_t covered = 0;  // highest end address of all functions with a size so far
   size_t kept = 0;
   for (size_t i = 0; i < symbols_.size(); ++i) {
     Symbol symbol = symbols_[i];

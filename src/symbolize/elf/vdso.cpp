@@ -20,7 +20,7 @@ std::vector<uint8_t> read_own() {
   for (std::string text; start != 0 && std::getline(maps, text);) {
     if (parse_maps_line(text, line) && line.start == start && line.end - start <= kMaxVdsoBytes) {
       std::vector<uint8_t> bytes(line.end - start);
-      std::memcpy(bytes.data(), reinterpret_cast<const void*>(start), bytes.size());  // NOLINT: the kernel's address
+      std::memcpy(bytes.data(), reinterpret_cast<const void*>(start), bytes.size());  // NOLINT: the vdso's address
       return bytes;
     }
   }

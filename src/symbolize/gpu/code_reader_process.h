@@ -1,4 +1,4 @@
-// Runs a program on a target's GPU code in a separate process, so that hostile code can not attack gpuprof.
+// Runs a program on a target's GPU code in a separate process, so that hostile code cannot attack gpuprof.
 #pragma once
 
 #include <sys/types.h>
@@ -28,7 +28,7 @@ inline constexpr int kCodeFd = 3;
 inline constexpr std::string_view kCodeFile = "/proc/self/fd/3";
 
 // Returns what the program prints. Returns only its beginning if the program fails or a limit is reached. The program's
-// environment is only LC_ALL=C. It has no root rights if the owner has none.
+// environment is only LC_ALL=C. If `owner` is not root, the program has no root rights.
 std::string run_on_code(const std::string& program, const std::vector<std::string>& arguments,
                         std::span<const std::byte> code, const CodeOwner& owner, const ReaderLimits& limits);
 

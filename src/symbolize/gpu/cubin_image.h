@@ -38,7 +38,7 @@ class CubinImage {
   // Returns the bytes of the first section with that name, or an empty span.
   [[nodiscard]] std::span<const uint8_t> section(std::string_view name) const;
   [[nodiscard]] std::vector<CubinFunction> functions() const;  // in the order of the symbol table
-  // The relocations of the first section with that name, sorted by place.
+  // The relocations of the first section with that name, sorted by CubinRelocation::place.
   [[nodiscard]] std::vector<CubinRelocation> relocations(std::string_view name) const;
 
   // "sm_90a"; empty if unknown.

@@ -147,7 +147,7 @@ std::optional<CubinLineTable> CubinLineTable::parse(std::span<const uint8_t> sec
   result.bytes_ = section.first(section.size() - reader.left());
   result.minimum_length_ = header.number<uint8_t>();
   if (version == 4 && header.number<uint8_t>() != 1) {
-    return std::nullopt;  // more than one operation per instruction
+    return std::nullopt;  // unsupported: more than one operation per instruction (VLIW)
   }
   header.number<uint8_t>();  // default of is_stmt
   result.line_base_ = header.number<int8_t>();

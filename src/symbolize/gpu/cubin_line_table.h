@@ -1,7 +1,7 @@
 // Parses one line table in a cubin's .debug_line: DWARF 2 with NVIDIA's extensions. All of the data may be hostile.
 //
-// Each row has two additional columns. `context` is the 1-based number of the row, in its sequence, at which the
-// function of this row is inlined; 0: it is not inlined. `name` is then the name of the function: an offset in
+// Each row has two additional columns. `context` is 0 if the code of the row is not inlined; otherwise the number of
+// the row of the call, from 1 in the sequence. `name` is then the name of the inlined function: an offset in
 // .debug_str, relative to names_begin() of the table. elfutils documents both columns as DW_LNE_NVIDIA_inlined_call,
 // and nvdisasm -gi shows the same data.
 #pragma once
@@ -38,7 +38,7 @@ class CubinLineTable {
   // Parses the header of the table at `offset`. The section must outlive the object. nullopt: an unknown version.
   static std::optional<CubinLineTable> parse(std::span<const uint8_t> section, uint64_t offset);
 
-  // Decodes the sequence whose start, stored at `place`, is `address`. It ends before `stop`. nullopt: malformed.
+  // Decodes the sequence at the offsets `place` to `stop` of the section. It starts at `address`. nullopt: malformed.
   [[nodiscard]] std::optional<CubinSequence> decode(uint64_t place, uint64_t stop, uint64_t address) const;
   // Returns the path of a row's file, or an empty string.
   [[nodiscard]] std::string file(uint32_t index) const;
@@ -53,7 +53,7 @@ class CubinLineTable {
   };
   class Program;
 
-  std::span<const uint8_t> bytes_;  // section, up to the end of the table
+  std::span<const uint8_t> bytes_;  // from the start of the section to the end of this table
   std::vector<std::string_view> folders_;
   std::vector<File> files_;
   std::span<const uint8_t> operand_counts_;  // operand counts of the standard opcodes, from opcode 1

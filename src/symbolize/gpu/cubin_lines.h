@@ -40,7 +40,7 @@ class CubinLines {
   [[nodiscard]] const CubinFacts& facts() const { return facts_; }
   // Kernels and the functions that they call, sorted by section and offset.
   [[nodiscard]] std::span<const CubinFunction> functions() const { return functions_; }
-  // `function` is a name from functions(). False if two functions with that name are equally suitable.
+  // `function` is a name from functions(). False if the name is ambiguous: no function with that name is preferred.
   [[nodiscard]] bool has_lines(std::string_view function) const;
 
   // Returns the compiled function and the functions inlined into it at `offset` bytes from the start of `function`,
@@ -54,7 +54,7 @@ class CubinLines {
   struct Start {  // start of a sequence
     uint32_t section = 0;
     uint32_t table = 0;
-    uint64_t place = 0;  // offset of its address in .debug_line
+    uint64_t place = 0;  // offset in .debug_line at which the sequence stores its start address
     uint64_t stop = 0;   // start of the next sequence
     uint64_t address = 0;
   };

@@ -18,7 +18,7 @@ namespace gpuprof::symbolize {
 struct GpuInstruction {
   uint64_t offset = 0;             // from the start of the function
   std::string text;                // "@P0 LDG.E R0, [R2.64]"
-  std::optional<uint64_t> target;  // offset of the label in its operand, if the label is in the function
+  std::optional<uint64_t> target;  // offset of the operand's label in the function; nullopt: none, or outside
 };
 
 // Parses the output of `nvdisasm -c`. Returns the instructions of `function`, sorted by offset. Empty if the output

@@ -95,7 +95,7 @@ bool is_wide(std::string_view type) {
   return type == "F64" || type == "S64" || type == "U64";
 }
 
-// Conversions such as "F2F.F64.F32 R2, R0", "I2F.F64.S64" and "F2I.U64.TRUNC" name the result's type first.
+// Conversions such as "F2F.F64.F32 R2, R0", "I2F.F64.S64" and "F2I.U64.TRUNC" name the result type, then the source.
 Widths conversion_widths(const Opcode& opcode) {
   if (opcode.name() == "FRND") {
     return opcode.has({"F64"}) ? Widths{2, {2, 1, 1}} : Widths{};

@@ -10,17 +10,17 @@ namespace gpuprof::symbolize {
 
 // Which operands are results, and how many registers each has.
 enum class SassForm : uint8_t {
-  result,         // the first register, and the predicates before it
+  result,         // the first register, and a predicate before it
   wide,           // like `result`; the register result has 64 bits
   conversion,     // like `result`; the two types give the widths
-  clock,          // like `result`; 64 bits unless the modifiers say 32
+  clock,          // like `result`; the register result has 64 bits, with the modifier ".32" 32 bits
   load,           // like `result`; the modifiers give the width
   matrix,         // like `result`; the number of matrices gives the width
-  atomic,         // like `result`; the data operand has the same width
+  atomic,         // like `result`; the modifiers give the width of the result and of the data
   mma,            // like `result`; the shape gives the widths
-  texture,        // the first two operands
-  predicates,     // up to two predicates
-  to_predicates,  // any of the predicates
+  texture,        // the first two operands are results
+  predicates,     // the first two operands, if they are predicates
+  to_predicates,  // any predicate may be a result: a mask selects them
   store,          // no result; the modifiers give the width of the data
   matrix_store,   // no result; the number of matrices gives the width of the data
   reads,          // no result

@@ -158,7 +158,7 @@ SassWaits SassSlice::waits_for(uint64_t offset, std::string_view word) const {
     return found;
   }
   struct Step {
-    size_t at = 0;  // the instruction whose result is checked
+    size_t at = 0;  // instruction that may have written a wanted register
     size_t distance = 0;
     SassRegisterSet wanted;
   };

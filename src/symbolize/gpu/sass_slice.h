@@ -44,13 +44,13 @@ class SassSlice {
 
   // Returns the producers for a stall reason of analyze/stalls/stall_reasons.h (with or without "_not_issued").
   // long_scoreboard: memory and textures; short_scoreboard: shared memory, special functions and the like; wait:
-  // arithmetic directly before. Other reasons do not wait for a result and give none.
+  // arithmetic directly before. For other reasons, which are not waits for a result, returns no producers.
   [[nodiscard]] SassWaits waits_for(uint64_t offset, std::string_view reason) const;
 
  private:
   struct Node {
     uint64_t offset = 0;
-    uint32_t first_source = 0;  // first index in sources_; the next node's first index ends the range
+    uint32_t first_source = 0;  // first index in sources_; the last is before first_source of the next node
     bool open = false;          // may be reached from an unknown instruction
     SassInstruction instruction;
   };

@@ -32,7 +32,7 @@ constexpr std::string_view kNotes = ".note.intelgt.compat";
 constexpr std::string_view kOwner = "IntelGT";
 constexpr uint32_t kProductFamily = 1;
 constexpr uint32_t kGfxCore = 2;
-constexpr uint32_t kProductConfig = 6;  // newer files have this note instead of the other two
+constexpr uint32_t kProductConfig = 6;  // newer files have this note instead of kProductFamily and kGfxCore
 
 // A copy of a zebin, to be changed in place.
 class Bytes {
@@ -75,7 +75,7 @@ bool is_code(const ElfSection& section) {
   return section.has_bytes() && section.name.starts_with(kCode) && section.name.size() > kCode.size();
 }
 
-// Assigns an address to each code section, also in the section headers.
+// Assigns an address to each code section. Writes it to the section header, and returns the addresses by section.
 std::vector<uint64_t> place_code(Bytes& bytes, const std::vector<ElfSection>& sections) {
   const uint64_t headers = bytes.read<Elf64_Ehdr>(0)->e_shoff;
   std::vector<uint64_t> addresses(sections.size(), 0);
@@ -111,7 +111,7 @@ GpuPlatform platform_of_core(uint32_t core) {
   }
 }
 
-// Maps a product family. Some compilers store only the family, not the core.
+// Returns the platform of a product family. Needed because some compilers store only the family, not the core.
 GpuPlatform platform_of_product(uint32_t product) {
   constexpr uint32_t kXeHpSdv = 1250;
   constexpr uint32_t kDg2 = 1270;
@@ -128,7 +128,7 @@ GpuPlatform platform_of_product(uint32_t product) {
   }
 }
 
-// Maps a configuration: architecture, release and revision. 12.60.7 is a Ponte Vecchio.
+// Returns the platform of a configuration: architecture, release and revision. 12.60.7 is a Ponte Vecchio.
 GpuPlatform platform_of_config(uint32_t config) {
   const uint32_t architecture = config >> 22U;
   const uint32_t release = config >> 14U & 0xffU;
@@ -242,7 +242,7 @@ class Relocations {
   Bytes& bytes_;
   const std::vector<ElfSection>& sections_;
   const std::vector<uint64_t>& addresses_;
-  uint64_t left_;  // limits the work, because many tables may share the same bytes
+  uint64_t left_;  // relocations that may still be applied; many tables may share the same bytes
 };
 
 // Makes a file of the bytes, because libdw reads only files.
