@@ -59,7 +59,8 @@ class JobPrograms {
 
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
 
-  // Number of driver calls for which the Linux kernel ran no BPF program, because the call interrupted that program.
+  // Number of driver calls that were not seen: each came while the BPF program for such calls was already running on
+  // the same CPU, and the Linux kernel does not nest a program.
   [[nodiscard]] uint64_t skipped() const;
 
  private:

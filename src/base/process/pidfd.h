@@ -7,7 +7,8 @@
 
 namespace gpuprof {
 
-// Closed, with errno set: the process does not exist, or no descriptor is left.
+// Opens a descriptor of the process. On failure (no such process, no free descriptor), returns a closed one and sets
+// errno.
 UniqueFd open_pidfd(pid_t pid);
 
 bool has_ended(const UniqueFd& pidfd);
