@@ -22,8 +22,8 @@ namespace gpuprof::backend {
 // A gpuprof environment variable that a backend, or its injection library in targets, reads.
 struct Variable {
   const char* name;
-  // Checks the user's value: returns what is wrong with it, or nullopt. A null `check` means that the user cannot set
-  // the variable, because gpuprof sets it in targets.
+  // Returns what is wrong with the user's value, or nullopt. A null `check`: only gpuprof sets the variable, in
+  // targets.
   std::optional<Error> (*check)(const std::string& value) = nullptr;
 };
 
@@ -57,8 +57,7 @@ struct LaunchFunction {
   std::string_view library;  // prefix of the library's file name: "libOpenCL.so"
   std::string_view symbol;
   bool in_program = false;  // also search the program itself, which may link the library statically
-  // True: this function calls another function of launch_functions(). So it gets a probe only if no function with
-  // outer == false can be probed; otherwise launches would count twice.
+  // True: calls another one of launch_functions(). It is probed only if all others fail: a launch must not count twice.
   bool outer = false;
 };
 
@@ -95,15 +94,13 @@ class Backend {
   };
   [[nodiscard]] virtual Library library() const { return {}; }
 
-  // File name prefixes of the vendor's tool libraries, which are on stacks only because gpuprof records. The recorder
-  // removes their frames from the innermost end of a stack.
+  // File name prefixes of libraries that only profilers use. Their frames at the innermost end of a stack are removed.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
   // True if only --backend NAME selects the backend: other backends see the same work, so it would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
-  // Returns the name of the backend whose injection library sends the GPU code that this backend needs for its
-  // samples. Empty: this backend needs no other one.
+  // Names the backend whose injection library sends the GPU code that this backend's samples need. Empty: none needed.
   [[nodiscard]] virtual std::string_view code_from() const { return {}; }
 
   // Restricts the injection library to sending GPU code, which samples of another backend need.
@@ -119,8 +116,7 @@ class Backend {
   // For record -p: a function that the library of attaches_to() must have. Empty: none.
   [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
 
-  // The functions that record -p probes. Each launch must call exactly one function without `outer`, so that it counts
-  // once. It may also call functions with `outer`.
+  // The functions that record -p probes. A launch must call only one of those without `outer`, so that it counts once.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
 
   // Starts to sample the clocks of devices, until take_clocks(). Neither call waits for a device.
@@ -135,8 +131,7 @@ class Backend {
   virtual Status start(const Recording& /*recording*/) { return {}; }
   // Switches recording on or off. It is off at first. While it is off, the source reports only work launched before.
   virtual void set_recording(bool /*on*/) {}
-  // Sends new events to the sink and returns their number. Never blocks. If it returns 0, the recorder may sleep before
-  // the next call.
+  // Sends new events to the sink and returns their number. Never blocks. After 0 events, the recorder may sleep.
   virtual size_t drain() { return 0; }
   // Returns the source's BPF programs if they walk stacks with unwind tables (bpf/stack_walk.h), else null. The
   // recorder fills their maps for the processes that the source reports. Valid from start() to stop().

@@ -59,8 +59,7 @@ class JobPrograms {
 
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
 
-  // Number of driver calls that were not seen: each came while the BPF program for such calls was already running on
-  // the same CPU, and the Linux kernel does not nest a program.
+  // Number of driver calls that were not seen, because the BPF program for them was already running on the same CPU.
   [[nodiscard]] uint64_t skipped() const;
 
  private:
