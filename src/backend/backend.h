@@ -39,7 +39,7 @@ struct Availability {
   bool available = false;
   std::string detail;       // what was found, or what is missing
   std::string hint;         // how to make the interface available; empty if it is
-  bool unrecorded = false;  // programs may be able to use the interface, but gpuprof could not record them
+  bool unrecorded = false;  // true: programs can perhaps use the interface here, but gpuprof cannot record their work
 };
 
 // The environment of the child to be started. A backend adds the variables that load its injection library.

@@ -215,7 +215,7 @@ struct SampleWindow {
   uint64_t end_ns = 0;
   uint64_t handed = 0;   // samples that the source sent, even if they did not arrive
   uint64_t dropped = 0;  // samples that the hardware or the vendor's library dropped
-  uint64_t foreign = 0;  // samples in code that does not belong to the program
+  uint64_t foreign = 0;  // samples in the vendor's own GPU code, not in the program's kernels
   uint64_t period = 0;   // between two samples, in cycles or ns (see `unit`); 0: unknown
   uint32_t window = 0;
   uint32_t device = 0;

@@ -32,7 +32,7 @@ Error impossible(const Error& why) {
 }
 
 constexpr uint64_t kPollIntervalNs = 200'000'000;     // interval of checks for processes that have ended
-constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // to remove destroyed VMs
+constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // interval of removing destroyed VMs from the BPF maps
 constexpr uint64_t kSearchPause = 20;  // pause between client searches, in multiples of the last search's duration
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kMaxIncompleteNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;

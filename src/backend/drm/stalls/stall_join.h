@@ -22,7 +22,7 @@ namespace gpuprof::backend::drm {
 
 // A kernel of a batch: code at one address of one VM, until a bind replaces it.
 struct BatchKernel {
-  uint64_t space = 0;                                    // address space: process, VM and instruction base address
+  uint64_t space = 0;                                    // key of StallJoin::spaces_: a process's VM and base address
   uint64_t start = 0;                                    // address in the space, as in gpuprof_drm_batch
   uint32_t generation = 0;                               // how often the code at this address was replaced before
   uint32_t vm = 0;                                       // 1-based index of the VM in its source

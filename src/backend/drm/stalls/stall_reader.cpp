@@ -70,7 +70,7 @@ StallReader::Drained StallReader::drain(Open& open, StallRecordSink& sink, uint6
         break;
       case StallStream::Outcome::failed:
         log::warn("no more stalls of " + open.gt.text() + ": " + std::strerror(error),
-                  "the profile contains the stalls until now");
+                  "the profile contains the stalls before this error");
         open.tries = kMaxTries;
         open.stream.reset();
         break;
