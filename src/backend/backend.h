@@ -22,7 +22,8 @@ namespace gpuprof::backend {
 // A gpuprof environment variable that a backend, or its injection library in targets, reads.
 struct Variable {
   const char* name;
-  // Returns what is wrong with a value, or nullopt. Null: gpuprof itself sets the variable in targets.
+  // Returns what is wrong with the user's value, or nullopt. A null `check`: only gpuprof sets the variable, in
+  // targets.
   std::optional<Error> (*check)(const std::string& value) = nullptr;
 };
 
@@ -38,7 +39,7 @@ struct Availability {
   bool available = false;
   std::string detail;       // what was found, or what is missing
   std::string hint;         // how to make the interface available; empty if it is
-  bool unrecorded = false;  // programs may be able to use the interface, but gpuprof could not record them
+  bool unrecorded = false;  // true: programs can perhaps use the interface here, but gpuprof cannot record their work
 };
 
 // The environment of the child to be started. A backend adds the variables that load its injection library.
@@ -56,7 +57,7 @@ struct LaunchFunction {
   std::string_view library;  // prefix of the library's file name: "libOpenCL.so"
   std::string_view symbol;
   bool in_program = false;  // also search the program itself, which may link the library statically
-  // True: this function calls another one of the list. It gets a probe only if no other function can be probed.
+  // True: calls another one of launch_functions(). It is probed only if all others fail: a launch must not count twice.
   bool outer = false;
 };
 
@@ -93,13 +94,13 @@ class Backend {
   };
   [[nodiscard]] virtual Library library() const { return {}; }
 
-  // File name prefixes of libraries that only recording adds to stacks. Their frames at the inner end are left out.
+  // File name prefixes of libraries that only profilers use. Their frames at the innermost end of a stack are removed.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
   // True if only --backend NAME selects the backend: other backends see the same work, so it would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
-  // This backend's samples need GPU code. Names the backend whose injection library sends this code; may be empty.
+  // Names the backend whose injection library sends the GPU code that this backend's samples need. Empty: none needed.
   [[nodiscard]] virtual std::string_view code_from() const { return {}; }
 
   // Restricts the injection library to sending GPU code, which samples of another backend need.
@@ -115,7 +116,7 @@ class Backend {
   // For record -p: a function that the library of attaches_to() must have. Empty: none.
   [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
 
-  // The functions that record -p probes. A launch may pass through only one of them, and through `outer` ones.
+  // The functions that record -p probes. A launch must call only one of those without `outer`, so that it counts once.
   [[nodiscard]] virtual std::span<const LaunchFunction> launch_functions() const { return {}; }
 
   // Starts to sample the clocks of devices, until take_clocks(). Neither call waits for a device.
@@ -130,7 +131,7 @@ class Backend {
   virtual Status start(const Recording& /*recording*/) { return {}; }
   // Switches recording on or off. It is off at first. While it is off, the source reports only work launched before.
   virtual void set_recording(bool /*on*/) {}
-  // Sends new events to the sink and returns their number. Never blocks. After a 0, the next call may come later.
+  // Sends new events to the sink and returns their number. Never blocks. After 0 events, the recorder may sleep.
   virtual size_t drain() { return 0; }
   // Returns the source's BPF programs if they walk stacks with unwind tables (bpf/stack_walk.h), else null. The
   // recorder fills their maps for the processes that the source reports. Valid from start() to stop().

@@ -49,7 +49,7 @@ struct LaunchCall {
 
 struct HostOp {
   SourceId source = 0;
-  uint64_t correlation = 0;  // flagged with GPUPROF_CORRELATION_HOST; 0: missing
+  uint64_t correlation = 0;  // always has the bit GPUPROF_CORRELATION_HOST, unless missing (0)
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   uint64_t bytes = 0;
@@ -62,7 +62,7 @@ struct HostOp {
 
 struct GraphNode {
   uint64_t node = 0;
-  uint64_t original = 0;  // the node that this one was copied from, or see `updated`; 0: none
+  uint64_t original = 0;  // the node that this one was copied from, or takes its work from (`updated`); 0: none
   uint64_t launch = 0;    // correlation id of the captured launch; 0: none
   uint64_t time_ns = 0;
   uint32_t name_id = 0;  // name of its kernel; 0: unknown
@@ -74,7 +74,7 @@ struct GraphNode {
 struct GraphLaunch {
   uint64_t correlation = 0;
   uint64_t time_ns = 0;
-  uint64_t finished = 0;  // the stream's launches with correlation ids below this had ended; 0: unknown
+  uint64_t finished = 0;  // at this launch, the stream's launches with lower ids than this had ended; 0: unknown
   uint32_t exec = 0;
   uint32_t stream = 0;
   uint32_t tid = 0;
@@ -118,7 +118,7 @@ struct Stack {
 // A loaded file, as in gpuprof_module. It comes before the stacks that refer to it.
 struct Module {
   struct Mark {
-    uint64_t offset = 0;  // bytes, in the file
+    uint64_t offset = 0;  // file offset of `bytes`
     std::array<std::byte, 16> bytes{};
   };
   uint32_t module = 0;
@@ -140,7 +140,7 @@ struct PythonCode {
 
 // Properties of a source, sent once, before its first launch. The default is false.
 struct SourceTraits {
-  bool walks_stacks = false;   // the source walks the stacks of its launches itself, even beside a stack engine
+  bool walks_stacks = false;   // the source walks its stacks itself, even if the recorder's stack engine is on
   bool takes_samples = false;  // samples may come after their work, so the recorder keeps launches longer
 };
 
@@ -178,7 +178,7 @@ struct Sample {
   uint64_t stream = 0;
   uint64_t graph_node = 0;  // see GpuOp
   uint64_t count = 1;
-  uint64_t period = 0;  // one sample per `period` units; 0: unknown
+  uint64_t period = 0;  // between two samples, in cycles or ns (see `unit`); 0: unknown
   std::string_view reason;
   uint32_t name_id = 0;  // the kernel's name
   uint32_t place = 0;
@@ -215,11 +215,11 @@ struct SampleWindow {
   uint64_t end_ns = 0;
   uint64_t handed = 0;   // samples that the source sent, even if they did not arrive
   uint64_t dropped = 0;  // samples that the hardware or the vendor's library dropped
-  uint64_t foreign = 0;  // samples in code that does not belong to the program
-  uint64_t period = 0;   // units between two samples; 0: unknown
+  uint64_t foreign = 0;  // samples in the vendor's own GPU code, not in the program's kernels
+  uint64_t period = 0;   // between two samples, in cycles or ns (see `unit`); 0: unknown
   uint32_t window = 0;
   uint32_t device = 0;
-  uint32_t whole = 0;  // the device that contains `device` if that is a partition; kernels of both were sampled
+  uint32_t whole = 0;  // if `device` is a partition: the device that contains it, whose kernels were sampled too
   SamplingUnit unit = SamplingUnit::cycles;
 };
 
@@ -234,7 +234,7 @@ struct LoadedKernel {
   uint32_t device = UINT32_MAX;  // the code was loaded for this device, on all its partitions; UINT32_MAX: unknown
 };
 
-// What the hardware counted at an instruction since the previous PlaceCount. The value belongs to no launch.
+// What the hardware counted at an instruction since the previous PlaceCount, in all launches of the kernel together.
 struct PlaceCount {
   uint64_t module = 0;  // see LocationSamples
   uint64_t offset = 0;

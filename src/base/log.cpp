@@ -28,7 +28,7 @@ std::atomic<Level> g_level{Level::normal};
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kMaxWait = std::chrono::seconds(1);
-constexpr auto kPause = std::chrono::seconds(2);  // after a failed wait, no message waits for this long
+constexpr auto kPause = std::chrono::seconds(2);  // for this time after a failed wait, only `patient` messages wait
 constexpr auto kStep = std::chrono::milliseconds(10);
 
 std::atomic<uint64_t> g_dropped{0};  // messages dropped since stderr was last writable
@@ -109,7 +109,7 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// Writes until stderr is full, or if `patient` for up to kMaxWait. Returns the written bytes; after an error: all.
+// Writes until stderr is full; if `patient`, waits up to kMaxWait for space. Returns the written bytes; all on errors.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kMaxWait;

@@ -43,8 +43,8 @@ class SlotTable {
 
  private:
   // The tag is the upper half of the hash. Its first bits determine the slot, so slots are sorted by tag, except for
-  // collisions. So grow() fills the larger table in order, and does not read the array. The last bits of the tag
-  // distinguish entries with the same slot.
+  // collisions. So grow() fills the larger table in order, without reading the caller's array. The last bits of the
+  // tag distinguish entries with the same slot.
   struct Slot {
     uint32_t position = kEmpty;
     uint32_t tag = 0;

@@ -163,14 +163,15 @@ inline constexpr PythonLayout layout_3_14() {
 // Positions of the groups in _Py_DebugOffsets, counted in 64-bit numbers. A cookie comes first. Each group begins with
 // the size of the structure that it describes.
 struct DebugOffsets {
-  uint32_t runtime;       // size, finalizing, interpreters (the first one, then the main one)
-  uint32_t interpreter;   // size, id, next, threads
-  uint32_t thread_state;  // size, prev, next, interp, current_frame, thread_id, ...
-  uint32_t frame;         // size, previous, executable, instr_ptr, localsplus, owner, ...
-  uint32_t code;          // size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive
-  uint32_t object;        // size, ob_type
-  uint32_t bytes;         // size, ob_size, ob_sval
-  uint32_t text;          // size, state, length, asciiobject_size
+  uint32_t runtime;       // numbers of this group: size, finalizing, interpreters (the first one, then the main one)
+  uint32_t interpreter;   // numbers: size, id, next, threads
+  uint32_t thread_state;  // numbers: size, prev, next, interp, current_frame, thread_id, ...
+  uint32_t frame;         // numbers: size, previous, executable, instr_ptr, localsplus, owner, ...
+  // Numbers: size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive.
+  uint32_t code;
+  uint32_t object;  // numbers: size, ob_type
+  uint32_t bytes;   // numbers: size, ob_size, ob_sval
+  uint32_t text;    // numbers: size, state, length, asciiobject_size
 };
 inline constexpr DebugOffsets kOffsets3_13 = {3, 6, 19, 28, 34, 44, 64, 67};
 inline constexpr DebugOffsets kOffsets3_14 = {3, 6, 22, 31, 39, 50, 74, 77};
@@ -224,7 +225,7 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   wire.text_ascii = static_cast<uint16_t>(text[3]);
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
-  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // an int, a pointer, then the code
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // this int and a pointer precede the code
   wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // the sixth int after code_first_line
   take_threads(numbers, at, layout);
   return true;

@@ -11,7 +11,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxKeys = 1 << 18;  // more than the map's capacity
+constexpr size_t kMaxKeys = 1 << 18;  // more than a map holds: ends the loop if the map changes during it
 
 template <typename Key>
 std::vector<Key> keys_of(int map) {

@@ -33,7 +33,8 @@ void for_each_number(const std::string& folder, size_t most, const std::function
   }
 }
 
-// Checks only the path, because opening the file may block. If it is not a DRM file, its fdinfo names no client.
+// Checks only the path of the open file, because opening it again may block. A file in /dev/dri/ that is not a DRM file
+// does no harm, because its fdinfo names no client.
 bool is_card(const std::string& link) {
   constexpr std::string_view kCards = "/dev/dri/";
   std::array<char, kCards.size()> target{};
@@ -68,7 +69,7 @@ void Clients::learn(uint64_t client, uint32_t pid) {
 }
 
 void Clients::keep(uint64_t client, Found found) {
-  if (found_.size() >= kMaxClients) {  // forget all, because most have ended
+  if (found_.size() >= kMaxClients) {  // forget all clients, because most of them have ended
     found_.clear();
   }
   found_[client] = found;

@@ -38,12 +38,12 @@ class Clients {
   // Drops the clients of a process that has ended.
   void forget(uint32_t pid);
 
-  // Searches the files of all processes once. Clients that no process has become Owner::unknown.
+  // Searches the files of all processes once. If no process has a client, sets its owner to Owner::unknown.
   void find_owners(const std::vector<uint64_t>& clients);
 
   static constexpr size_t kMaxClients = 65536;
-  static constexpr size_t kMaxFilesOfOne = 4096;  // searched per process, which may have any number of files
-  static constexpr size_t kMaxFiles = 131072;     // searched over all processes, in one find_owners()
+  static constexpr size_t kMaxFilesOfOne = 4096;  // limit of files searched in one process
+  static constexpr size_t kMaxFiles = 131072;     // limit of files searched in one find_owners(), in all processes
 
  private:
   [[nodiscard]] bool is_recorded(uint32_t pid) const;

@@ -32,7 +32,7 @@ Error impossible(const Error& why) {
 }
 
 constexpr uint64_t kPollIntervalNs = 200'000'000;     // interval of checks for processes that have ended
-constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // to remove destroyed VMs
+constexpr uint64_t kSweepIntervalNs = 2'000'000'000;  // interval of removing destroyed VMs from the BPF maps
 constexpr uint64_t kSearchPause = 20;  // pause between client searches, in multiples of the last search's duration
 constexpr uint64_t kLongestSearchPauseNs = drm::JobJoin::kMaxIncompleteNs / 2;
 constexpr size_t kMaxUnclaimed = 16384;
@@ -238,7 +238,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     }
     clients_.find_owners(clients);
     for (const gpuprof_drm_queued& queued : std::exchange(unclaimed_, {})) {
-      if (!queue_for_client(queued)) {  // there are more clients than Clients::kMaxClients
+      if (!queue_for_client(queued)) {  // `clients_` dropped this client, because it holds at most kMaxClients
         drop(queued, true);
       }
     }
@@ -286,8 +286,8 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   void report_lost_times() {
     if (const uint64_t skipped = programs_->skipped(); skipped != 0) {
       report_count("calls.skipped", skipped,
-                   " driver calls were not seen: each interrupted the BPF program that should have seen it, and the "
-                   "kernel does not run it twice at once. Their jobs, batches or binds are missing");
+                   " driver calls were not seen: they came while gpuprof's BPF program for this call was already "
+                   "running on the CPU, and Linux does not nest it. Jobs, batches or binds of these calls are missing");
     }
     if (const uint64_t lost = programs_->count(GPUPROF_DRM_LOST_TIMES); lost != 0) {
       report_count("times.lost", lost,

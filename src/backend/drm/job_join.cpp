@@ -64,11 +64,11 @@ void JobJoin::complete_job(Jobs::iterator at) {
   const JobKey key = at->first;
   const Job done = job;
   jobs_.erase(at);
-  if (last_done_.size() >= kMaxRings) {  // forget all, because most rings are gone
+  if (last_done_.size() >= kMaxRings) {  // forget all rings, because most of them are gone
     last_done_.clear();
   }
   uint64_t& last = last_done_[done.ring];
-  // `last` is the latest end of the ring's earlier jobs. A job that ended before it overtook that job, without a wait.
+  // `last` is the latest end of the ring's earlier jobs. If this job ended before `last`, it did not wait for them.
   const uint64_t start = last <= done.done_ns ? std::max(done.run_ns, last) : done.run_ns;
   last = std::max(last, done.done_ns);
   sink_.on_job(key, done, start);

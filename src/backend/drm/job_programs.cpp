@@ -29,7 +29,7 @@ constexpr const char* kHint = "jobs of kernel drivers need Linux 5.17 or later, 
 namespace {
 
 constexpr uint32_t kMaxWords = GPUPROF_STACK_MAX_WORDS / 4;  // a walk blocks the CPU, so it must be short
-constexpr uint32_t kCachedRules = 1U << 18;                  // rules of 16 bytes, shared by all processes
+constexpr uint32_t kCachedRules = 1U << 18;                  // unwind rules, 16 bytes each, for all processes together
 
 struct Program {
   const char* name;
@@ -99,7 +99,8 @@ Status choose(bpf_object* object, const std::vector<Program>& wanted) {
     const auto found = std::find_if(wanted.begin(), wanted.end(), [program](const Program& one) {
       return std::string_view(one.name) == bpf_program__name(program);
     });
-    const bool is_walk = std::string_view(bpf_program__name(program)) == "on_loader";  // the recorder attaches it
+    // The recorder attaches on_loader to each process's loader, to learn when unwind tables must be updated.
+    const bool is_walk = std::string_view(bpf_program__name(program)) == "on_loader";
     bpf_program__set_autoload(program, found != wanted.end() || is_walk);
     if (found != wanted.end() && found->is_function) {
       if (const int error = bpf_program__set_attach_target(program, 0, found->target); error != 0) {
@@ -119,7 +120,7 @@ Result<BpfObject> load(pid_t root, const std::vector<Program>& programs, bool ba
   config.root = static_cast<uint32_t>(root);
   config.batches = batches ? 1 : 0;
   config.max_words = kMaxWords;
-  config.max_turns = 3 * kMaxWords;  // native frames, Python frames, and the transitions between them
+  config.max_turns = 3 * kMaxWords;  // one iteration per native frame, per Python frame, and per transition
   config.cache_mask = kCachedRules - 1;
   if (!configure_bpf_object(object->get(), config) ||
       !resize_bpf_map(object->get(), "rule_cache", config.cache_mask + 1)) {

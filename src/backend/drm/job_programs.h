@@ -59,7 +59,7 @@ class JobPrograms {
 
   [[nodiscard]] uint64_t count(gpuprof_drm_count what) const;
 
-  // Number of driver calls for which the Linux kernel ran no BPF program, because the call interrupted that program.
+  // Number of driver calls that were not seen, because the BPF program for them was already running on the same CPU.
   [[nodiscard]] uint64_t skipped() const;
 
  private:

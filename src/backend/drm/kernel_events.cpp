@@ -45,7 +45,8 @@ class Types {
 
   [[nodiscard]] bool of_kernel() const { return kernel_ != nullptr; }
 
-  // Returns a module's types. If the kernel has the struct `its_struct`, the module is built in. Null: not loaded.
+  // Returns a module's types. If the module has no BTF file, but the kernel has its struct `its_struct`, the module is
+  // built in. Returns null if the module is not loaded.
   Result<Btf> of_module(const std::string& module, const char* its_struct) const {
     const std::string file = folder_ + module;
     if (!exists(file)) {
@@ -156,7 +157,7 @@ Result<SchedulerEvents> choose_scheduler_events(const Has& has) {
 
 Status check_i915_events(const Has& has) {
   if (!has(Hook::tracepoint, "i915_request_add", "i915_request", 0)) {
-    return Error{"i915 lacks the tracepoint i915_request_add", "a kernel with CONFIG_TRACEPOINTS=y has it"};
+    return Error{"i915 lacks the tracepoint i915_request_add", "use a kernel with CONFIG_TRACEPOINTS=y"};
   }
   if (!has(Hook::function, "__i915_request_submit", "i915_request", 0)) {
     return Error{"i915 lacks the function __i915_request_submit", "gpuprof supports i915 from Linux 5.17 on"};

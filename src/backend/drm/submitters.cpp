@@ -59,7 +59,7 @@ GpuOp work_of(const Job& job, uint64_t start_ns) {
 
 void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                           std::span<const uint64_t> kernel) {
-  if (waiting_.size() >= kMaxWaitingStacks) {  // forget all: the events that refer to them were lost
+  if (waiting_.size() >= kMaxWaitingStacks) {  // forget all waiting stacks: the events that need them were lost
     waiting_.clear();
   }
   waiting_[stack.stack] = {{words.begin(), words.end()}, {kernel.begin(), kernel.end()}, stack.flags, stack.read_ns};
@@ -82,7 +82,7 @@ Submitters::Submitter& Submitters::submitter(uint32_t pid, uint64_t image) {
   const auto known = by_pid_.find(pid);
   if (known != by_pid_.end()) {
     Submitter& before = submitters_.at(known->second);
-    if (before.image == 0) {  // until now, only its pid was known
+    if (before.image == 0) {  // earlier events gave the pid of this process, but not its image
       before.image = image;
     }
     if (image == 0 || before.image == image) {
@@ -145,7 +145,7 @@ uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
   std::string name(text_of(queued.device));
   name += '\n';
   name += text_of(queued.ring);
-  if (rings_.size() >= kMaxRings) {  // forget all: each xe queue makes a ring, so most are gone
+  if (rings_.size() >= kMaxRings) {  // forget all rings: each xe queue makes one, so most rings are gone
     rings_.clear();
   }
   const auto [at, is_new] = rings_.try_emplace({std::move(name), queued.scheduler}, last_ring_ + 1);
@@ -154,7 +154,7 @@ uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
 }
 
 std::pair<uint64_t, bool> StreamNumbers::number(const StreamKey& key, uint64_t wanted) {
-  if (numbers_.size() >= kMax) {  // forget all, because most streams are gone
+  if (numbers_.size() >= kMax) {  // forget all streams, because most of them are gone
     numbers_.clear();
     taken_.clear();
   }

@@ -88,7 +88,7 @@ class Submitters {
   void count_failed(SourceId source);
   // Counts losses of no particular process, and keeps them until a source exists to report them.
   void lose(unsigned reason, uint64_t count) { pending_losses_[reason] += count; }
-  // Adds META about the recording. False: no source exists yet to report it.
+  // Adds a META record (KEY=VALUE) about the recording to the profile. False: no source exists yet to report it.
   bool add_meta(const std::string& text);
 
   void report_counters();

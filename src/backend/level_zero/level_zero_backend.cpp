@@ -112,9 +112,10 @@ class LevelZeroBackend final : public Backend {
   [[nodiscard]] Availability probe() const override {
     const std::string loader = find_ze_loader();
     if (loader.empty()) {
-      return {false, std::string("no Level Zero loader (") + kLoader + ")",
-              "on a machine with an Intel GPU install it and the driver: on Debian and Ubuntu, apt install libze1 "
-              "libze-intel-gpu1"};
+      return {
+          false, std::string("no Level Zero loader (") + kLoader + ")",
+          "on a machine with an Intel GPU install the loader and a driver: on Debian and Ubuntu, apt install libze1 "
+          "libze-intel-gpu1"};
     }
     const std::string found = "loader " + version_of(loader);
     if (!has_tracing_layer(loader)) {

@@ -62,7 +62,7 @@ Loader find_icd_loader() {
   loader.present = true;
   Dl_info info = {};
   void* function = dlsym(library, "clGetPlatformIDs");
-  // A loader that supports layers reads this variable. So its file contains the variable's name.
+  // A loader that supports layers reads the environment variable kLayersVariable, so its file contains that name.
   if (function != nullptr && dladdr(function, &info) != 0 && info.dli_fname != nullptr) {
     loader.path = info.dli_fname;
     loader.layers = file_contains(info.dli_fname, kLayersVariable);
@@ -128,7 +128,7 @@ class OpenClBackend final : public Backend {
     const Loader loader = find_icd_loader();
     if (!loader.present) {
       return {false, "no OpenCL loader (libOpenCL.so.1)",
-              "install one and a driver: on Debian and Ubuntu, apt install ocl-icd-libopencl1 pocl-opencl-icd"};
+              "install a loader and a driver: on Debian and Ubuntu, apt install ocl-icd-libopencl1 pocl-opencl-icd"};
     }
     if (!loader.layers) {
       return {
@@ -152,10 +152,11 @@ class OpenClBackend final : public Backend {
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kOpenClLaunches; }
 
-  // gpuprof's layer is the first in the list, next to the driver. So it sees the calls that the user's layers pass on.
+  // gpuprof's layer is the first in the list. The loader puts the first layer next to the driver, so gpuprof sees the
+  // calls that the user's layers pass on.
   Status prepare(LaunchEnv& env) override {
     if (env.library_dir.empty() || env.library_dir.find(':') != std::string::npos) {
-      return Error{"the OpenCL layer can not be named: '" + env.library_dir + "' is not a usable directory",
+      return Error{"the OpenCL layer can not be loaded: '" + env.library_dir + "' is not a usable directory",
                    "set TMPDIR to a directory without ':' in its name"};
     }
     std::string layers = env.library_dir + "/" + std::string(kOpenClFile);

@@ -25,7 +25,7 @@ Error folder_failure(const std::string& path, const std::string& why, std::strin
 }
 
 Error errno_failure(const std::string& path, int error) {
-  return folder_failure(path, std::strerror(error), "name a file in a folder that is there and that you may write");
+  return folder_failure(path, std::strerror(error), "name a file in an existing folder that you may write to");
 }
 
 // Reads a symbolic link from its open descriptor. Another user could replace the link at its name.
@@ -86,9 +86,9 @@ class Walk {
     return {};
   }
 
-  // True if only root or gpuprof's user can have put a link of this owner into the current folder. In a user namespace,
-  // "/" can have the owner that the files of all unmapped users have. That owner is trusted only in folders that it
-  // owns and to which nobody else may write.
+  // Returns whether a link with this owner in the current folder can be followed. Links of root and of gpuprof's user
+  // can. In a user namespace, root may be an unmapped user: then "/" has the same owner as files of all other unmapped
+  // users. Links of that owner can be followed only in a folder that it owns, and to which nobody else may write.
   [[nodiscard]] bool is_trusted(uid_t owner) const {
     struct stat root {};
     struct stat folder {};

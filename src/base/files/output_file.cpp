@@ -121,7 +121,8 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   if (there && kind == S_IFDIR) {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  // `name` may be another spelling of /dev/stdout. Root must not replace that, even if /dev has no such entry.
+  // `name` may be another spelling of /dev/stdout, which means the descriptor, even if /dev has no such entry. Root
+  // must not create or replace a file there.
   if (const std::string path = real_path(file.folder_.get()) + "/" + file.entry_;
       path != name && descriptor_named(path)) {
     return open(path, options);
@@ -268,7 +269,7 @@ void OutputFile::take_another_name() {
   const std::string wanted = name_;
   const std::string pid = std::to_string(::getpid());
   struct stat info {};
-  for (int i = 1;; ++i) {  // containers may have processes with the same pid
+  for (int i = 1;; ++i) {  // a process with this pid in another container may have used the name already
     name_ = numbered(wanted, i == 1 ? pid : pid + "-" + std::to_string(i));
     entry_ = name_.substr(folder_of(name_).size());
     if (::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {

@@ -15,7 +15,7 @@ namespace gpuprof {
 namespace {
 
 constexpr int kStepMs = 50;
-constexpr int kWarnAfterMs = 1000;  // after this, gpuprof reports that it waits for a reader, or stops waiting
+constexpr int kWarnAfterMs = 1000;  // open_when_read() then reports the wait; wait_until_writable() then gives up
 
 Error refused(const std::string& name, const std::string& why, std::string hint) {
   return Error{"cannot write " + name + ": " + why, std::move(hint)};
@@ -89,7 +89,7 @@ Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name) {
 Result<UniqueFd> open_special(const UniqueFd& place, const struct stat& info, const std::string& name,
                               const StopRequested& stop) {
   if (S_ISCHR(info.st_mode)) {
-    // A device may have any owner: only root creates devices, and a terminal's owner cannot move it to another folder.
+    // The owner of a device is not checked: only root creates devices, and a terminal's owner cannot move it elsewhere.
     UniqueFd fd(reopen(place));
     if (!fd) {
       return special_error(name, errno);

@@ -7,7 +7,7 @@
 
 namespace gpuprof {
 
-// Closed, with errno set: the process does not exist, or no descriptor is left.
+// Opens a descriptor of the process. If this fails (no such process, for example), returns a closed one and sets errno.
 UniqueFd open_pidfd(pid_t pid);
 
 bool has_ended(const UniqueFd& pidfd);

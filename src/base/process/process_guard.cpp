@@ -41,7 +41,7 @@ Result<ProcessGuard> ProcessGuard::of_peer(int socket) {
   if (errno != ENOPROTOOPT) {
     return cannot_hold(credentials->pid, errno == ENODATA ? ESRCH : errno);
   }
-  // Before Linux 6.5, the pid may already belong to another process. If that has another user, it counts as `changed`.
+  // Before Linux 6.5, the pid may already belong to a new process. If its user differs, state() returns `changed`.
   return make(*credentials, open_pidfd(credentials->pid));
 }
 

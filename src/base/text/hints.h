@@ -15,7 +15,8 @@ inline constexpr const char* kRightsForBpf =
 inline constexpr const char* kRightsForPtrace =
     "run gpuprof as root, or: sudo setcap cap_sys_ptrace+ep gpuprof; in a container, start it with CAP_SYS_PTRACE";
 inline constexpr const char* kPtraceScope = "run gpuprof as root, or: sudo sysctl kernel.yama.ptrace_scope=0";
-inline constexpr const char* kPtraceForbidden = "boot without it, or start the program with gpuprof record -- COMMAND";
+inline constexpr const char* kPtraceForbidden =
+    "reboot with another value of kernel.yama.ptrace_scope, or start the program with gpuprof record -- COMMAND";
 
 inline constexpr const char* kMoreFiles = "raise the limit on open files (ulimit -n)";
 inline constexpr const char* kMoreProcesses = "raise the limit on processes (ulimit -u)";

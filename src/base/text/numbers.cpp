@@ -15,7 +15,7 @@ Wide rounded(Wide value, uint64_t unit) {
   return (2 * value + unit) / (Wide{2} * unit);
 }
 
-// Formats a number of hundredths: 123 becomes "1.23".
+// Formats scaled / 10^decimals: (123, 2) becomes "1.23".
 std::string with_decimals(Wide scaled, int decimals) {
   std::string text;
   for (int digits = 0; scaled > 0 || digits <= decimals; ++digits) {

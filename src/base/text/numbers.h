@@ -1,5 +1,5 @@
-// Formats numbers for people, with one form per quantity in all outputs, and parses them. Times and sizes have at least
-// three digits; counts, and values in the smallest unit, are integers. Halves are rounded up.
+// Formats numbers for people, in the same form in all outputs, and parses them. Times and sizes have at least three
+// digits; counts, and values in the smallest unit, are integers. Halves are rounded up.
 #pragma once
 
 #include <charconv>

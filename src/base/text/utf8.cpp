@@ -96,7 +96,7 @@ void append_hex_escape(unsigned char byte, std::string& out) {
 }
 
 void append_escaped(std::string_view text, std::string_view also, std::string& out) {
-  // A table lookup finds the ASCII bytes that need an escape, because nearly all bytes need none.
+  // Nearly all bytes are ASCII and need no escape, so a table lookup decides about them.
   std::array<bool, 128> special{};
   for (unsigned char byte = 0; byte < 0x80; ++byte) {
     special[byte] = byte < 0x20 || byte == 0x7F;

@@ -46,7 +46,8 @@ std::vector<std::string> end_warnings(const Aggregate& rows) {
   return found;
 }
 
-// Works 1 and 2 ran on device 1, work 3 on device 2. Work 4 is a launch, 5 and 6 are CPU work, 7 has no sampled stack.
+// WORK records 1 and 2 are of device 1, 3 is of device 2. 4 is a CPU launch call, 5 and 6 are other CPU work, 7 has no
+// sampled stack.
 const std::string kAggregateBase =
     "GPUPROF;3.0\nSTRING;1;app\nSTRING;2;main\nSTRING;3;saxpy\nSTRING;4;cudaStreamSynchronize\n"
     "USTACK;1;main\nPROCESS;1;100;1;5;1;0;0;0\nDEVICE;1;0;0;0;0\nDEVICE;2;0;1;0;0\n"
@@ -245,7 +246,8 @@ TEST_CASE("a device whose busy and idle time do not add up to the recorded time 
   CHECK(share[0] == "the SHARE records of device 0 hold 41 ns of busy time, but 42 ns of exclusive time");
   // GPU work without SHARE records causes no warning.
   CHECK(aggregate_text(kAggregateBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0;0\n").info.warnings.empty());
-  // In a merged profile, a device may be in one input only. Then its busy and idle time do not fill the windows.
+  // WINDOW records are the recorded intervals of all inputs of a merged profile. A device that only one input recorded
+  // has less busy and idle time than they last. This causes no warning.
   CHECK(aggregate_text(good + "STRING;9;node2\nPROCESS;2;1;1;1;0;0;0;9\nWINDOW;0;100\nWINDOW;0;100\n" + end)
             .info.warnings.empty());
 }
@@ -281,7 +283,7 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
   CHECK(percent(three + "COVERAGE;0;without_record;3\n") == 50);
   CHECK(percent("LOSS;0;ring_full;1\n") == 0);
   CHECK(percent(three + "LOSS;0;ring_full;" + kMost + "\n") < 1e-9);
-  // In a complete profile the END record has the count of work items with a stack.
+  // In a complete profile, the coverage uses the END record's count of work items with a stack.
   CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;1;0;0\n") == 25);
   CHECK(percent("GPU;0;1;4;4;1;1;0;0;0\nEND;9;4;4;4;9;0;0\n") == 100);
   CHECK(percent("LAUNCH;0;4;3\n") == 100);

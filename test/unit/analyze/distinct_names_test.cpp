@@ -30,7 +30,7 @@ TEST_CASE("kernels of one template get the arguments appended that distinguish t
   CHECK(distinct_kernel_names(names, 43) == Names{"vectorized_elementwise_kernel [FillFunctor]",
                                                   "vectorized...ise_kernel [AddFunctor, float]",
                                                   "vectorized_...ise_kernel [AddFunctor, Half]"});
-  // If the complete name fits, no argument is appended.
+  // If the complete kernel name fits into the width, it is not shortened, so it needs no "[argument]" at its end.
   CHECK(distinct_kernel_names(names, 90)[1] == "at::native::vectorized_elementwise_kernel<4, AddFunctor<float>, ...>");
 }
 

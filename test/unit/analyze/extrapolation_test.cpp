@@ -110,7 +110,7 @@ TEST_CASE("a split adds up exactly, and each share is off by less than one") {
     std::vector<StackExtrapolation::SampledStack> donors(1 + random() % 9);
     profile::Uint128 whole = 0;
     for (auto& donor : donors) {
-      donor.ns = random() % 4 == 0 ? 0 : random() >> (4 + random() % 60);  // the sum of nine fits in 64 bits
+      donor.ns = random() % 4 == 0 ? 0 : random() >> (4 + random() % 60);  // the sum of all `ns` fits in 64 bits
       donor.count = random() % 100;
       whole += donor.ns;
     }

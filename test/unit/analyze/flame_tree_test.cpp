@@ -44,7 +44,7 @@ TEST_CASE("a path that ends or branches within a node splits the node") {
   CHECK(tree.nodes().size() == 3);
   tree.add(tree.descend(FlameTree::kRoot, run(tree, "abce")), {.ns = 4});
   CHECK(tree.nodes().size() == 5);
-  tree.add(whole, {.ns = 8});  // `whole` stays valid after its node was split
+  tree.add(whole, {.ns = 8});  // `whole` still means the path "abcd", although its node was split
   tree.add(tree.descend(end, run(tree, "cd")), {.ns = 16});
   CHECK(tree.nodes().size() == 5);
   CHECK(lines(tree) == "a;b 2\na;b;c;d 25\na;b;c;e 4\n");

@@ -145,7 +145,8 @@ TEST_CASE("samples are folded below the stack of their work, with source lines o
                               "saxpy (a.cu:7)_[G];clamp (a.cu:3)_[G];FADD_[g];wait_[g];0x10_[g] 5\n");
   CHECK(result.samples == 10);
   CHECK(result.estimated == 2);
-  // A profile that holds only samples shows them by default. A range filter removes all: no work item is in a range.
+  // If a profile holds only samples, samples are the default measure. The filter for the range "other" removes all of
+  // them, because the work item of these samples is in no range.
   CHECK(counts(fold_text(std::string(kFoldBase) + kSampled)) == counts(result));
   CHECK(
       counts(fold_text(std::string(kFoldBase) + kSampled, {.ranges = RangeFrames::filter, .range = "other"})).empty());

@@ -39,7 +39,7 @@ OwnTimes slowed(OwnTimes own, size_t rank, size_t first, double factor) {
   return own;
 }
 
-// Returns time series of a busy machine: in each, single columns or several in sequence are late by up to 30%.
+// Returns the times of each rank on a busy machine. Single columns, or several in sequence, take up to 30% longer.
 OwnTimes busy_machine(size_t columns, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> part;

@@ -80,7 +80,7 @@ TEST_CASE("a list chooses the frames below a kernel and their order") {
         "app;main;copy_[G] 70\napp;main;saxpy_[G];barrier_[g];0x0_[g] 100\n"
         "app;main;saxpy_[G];barrier_[g];FADD_[g] 100\napp;main;saxpy_[G];wait_[g];0x20_[g] 200\n"
         "app;main;saxpy_[G];wait_[g];0x8_[g] 100\napp;main;saxpy_[G];wait_[g];FADD_[g] 500\n");
-  // With the number of samples as weight, the same option `stall` adds the stall reasons.
+  // The leaves `stall` also work if the weight is the number of samples instead of time.
   CHECK(lines_of(text, {.measure = Measure::samples, .leaves = parse_leaves("stall").value()}, WeightKind::count) ==
         "app;main;saxpy_[G];barrier_[g] 2\napp;main;saxpy_[G];wait_[g] 8\n");
   CHECK(lines_of(text, {.measure = Measure::samples, .leaves = Leaves()}, WeightKind::count) ==

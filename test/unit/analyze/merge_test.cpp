@@ -213,7 +213,7 @@ TEST_CASE("a profile in the published form can be merged, too") {
   const std::string published = "STRING;1;app\nEUSTALL;1;7;0;0;0;0;0;1;0x8;3\n";
   const Merged both = merged({own, own, published});
   const Aggregate rows = test::read_all(both.text);
-  CHECK(rows.info.warnings.empty());  // END contains the samples
+  CHECK(rows.info.warnings.empty());  // END counts the samples too, so its sums match the records
   CHECK(rows.total.ns == 60);
   CHECK(rows.total.count == 4);
   CHECK(rows.info.samples == 3);
@@ -226,7 +226,7 @@ TEST_CASE("damaged profiles are rejected, or merged without the damaged records"
     const std::string whole = test::RandomProfile(seed % 20).text;
     const std::string damaged = test::damaged(whole, seed);
     if (!test::open_text(damaged, true)) {
-      continue;  // the first line was damaged
+      continue;  // the first line was damaged, so this is not a profile
     }
     (void)try_merge({whole, damaged});
     const auto lenient = try_merge({whole, damaged}, true);

@@ -15,7 +15,7 @@ using namespace gpuprof::analyze;
 namespace {
 
 constexpr uint64_t kMs = 1'000'000;
-constexpr uint64_t kSteps = 10;  // in a slice of 100 ms
+constexpr uint64_t kSteps = 10;  // program steps in a slice, which lasts 100 ms
 
 struct Model {
   size_t ranks = 4;
@@ -26,7 +26,7 @@ struct Model {
   uint64_t slow_cpu_ms = 0;      // extra CPU time before relax, compared with the other ranks
   bool hidden = false;           // the other ranks do not wait for the kernel
   double noise_ms = 0.5;
-  double preempted_ms = 0;  // delay of some slices, as on a busy machine; not part of the shortest kernel times
+  double preempted_ms = 0;  // maximum delay of a slice, as on a busy machine; does not change the shortest kernel time
   bool waits_too = false;   // the CPU waits for the collective in all_reduce()
   unsigned seed = 1;
   std::vector<uint64_t> first;   // first slice of each rank; 0 if empty
@@ -198,7 +198,7 @@ TEST_CASE("ranks: clocks that differ by some slices do not change the verdict") 
   Judged one({.slow = 1, .offset = {0, 2, 1, 3}});
   REQUIRE(one.verdict.laggards.size() == 1);
   CHECK(one.verdict.laggards[0].lag.rank == 1);
-  CHECK(std::abs(one.since(one.verdict.laggards[0]) - 17) <= 1);  // by the clock of the rank
+  CHECK(std::abs(one.since(one.verdict.laggards[0]) - 17) <= 1);  // slow_from 15, plus 2 slices of clock offset
 }
 
 TEST_CASE("ranks: a collective on the GPU and the CPU's wait for it count once") {

@@ -270,7 +270,7 @@ TEST_CASE("collapsed recursion keeps only its innermost cycle") {
   CHECK(shown_frames(longest, collapse).find("f0", 1) == std::string::npos);
   longest.insert(longest.begin() + static_cast<std::ptrdiff_t>(kLongestCycle), "g");
   longest.emplace_back("g");
-  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // this cycle is one function too long
+  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // one function too long for collapsing
 }
 
 TEST_CASE("a stack with all frames hidden shows a marker") {

@@ -232,7 +232,7 @@ TEST_CASE("matching and non-matching records together are the complete profile")
     CHECK(a.busy_ns + b.busy_ns == whole.busy_ns);
     CHECK(a.total.ns > 0);
     CHECK(b.total.ns > 0);
-    CHECK(a.info.warnings.empty());  // busy and exclusive time of a subset may differ from those of the profile
+    CHECK(a.info.warnings.empty());  // no warning, although a subset's busy and exclusive time may not add up
   }
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("a filtered profile names its filter and the records that it left out"
   REQUIRE(one);
   CHECK(contains_line(*one, "META;filter;--rank 0"));
   CHECK(contains_line(*one, "META;filter.left_out;COVERAGE 1"));
-  CHECK(contains_line(*one, "LOSS;0;ring_full;2"));  // this loss may belong to the rank
+  CHECK(contains_line(*one, "LOSS;0;ring_full;2"));  // kept, because the lost records may be of this rank
   CHECK(one->find("late_name") == std::string::npos);
   CHECK(one->ends_with("\nEND;1200;3;3;35;3;0;2\n"));
   const auto late = filtered(kJob, window_conditions(150, 160));

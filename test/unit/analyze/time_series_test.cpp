@@ -158,7 +158,7 @@ TEST_CASE("cells hold the weight that was measured in their time") {
   CHECK(cells_of(text, Measure::alloc, &Weight::bytes) == Cells{0, 0, 0, 64});
   CHECK(cells_of(text, Measure::gpu, &Weight::ns, 4) == Cells{30, 45, 0, 100});
   CHECK(cells_of(text, Measure::gpu, &Weight::ns, 3) ==
-        Cells{75, 100});  // a cell has 5 slices: 3 would do, but is not a round number
+        Cells{75, 100});  // a cell has 5 slices; 3 would be enough, but is not a round number
   CHECK(cells_of(kHead + kInterval, Measure::gpu, &Weight::ns).empty());
   const std::string samples = kHead + kInterval + "EUSTALL;1;1;0;3;0;11;0\n";
   CHECK(cells_of(samples, Measure::gpu, &Weight::count) == Cells{0, 11});  // the profile holds only samples

@@ -1,4 +1,5 @@
-// The walk and the fold compute the same paths in different ways, and must give equal weights.
+// Compares the paths that analyze/paths/walk.h gives to exports with those that analyze/paths/fold.h gives to `flame`.
+// Both compute them in different ways, and must give each path the same weight.
 #include "analyze/paths/walk.h"
 
 #include <algorithm>

@@ -102,16 +102,18 @@ TEST_CASE("the kernels of GPGPU_WALKER are found in interface descriptors") {
   CHECK(scan.base == 0x2000000);
   CHECK(scan.dynamic == kDynamic);
 
-  // The dynamic base comes from an earlier batch.
+  // This batch does not set the dynamic state base address, so the scan uses the one of an earlier batch.
   memory.put(0x2000, load(96) + walk(1) + end);
   CHECK(starts(memory.scan(0x2000, kDynamic)) == std::vector<uint64_t>{0x9000});
-  // If the dynamic base is unknown, the kernel of the walker is unknown, but later kernels are found.
+  // If no batch has set the dynamic state base address, the scan cannot read the descriptor of walk(1), so this kernel
+  // is unknown. The scan still finds the kernel of the later walker.
   memory.put(0x3000, load(96) + walk(1) + walker(0xa000) + end);
   scan = memory.scan(0x3000);
   CHECK(starts(scan) == std::vector<uint64_t>{0xa000});
   CHECK(scan.state == GPUPROF_BATCH_CUT);
 
-  // A walker's kernel is unknown if its descriptor is not loaded, unwritten or unreadable. A Gen7 walker has none.
+  // The kernel of walk(N) is unknown if descriptor N is not loaded, not written or not readable. The last check is a
+  // walker of Gen7, which the scan ignores because of its length.
   const auto only = [&](const Words& commands) {
     memory.put(0x4000, bases + commands + walker(0xa000) + end);
     const auto found = memory.scan(0x4000);

@@ -64,7 +64,7 @@ TEST_CASE("a client belongs to the recorded process tree, to another process, or
   proc.card(100, 3, 7);
   proc.card(102, 4, 8);
   proc.card(200, 3, 9);
-  proc.card(200, 5, 8);  // passed to process 200, but recorded process 102 owns it
+  proc.card(200, 5, 8);  // process 200 has also received the file of client 8, but recorded process 102 is its owner
   proc.card(300, 5, 11);
   Clients clients(100, proc.root());
   CHECK_FALSE(clients.find(7));

@@ -255,7 +255,7 @@ TEST_CASE("an address that was freed and reused belongs to another kernel") {
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x8000", 0x40}, 1},
                                              {{7, "kernel at 0x8000 (2)", 0x40}, 2},
                                              {{7, "kernel at 0x20000", 0}, 4}});
-  bound.vm = kVm + 1;  // another VM has other addresses
+  bound.vm = kVm + 1;  // a bind in another VM does not replace the kernel in VM kVm
   gpu.join.on_bound(bound);
   gpu.batch(12, {0x8000});
   gpu.run(7, 12, 5000, 6000);
@@ -304,7 +304,7 @@ TEST_CASE("a batch without a base uses the base of the batch before it on its qu
   second.base = 0;
   gpu.join.on_batch(second);
   gpu.run(7, 11, 1000, 2000);
-  gpu.sample(kBase + 0x9008, 1, 1500);  // an absolute address, as of Xe3p
+  gpu.sample(kBase + 0x9008, 1, 1500);  // an absolute address, as GPUs of Xe3p report it
   gpu.finish_windows(2000);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{7, "kernel at 0x9000", 8}, 1}});
 }

@@ -82,7 +82,8 @@ TEST_CASE("the newest baseline is used, and incomplete ones are ignored") {
 TEST_CASE("commits are equal only if their complete names are") {
   const Folder folder;
   const std::string profile = folder.profile("x");
-  // A commit never uses itself as its baseline, but uses others with a similar folder name.
+  // A commit is never its own baseline. Another commit can be, even if both commit names would make the same folder
+  // name (in folder names, characters are replaced and long names are cut).
   const std::string prefix(100, 'a');
   for (const auto& [one, other] : {std::pair<std::string, std::string>("b-1", "1"),
                                    {"feature/x", "feature_x"},
@@ -136,7 +137,7 @@ TEST_CASE("a missing profile leaves no files behind, and a file cannot be a base
   const Folder folder;
   const Baseline baseline(folder / "kept");
   CHECK_FALSE(baseline.keep(facts("a"), {folder / "nonexistent"}).ok());
-  // An empty profile is rejected. A pipe that is read a second time looks the same.
+  // An empty profile is rejected. (A pipe gives an empty profile if a command has already read it once.)
   CHECK_FALSE(baseline.keep(facts("a"), {"/dev/null"}).ok());
   CHECK_FALSE(baseline.keep(facts("a"), {"/proc/self/mem"}).ok());  // reading this file fails
   CHECK(newest_commit(baseline, facts("b")) == "none");

@@ -65,7 +65,7 @@ TEST_CASE("record --top reports losses, and uses launch counts without times") {
 TEST_CASE("lines at the bottom of the screen are drawn without scrolling other output, and removed") {
   const Screen screen{80, 24};
   const std::string first = drawing({"a", "b"}, screen, 0, {});
-  CHECK(first.find("\x1b[1;22r") != std::string::npos);  // the scrolling region ends above the lines
+  CHECK(first.find("\x1b[1;22r") != std::string::npos);  // rows 1 to 22 scroll; lines "a" and "b" are in rows 23 and 24
   CHECK(first.find("\x1b[23;1H") != std::string::npos);
   const std::string again = drawing({"a", "c"}, screen, 2, screen);
   CHECK(again.find('r') == std::string::npos);

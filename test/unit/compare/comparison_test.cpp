@@ -56,7 +56,7 @@ size_t count(const Comparison& all, Change change) {
   return kernels;
 }
 
-// Returns the change of the path "a;b;kernel" of the new side, or of the old side if it is gone.
+// Returns the change of a path, written "a;b;kernel" with the names of the new side (old names if the path is gone).
 Change change_of(const Comparison& all, const std::string& wanted) {
   for (const auto& path : all.paths) {
     if (test::path_text(all, path.functions) + ";" + all.kernels[path.kernel].name == wanted) {

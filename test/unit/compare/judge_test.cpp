@@ -386,7 +386,7 @@ TEST_CASE("thresholds waive a kernel, its paths and the total") {
   const Judgement excused = sides.judged(with_thresholds("kernel_7 60% wanted"));
   CHECK(of_kernel(excused, 7)->verdict == Verdict::excused);
   CHECK(of_kernel(excused, 7)->note == "gate.txt:1: up to 60%: wanted");
-  CHECK(excused.findings.front().verdict == Verdict::excused);  // only the excused kernel has made the total grow
+  CHECK(excused.findings.front().verdict == Verdict::excused);  // the total, which grew only because of this kernel
   CHECK(sides.judged(with_thresholds("kernel_7 40% wanted")).outcome == Outcome::regression);
 
   sides.add_path(7, "caller", sides.comparison.kernels[7].costs);

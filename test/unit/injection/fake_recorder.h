@@ -114,8 +114,8 @@ class FakeRecorder {
     uint32_t stack_share = GPUPROF_ALL_STACKS;
     gpuprof_options wanted = {};
     int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // seals of the memory for a target
-    uint32_t more_bytes = 0;                                // additional bytes in that memory
-    int more_files = 0;                                     // additional files in the same message
+    uint32_t more_bytes = 0;                                // bytes by which the memory for a target is too large
+    int more_files = 0;                                     // wrong additional files in the message with the memory
   };
 
   FakeRecorder() : FakeRecorder(Options()) {}

@@ -139,11 +139,11 @@ namespace {
 struct Driver {
   ze_result_t read_result = ZE_RESULT_SUCCESS;
   size_t bytes = 128;
-  ze_result_t result = ZE_RESULT_SUCCESS;  // the result of the calculate calls
+  ze_result_t result = ZE_RESULT_SUCCESS;  // of calculate_one() and calculate_sets()
   uint32_t sets = 1;
   uint32_t total = 6;
   std::vector<uint32_t> counts = {6};
-  uint32_t total_then = 6;  // returned by the second call
+  uint32_t total_then = 6;  // number of values returned by the second call, which stores them; `total`: by the first
   bool has_sets = true;
   int single_calls = 0;
 };

@@ -433,7 +433,7 @@ TEST_CASE("frames of code without tables are found by frame pointers") {
 
 TEST_CASE("an invalid frame pointer ends only the walk") {
   const JitCode code = make_code(true);
-  // `self` and kLastWord are user-space addresses at which no frame fits. kLastWord is the last word of the stack if
+  // `self` and kLastWord are valid user-space addresses, but not of a frame. kLastWord is the last word of the stack if
   // addresses are not randomized, as with ThreadSanitizer. The environment just below it could look like a frame.
   constexpr uint64_t kLastWord = 0x7fffffffeff8;
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));

@@ -224,7 +224,8 @@ TEST_CASE("code recompiled into the same memory gets a new id if its file, name 
       const uint64_t name = reader.objects.text(U"K0000001.forward", 1, true);
       const uint64_t file = reader.objects.text(U"<eval_with_key>.1", 1, true);
       const uint64_t table = reader.objects.bytes(std::string(300, 'x'));
-      const uint64_t code = reader.objects.code(name, file, table, 0);  // 0: Python 3.12 has used up its versions
+      // Version 0: once Python 3.12 has given out all its version numbers, it gives 0 to new code objects.
+      const uint64_t code = reader.objects.code(name, file, table, 0);
       const uint32_t first = reader.id_of(code);
       CHECK(reader.id_of(code) == first);
       Objects::put(file, static_cast<uint16_t>(wire.text_ascii + 16), '2');

@@ -171,7 +171,7 @@ TEST_CASE("launches in too many nested ranges are counted") {
   CHECK(sources[0].lost[GPUPROF_LOSS_RANGE_LIMIT] == kDepth - kKept);
 }
 
-// Ranges that the signal handler has yet to end. It may interrupt a thread that holds the lock.
+// Ranges that the signal handler ends, one per signal. A signal may interrupt a thread that holds the lock.
 uint64_t to_end[100];
 std::atomic<uint32_t> ended = 0;
 std::atomic<uint32_t> in_vain = 0;  // number of handlers that gave up waiting for the lock

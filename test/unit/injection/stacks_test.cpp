@@ -344,7 +344,7 @@ TEST_CASE("at its end, a process waits until the recorder could read its mapping
     launch_at(3, 1);
     const uint64_t begin = injection::now_ns();
     injection::finish();
-    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // two heartbeats, polled every ms
+    return injection::now_ns() - begin > 1500000 ? 0 : 1;  // finish() waits for two heartbeats of the recorder
   });
   CHECK(source.state == GPUPROF_STATE_FINISHED);
 }
@@ -425,7 +425,7 @@ TEST_CASE("the marks that are sent for a module are bytes of its file") {
     CHECK(number < GPUPROF_MAX_MODULES);
     CHECK((module.start % 4096 == 0 && module.end % 4096 == 0 && module.offset % 4096 == 0));
     CHECK(module.start < module.end);
-    CHECK(module.marks.size() >= 3);  // a library may have no build id
+    CHECK(module.marks.size() >= 3);  // only 3 of the 4 marks if the library has no build id
     std::ifstream file(module.path, std::ios::binary);
     for (const auto& [offset, wanted] : module.marks) {
       std::string bytes(wanted.size(), 0);

@@ -104,7 +104,8 @@ TEST_CASE("svg: the picture refers to no external resource") {
   CHECK(count_of(text, "http") == 3);  // the namespace of SVG (twice) and of XHTML, which are never fetched
   CHECK(count_of(text, "@import") == 0);
   CHECK(count_of(text, "url(") == 0);
-  CHECK(count_of(text, "href") == count_of(text, "href: address"));  // only in the file that the script creates
+  // The script sets "href: address" only on the link by which the user saves a file. There is no other "href".
+  CHECK(count_of(text, "href") == count_of(text, "href: address"));
 }
 
 TEST_CASE("svg: the widths of siblings add up to their parent's width") {

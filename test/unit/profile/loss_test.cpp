@@ -47,7 +47,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Formats fields like FORMAT.md: "slice; ->WORK; reason->STRING", without the list that may end a line.
+// Formats the fields of a record like FORMAT.md: "slice; ->WORK; reason->STRING". Omits a list field, which some
+// records have at the end.
 template <typename R>
 std::string fields_of(R record) {
   std::string text;

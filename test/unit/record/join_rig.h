@@ -1,4 +1,5 @@
-// A correlator with a clock that the test sets, fed with records as the drain does.
+// A correlator with a clock that the test sets. Tests call it with records in the same way as the recorder's drain
+// thread.
 #pragma once
 
 #include <unistd.h>
@@ -77,7 +78,7 @@ struct Rig {
     }
   }
 
-  // Returns the batch of everything since the last call, and stores its works in `works`.
+  // Returns everything since the last call as a batch, and stores the key of each new work item in `works`.
   record::Batch take() {
     record::Batch batch = correlator.take_batch();
     for (const record::NewWork& work : batch.works) {

@@ -120,7 +120,7 @@ TEST_CASE("nvdisasm gets the cubin and a symbol number, but not the recorder's e
   REQUIRE(found.size() == 3);
   CHECK(found[0].text == "BYTES " + std::to_string(cubin.size()));
   CHECK(found[1].text == "SECRET");
-  CHECK(found[2].text == "OPEN 5");  // stdin, stdout, stderr, the cubin, and the folder that ls reads
+  CHECK(found[2].text == "OPEN 5");  // descriptors: stdin, stdout, stderr, the cubin, and the folder that ls reads
 }
 
 TEST_CASE("an nvdisasm that fails, hangs or prints without end is stopped in time") {

@@ -236,7 +236,7 @@ TEST_CASE("CIE versions of .eh_frame and .debug_frame are read or rejected", "[u
 
   const auto debug_frame = [](unsigned version, bool wide, unsigned address_size = 8) {
     FrameBytes bytes;
-    bytes.u8(0).u8(0).u8(0).u8(0);  // an empty entry; CIEs are referred to by their offset in the section
+    bytes.u8(0).u8(0).u8(0).u8(0);  // an empty entry, so that the offset of the CIE in the section is 4, not 0
     bytes.begin(wide);
     wide ? bytes.u64(UINT64_MAX) : bytes.u32(UINT32_MAX);
     bytes.u8(version).text("");

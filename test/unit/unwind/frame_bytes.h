@@ -83,7 +83,7 @@ class Collector final : public RuleSink {
   Rules rules;
 };
 
-// Returns the rules of a section. `whole` gets the result of read_section().
+// Returns the rules of a section. Stores in `whole` (unless null) whether read_section() could read all of it.
 inline Rules rules_of(const std::vector<uint8_t>& bytes, Section kind = Section::eh_frame, bool* whole = nullptr,
                       uint64_t address = 0x1000) {
   // The copy has the exact size, so that a sanitizer detects any read beyond the end.

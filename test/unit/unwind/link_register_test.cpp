@@ -77,8 +77,9 @@ TEST_CASE("a return address is in the link register throughout a leaf function",
 }
 
 TEST_CASE("the rule of a return address follows where the function has saved it", "[unwind]") {
-  CHECK(one_frame_rule({0x0e, 16, 0x9e, 2}) == at_cfa(sp_rule(16), -16));               // str x30, [sp, -16]!
-  CHECK(one_frame_rule({0x0e, 64, 0x9d, 8, 0x9e, 1}) == at_cfa(sp_rule(64, -64), -8));  // not next to the frame pointer
+  CHECK(one_frame_rule({0x0e, 16, 0x9e, 2}) == at_cfa(sp_rule(16), -16));  // str x30, [sp, -16]!
+  // The return address (CFA - 8) need not be next to the saved frame pointer (CFA - 64).
+  CHECK(one_frame_rule({0x0e, 64, 0x9d, 8, 0x9e, 1}) == at_cfa(sp_rule(64, -64), -8));
   CHECK(one_frame_rule({0x07, 30}) == FrameRule{kEnd, {}});
   CHECK(one_frame_rule({0x09, 30, 9}) == FrameRule{});           // in x9
   CHECK(one_frame_rule({0x14, 30, 2}) == FrameRule{});           // val_offset

@@ -147,7 +147,8 @@ class Comparison {
     ++counts_.rows;
     counts_.by_expression += expected.rule ? 0 : 1;
     counts_.not_expressible += found == GPUPROF_UNWIND_NONE ? 1 : 0;
-    // The table may differ in rows "exp": PLT entries that push at an unusual offset have a rule for each address.
+    // readelf's "exp" does not show the rule. For such rows, table_.find() and image_.rule_at() may differ, because the
+    // table has a rule for each address of PLT entries that push at an unusual offset.
     const bool right = expected.rule.value_or(found) == found && (found == loaded || !expected.rule);
     if (!right && ++counts_.wrong == 1) {
       std::ostringstream text;

@@ -142,7 +142,7 @@ TEST_CASE("a damaged cache file is rebuilt", "[unwind]") {
   } else if (damage == "last") {
     bad.back() ^= 1;
   } else {
-    // Stores the table of libc under the build id of this file.
+    // Stores the table of libc in the cache file of `file`, whose build id differs.
     const symbolize::MappedFile libc = open_file("/lib/x86_64-linux-gnu/libc.so.6");
     const Scratch elsewhere;
     REQUIRE(TableCache(elsewhere.path).get(libc));

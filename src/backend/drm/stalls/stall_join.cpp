@@ -28,7 +28,8 @@ uint64_t sum_of(const StallCounts& counts) {
 std::string BatchKernel::name() const {
   const std::string what = is_routine() ? "system routine at " : "kernel at ";
   const std::string which = generation == 0 ? "" : " (" + std::to_string(generation + 1) + ")";
-  const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);  // other VMs have code at the same addresses
+  // A process may have different code at the same address of several VMs, so the name contains the VM.
+  const std::string where = vm <= 1 ? "" : " in VM " + std::to_string(vm);
   return what + hex(start & ~uint64_t{GPUPROF_BATCH_SYSTEM_ROUTINE}) + which + where;
 }
 
@@ -103,7 +104,7 @@ void StallJoin::on_batch_job(uint64_t batch, const JobKey& key) {
 }
 
 StallJoin::Batch& StallJoin::batch_of(uint64_t id) {
-  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {  // forget all, because most jobs have finished
+  if (batches_.size() >= kMaxBatches && !batches_.contains(id)) {  // forget all batches: most of their jobs have ended
     not_followed_ += batches_.size();
     batches_.clear();
   }
@@ -127,7 +128,7 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
       return id;
     }
   }
-  if (spaces_.size() >= kMaxSpaces) {  // forget all, because most spaces are gone
+  if (spaces_.size() >= kMaxSpaces) {  // forget all spaces, because most of them are gone
     not_followed_ += spaces_.size();
     spaces_.clear();
   }
@@ -158,7 +159,7 @@ BatchKernel StallJoin::kernel_at(uint64_t space, uint64_t start) {
 void StallJoin::add_kernels(Run& run, const gpuprof_drm_batch& batch) {
   const uint64_t space = space_of(run.job.source, batch);
   if (!run.kernels.empty() && run.kernels.begin()->second.space != space) {
-    run.kernels.clear();  // replace all: the base address changed, and each event lists all kernels
+    run.kernels.clear();  // the base address has changed; the event lists all kernels of the batch again
   }
   run.is_complete = batch.state == GPUPROF_BATCH_ENDED;
   run.is_full = !run.is_complete && batch.count == GPUPROF_BATCH_KERNELS;
@@ -417,7 +418,8 @@ const BatchKernel* StallJoin::find_kernel(const Run& run, uint64_t address, uint
   const uint64_t base = space == spaces_.end() ? 0 : space->second.base;
   // Kernel addresses are relative to the base, but records of Xe3p hold absolute addresses.
   const uint64_t at = address < kSpaceBytes || address < base ? address : address - base;
-  // Set the lowest bit, because start addresses of system routines have it set.
+  // Start addresses of system routines have the lowest bit set. Set it here too, so that the search includes a routine
+  // that starts at `at`.
   const uint64_t up_to = at | GPUPROF_BATCH_SYSTEM_ROUTINE;
   const BatchKernel* found = nullptr;
   for_each_start_before(run.kernels, up_to, [&found](uint64_t /*start*/, const BatchKernel& kernel) {

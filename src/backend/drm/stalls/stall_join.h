@@ -22,7 +22,7 @@ namespace gpuprof::backend::drm {
 
 // A kernel of a batch: code at one address of one VM, until a bind replaces it.
 struct BatchKernel {
-  uint64_t space = 0;                                    // address space: process, VM and instruction base address
+  uint64_t space = 0;                                    // key of StallJoin::spaces_: a process's VM and base address
   uint64_t start = 0;                                    // address in the space, as in gpuprof_drm_batch
   uint32_t generation = 0;                               // how often the code at this address was replaced before
   uint32_t vm = 0;                                       // 1-based index of the VM in its source
@@ -41,8 +41,8 @@ class StallSink {
   StallSink& operator=(const StallSink&) = delete;
   virtual ~StallSink() = default;
 
-  // The job ran this kernel. Called when the job's times are known, even after its work was reported if the kernel was
-  // found later. `alone`: the job ran no other kernel except system routines.
+  // The job ran this kernel. Called after the job's times are known. If the kernel is found late, the call comes after
+  // the job's work was reported. `alone`: the job ran no other kernel except system routines.
   virtual void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) = 0;
   struct At {
     std::string kernel;
@@ -107,7 +107,7 @@ class StallJoin {
     uint64_t base = 0;
     uint32_t vm_number = 0;                    // 1-based index among the source's VMs
     std::map<uint64_t, uint32_t> live;         // start -> generation
-    std::map<uint64_t, uint32_t> generations;  // start -> generation of the next kernel, if it is not the first
+    std::map<uint64_t, uint32_t> generations;  // start -> generation of the next kernel there; missing: 0
   };
   struct Batch {
     gpuprof_drm_batch told{};
@@ -174,7 +174,7 @@ class StallJoin {
   size_t pending_count_ = 0;
   ProportionalSplit split_;
   std::map<uint64_t, std::set<uint64_t>> running_;                       // unfinished jobs: context -> seqnos
-  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // unfinished jobs, on rings that run in order
+  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // unfinished: in-order ring -> context, seqno
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t next_space_ = 0;

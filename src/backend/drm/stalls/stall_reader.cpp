@@ -26,7 +26,7 @@ Result<StallReader> StallReader::open(std::unique_ptr<StallDevices> devices, uin
   if (reader.streams_.empty()) {
     return reader.refused_.empty()
                ? Error{"there is no GPU of the driver xe",
-                       "EU stall sampling by the kernel needs one, and Linux 6.15 or later; programs that use "
+                       "EU stall sampling by the kernel needs such a GPU, and Linux 6.15 or later; programs that use "
                        "Level Zero can be sampled without it: --backend level_zero --stalls"}
                : reader.refused_.front();
   }
@@ -70,7 +70,7 @@ StallReader::Drained StallReader::drain(Open& open, StallRecordSink& sink, uint6
         break;
       case StallStream::Outcome::failed:
         log::warn("no more stalls of " + open.gt.text() + ": " + std::strerror(error),
-                  "the profile contains the stalls until now");
+                  "the profile contains the stalls before this error");
         open.tries = kMaxTries;
         open.stream.reset();
         break;

@@ -31,7 +31,7 @@ class StallReader {
   // Opens a stream for each GT. Fails, with the reason, if no stream can be opened.
   static Result<StallReader> open(std::unique_ptr<StallDevices> devices, uint64_t wanted_period);
 
-  // Reads new records, at most kMaxReads of each stream. Never blocks.
+  // drain() reads new records, with at most kMaxReads read() calls per stream. It never blocks.
   struct Drained {
     bool any = false;    // records were read
     bool whole = false;  // all new records were read

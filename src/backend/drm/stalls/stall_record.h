@@ -11,7 +11,7 @@
 
 namespace gpuprof::backend::drm {
 
-// The order of the counts in StallRecord. The published form of profiles uses the same names.
+// The order of the counts in StallRecord. stall_name() returns the names that other tools' stall files also use.
 enum class Stall : uint8_t { active, control, pipestall, send, dist_acc, sbid, sync, inst_fetch, other, tdr };
 constexpr size_t kStalls = 10;
 std::string_view stall_name(Stall stall);

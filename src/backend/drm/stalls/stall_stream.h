@@ -54,7 +54,7 @@ class StallStream {
   virtual Read read(std::span<std::byte> into) = 0;
 };
 
-// The GPUs of the machine. Implemented for xe in the kernel and by test doubles.
+// The GPUs of the machine. make_xe_stall_devices() implements it for the kernel driver xe; tests use a fake.
 class StallDevices {
  public:
   StallDevices() = default;
@@ -62,7 +62,7 @@ class StallDevices {
   StallDevices& operator=(const StallDevices&) = delete;
   virtual ~StallDevices() = default;
 
-  // Returns an empty list if no GPU has EU stalls. The error says why existing GPUs can not be sampled.
+  // Returns an empty list if no GPU supports EU stall sampling. The error says why existing GPUs can not be sampled.
   virtual Result<std::vector<StallGt>> find() = 0;
   // The error says which right is missing, or that another program samples the GPU.
   virtual Result<std::unique_ptr<StallStream>> open(const StallGt& gt, uint64_t rate) = 0;

@@ -49,7 +49,7 @@ struct EuStall {
   uint64_t rates = 0;  // an array uint64_t[rates] follows: GPU cycles between two samples, ascending
 };
 static_assert(sizeof(EuStall) == 80);
-constexpr uint64_t kEuStallBase = 1;  // set in the capability bits: the other fields are valid
+constexpr uint64_t kEuStallBase = 1;  // bit of EuStall::capabilities: the GPU supports sampling, other fields are valid
 
 struct SetProperty {
   uint64_t next = 0;

@@ -202,7 +202,8 @@ struct FileStack {
 };
 FileStack* file_stack = nullptr;
 
-// Pages out everything from the page after this function's frame.
+// Launches after removing the callers' stack memory from the page table. Keeps the page of this function's frame and
+// the next one.
 __attribute__((noinline)) void launch_paged_out() {
   constexpr uint64_t kPage = 4096;
   const uint64_t begin = (reinterpret_cast<uint64_t>(__builtin_frame_address(0)) / kPage + 2) * kPage;

@@ -153,7 +153,7 @@ TEST_CASE("each record kind reaches its callback") {
   node.range = 2;
   wire.add(GPUPROF_RECORD_GPU_OP, node);
   node.flags = 0;
-  wire.add(GPUPROF_RECORD_GPU_OP, node);  // thread and range are ignored, as the launch is not unsampled
+  wire.add(GPUPROF_RECORD_GPU_OP, node);  // thread and range are ignored without the flag GPUPROF_GPU_OP_UNSAMPLED
   wire.add(GPUPROF_RECORD_HOST_OP,
            gpuprof_host_op{{}, GPUPROF_CORRELATION_HOST | 5, 10, 30, 64, 1, 2, 3, 4, GPUPROF_HOST_ALLOC, 0});
   wire.add(GPUPROF_RECORD_GRAPH_NODE, gpuprof_graph_node{{}, 12, 11, 10, 9, GPUPROF_GRAPH_NODE_DESTROYED, 1});

@@ -97,7 +97,7 @@ TEST_CASE("definitions in later rings are awaited until the end of the poll iter
   op.device = 2;
   rig.correlator.on_gpu_op(op);
   CHECK(rig.take().rows.empty());
-  rig.correlator.on_device(3, 2, 9, 8);  // the names arrive only after this
+  rig.correlator.on_device(3, 2, 9, 8);  // refers to the names 9 and 8, which arrive later
   rig.correlator.on_name(3, 1, "k");
   rig.correlator.on_name(3, 9, "H200");
   rig.correlator.on_name(3, 8, "GPU-1");

@@ -127,7 +127,7 @@ TEST_CASE("work whose name never arrives is counted and shown without it") {
 }
 
 TEST_CASE("work of an unknown launch does not count as matched") {
-  Rig rig;  // for example, gpuprof was injected after the launches
+  Rig rig;  // work without launches, as if gpuprof had been injected into the process after the launches
   rig.correlator.on_gpu_op(Rig::kernel(1));
   rig.correlator.on_gpu_op(Rig::kernel(2));
   auto sums = coverage(finish(rig));

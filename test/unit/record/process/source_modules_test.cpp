@@ -117,8 +117,8 @@ TEST_CASE("a file whose address another file has taken is found by its path") {
   REQUIRE(over[0]->file != nullptr);
   CHECK(over[0]->file->path == two.files.path("b"));
   CHECK(static_cast<bool>(over[0]->file->fd));
-  CHECK(two.over(2, two.word)[0] == over[0]);  // all stacks share one replacement mapping
-  // An address outside of the module, and a Python frame, have no replacement mapping.
+  CHECK(two.over(2, two.word)[0] == over[0]);  // all stacks share one mapping object
+  // over() returns no mapping for an address outside of the module, or for a Python frame.
   CHECK(two.over(2, two.files.start() + 2 * kPage).empty());
   CHECK(two.over(2, GPUPROF_WORD_PYTHON | two.word).empty());
 }
@@ -200,7 +200,7 @@ TEST_CASE("a source's mapping change causes a new read, but at a limited rate") 
   gpuprof::test::Rig rig;
   rig.correlator.on_mappings(99);  // unknown source
   Files files;
-  bool too_soon = false;  // becomes true in the first round without a delay of this process between the two calls
+  bool too_soon = false;  // true: the second on_mappings() came within 100 ms; false: this process was delayed
   for (int i = 0; i < 100 && !too_soon; ++i) {
     ::usleep(120'000);
     const uint64_t begin = gpuprof::monotonic_ns();

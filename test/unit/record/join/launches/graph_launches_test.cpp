@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kExec = 3;
 constexpr uint64_t kStream = 13;
-constexpr uint64_t kUs = 1'000'000;  // the tests' time unit in ns, far above the clock slack
+constexpr uint64_t kUs = 1'000'000;  // ns per unit of the times below; much longer than GraphLaunches::kClockSlackNs
 
 GraphLaunch launch_of(uint64_t correlation, uint64_t time, uint64_t finished = 0) {
   return {.correlation = correlation, .time_ns = time * kUs, .finished = finished, .exec = kExec, .stream = kStream};
@@ -112,7 +112,8 @@ TEST_CASE("a launch called just after the work began is not the launch of the wo
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
   GraphLaunch next = launch_of(20, 50, 15);
-  next.time_ns += GraphLaunches::kClockSlackNs / 2;  // call 15 waited for launch 10, which was very short
+  // Launch 10 ran for less than 10 us from 50 on: it had ended when launch 20 was called, because `finished` is 15.
+  next.time_ns += GraphLaunches::kClockSlackNs / 2;
   launches.add(1, next);
   CHECK(candidates(launches, 50) == "10");
 }
@@ -249,7 +250,7 @@ TEST_CASE("launches with different stacks are separated by later work, or the wo
     rig.correlator.on_source_end(1);
     CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::without_launch] == 1);
     CHECK(rig.correlator.totals().coverage[gpuprof::profile::CoverageCount::matched] ==
-          2);  // it belongs to one of two launches, but it is unknown to which
+          2);  // the work belongs to one of two launches; both count, because it is unknown which
   }
 }
 

@@ -264,7 +264,7 @@ TEST_CASE("samples beyond the pending limit are dropped and counted") {
   }
   CHECK(rig.dropped() == 2 * reasons.size());
   rig.correlator.on_location_samples(1, {.module = 7, .offset = 0, .function_id = 1, .window = 6, .reasons = reasons});
-  rig.window(6, reasons.size());  // no sample of window 6 was accepted
+  rig.window(6, reasons.size());  // all samples of window 6 were dropped when they arrived; they must not count twice
   CHECK(rig.dropped() == 3 * reasons.size());
   rig.window(5, records * reasons.size());
   rig.correlator.finish();

@@ -28,7 +28,8 @@ uint64_t ns_of(const std::vector<KernelShare>& shares, uint32_t work) {
 TEST_CASE("each work of a kernel has its measured time within a window") {
   JoinContext join(Rig::with_defaults({}));
   KernelTimes times(join);
-  // 100 short runs of work 1 and 25 of work 2 in the same ticks, and one run of another kernel.
+  // 100 short runs of work 1, 25 of work 2, and one run of another kernel. KernelTimes merges runs of one work that
+  // start in the same 10 ms.
   for (uint64_t i = 0; i < 100; ++i) {
     times.add(kKernel, WorkId{1}, true, i * kMs, i * kMs + 400'000);
     if (i % 4 == 0) {
