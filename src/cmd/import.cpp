@@ -110,7 +110,7 @@ class Import : public Command {
   }
 
   static Error no_samples() {
-    return {"the imported files contain no samples", "iaprof writes samples once per interval", kExitNothing};
+    return {"the imported files contain no samples", "iaprof writes samples when an interval ends: record longer than one interval", kExitNothing};
   }
 
   std::vector<std::string> files_;

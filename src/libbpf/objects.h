@@ -27,7 +27,7 @@ using BpfObject = std::unique_ptr<bpf_object, BpfObjectClose>;
 using BpfLink = std::unique_ptr<bpf_link, BpfLinkDestroy>;
 using BpfRing = std::unique_ptr<ring_buffer, BpfRingFree>;
 
-// Describes a failed call to the kernel with errno `error`. If rights are missing, they replace `hint`.
+// Describes a failed call to the kernel with errno `error`. After EPERM or EACCES, names the missing rights, not `hint`.
 Error bpf_error(const std::string& what, int error, std::string_view hint);
 
 // Sends libbpf's messages to gpuprof's log.

@@ -12,7 +12,8 @@
 
 namespace gpuprof::profile {
 
-// Parses lines in the form that Writer gives them. If take() or last() returns false, Fields must parse the line.
+// Parses numbers as Writer formats them. If take() or last() returns false, the caller must parse the line with Fields,
+// which accepts all valid lines.
 class NumberRow {
  public:
   // This number of bytes after `limit` must be readable; their values do not matter.
@@ -38,7 +39,7 @@ class NumberRow {
  private:
   static constexpr size_t kBlock = 64;
 
-  // Ids are 32-bit numbers. A 128-bit number is accepted if it fits into 64 bits.
+  // `Number` has 32 bits (ids), 64 or 128. Fails if a number is too large, or if a 128-bit number needs more than 64 bits.
   template <typename Number>
   [[gnu::always_inline]] bool number(char end_byte, Number& out) {
     uint64_t value = 0;
@@ -127,7 +128,7 @@ class NumberRow {
   const char* at_;
   const char* limit_;
   const char* block_;
-  uint64_t ends_;  // a bit for each byte of the block that ends a field not yet taken
+  uint64_t ends_;  // bit i: byte i of the block is a separator behind a field that was not taken yet
 };
 
 }  // namespace gpuprof::profile

@@ -89,7 +89,7 @@ bool take(Input& x, std::string_view /*name*/, std::span<const StackElement>& ou
 }
 bool take(Input& x, std::string_view name, std::span<const FrameId>& out) {
   return take_list(
-      x, kMostPlaceFrames, "the place has more than 1024 frames",
+      x, kMostPlaceFrames, "the code location has more than 1024 frames",
       [&](FrameId& frame) { return x.in.number(name, frame); }, x.context.frames, out);
 }
 bool take(Input& x, std::string_view name, std::span<const Latency::Bucket>& out) {

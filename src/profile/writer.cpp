@@ -62,7 +62,7 @@ class LineBuilder {
     std::array<char, 40> text{};
     size_t at = text.size();
     while (value != 0) {
-      constexpr uint64_t kPart = 10'000'000'000'000'000'000U;  // the largest power of 10 that fits
+      constexpr uint64_t kPart = 10'000'000'000'000'000'000U;  // the largest power of 10 below 2^64
       auto part = static_cast<uint64_t>(value % kPart);
       value /= kPart;
       for (size_t digits = 0; value != 0 ? digits < 19 : part != 0; ++digits, part /= 10) {

@@ -176,7 +176,7 @@ CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words)
   for (const std::string& word : words) {
     text.append(text.empty() ? "" : ",").append(word);
   }
-  // This validator accepts every value. CLI11 shows its description behind the option's type name, as for IsMember.
+  // The validator accepts every value. It is there for its description, which value_words() reads and CLI11 prints.
   return option->check(CLI::Validator([](const std::string&) { return std::string(); }, "{" + text + "}"));
 }
 

@@ -25,7 +25,8 @@ class StackChoices {
   static constexpr const char* kNames =
       "--root, --from-start, --python, --only, --hide, --collapse-recursion and --no-lines";
 
-  // Sets the chosen options, but never `options.lines`. Fails with exit code kExitUsage if a value is invalid or empty.
+  // Sets the members of `options` that command-line options choose (`lines` is not one). Fails with exit code kExitUsage
+  // if a value is invalid or empty.
   Status apply(analyze::StackOptions& options) const;
 
   // Reports on stderr how many stacks --root did not trim.
