@@ -4,9 +4,9 @@
 #   perf-gate.sh BASE BUILD COMMAND [ARGUMENTS...]
 #   perf-gate.sh origin/main 'make -s' ./app --steps 100
 #
-# BUILD builds the program and COMMAND runs it, in a work tree of each commit. The runs alternate on this machine, so that
-# drift affects both commits. Exit status: 0 pass, 1 regression, 125 inconclusive. Inconclusive is not a pass; raise RUNS,
-# or make the runs longer. The exit status is also 125 if a commit is missing or cannot be built, so that
+# BUILD builds the program and COMMAND runs it, in a work tree of each commit. The runs alternate on this machine, so
+# that drift affects both commits. Exit status: 0 pass, 1 regression, 125 inconclusive. Inconclusive is not a pass:
+# raise RUNS, or make the runs longer. The exit status is also 125 if a commit is missing or cannot be built, so that
 # `git bisect run` skips the commit.
 # Environment: RUNS (runs per commit, default: 8), GPUPROF (the gpuprof program), CHECK_OPTIONS (more options of check).
 set -eu

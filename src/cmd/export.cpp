@@ -158,7 +158,7 @@ class Export : public Command {
     return 0;
   }
 
-  // Collects losses and META lines, which warn() reports. Only timelines need this: aggregate() does it for other formats.
+  // Collects losses and META lines, which warn() reports. Only for timelines: aggregate() does this for other formats.
   void note(const profile::Record& record) {
     info_.complete = info_.complete || std::holds_alternative<profile::End>(record);
     if (const auto* loss = std::get_if<profile::Loss>(&record)) {

@@ -27,7 +27,7 @@ using BpfObject = std::unique_ptr<bpf_object, BpfObjectClose>;
 using BpfLink = std::unique_ptr<bpf_link, BpfLinkDestroy>;
 using BpfRing = std::unique_ptr<ring_buffer, BpfRingFree>;
 
-// Describes a failed call to the kernel with errno `error`. After EPERM or EACCES, names the missing rights, not `hint`.
+// Describes a failed call to the kernel with errno `error`. The hint is `hint`, or the missing rights.
 Error bpf_error(const std::string& what, int error, std::string_view hint);
 
 // Sends libbpf's messages to gpuprof's log.

@@ -39,7 +39,7 @@ class NumberRow {
  private:
   static constexpr size_t kBlock = 64;
 
-  // `Number` has 32 bits (ids), 64 or 128. Fails if a number is too large, or if a 128-bit number needs more than 64 bits.
+  // `Number` has 32 bits (ids), 64 or 128. Fails if the number does not fit, or needs more than 64 bits.
   template <typename Number>
   [[gnu::always_inline]] bool number(char end_byte, Number& out) {
     uint64_t value = 0;

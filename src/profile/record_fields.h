@@ -77,7 +77,7 @@ inline constexpr auto kLayout<Frame> = layout("FRAME", own_id(&Frame::id), field
                                               field<Form::hexadecimal>("address", &Frame::address));
 template <>
 inline constexpr auto kLayout<Stack> = layout("USTACK", own_id(&Stack::id),
-                                              field("frame", &Stack::elements));  // kind_of() returns KSTACK for kernel stacks
+                                              field("frame", &Stack::elements));  // or KSTACK: kind_of()
 template <>
 inline constexpr auto kLayout<Process> = layout("PROCESS", own_id(&Process::id), field("pid", &Process::pid),
                                                 field("ppid", &Process::ppid), field("start_ns", &Process::start_ns),

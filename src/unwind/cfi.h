@@ -1,4 +1,4 @@
-// Finds the unwind rule (wire/stack.h) of an address in .eh_frame or .debug_frame. Works on bytes from a file or in this
+// Finds the unwind rule (wire/stack.h) of an address in .eh_frame or .debug_frame. Works on bytes of a file or of this
 // process, and never reads outside them, whatever they contain. It also runs in signal handlers of targets: it does not
 // allocate or throw, and needs only memcpy from libc.
 #pragma once

@@ -27,7 +27,7 @@ class Table {
   static constexpr unsigned kPageShift = 12;
   static constexpr uint32_t kMaxRules = 1 << 16;  // further different rules become GPUPROF_UNWIND_NONE
   static constexpr uint32_t kMaxRows = 1U << 26;  // files with more rows get no table
-  // A file gets no table if it has more pages than rows + kMaxEmptyPages. A small file could claim functions 4 GB apart.
+  // Files with more pages than rows + kMaxEmptyPages get no table: a small file may claim functions 4 GB apart.
   static constexpr uint32_t kMaxEmptyPages = 1U << 16;
 
   // Builds a table from .eh_frame, and from .debug_frame for functions that .eh_frame lacks. Takes up to 1 s for the

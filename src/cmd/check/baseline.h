@@ -25,7 +25,7 @@ class Baseline {
   // Returns the newest kept runs of the same devices and driver, but of another commit; nullopt if there are none.
   [[nodiscard]] Result<std::optional<BaselineRuns>> newest(const compare::RunFacts& like) const;
 
-  // Checks whether keep() may create folders, without creating any. Call it before the runs, because they take long.
+  // Checks whether keep() can create folders, without creating any. Call it before the runs, because they take long.
   [[nodiscard]] Status can_save() const;
 
   // Copies the runs' profiles (regular files) and returns the folder of the copies. Keeps either all profiles or none.

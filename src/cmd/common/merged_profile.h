@@ -19,7 +19,7 @@ struct MergedProfile {
   void report() const;
 };
 
-// Calls `make`, and writes each record that `make` passes to the sink. `make` returns warnings. If writing fails, the
+// Calls `make` with a sink, and writes the records that the sink receives. `make` returns warnings. On failure, the
 // file `output` is unchanged.
 Result<MergedProfile> write_records(
     const std::string& output, const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make);

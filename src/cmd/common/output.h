@@ -28,8 +28,7 @@ struct FileId {
 // that would replace an input or any profile. Checks PATH.old, too, because an existing PATH is renamed to PATH.old.
 Status may_write(const std::string& path, std::span<const FileId> inputs);
 
-// Like may_write(), for commands that write profiles: `path` may be an old profile, which is
-// renamed to PATH.old.
+// Like may_write(), for commands that write profiles: `path` may be an old profile, which is renamed to PATH.old.
 Status may_write_profile(const std::string& path, std::span<const FileId> inputs);
 
 // Returns whether both paths lead to the same entry of the same folder, regardless of their spelling.

@@ -73,8 +73,8 @@ Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_creat
       fact = {"eBPF", State::missing, "kernel lockdown is 'confidentiality', which forbids tracing",
               "boot with lockdown=integrity or none"};
     } else if (!rights.has(kCapSysAdmin)) {
-      fact = {"eBPF", State::limited, "BPF programs load, but the kernel may refuse their uprobes without CAP_SYS_ADMIN",
-              hints::kRightsForBpf};
+      fact = {"eBPF", State::limited,
+              "BPF programs load, but the kernel may refuse their uprobes without CAP_SYS_ADMIN", hints::kRightsForBpf};
     }
     return fact;
   }

@@ -28,7 +28,8 @@ Fact counters_fact(const std::string& root, const Rights& rights) {
   }
   const bool admin_only = line.find('1', kKey.size()) != std::string::npos;
   if (!admin_only) {
-    return {"performance counters", State::ok, "every user may use the counters: --pc-sampling and --sass-metrics work", ""};
+    return {"performance counters", State::ok, "every user may use the counters: --pc-sampling and --sass-metrics work",
+            ""};
   }
   if (rights.has(kCapSysAdmin)) {
     return {"performance counters", State::ok,

@@ -143,10 +143,11 @@ class Record final : public Command {
     app.add_flag("--pc-sampling{continuous},--stalls{continuous}", sampling_,
                  "sample which GPU instructions run or stall, and why (default: continuous)")
         ->check(CLI::IsMember({"continuous", "exact"}));
-    auto* const counted = app.add_option("--sass-metrics", metrics_,
-                                         "count per GPU instruction, without GPU times: CUPTI metrics, or groups of them")
-                              ->delimiter(',')
-                              ->type_name("WHAT,...");
+    auto* const counted =
+        app.add_option("--sass-metrics", metrics_,
+                       "count per GPU instruction, without GPU times: CUPTI metrics, or groups of them")
+            ->delimiter(',')
+            ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});
     kernel_.declare(app, "--kernel", "kernels that --pc-sampling=exact and --sass-metrics cover (default: all)");
     app.add_option("--sample-every", options_.sampling.exact_every,

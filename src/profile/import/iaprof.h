@@ -34,8 +34,9 @@ class IaprofForm {
  private:
   class IaprofFields;
 
-  // The process, stacks and kernel that samples belong to. In the dialect "whole lines", each line holds all
-  // fields. In the two others, each field keeps its most recent value. A TextId is the id of a string in the file, or of a STRING record.
+  // The process, stacks and kernel that samples belong to. In the dialect "whole lines" (FORMAT.md), each
+  // line holds all fields. In the two others, each field keeps its most recent value. A TextId is the id of a string
+  // in the file, or of a STRING record.
   template <typename TextId>
   struct SampleOrigin {
     TextId process_name{};
