@@ -23,7 +23,8 @@ if(GPUPROF_SANITIZE)
 endif()
 
 # gpuprof_compile_in_groups(target): compiles up to twelve sources as one, so that each header is read once. This saves
-# most of the build time. Names in anonymous namespaces must differ. Sources with compiler options are compiled alone.
+# most of the build time. Names in anonymous namespaces must differ between sources. A source
+# with compiler options is compiled alone.
 function(gpuprof_compile_in_groups target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${GPUPROF_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

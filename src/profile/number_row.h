@@ -12,8 +12,7 @@
 
 namespace gpuprof::profile {
 
-// Parses numbers as Writer formats them. If take() or last() returns false, the caller must parse the line with Fields,
-// which accepts all valid lines.
+// Parses numbers as Writer formats them. If take() or last() returns false, use Fields, which parses all valid lines.
 class NumberRow {
  public:
   // This number of bytes after `limit` must be readable; their values do not matter.

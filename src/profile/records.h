@@ -267,7 +267,7 @@ struct Span {
   uint64_t end_ns = 0;
 };
 
-// A counter of what was seen, matched or missed. Counts with the same word add up.
+// Counts what the recorder saw, matched or missed. Counts with the same `what` add up.
 struct Coverage {
   ProcessId process{};    // 0: the complete recording
   std::string_view what;  // a word of FORMAT.md's table
@@ -298,8 +298,7 @@ struct GpuInstruction {
   StringId what{};         // what the instruction at waits_for does: "load"
 };
 
-// A hardware counter of one instruction. The value belongs to no launch and is not a time. Lines that differ only in
-// `value` add up.
+// A hardware counter at one instruction: no time, and of no single launch. Lines that differ only in `value` add up.
 struct GpuCount {
   ProcessId process{};
   DeviceId device{};

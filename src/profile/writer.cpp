@@ -171,8 +171,8 @@ Status Writer::flush() {
   size_t done = 0;
   while (done < buffer_.size()) {
     if (give_up_ != nullptr && !wait_until_writable(fd_.get(), *give_up_)) {
-      failed_ =
-          Error{"cannot write the profile: its reader reads nothing", "let the reader of the pipe go on, or end it"};
+      failed_ = Error{"cannot write the profile: its reader reads nothing",
+                      "continue or end the program that reads the pipe"};
       buffer_.clear();
       return *failed_;
     }

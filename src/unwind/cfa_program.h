@@ -9,7 +9,7 @@
 
 namespace gpuprof::unwind {
 
-// Produces the rows of one function in order.
+// Produces the rows of one function's unwind table, in ascending order of addresses.
 template <typename Arch>
 class CfaProgram {
  public:

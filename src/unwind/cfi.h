@@ -10,7 +10,7 @@
 
 namespace gpuprof::unwind {
 
-// Bytes, and the address of the first one in memory, to which encoded pointers are relative.
+// Bytes, and the memory address of the first byte. It is needed to decode pointers that are relative to their address.
 struct Bytes {
   const uint8_t* data = nullptr;
   size_t size = 0;

@@ -67,7 +67,7 @@ class Table {
   std::vector<uint16_t> rule_indexes_;
   std::vector<uint64_t> rules_;
   std::vector<uint32_t> pages_;
-  std::optional<symbolize::ElfImage> headers_;  // for vaddr_of() only; its source may be closed
+  std::optional<symbolize::ElfImage> headers_;  // only for vaddr_of(), which does not read the file
 };
 
 }  // namespace gpuprof::unwind

@@ -140,13 +140,13 @@ class Check final : public Command {
     if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < options_.min_runs && !is_budget()) {
       return check_usage(std::to_string(runs) + " runs are too few: a verdict needs at least " +
                              std::to_string(options_.min_runs) + (self_runs_ > 0 ? "" : " a side"),
-                         "5 are better, and 8 better still: they show smaller differences");
+                         "with 5 or 8 runs, a verdict can show smaller differences");
     }
     if (save_ && baseline_.empty()) {
       return check_usage("--save without --baseline", "--baseline FOLDER says where profiles are kept");
     }
     if (is_budget() && !baseline_.empty()) {
-      return check_usage("both a budget and --baseline", "check them one after the other");
+      return check_usage("both a budget and --baseline", "run `gpuprof check` once for each");
     }
     if (runs_ == 0 && self_runs_ == 0 && (!folder_.empty() || !record_options_.empty())) {
       return check_usage("-o and --record apply only to runs that `gpuprof check` itself records",

@@ -222,7 +222,7 @@ class Flame : public Command {
     return {};
   }
 
-  // Switches to ns if the total is less than 1 us, since all stacks would be 0 us. Fails if the user chose us.
+  // Switches to ns if the total is less than 1 us, because all stacks would be 0 us. Fails if --unit is `us`.
   [[nodiscard]] Status choose_unit(const analyze::FlameTree& tree, WeightChoice& weight) const {
     constexpr uint64_t kNsInUs = 1000;
     const uint64_t total = output::raw_weight(tree.total(), weight.kind);

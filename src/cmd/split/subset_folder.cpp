@@ -156,7 +156,7 @@ Status SubsetFolder::flush(File& file) {
   RETURN_IF_ERROR(close_written(std::move(fd), shown));
   bytes_ += file.waiting.size();
   waiting_ -= file.waiting.size();
-  file.waiting = {};  // frees its memory, as there may be thousands of files
+  file.waiting = {};  // frees the buffer: there may be thousands of files
   return {};
 }
 

@@ -24,8 +24,7 @@ class IaprofForm {
   static bool is_kind(std::string_view kind);
   static bool is_kind_prefix(std::string_view text);  // whether a kind begins with `text`
 
-  // Returns the first record of the line. Returns nullopt if the line has no new information, or is bad. If it is bad,
-  // sets `reason`.
+  // Returns the line's first record; nullopt if the line holds nothing new, or if it is bad (then sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
 
   // Returns the next record of the line. Its views are valid until the next take().

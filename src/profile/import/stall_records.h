@@ -40,7 +40,7 @@ class StallRecords {
     return ProcessId{id};
   }
 
-  // The symbol is the best available name of the kernel.
+  // `symbol` becomes the WORK's name, because there is no better name of the kernel.
   WorkId work(ProcessId owner, StackId ustack, StackId kstack, StringId symbol) {
     const auto [id, is_new] =
         works_.intern({join_ids(index(owner), index(symbol)), join_ids(index(ustack), index(kstack))});
@@ -68,7 +68,7 @@ class StallRecords {
 
  private:
   std::vector<Record> records_;  // of the current line
-  size_t handed_out_ = 0;        // records that next() has returned
+  size_t handed_out_ = 0;        // number of records that next() has returned
   uint32_t strings_ = 0;
   KeyIds<1> processes_;
   KeyIds<2> works_;
