@@ -5,7 +5,7 @@ target_compile_options(gpuprof_compiler INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   $<$<BOOL:${GPUPROF_WERROR}>:-Werror>
   -fno-omit-frame-pointer)
-# Stack traces need lines and inlined functions (-g1). Debug info of variables takes a third of the compile time.
+# -g1 gives stack traces lines and inlined functions. -g would add variables, and take a third of the compile time.
 target_compile_options(gpuprof_compiler INTERFACE $<$<CONFIG:RelWithDebInfo>:-g1>)
 # At -O3, gcc 12 wrongly reports overlapping copies in `"text" + std::string` (gcc bug 105329, fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -23,12 +23,13 @@ if(GPUPROF_SANITIZE)
 endif()
 
 # gpuprof_compile_in_groups(target): compiles up to twelve sources as one, so that each header is read once. This saves
-# most of the build time. Names in anonymous namespaces must differ. Sources with compiler options are compiled alone.
+# most of the build time. Names in anonymous namespaces must differ between sources. A source
+# with compiler options is compiled alone.
 function(gpuprof_compile_in_groups target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${GPUPROF_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   if(GPUPROF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # gcc mistakes a source in a group for a header. It inlines less in units of more than 10000 instructions, and a
-    # group has up to twelve sources: raise the limit.
+    # -Wsubobject-linkage is wrong here, because gcc takes a source in a group for a header. gcc inlines less in a
+    # translation unit of more than 10000 instructions, so the limit is twelve times as high for up to twelve sources.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage --param=large-unit-insns=120000)
   endif()
 endfunction()

@@ -45,7 +45,7 @@ find_program(GPUPROF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang
 find_program(GPUPROF_BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/lib/linux-tools)
 
 # Vendor headers. Without the headers of OpenCL or Level Zero, the build leaves out that backend (see Summary.cmake).
-# CUDA's headers only check gpuprof's own declarations (injection/cupti/api), and build the mocks of the tests.
+# CUDA's headers are needed only to compare gpuprof's own declarations (injection/cupti/api) with them, and for mocks.
 find_path(GPUPROF_OPENCL_INCLUDE CL/cl_layer.h)
 find_library(GPUPROF_OPENCL_LIBRARY OpenCL)
 find_path(GPUPROF_CUDA_INCLUDE cuda.h

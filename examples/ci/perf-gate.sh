@@ -4,9 +4,10 @@
 #   perf-gate.sh BASE BUILD COMMAND [ARGUMENTS...]
 #   perf-gate.sh origin/main 'make -s' ./app --steps 100
 #
-# BUILD builds the program and COMMAND runs it, in a work tree of each commit. The runs alternate on this machine, so that
-# drift affects both commits. Exit status: 0 pass, 1 regression, 125 inconclusive, which is not a pass: raise RUNS, or make
-# the runs longer. It is also 125 if a commit is missing or cannot be built, so that `git bisect run` skips the commit.
+# BUILD builds the program and COMMAND runs it, in a work tree of each commit. The runs alternate on this machine, so
+# that drift affects both commits. Exit status: 0 pass, 1 regression, 125 inconclusive. Inconclusive is not a pass:
+# raise RUNS, or make the runs longer. The exit status is also 125 if a commit is missing or cannot be built, so that
+# `git bisect run` skips the commit.
 # Environment: RUNS (runs per commit, default: 8), GPUPROF (the gpuprof program), CHECK_OPTIONS (more options of check).
 set -eu
 
@@ -67,7 +68,7 @@ run in_folder "$here" sh -c "$build" || cannot "this work tree cannot be built"
 
 # shellcheck disable=SC2016 # the inner shell expands it
 there='cd "$0" && exec "$@"'
-# shellcheck disable=SC2086 # options are words
+# shellcheck disable=SC2086 # CHECK_OPTIONS must be split into words
 run "$gpuprof" check --runs "${RUNS:-8}" --old-commit "$old_commit" --commit "$new_commit" -o "$here/gpuprof-check" \
   --markdown "$here/gpuprof-check.md" --junit "$here/gpuprof-check.xml" \
   ${GITHUB_ACTIONS:+--annotations} ${CHECK_OPTIONS:-} \

@@ -48,7 +48,7 @@ cudaGraphNode_t add_kernel(cudaGraph_t graph, void* kernel, void** arguments) {
   return node;
 }
 
-// Adds a conditional node after `first` (may be null), and returns its `size` bodies.
+// Adds a conditional node after `first` (null: no dependency). Returns an array of the node's `size` body graphs.
 cudaGraph_t* add_condition(cudaGraph_t graph, cudaGraphConditionalNodeType type, unsigned size, unsigned value,
                            const cudaGraphNode_t* first, cudaGraphConditionalHandle* handle) {
   check(cudaGraphConditionalHandleCreate(handle, graph, value, cudaGraphCondAssignDefault),

@@ -1,5 +1,5 @@
-// Prints how often each kernel runs, and from which call site, for conditional.cu and for the same program on the
-// mock driver of the tests.
+// Prints which counts a profile must contain per kernel and call site. conditional.cu uses this, and so does the same
+// program on the mock driver of the tests.
 #pragma once
 
 #include "expect.h"

@@ -33,7 +33,7 @@ __attribute__((noinline)) void launch_tiny(float* data) {
 template <size_t Number>
 __attribute__((noinline)) void launch_from(float* data) {
   launch_tiny(data);
-  asm volatile("" ::"i"(Number) : "memory");  // makes a separate function for each Number, without a tail call
+  asm volatile("" ::"i"(Number) : "memory");  // compilers cannot merge these functions, or make tail calls
 }
 
 using Leaf = void (*)(float*);

@@ -1,7 +1,7 @@
 // The CUDA counterpart of examples/opencl/ranks.cpp, with NCCL. Each GPU has a process, which gets its rank from RANK
 // and WORLD_SIZE, as with torchrun. A step is transport(), smooth() and all_reduce(), which calls ncclAllReduce on the
-// same stream. Starting with step --slow-from, the rank --slow-rank needs --factor percent of the others' work in
-// smooth(). It prints when that began (CLOCK_MONOTONIC, ns).
+// same stream. Starting with step --slow-from, the rank --slow-rank does --factor percent of the others' work in
+// smooth(). This rank prints the time at which it became slow (CLOCK_MONOTONIC, ns).
 //
 //   example_cuda_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
 //                      [--nccl FILE] [--timeout SECONDS]
@@ -113,7 +113,7 @@ int be_rank(const Arguments& arguments, long number, long ranks) {
   }
   Rank rank;
   open_rank(rank, arguments, number, ranks);
-  for (int i = 0; i < 5; ++i) {  // the first collectives set up connections and load kernels
+  for (int i = 0; i < 5; ++i) {  // not measured: set up connections, load kernels
     transport(rank, 1);
     smooth(rank, 1);
     all_reduce(rank);

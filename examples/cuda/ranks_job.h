@@ -20,11 +20,11 @@
 #include <vector>
 
 constexpr int kUsage = 2;
-constexpr int kNotHere = 77;  // NCCL is missing, or there are too few GPUs: tests skip
+constexpr int kNotHere = 77;  // exit code if NCCL or GPUs are missing: the test is skipped
 constexpr long kMostWork = 2'000'000'000;
 constexpr long kMostRanks = 64;
-constexpr int kSharedFd = 57;  // survives the exec of a rank
-// Separate from RANK, which another launcher may already set: this job must still start its own ranks.
+constexpr int kSharedFd = 57;  // descriptor of the shared memory; stays open when a rank is executed
+// Marks the processes that this program starts as ranks. RANK cannot: another launcher may have set it already.
 constexpr const char* kRankOfJob = "EXAMPLE_CUDA_RANK";
 
 struct Shared {
@@ -152,7 +152,8 @@ inline int launch_ranks(char** argv, long ranks, long seconds) {
       kill(child, SIGKILL);
     }
   };
-  const uint64_t end_ns = now_ns() + (static_cast<uint64_t>(seconds) + 5) * 1'000'000'000;  // after the ranks' alarm()
+  // Kills the ranks 5 s after their own alarm() should have ended them.
+  const uint64_t end_ns = now_ns() + (static_cast<uint64_t>(seconds) + 5) * 1'000'000'000;
   bool killed = failed != 0;
   if (killed) {
     kill_all();

@@ -1,8 +1,8 @@
 // A parallel job for `gpuprof ranks`: processes compute, and wait for each other after every step. Each is a rank, set
 // by the variable RANK, as with torchrun. all_reduce() waits on the CPU. Starting with step --slow-from, the rank
-// --slow-rank needs --factor percent of the others' work in smooth(). It prints when that began (CLOCK_MONOTONIC, ns).
-// Each rank prints its own step times without the waits, to compare with a profile: on a machine with other users,
-// processors are not equally fast.
+// --slow-rank does --factor percent of the others' work in smooth(). This rank prints the time at which it became slow
+// (CLOCK_MONOTONIC, ns). Each rank prints its own step times without the waits, to compare with a profile: on a machine
+// with other users, processors are not equally fast.
 //
 //   example_opencl_ranks [--ranks N] [--steps N] [--work N] [--slow-rank R --slow-from STEP --factor PCT]
 #include <fcntl.h>
@@ -39,7 +39,7 @@ kernel void relax(global float* x, int steps) {
   x[get_global_id(0)] = v;
 })";
 
-constexpr int kSharedFd = 57;  // survives the exec of a rank
+constexpr int kSharedFd = 57;  // descriptor of the shared memory; stays open when a rank is executed
 
 struct Shared {
   pthread_barrier_t meeting;

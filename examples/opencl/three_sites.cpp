@@ -11,8 +11,8 @@
 
 namespace {
 
-// Each step depends on the previous one, so that no compiler can shorten the loop. `heavy` makes four independent
-// runs, just as the work-items of `light` are independent.
+// Each step depends on the previous one, so that no compiler can shorten the loop. `heavy` calls run() four times, and
+// these calls do not depend on each other. So a device can overlap them, as it overlaps work-items of `light`.
 constexpr const char* kSource = R"(
 float run(float value, int steps) {
   for (int i = 0; i < steps; ++i) {

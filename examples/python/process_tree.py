@@ -177,7 +177,7 @@ def is_foreign(fd):
 
 def close_all(fills):
     cuda = work(fills)
-    # Sockets and memory files belong to a profiler. The driver needs its device files and pipes, so they stay open.
+    # Close only sockets and memory files: a profiler opened them. Device files and pipes belong to the CUDA driver.
     for fd in map(int, os.listdir("/proc/self/fd")):
         if fd > 2 and is_foreign(fd):
             os.close(fd)

@@ -22,7 +22,7 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  virtual void declare(CLI::App& app) = 0;  // declares the options of this command, which is `app`
+  virtual void declare(CLI::App& app) = 0;  // adds the options of this command to `app`
   virtual Result<int> run() = 0;
 };
 

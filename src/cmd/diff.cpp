@@ -140,7 +140,7 @@ class Diff : public Command {
     return sides;
   }
 
-  // Opens all profiles first, to report wrong names and unwritable outputs at once. Reads one profile per core.
+  // Opens all profiles first, to report wrong names and unwritable outputs at once. Then reads one per core at a time.
   [[nodiscard]] Result<std::vector<Run>> read_all(const Sides& sides) const {
     std::vector<profile::Reader> readers;
     std::vector<FileId> opened;

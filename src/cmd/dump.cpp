@@ -124,7 +124,7 @@ class Printer {
       } else if constexpr (F::kForm == p::Form::own_id) {
         number(field.name, index(value));
       } else if constexpr (std::is_same_v<T, p::WorkId>) {
-        // Lines that measure work print all its fields; other lines only identify it.
+        // GPU, HOST and LAUNCH lines print all fields of their WORK. Other lines print only what identifies it.
         constexpr bool kMeasured =
             std::is_same_v<R, p::Gpu> || std::is_same_v<R, p::Host> || std::is_same_v<R, p::Launch>;
         kMeasured ? work(value) : short_work(value);

@@ -77,7 +77,7 @@ class Export : public Command {
     const bool is_timeline = format_ == kChrome || format_ == kPerfetto;
     if (is_timeline && window_.chosen()) {
       return Error{"--from and --to apply to sums of time slices, but --format " + format_ + " exports the timeline",
-                   "leave them out, and zoom in the viewer", kExitUsage};
+                   "omit --from and --to, and zoom in the viewer", kExitUsage};
     }
     const auto* const format =
         std::find_if(kFormats.begin(), kFormats.end(), [this](const Format& f) { return f.word == format_; });
@@ -158,7 +158,7 @@ class Export : public Command {
     return 0;
   }
 
-  // Collects losses and META lines, which warn() reports. Needed for timelines only: aggregate() does this for others.
+  // Collects losses and META lines, which warn() reports. Only for timelines: aggregate() does this for other formats.
   void note(const profile::Record& record) {
     info_.complete = info_.complete || std::holds_alternative<profile::End>(record);
     if (const auto* loss = std::get_if<profile::Loss>(&record)) {
@@ -174,7 +174,7 @@ class Export : public Command {
     info_.skipped_unknown = reader.skipped_unknown();
     warn_of_gaps(info_);
     if (trace.left_out() > 0) {
-      log::warn("events left out, because all lanes of their track were full: " + std::to_string(trace.left_out()));
+      log::warn("events left out, because too many in one track overlapped: " + std::to_string(trace.left_out()));
     }
   }
 

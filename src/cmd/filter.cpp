@@ -89,7 +89,7 @@ class FilterCommand : public Command {
       log::info("time slices are kept completely: " + analyze::window_text(*selected_window));
     }
     if (!left_out.empty()) {
-      log::info("left out, because the filter cannot assign such lines: " + left_out);
+      log::info("lines left out, because the filter cannot decide whether they match: " + left_out);
     }
     written->report();
     return 0;

@@ -110,7 +110,8 @@ class Import : public Command {
   }
 
   static Error no_samples() {
-    return {"the imported files contain no samples", "iaprof writes samples once per interval", kExitNothing};
+    return {"the imported files contain no samples", "iaprof writes samples at the end of each interval: record longer",
+            kExitNothing};
   }
 
   std::vector<std::string> files_;

@@ -24,7 +24,7 @@ int print_libbpf(enum libbpf_print_level level, const char* format, va_list args
   return 0;
 }
 
-// Returns the maximum number of concurrent walks. It exceeds the CPUs, because a walk may sleep for paged-out memory.
+// Returns how many stacks can be walked at the same time: more than CPUs, as a walk may sleep for paged-out memory.
 uint32_t slot_count() {
   const int cpus = libbpf_num_possible_cpus();
   return std::bit_ceil(static_cast<uint32_t>(cpus > 8 ? cpus * 2 : 16));

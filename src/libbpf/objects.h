@@ -27,19 +27,19 @@ using BpfObject = std::unique_ptr<bpf_object, BpfObjectClose>;
 using BpfLink = std::unique_ptr<bpf_link, BpfLinkDestroy>;
 using BpfRing = std::unique_ptr<ring_buffer, BpfRingFree>;
 
-// Describes a failed call to the kernel with errno `error`. If rights are missing, they replace `hint`.
+// Describes a failed call to the kernel with errno `error`. The hint is `hint`, or the missing rights.
 Error bpf_error(const std::string& what, int error, std::string_view hint);
 
 // Sends libbpf's messages to gpuprof's log.
 void listen_to_libbpf();
 
-// Opens an object that is embedded in gpuprof. The object is not loaded yet.
+// Opens a BPF object that is embedded in gpuprof. Does not load it into the kernel.
 Result<BpfObject> open_bpf_object(std::span<const unsigned char> bytes);
 
-// Returns what all BPF programs need: the recorder's pid namespace, and the number of concurrent walks.
+// Returns what all BPF programs need: the recorder's pid namespace, and how many stacks can be walked at once.
 gpuprof_bpf_config make_bpf_config();
 
-// Sets the configuration and the sizes of the common maps. Returns false if the object lacks one of them.
+// Sets the configuration and the sizes of the common maps. Returns false if the object lacks a common map.
 bool configure_bpf_object(bpf_object* object, const gpuprof_bpf_config& config);
 
 bool resize_bpf_map(bpf_object* object, const char* name, uint32_t entries);

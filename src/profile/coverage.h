@@ -32,7 +32,7 @@ std::string_view word(CoverageCount what);
 // Coverage of GPU records. In a profile without GPU records: coverage of launches, or of stall samples.
 struct WorkCoverage {
   uint64_t recorded = 0;
-  uint64_t with_stack = 0;  // records with their own CPU stack (apportioned stacks do not count)
+  uint64_t with_stack = 0;  // records whose launch has a CPU stack; extrapolated stacks do not count
   uint64_t lost = 0;        // known to have existed, but not recorded
 
   [[nodiscard]] bool any() const { return recorded > 0 || lost > 0; }
@@ -42,8 +42,8 @@ struct WorkCoverage {
   [[nodiscard]] uint64_t all() const;              // recorded + lost, clamped to 2^64 - 1
 };
 
-// Returns how many GPU work items are missing: the lost work of LOSS lines (loss.h; unknown reasons count as work) or
-// the launches without GPU work, whichever is more. The sum of all `losses` must fit into 64 bits.
+// Returns how many GPU work items are missing. LOSS lines and launches without GPU work may count the same work items,
+// so this is the larger of the two numbers. Unknown LOSS reasons count as work. `losses` must sum to less than 2^64.
 uint64_t lost_gpu_work(const std::map<std::string, uint64_t>& losses, uint64_t launches_without_record);
 
 uint64_t lost_samples(const std::map<std::string, uint64_t>& losses);

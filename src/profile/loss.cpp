@@ -10,7 +10,7 @@ struct Entry {
   LossReason reason;
   std::string_view word;
   Missing missing;
-  gpuprof_loss counted = GPUPROF_LOSS_COUNT;  // the counter in targets; GPUPROF_LOSS_COUNT: not counted there
+  gpuprof_loss counted = GPUPROF_LOSS_COUNT;  // counter in a target's memory; GPUPROF_LOSS_COUNT: none
 };
 
 constexpr std::array<Entry, kLossReasons> kTable = {{

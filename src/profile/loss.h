@@ -45,7 +45,7 @@ enum class Missing : uint8_t {
 // The word in a LOSS line.
 std::string_view word(LossReason reason);
 std::optional<LossReason> loss_reason_of(std::string_view word);
-// Returns the reason for a target's counter. Requires counted < GPUPROF_LOSS_COUNT.
+// Returns the reason that a loss counter in a target's memory counts. Requires counted < GPUPROF_LOSS_COUNT.
 LossReason loss_reason_of(gpuprof_loss counted);
 Missing missing(LossReason reason);
 

@@ -12,7 +12,7 @@
 
 namespace gpuprof::profile {
 
-// Parses lines in the form that Writer gives them. If take() or last() returns false, Fields must parse the line.
+// Parses numbers as Writer formats them. If take() or last() returns false, use Fields, which parses all valid lines.
 class NumberRow {
  public:
   // This number of bytes after `limit` must be readable; their values do not matter.
@@ -38,7 +38,7 @@ class NumberRow {
  private:
   static constexpr size_t kBlock = 64;
 
-  // Ids are 32-bit numbers. A 128-bit number is accepted if it fits into 64 bits.
+  // `Number` has 32 bits (ids), 64 or 128. Fails if the number does not fit, or needs more than 64 bits.
   template <typename Number>
   [[gnu::always_inline]] bool number(char end_byte, Number& out) {
     uint64_t value = 0;
@@ -127,7 +127,7 @@ class NumberRow {
   const char* at_;
   const char* limit_;
   const char* block_;
-  uint64_t ends_;  // a bit for each byte of the block that ends a field not yet taken
+  uint64_t ends_;  // bit i: byte i of the block is a separator behind a field that was not taken yet
 };
 
 }  // namespace gpuprof::profile

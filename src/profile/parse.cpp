@@ -89,7 +89,7 @@ bool take(Input& x, std::string_view /*name*/, std::span<const StackElement>& ou
 }
 bool take(Input& x, std::string_view name, std::span<const FrameId>& out) {
   return take_list(
-      x, kMostPlaceFrames, "the place has more than 1024 frames",
+      x, kMostPlaceFrames, "the code location has more than 1024 frames",
       [&](FrameId& frame) { return x.in.number(name, frame); }, x.context.frames, out);
 }
 bool take(Input& x, std::string_view name, std::span<const Latency::Bucket>& out) {
@@ -193,9 +193,9 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
 constexpr auto kKinds =
     kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction, GpuCount, Span, String,
           Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule, Sampling, Window, Coverage, Loss, End>();
-static_assert(kKinds.size() == std::variant_size_v<Record>);  // Stack has two kinds, Unknown has none
+static_assert(kKinds.size() == std::variant_size_v<Record>);  // kinds: two of Stack, none of Unknown, one of others
 
-// Finds the kinds with millions of lines by one or two comparisons.
+// Returns nullptr for all kinds but the two that can have millions of lines. This is faster than find_kind().
 const Kind* frequent_kind(std::string_view line) {
   if (line.starts_with("GPU;")) {
     return kKinds.data();

@@ -21,7 +21,7 @@ struct ReaderOptions {
 
 class Reader {
  public:
-  // Consecutive lines of one frequent kind (line() is the last one), or one record. If empty, the input has ended.
+  // Consecutive lines of one frequent kind, or one record. line() is that of the last line. Empty: the input has ended.
   struct Batch {
     Record* record = nullptr;
     std::span<const Gpu> gpu;

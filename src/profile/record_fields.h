@@ -75,9 +75,9 @@ inline constexpr auto kLayout<Frame> = layout("FRAME", own_id(&Frame::id), field
                                               field("line", &Frame::line), field("module", &Frame::module),
                                               field("build_id", &Frame::build_id),
                                               field<Form::hexadecimal>("address", &Frame::address));
+// For kernel stacks, kind_of() returns KSTACK instead.
 template <>
-inline constexpr auto kLayout<Stack> = layout("USTACK", own_id(&Stack::id),
-                                              field("frame", &Stack::elements));  // may also be KSTACK, see kind_of()
+inline constexpr auto kLayout<Stack> = layout("USTACK", own_id(&Stack::id), field("frame", &Stack::elements));
 template <>
 inline constexpr auto kLayout<Process> = layout("PROCESS", own_id(&Process::id), field("pid", &Process::pid),
                                                 field("ppid", &Process::ppid), field("start_ns", &Process::start_ns),
@@ -259,7 +259,7 @@ template <typename R, typename Visit>
   });
 }
 
-// A definition is copied to every subset that refers to it. A row, one measurement, is in a subset or not.
+// True for records that define an id. Each subset of a profile gets the definitions to which its other records refer.
 template <typename R>
 inline constexpr bool kIsDefinition = requires(R r) {
   own_space(r);

@@ -62,12 +62,12 @@ struct Frame {
   uint32_t line = 0;     // 0: unknown
   StringId module{};     // path of the mapped file
   StringId build_id{};   // lower-case hex
-  uint64_t address = 0;  // offset in the module as its ELF file counts (vaddr); for annotate and later symbolization
+  uint64_t address = 0;  // ELF virtual address in the module; for annotate and later symbolization
 };
 
 // One element of a USTACK or KSTACK: an address if is_address, else a text if `text` is not empty, else a frame.
 struct StackElement {
-  FrameId frame{};  // unused in the published form
+  FrameId frame{};  // 0 if another tool wrote the file: its stacks hold texts and addresses
   uint64_t address = 0;
   std::string_view text;
   bool is_address = false;
@@ -159,7 +159,7 @@ constexpr bool is_unsampled(const Work& work) {
   return !has_stack(work) && (work.flags & kWorkUnsampled) != 0;
 }
 
-// The sums of the GPU work of one slice. Several lines with the same key add up.
+// The sums of the work items of one WORK that ended in one slice. Lines with the same slice and WORK add up.
 struct Gpu {
   uint64_t slice = 0;  // index: the work ended in [slice, slice + 1) * META interval_ns after META start_ns
   WorkId work{};
@@ -220,7 +220,8 @@ enum class Phase : uint8_t {
   call_to_start,
 };
 
-// A histogram: bucket b counts the values v with b = bucket_of(v) (latency_bucket.h). Lines with the same key add up.
+// A histogram: bucket b counts the values v with b = bucket_of(v) (latency_bucket.h). Lines with the same WORK
+// and phase add up.
 struct Latency {
   struct Bucket {
     uint32_t bucket = 0;
@@ -266,7 +267,7 @@ struct Span {
   uint64_t end_ns = 0;
 };
 
-// A counter of what was seen, matched or missed. Counts with the same word add up.
+// Counts what the recorder saw, matched or missed. Counts with the same `what` add up.
 struct Coverage {
   ProcessId process{};    // 0: the complete recording
   std::string_view what;  // a word of FORMAT.md's table
@@ -284,12 +285,12 @@ struct GpuPlace {
   GpuPlaceId id{};
   GpuModuleId module{};
   StringId function{};
-  uint64_t offset = 0;  // bytes, of the instruction in the function
+  uint64_t offset = 0;  // of the instruction, in bytes from the start of the function
   StringId instruction{};
   std::span<const FrameId> frames;  // source lines: the outermost function first, then inlined ones; may be empty
 };
 
-// Data of a GpuPlace that was found after its line was written: its instruction, and which one that waits for.
+// What the recorder learned about a code location after it wrote the GPU_PLACE line.
 struct GpuInstruction {
   GpuPlaceId place{};
   StringId text{};         // 0: unknown
@@ -297,7 +298,7 @@ struct GpuInstruction {
   StringId what{};         // what the instruction at waits_for does: "load"
 };
 
-// A hardware counter at a code location. It is no GPU time and has no launch. Lines with the same key add up.
+// A hardware counter at one instruction: no time, and of no single launch. Lines that differ only in `value` add up.
 struct GpuCount {
   ProcessId process{};
   DeviceId device{};
@@ -312,10 +313,10 @@ struct Sampling {  // the sampling period
   StringId unit{};  // "cycles" or "ns"
 };
 
-// Samples of GPU code: what the hardware waited for at one code location while that work ran.
+// Samples of GPU code: what the hardware waited for at one code location while `work` ran.
 struct EuStall {
   uint64_t slice = 0;
-  WorkId work{};  // its op must be GPU work
+  WorkId work{};  // its op must be a kernel, copy, fill, graph or other GPU work
   GpuPlaceId place{};
   StringId reason{};
   SamplingId sampling{};

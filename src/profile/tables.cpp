@@ -29,9 +29,9 @@ bool same(const T& a, const T& b) {
 }
 template <typename T>
 bool same(std::span<const T> /*a*/, std::span<const T> /*b*/) {
-  return true;  // not here: the code that stores the lists compares them
+  return true;  // same_fields() ignores lists: their elements are compared where they are stored
 }
-// Compares all fields except lists. Repeating an equal definition is allowed.
+// Compares all fields except lists, because a profile may define an id again only with the same value.
 template <typename R>
 bool same_fields(const R& a, const R& b) {
   return for_each_field(a, [&](const auto& field, const auto& value) { return same(value, b.*field.member); });
@@ -218,7 +218,7 @@ Reason Tables::define(const GpuPlace& r) {
     return redefined(kind_of(r), index(r.id));
   }
   GpuPlace row = r;
-  row.frames = {};  // the span refers to the line; elements_ gets the frames
+  row.frames = {};  // the span becomes invalid with the next line, so elements_ stores the frames
   Reason reason = define_row(row);
   if (gpu_place_frames_.size() < rows<GpuPlace>().size()) {
     gpu_place_frames_.push_back({elements_.size(), scratch_.size()});

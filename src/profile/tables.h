@@ -20,7 +20,7 @@
 
 namespace gpuprof::profile {
 
-// The kind of line that can measure a WORK.
+// The line that holds the measurements of a WORK: GPU, LAUNCH or HOST.
 enum class WorkKind : uint8_t { gpu, launch, host };
 
 constexpr WorkKind work_kind(Op op) {

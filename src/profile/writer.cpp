@@ -62,7 +62,7 @@ class LineBuilder {
     std::array<char, 40> text{};
     size_t at = text.size();
     while (value != 0) {
-      constexpr uint64_t kPart = 10'000'000'000'000'000'000U;  // the largest power of 10 that fits
+      constexpr uint64_t kPart = 10'000'000'000'000'000'000U;  // the largest power of 10 below 2^64
       auto part = static_cast<uint64_t>(value % kPart);
       value /= kPart;
       for (size_t digits = 0; value != 0 ? digits < 19 : part != 0; ++digits, part /= 10) {
@@ -171,8 +171,8 @@ Status Writer::flush() {
   size_t done = 0;
   while (done < buffer_.size()) {
     if (give_up_ != nullptr && !wait_until_writable(fd_.get(), *give_up_)) {
-      failed_ =
-          Error{"cannot write the profile: its reader reads nothing", "let the reader of the pipe go on, or end it"};
+      failed_ = Error{"cannot write the profile: its reader reads nothing",
+                      "continue or end the program that reads the pipe"};
       buffer_.clear();
       return *failed_;
     }

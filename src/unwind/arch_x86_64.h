@@ -28,7 +28,8 @@ struct X86_64 {
     return found ? frame.rule : Rule{GPUPROF_UNWIND_NONE};
   }
 
-  // The kernel's signal frame, as libc's restorer describes it: the CFA is the interrupted stack pointer.
+  // Returns whether the CFA rule is that of a signal frame, as libc describes it for __restore_rt: the CFA is the stack
+  // pointer of the interrupted code, which the kernel saved.
   static constexpr bool is_signal_frame(const CfaRule& cfa) {
     return cfa.kind == GPUPROF_UNWIND_DEREF_SP && cfa.offset == GPUPROF_SIGNAL_SP;
   }

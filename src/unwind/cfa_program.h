@@ -9,7 +9,7 @@
 
 namespace gpuprof::unwind {
 
-// Produces the rows of one function in order.
+// Produces the rows of one function's unwind table, in ascending order of addresses.
 template <typename Arch>
 class CfaProgram {
  public:
@@ -44,7 +44,7 @@ class CfaProgram {
   [[nodiscard]] uint64_t upto() const { return upto_; }
 
  private:
-  static constexpr unsigned kMaxRemembered = 6;  // compilers use one level
+  static constexpr unsigned kMaxRemembered = 6;  // depth of nested DW_CFA_remember_state; compilers use 1
 
   void fail() { failed_ = true; }
 

@@ -1,4 +1,4 @@
-// Reads the rules of wire/stack.h for an address from .eh_frame or .debug_frame. Works on bytes from a file or in this
+// Finds the unwind rule (wire/stack.h) of an address in .eh_frame or .debug_frame. Works on bytes of a file or of this
 // process, and never reads outside them, whatever they contain. It also runs in signal handlers of targets: it does not
 // allocate or throw, and needs only memcpy from libc.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace gpuprof::unwind {
 
-// Bytes, and the address of the first one in memory, to which encoded pointers are relative.
+// Bytes, and the memory address of the first byte. It is needed to decode pointers that are relative to their address.
 struct Bytes {
   const uint8_t* data = nullptr;
   size_t size = 0;
@@ -21,8 +21,8 @@ struct Bytes {
 // `module`: the readable bytes, from the first to the last mapped one. `header`: address of the module's .eh_frame_hdr.
 uint64_t rule_of(const Bytes& module, uint64_t header, uint64_t pc);
 
-// Receives rules in ascending order of addresses. `rule` holds from `pc` to the next call. A function ends with
-// GPUPROF_UNWIND_NONE.
+// Receives rules. Within a function, each call of on_rule() has a higher `pc` than the previous call. `rule` holds from
+// `pc` to the `pc` of the next call. At the end of a function, `rule` is GPUPROF_UNWIND_NONE.
 class RuleSink {
  public:
   virtual void on_rule(uint64_t pc, uint64_t rule) = 0;

@@ -108,7 +108,7 @@ CfaRule cfa_rule(const Row& row) {
   return rule;
 }
 
-// Returns not_found if the address is neither at a fixed offset from the CFA nor in a link register.
+// Returns not_found if the return address is neither at a fixed offset from the CFA nor in a link register.
 template <typename Arch>
 ReturnAddress return_address(const RegisterRule& place) {
   switch (place.kind) {

@@ -25,9 +25,9 @@ struct FrameSections;
 class Table {
  public:
   static constexpr unsigned kPageShift = 12;
-  static constexpr uint32_t kMaxRules = 1 << 16;  // more rules become GPUPROF_UNWIND_NONE
+  static constexpr uint32_t kMaxRules = 1 << 16;  // further different rules become GPUPROF_UNWIND_NONE
   static constexpr uint32_t kMaxRows = 1U << 26;  // files with more rows get no table
-  // Limits the pages in excess of the rows, because a small file may claim two functions that are 4 GB apart.
+  // Files with more pages than rows + kMaxEmptyPages get no table: a small file may claim functions 4 GB apart.
   static constexpr uint32_t kMaxEmptyPages = 1U << 16;
 
   // Builds a table from .eh_frame, and from .debug_frame for functions that .eh_frame lacks. Takes up to 1 s for the
@@ -67,7 +67,7 @@ class Table {
   std::vector<uint16_t> rule_indexes_;
   std::vector<uint64_t> rules_;
   std::vector<uint32_t> pages_;
-  std::optional<symbolize::ElfImage> headers_;  // for vaddr_of() only; its source may be closed
+  std::optional<symbolize::ElfImage> headers_;  // only for vaddr_of(), which does not read the file
 };
 
 }  // namespace gpuprof::unwind

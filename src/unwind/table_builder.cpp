@@ -88,7 +88,7 @@ void TableBuilder::begin_fallback() {
   first_choice_ = pieces_.size();
 }
 
-// Sorts the pieces, and drops second-choice pieces that overlap a first-choice piece.
+// Sorts the pieces. Drops each piece added after begin_fallback() that overlaps a piece added before.
 void TableBuilder::merge_fallback() {
   const auto by_begin = [](const Piece& a, const Piece& b) { return a.begin < b.begin; };
   const auto middle = pieces_.begin() + static_cast<ptrdiff_t>(std::min(first_choice_, pieces_.size()));
@@ -96,7 +96,7 @@ void TableBuilder::merge_fallback() {
   if (middle == pieces_.end()) {
     return;
   }
-  // For each first-choice piece: the greatest end among this piece and all pieces before it.
+  // For each piece added before begin_fallback(): the greatest end of this piece and of all with a lower begin.
   std::vector<uint64_t> reach;
   uint64_t furthest = 0;
   for (auto piece = pieces_.begin(); piece != middle; ++piece) {

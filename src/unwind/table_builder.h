@@ -19,7 +19,7 @@ class TableBuilder final : public RuleSink {
 
   void on_rule(uint64_t pc, uint64_t rule) override;
 
-  // Later rules apply only where earlier ones leave a gap.
+  // After this call, on_rule() adds fallback rules: they are used only where the rules added before leave a gap.
   void begin_fallback();
 
   // Returns the table; null if it has no rules or too many. Call it once.
@@ -44,7 +44,7 @@ class TableBuilder final : public RuleSink {
   bool in_piece_ = false;
   bool too_many_rows_ = false;
   std::vector<Piece> pieces_;
-  size_t first_choice_ = SIZE_MAX;     // number of first-choice pieces; SIZE_MAX: no second choice
+  size_t first_choice_ = SIZE_MAX;     // number of pieces before begin_fallback(); SIZE_MAX: not called
   std::vector<uint32_t> row_offsets_;  // relative to the piece's begin
   std::vector<uint16_t> row_rules_;
   std::unordered_map<uint64_t, uint16_t> indexes_;

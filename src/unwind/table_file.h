@@ -29,7 +29,7 @@ class TableFile {
   static void seal(std::span<uint8_t> bytes);
 };
 
-// Manages a directory of files that only its owner can have written. If the files exceed `max_bytes`, the least
+// Manages a directory of files that only the current user can have written. If the files exceed `max_bytes`, the least
 // recently used ones are deleted. Files whose names write() does not produce are never touched.
 class CacheDirectory {
  public:

@@ -44,7 +44,8 @@ class Annotate : public Command {
     auto* const gpu = app.add_flag("--gpu", gpu_, "show the source of GPU kernels with their samples (default)");
     app.add_flag("--cpu", cpu_, "show CPU source lines with the GPU time launched from them")->excludes(gpu);
     kernel_.declare(app, "--kernel", "show only kernels whose name matches");
-    app.add_option("--limit", options_.kernels, "kernels to show, or files with --cpu; 0 for all (default: 5)")
+    app.add_option("--limit", options_.kernels,
+                   "number of kernels to show (with --cpu: of files); 0 for all (default: 5)")
         ->check(CLI::Range(size_t{0}, kMostKernels));
     window_.declare(app);
     app.footer(

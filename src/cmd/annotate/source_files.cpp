@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 symbolize::FileAccess access_of(std::span<const FileId> inputs) {
   symbolize::FileAccess access;
   if (::geteuid() != 0) {
-    return access;  // the kernel checks the user's own rights when gpuprof opens a file
+    return access;  // not root: the kernel checks the rights of the user
   }
   for (const FileId& input : inputs) {
     const uid_t owner = input.owner == 0 && input.others_write ? kNobody : input.owner;

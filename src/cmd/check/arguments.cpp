@@ -34,7 +34,7 @@ Result<TwoSides> two_sides_of_files(const Arguments& words) {
   auto sides = split_at(words, "--");
   if (!sides) {
     return check_usage("two sides are needed: profiles of old runs, --, profiles of new runs",
-                       "gpuprof check old-*.txt -- new-*.txt; --runs K records them itself");
+                       "gpuprof check old-*.txt -- new-*.txt; --runs K records new profiles");
   }
   return std::move(*sides);
 }

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNoCommit = "_unknown";  // no commit has this name
+constexpr const char* kNoCommit = "_unknown";  // stands for an unknown commit; valid names have no '_'
 constexpr size_t kMostNameBytes = 100;
 constexpr uint64_t kSecond = 1'000'000'000;
 
@@ -56,7 +56,7 @@ std::string machine_name(const compare::RunFacts& facts) {
   return folded_name(text + facts.driver);
 }
 
-// Returns the commit if it is a valid folder name. Else changes it: then it has a '_' or more letters than valid names.
+// Returns a folder name for the commit: its own name if that is valid, else a changed one that no valid name equals.
 std::string commit_name(const std::string& commit) {
   const bool is_name = commit.size() <= kMostNameBytes && !commit.starts_with(".") &&
                        std::all_of(commit.begin(), commit.end(), is_plain);

@@ -22,10 +22,10 @@ class Baseline {
  public:
   explicit Baseline(std::string folder) : folder_(std::move(folder)) {}
 
-  // Returns the newest kept runs of the same devices and driver, but of another commit; nullopt if there are none.
+  // Returns the newest runs in the folder with the devices and driver of `like`, but another commit; nullopt if none.
   [[nodiscard]] Result<std::optional<BaselineRuns>> newest(const compare::RunFacts& like) const;
 
-  // Checks whether folders can be made, without making any. Call it before the runs, which take long.
+  // Checks whether keep() can create folders, without creating any. Call it before the runs, because they take long.
   [[nodiscard]] Status can_save() const;
 
   // Copies the runs' profiles (regular files) and returns the folder of the copies. Keeps either all profiles or none.

@@ -72,7 +72,7 @@ class Check final : public Command {
     app.add_option("--self", self_runs_, "record one command this many times and measure its noise")
         ->check(CLI::Range(size_t{1}, kMostRuns))
         ->type_name("K");
-    app.add_option("--warmup", warmup_, "discarded runs of each command before the first that counts (default: 1)")
+    app.add_option("--warmup", warmup_, "number of first runs of each command to discard (default: 1)")
         ->check(CLI::Range(size_t{0}, kMostRuns))
         ->type_name("N");
     add_file_option(app, "-o,--output", folder_, "folder for recorded profiles (default: gpuprof-check-DATE-TIME)")
@@ -103,7 +103,7 @@ class Check final : public Command {
         ->check(CLI::Range(0.0, 1e6))
         ->type_name("PCT");
     app.add_option("--max-loss", options_.max_loss_percent,
-                   "report inconclusive if a run lost more than this share of its work (default: 1)")
+                   "report inconclusive if a run lost more than this percentage of its work (default: 1)")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PCT");
     add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");
@@ -140,13 +140,13 @@ class Check final : public Command {
     if (const size_t runs = self_runs_ + runs_; runs > 0 && runs < options_.min_runs && !is_budget()) {
       return check_usage(std::to_string(runs) + " runs are too few: a verdict needs at least " +
                              std::to_string(options_.min_runs) + (self_runs_ > 0 ? "" : " a side"),
-                         "5 are better, and 8 better still: they show smaller differences");
+                         "with 5 or 8 runs, a verdict can show smaller differences");
     }
     if (save_ && baseline_.empty()) {
       return check_usage("--save without --baseline", "--baseline FOLDER says where profiles are kept");
     }
     if (is_budget() && !baseline_.empty()) {
-      return check_usage("both a budget and --baseline", "check them one after the other");
+      return check_usage("both a budget and --baseline", "run `gpuprof check` once for each");
     }
     if (runs_ == 0 && self_runs_ == 0 && (!folder_.empty() || !record_options_.empty())) {
       return check_usage("-o and --record apply only to runs that `gpuprof check` itself records",
@@ -313,7 +313,7 @@ class Check final : public Command {
     std::vector<std::string> failures;
   };
 
-  // Returns the new side for --baseline and budgets. With --runs, records the command; else uses the named profiles.
+  // Reads the profiles to compare with a baseline or a budget. With --runs, records the command first.
   Result<NewSide> new_side(RunReader& reader, const char* name) {
     NewSide side;
     if (runs_ > 0) {

@@ -30,7 +30,7 @@ Status write_to(const std::string& file, const Write& write) {
   return file.empty() ? Status() : write_file(file, "", write);
 }
 
-// Does not open pipes and devices: if a pipe is opened and closed twice, its reader sees the end too early.
+// Opens and closes the file, except pipes and devices: the reader of a pipe would take this for the end of the output.
 Status can_be_made(const std::string& file) {
   struct stat info {};
   if (file == kStdout || (::stat(file.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {

@@ -28,7 +28,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr int kExitBySignal = 128;  // added to the signal number, as in shells
+constexpr int kExitBySignal = 128;  // exit code after a signal: 128 + its number, as in shells
 
 Error system_error(const std::string& what, std::string hint) {
   return {what + ": " + std::strerror(errno), std::move(hint), kExitUsage};

@@ -13,8 +13,8 @@ namespace gpuprof::cmd {
 struct Entry;
 
 struct OptionDescription {
-  std::vector<std::string> short_names;  // "o"
-  std::vector<std::string> long_names;   // "output"; short_names and long_names are empty for positional arguments
+  std::vector<std::string> short_names;  // "o" for -o; empty for positional arguments
+  std::vector<std::string> long_names;   // "output" for --output; empty for positional arguments
   std::string value;               // placeholder of the value: FILE, REGEX, N ...; empty if the option takes no value
   bool is_argument = false;        // the value may be given without a name: "report FILE"
   bool value_is_optional = false;  // an optional value is joined by "=": --pc-sampling=exact

@@ -109,7 +109,8 @@ Result<profile::Reader> Input::open() {
   }
   Error error = std::move(reader).error();
   if (source == "-") {
-    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);  // in scripts, stdin may be empty
+    // In a script, standard input may be an empty pipe, although the user means gpuprof.txt.
+    error.hint += "; to read a file, name it: -i " + std::string(kDefaultFile);
   } else if (::access(kDefaultFile, F_OK) != 0) {
     error.hint = ::access("gpuprof.0.txt", F_OK) == 0
                      ? "merge the profiles of the ranks: gpuprof merge gpuprof.*.txt -o gpuprof.txt"

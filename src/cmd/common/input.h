@@ -55,7 +55,7 @@ struct MinCoverage {
   double percent = 0;
 
   void declare(CLI::App& app);
-  // Fail with the exit code kExitCoverage if the coverage is too low. Without any GPU work, the coverage is 0%.
+  // Both check() fail with exit code kExitCoverage if the coverage is below `percent`. Without GPU work, it is 0%.
   [[nodiscard]] Status check(const profile::WorkCoverage& covered) const;
   [[nodiscard]] Status check(const analyze::ProfileInfo& info) const;
 };

@@ -19,7 +19,8 @@ struct MergedProfile {
   void report() const;
 };
 
-// Writes the records that `make` passes to its sink; `make` returns warnings. On failure, `output` is unchanged.
+// Calls `make` with a sink, and writes the records that the sink receives. `make` returns warnings. On failure, the
+// file `output` is unchanged.
 Result<MergedProfile> write_records(
     const std::string& output, const std::function<Result<std::vector<std::string>>(const analyze::RecordSink&)>& make);
 

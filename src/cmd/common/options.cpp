@@ -176,7 +176,7 @@ CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words)
   for (const std::string& word : words) {
     text.append(text.empty() ? "" : ",").append(word);
   }
-  // This validator accepts every value. CLI11 shows its description behind the option's type name, as for IsMember.
+  // The validator accepts every value. CLI11 adds its description to the type name, where value_words() reads it.
   return option->check(CLI::Validator([](const std::string&) { return std::string(); }, "{" + text + "}"));
 }
 

@@ -35,7 +35,7 @@ std::string options_given(const CLI::App& app, std::initializer_list<const char*
 // Shows these options of those declared so far in --help. The command's other options appear only in --help-all.
 void show_in_help(CLI::App& app, std::initializer_list<const char*> names);
 
-// Sets possible values for shell completion, for an option without a check that lists them.
+// Names values of an option for help and shell completion. It does not reject other values.
 CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words);
 
 struct Levels {

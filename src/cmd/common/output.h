@@ -18,7 +18,7 @@ struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
   uid_t owner = 65534;        // nobody, if unknown
-  bool others_write = false;  // the group or others may write
+  bool others_write = false;  // users other than the owner may write the file
 
   static FileId of(int fd);
   bool operator==(const FileId& other) const { return device == other.device && inode == other.inode; }
@@ -28,7 +28,7 @@ struct FileId {
 // that would replace an input or any profile. Checks PATH.old, too, because an existing PATH is renamed to PATH.old.
 Status may_write(const std::string& path, std::span<const FileId> inputs);
 
-// Like may_write(), for commands that write profiles: `path` may be a profile, because that is kept as PATH.old.
+// Like may_write(), for commands that write profiles: `path` may be an old profile, which is renamed to PATH.old.
 Status may_write_profile(const std::string& path, std::span<const FileId> inputs);
 
 // Returns whether both paths lead to the same entry of the same folder, regardless of their spelling.

@@ -25,7 +25,7 @@ class StackChoices {
   static constexpr const char* kNames =
       "--root, --from-start, --python, --only, --hide, --collapse-recursion and --no-lines";
 
-  // Sets the chosen options, but never `options.lines`. Fails with exit code kExitUsage if a value is invalid or empty.
+  // Sets all members of `options` but `lines`. Fails with exit code kExitUsage if a value is invalid or empty.
   Status apply(analyze::StackOptions& options) const;
 
   // Reports on stderr how many stacks --root did not trim.

@@ -21,7 +21,7 @@ struct SubsetInputs {
 
   void declare(CLI::App& app);
 
-  // Opens the named profiles, like `merge`. Without names, opens the input that commands with one profile read.
+  // Opens the named profiles, like `merge`. If none is named, opens standard input or gpuprof.txt (see Input::open()).
   Result<std::vector<analyze::MergeInput>> open();
 };
 

@@ -112,7 +112,7 @@ std::string as_text(const std::vector<Section>& sections) {
       line.resize(std::max(line.size() + 1, kStateWidth), ' ');
       line += fact.name;
       line.resize(std::max(line.size() + 1, kStateWidth + kNameWidth), ' ');
-      out += "  " + line + escaped(fact.detail) + "\n";  // may name a program or a variable's value
+      out += "  " + line + escaped(fact.detail) + "\n";  // escaped: may hold a program's name
       if (!fact.hint.empty()) {
         out += std::string(2 + kStateWidth + kNameWidth, ' ') + "-> " + escaped(fact.hint) + "\n";
       }

@@ -65,7 +65,7 @@ Fact user_fact(const Rights& rights) {
 Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_created) {
   Fact fact{.name = "eBPF",
             .state = State::ok,
-            .detail = "--stacks=bpf works, and launches of any process can be counted",
+            .detail = "--stacks=bpf works, and record -p can count the launches of any process",
             .hint = {}};
   const std::string lockdown = first_line(root + "/sys/kernel/security/lockdown");
   if (bpf_map_created && rights.can_trace()) {
@@ -73,8 +73,8 @@ Fact ebpf_fact(const std::string& root, const Rights& rights, bool bpf_map_creat
       fact = {"eBPF", State::missing, "kernel lockdown is 'confidentiality', which forbids tracing",
               "boot with lockdown=integrity or none"};
     } else if (!rights.has(kCapSysAdmin)) {
-      fact = {"eBPF", State::limited, "programs load, but the kernel may refuse their uprobes without CAP_SYS_ADMIN",
-              hints::kRightsForBpf};
+      fact = {"eBPF", State::limited,
+              "BPF programs load, but the kernel may refuse their uprobes without CAP_SYS_ADMIN", hints::kRightsForBpf};
     }
     return fact;
   }

@@ -23,7 +23,7 @@ struct Fact {
   std::string name;
   State state = State::info;
   std::string detail;
-  std::string hint;  // empty unless limited or missing
+  std::string hint;  // what to do; empty unless `state` is limited or missing
 };
 
 // Linux capabilities, by bit number in CapEff of /proc/PID/status.
@@ -35,7 +35,7 @@ inline constexpr unsigned kCapBpf = 39;
 struct Rights {
   unsigned effective_uid = 0;
   std::uint64_t effective_capabilities = 0;
-  bool own_user_namespace = false;  // the capabilities apply only inside that user namespace
+  bool own_user_namespace = false;  // true: the capabilities are valid only in a container's user namespace
 
   [[nodiscard]] bool has(unsigned capability) const { return ((effective_capabilities >> capability) & 1U) != 0; }
   [[nodiscard]] bool can_trace() const;  // checks only capabilities; the Linux kernel may refuse anyway

@@ -24,11 +24,12 @@ Fact counters_fact(const std::string& root, const Rights& rights) {
     found = line.starts_with(kKey);
   }
   if (!found) {
-    return {"performance counters", State::info, "unknown: no NVIDIA driver reports who may use them", ""};
+    return {"performance counters", State::info, "unknown: no NVIDIA driver reports who may use the counters", ""};
   }
   const bool admin_only = line.find('1', kKey.size()) != std::string::npos;
   if (!admin_only) {
-    return {"performance counters", State::ok, "everybody may use them: --pc-sampling and --sass-metrics work", ""};
+    return {"performance counters", State::ok, "every user may use the counters: --pc-sampling and --sass-metrics work",
+            ""};
   }
   if (rights.has(kCapSysAdmin)) {
     return {"performance counters", State::ok,
@@ -77,7 +78,7 @@ Fact cupti_fact(const std::string& root) {
   return {"libcupti and driver", State::ok, both, ""};
 }
 
-// Lists running tools that use interfaces which only one process can use at a time.
+// Lists running tools that may prevent a recording: they use interfaces that only one process at a time can use.
 std::string running_tools(const std::string& root) {
   constexpr std::string_view kTools[] = {"nv-hostengine", "dcgm-exporter", "nsys", "ncu", "nsys-launcher"};
   std::string found;

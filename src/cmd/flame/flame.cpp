@@ -63,7 +63,7 @@ class Flame : public Command {
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
     app.add_option("--unsampled", unsampled_,
-                   "stacks that --max-overhead skipped: extrapolate or mark them (default: spread)")
+                   "spread: extrapolate the stacks that --max-overhead skipped; show: mark them (default: spread)")
         ->check(CLI::IsMember({"spread", "show"}));
     leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
                                ->type_name("LIST"),
@@ -193,7 +193,7 @@ class Flame : public Command {
     return choice;
   }
 
-  // Returns whether both files are the same, or one is the .old to which the other's existing file is renamed.
+  // Returns whether writing one file replaces the other: they are the same, or one is the backup (.old) of the other.
   static bool one_replaces(const std::string& path, const std::string& other) {
     return are_same_output(path, other) || (path != "-" && are_same_output(path + ".old", other)) ||
            (other != "-" && are_same_output(path, other + ".old"));
@@ -222,7 +222,7 @@ class Flame : public Command {
     return {};
   }
 
-  // Switches to ns if the total is less than 1 us, since all stacks would be 0 us. Fails if the user chose us.
+  // Switches to ns if the total is less than 1 us, because all stacks would be 0 us. Fails if --unit is `us`.
   [[nodiscard]] Status choose_unit(const analyze::FlameTree& tree, WeightChoice& weight) const {
     constexpr uint64_t kNsInUs = 1000;
     const uint64_t total = output::raw_weight(tree.total(), weight.kind);
@@ -251,7 +251,7 @@ class Flame : public Command {
     stacks_.explain(folded.trimmed);
   }
 
-  // Returns whether the picture and the tables beside it show the same data.
+  // Returns whether the picture shows the GPU time of all work, as the tables of the page do.
   [[nodiscard]] bool shows_all_time(const WeightChoice& weight) const {
     return fold_.ranges != analyze::RangeFrames::filter && fold_.measure == Measure::gpu &&
            weight.kind != WeightKind::bytes;

@@ -18,7 +18,7 @@ constexpr const char* kSave =
 constexpr const char* kRestore =
     "\x1b"
     "8";
-constexpr const char* kWholeScreenScrolls = "\x1b[r";  // each change of the scrolling region also moves the cursor
+constexpr const char* kWholeScreenScrolls = "\x1b[r";  // also moves the cursor: save its position before
 constexpr const char* kEraseBelow = "\x1b[J";
 constexpr const char* kEraseLine = "\x1b[K";
 constexpr const char* kNoWrap = "\x1b[?7l";
@@ -38,7 +38,8 @@ Screen screen_of_stderr(bool in_front) {
       ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) {
     return {};
   }
-  const pid_t front = ::tcgetpgrp(STDERR_FILENO);  // -1: stderr is not our session's terminal, so no other job owns it
+  // -1 if stderr is not the terminal of gpuprof's session. Then no other job of the session can be in front.
+  const pid_t front = ::tcgetpgrp(STDERR_FILENO);
   if (in_front && front > 0 && front != ::getpgrp()) {
     return {};
   }
@@ -83,7 +84,7 @@ void BottomLines::show(const std::vector<std::string>& lines, const Screen& scre
 
 void BottomLines::hide() {
   if (drawn_ > 0) {
-    // Query the size again: a terminal that shrank has moved the lines up. Without a terminal, draw nothing.
+    // A terminal that shrank has moved the lines up, so query its size again. If that fails, use the last known size.
     const Screen now = screen_of_stderr(false);
     write(clearing(drawn_, {screen_.columns, now.rows == 0 ? screen_.rows : std::min(now.rows, screen_.rows)}));
     drawn_ = 0;

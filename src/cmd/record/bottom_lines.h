@@ -18,7 +18,7 @@ struct Screen {
 // job is in the background.
 Screen screen_of_stderr(bool in_front);
 
-// Returns escape sequences that draw the lines. `drawn`: number of lines drawn so far; `before`: screen size then.
+// Returns escape sequences that draw the lines. The previous call drew `drawn` lines on a screen of size `before`.
 std::string drawing(const std::vector<std::string>& lines, const Screen& screen, size_t drawn, const Screen& before);
 
 std::string clearing(size_t drawn, const Screen& screen);

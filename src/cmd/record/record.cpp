@@ -114,7 +114,7 @@ class Record final : public Command {
         ->type_name("PID");
     app.add_option("--user", options_.user, "run the command as this user, if gpuprof runs as root")->type_name("USER");
     app.add_flag("--preserve-env", options_.preserve_environment,
-                 "with --user: pass on root's environment instead of a new one for the user");
+                 "with --user: give the command root's environment, not a new one for the user");
     app.add_option("--stacks", stacks_, "how to capture CPU stacks (default: auto)")
         ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}));
     suggest(app.add_option("--backend", backends_, "record only with these backends (default: all except drm)")
@@ -124,7 +124,7 @@ class Record final : public Command {
     app.add_option("--wait", wait_, "wait for all processes that use a GPU, or for the command only (default: all)")
         ->check(CLI::IsMember({"all", "main"}));
     app.add_option("--max-overhead", options_.max_overhead,
-                   "capture fewer stacks above this percentage of thread time (default: unlimited)")
+                   "capture fewer stacks if they take more than this percentage of thread time (default: unlimited)")
         ->check(CLI::Range(0.01, 100.0))
         ->type_name("PCT");
     app.add_option("--commit", options_.commit,
@@ -143,10 +143,11 @@ class Record final : public Command {
     app.add_flag("--pc-sampling{continuous},--stalls{continuous}", sampling_,
                  "sample which GPU instructions run or stall, and why (default: continuous)")
         ->check(CLI::IsMember({"continuous", "exact"}));
-    auto* const counted = app.add_option("--sass-metrics", metrics_,
-                                         "count per GPU instruction, without GPU times: CUPTI metrics, or the groups")
-                              ->delimiter(',')
-                              ->type_name("WHAT,...");
+    auto* const counted =
+        app.add_option("--sass-metrics", metrics_,
+                       "count per GPU instruction, without GPU times: CUPTI metrics, or groups of them")
+            ->delimiter(',')
+            ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});
     kernel_.declare(app, "--kernel", "kernels that --pc-sampling=exact and --sass-metrics cover (default: all)");
     app.add_option("--sample-every", options_.sampling.exact_every,

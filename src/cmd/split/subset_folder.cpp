@@ -96,7 +96,8 @@ Result<SubsetFolder> SubsetFolder::create(const std::string& path) {
   }
   made.mode_ = info.st_mode & (kPermissions | S_ISGID);
   ::fchmod(made.folder_.get(), kPrivate | (info.st_mode & S_ISGID));
-  if (before.st_mode != 0) {  // the new folder gets at most the replaced folder's permissions, and its owner
+  // If the new folder replaces one, it gets at most the permissions of the replaced folder, and the same owner.
+  if (before.st_mode != 0) {
     made.mode_ &= before.st_mode;
     if (before.st_uid != info.st_uid || before.st_gid != info.st_gid) {
       made.owner_ = {before.st_uid, before.st_gid};
@@ -155,7 +156,7 @@ Status SubsetFolder::flush(File& file) {
   RETURN_IF_ERROR(close_written(std::move(fd), shown));
   bytes_ += file.waiting.size();
   waiting_ -= file.waiting.size();
-  file.waiting = {};  // frees its memory, as there may be thousands of files
+  file.waiting = {};  // frees the buffer: there may be thousands of files
   return {};
 }
 

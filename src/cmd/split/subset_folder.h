@@ -28,7 +28,7 @@ class SubsetFolder {
 
   // Creates the profile NAME.txt and returns its index for put(). `name` must be unique and must not contain '/'.
   Result<size_t> add(const std::string& name);
-  // Opens only one file at a time, and buffers a limited number of bytes.
+  // Adds a record to a profile. Buffers a limited number of bytes, and opens only one file at a time to write them.
   Status put(size_t file, const profile::Record& record);
   Status finish();
 

@@ -13,8 +13,8 @@ constexpr std::array<std::string_view, 16> kTabbedKinds = {
     "string", "eustall",   "interval_start", "interval_end", "interval", "kernel", "metric",     "e",
     "pid",    "proc_name", "ustack",         "kstack",       "gpu_file", "frame",  "gpu_symbol", "insn_text"};
 
-// Length of a slice: the default length of iaprof's intervals. The profiles hold only the end times of intervals, so an
-// interval of another length goes into the slice in which it ended.
+// Length of a slice in ns. This is the default length of iaprof's intervals: its files do not hold the actual length.
+// They hold the end time of each interval, and the samples of an interval go into the slice in which it ended.
 constexpr std::string_view kSliceText = "10000000";
 constexpr uint64_t kSliceNs = 10'000'000;
 
@@ -229,7 +229,7 @@ bool IaprofForm::take_kernel(IaprofFields& in) {
   return true;
 }
 
-// Takes an `eustall` of the first or third dialect. The first field begins with 0x only in the third dialect.
+// Takes an `eustall` line of the dialect "whole lines" or "counts" (FORMAT.md). Only in "counts", it begins with 0x.
 bool IaprofForm::take_stall(IaprofFields& in) {
   return in.ahead().starts_with("0x") ? take_stall_counts(in) : take_whole_stall(in);
 }
@@ -294,7 +294,8 @@ bool IaprofForm::add_sample(const FileOrigin& origin, uint64_t stall, uint64_t o
   return true;
 }
 
-// Changes nothing except `own`, so that a rejected line has no effect.
+// Translates the file's ids to ids of STRING records. Fails if one is undefined, or a stack is invalid. Changes only
+// `own`, so that a rejected line has no effect.
 bool IaprofForm::resolve(const FileOrigin& origin, OwnOrigin& own) {
   own.pid = origin.pid;
   return string(origin.process_name, own.process_name) && string(origin.ustack, own.ustack) &&

@@ -24,7 +24,7 @@ class IaprofForm {
   static bool is_kind(std::string_view kind);
   static bool is_kind_prefix(std::string_view text);  // whether a kind begins with `text`
 
-  // Returns the first record of the line, or nullopt if the line has no new information or is bad (sets `reason`).
+  // Returns the line's first record; nullopt if the line holds nothing new, or if it is bad (then sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
 
   // Returns the next record of the line. Its views are valid until the next take().
@@ -33,8 +33,9 @@ class IaprofForm {
  private:
   class IaprofFields;
 
-  // The process, stacks and kernel that samples belong to. In the first dialect, each line holds all fields. In the
-  // others, each field keeps its most recent value. A TextId is the id of a string in the file, or of a STRING record.
+  // The process, stacks and kernel that samples belong to. In the dialect "whole lines" (FORMAT.md), each
+  // line holds all fields. In the two others, each field keeps its most recent value. A TextId is the id of a string
+  // in the file, or of a STRING record.
   template <typename TextId>
   struct SampleOrigin {
     TextId process_name{};
@@ -62,7 +63,7 @@ class IaprofForm {
   bool resolve(const FileOrigin& origin, OwnOrigin& own);
   void add_sample(const OwnOrigin& origin, StringId reason, uint64_t offset, uint64_t count);
 
-  bool string(uint64_t id, StringId& name);  // false if undefined; 0 means "missing"
+  bool string(uint64_t id, StringId& name);  // false if `id` is undefined; id 0 gives name 0
   bool is_stack(bool kernel, StringId id);
   void define_stack(bool kernel, StringId id);
   StringId reason_of_column(size_t column);
@@ -73,12 +74,12 @@ class IaprofForm {
   std::deque<std::string> texts_;       // index: STRING id - 1; a deque because the stacks point to its strings
   std::array<IdIndex, 2> stacks_;       // [0] USTACK, [1] KSTACK: ids of the STRINGs that are stacks
   IdIndex modules_;                     // ids of the STRINGs that are GPU_MODULEs
-  std::array<StringId, 11> reasons_{};  // third dialect; the index is a stall_type
+  std::array<StringId, 11> reasons_{};  // for the dialect "counts"; the index is a stall_type
   std::deque<std::vector<StackElement>> elements_;  // stacks of the current line
   FileOrigin origin_;                               // the most recent values
   bool begun_ = false;
   bool timed_ = false;
-  uint64_t first_ns_ = 0;  // the first interval's time, or its number in slices
+  uint64_t first_ns_ = 0;  // time of the first interval; without times: its number * kSliceNs
   uint64_t slice_ = 0;
   std::string reason_;
 };

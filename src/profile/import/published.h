@@ -28,7 +28,7 @@ class PublishedForm {
   static bool is_kind(std::string_view kind);
   static bool is_kind_prefix(std::string_view text);  // whether a kind begins with `text`
 
-  // Returns the first record of the line, or nullopt if the line has no new information or is bad (sets `reason`).
+  // Returns the line's first record; nullopt if the line holds nothing new, or if it is bad (then sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
 
   // Returns the next record of the line. Its views are valid until the next take().
@@ -57,7 +57,7 @@ class PublishedForm {
   std::string reason_text_;
   std::vector<StackElement> elements_;
   StallRecords records_;
-  std::string undefined_;  // why a well-formed line is bad
+  std::string undefined_;  // why the last line is bad, although its fields could be parsed
 };
 
 }  // namespace gpuprof::profile

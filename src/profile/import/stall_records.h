@@ -25,7 +25,7 @@ class StallRecords {
     return handed_out_ == records_.size() ? std::nullopt : std::optional(records_[handed_out_++]);
   }
 
-  // Each call makes a new STRING.
+  // Adds a STRING record with a new id, even if the value is known.
   StringId string(std::string_view value) {
     const StringId id{++strings_};
     add(String{id, value});
@@ -40,7 +40,7 @@ class StallRecords {
     return ProcessId{id};
   }
 
-  // The symbol is the best available name of the kernel.
+  // `symbol` becomes the WORK's name, because there is no better name of the kernel.
   WorkId work(ProcessId owner, StackId ustack, StackId kstack, StringId symbol) {
     const auto [id, is_new] =
         works_.intern({join_ids(index(owner), index(symbol)), join_ids(index(ustack), index(kstack))});
@@ -68,7 +68,7 @@ class StallRecords {
 
  private:
   std::vector<Record> records_;  // of the current line
-  size_t handed_out_ = 0;        // records that next() has returned
+  size_t handed_out_ = 0;        // number of records that next() has returned
   uint32_t strings_ = 0;
   KeyIds<1> processes_;
   KeyIds<2> works_;
