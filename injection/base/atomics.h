@@ -46,7 +46,7 @@ inline void cpu_pause() {
 #endif
 }
 
-// try_lock_bounded() gives up after this time. It does not count yields, which may take a time slice each.
+// try_lock_bounded() gives up after this time. The limit is a time, because one yield may take a whole time slice.
 constexpr int64_t kLockWaitNs = 20000000;
 
 // Spins, then yields. Returns false after kLockWaitNs. Waiting forever could deadlock: the holder may have been killed,

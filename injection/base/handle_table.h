@@ -48,7 +48,7 @@ class HandleTable {
     return node;
   }
 
-  // The same for one bucket.
+  // Does the same as take_any(), but for one bucket only.
   template <typename Wanted>
   Node* take_any_in(uint32_t bucket, Wanted wanted) {
     for (Node** link = &buckets_[bucket]; *link != nullptr; link = &(*link)->next) {

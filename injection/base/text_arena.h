@@ -1,5 +1,5 @@
-// Storage for texts that are never freed, and a hash of texts. Memory comes from mmap, not from the target's malloc. It
-// cannot be freed because readers do not lock.
+// Storage for texts, and a hash function for texts. The storage comes from mmap, not from the target's malloc. It is
+// never freed, because readers take no lock.
 #pragma once
 
 #include <sys/mman.h>

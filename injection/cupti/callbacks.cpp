@@ -54,7 +54,7 @@ void begin_launch(const CUpti_CallbackData& data) {
 
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
-  // A driver call inside a runtime call has the same id: both are one launch.
+  // A driver call inside a runtime call has the same id. It is ignored, because both are one launch.
   if (kind == CallKind::other || ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
       (open_call.open && open_call.correlation == data.correlationId) ||
       (is_launch(kind) && data.correlationId == last_launch)) {
@@ -74,7 +74,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   open_call = {true, kind, domain, id, data.correlationId, false, 0, 0, {}, 0};
   note_work();
   if (load_relaxed(&session().devices_named) == 0) {
-    emit_devices();  // now: records of the first GPU work may follow within a millisecond
+    emit_devices();  // not later, because records of the first GPU work may follow within a millisecond
   }
   if (counting()) {  // counting excludes all other recording
     open_call.open = is_launch(kind);
@@ -155,7 +155,7 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     end_sync(data);
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
-    enable_unified_memory();  // not on the service thread: pages may move before its next tick
+    enable_unified_memory();  // enabled here, because pages may migrate before the service thread's next tick
   }
 }
 

@@ -7,7 +7,8 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// A cubin has sections named after each of its functions. This function belongs to the device runtime.
+// A cubin has a section named after each of its functions. This function belongs to CUDA's device runtime, so its
+// section shows that the runtime is linked in.
 constexpr char kDeviceLaunch[] = "__cudaCDP2LaunchDevice";
 
 }  // namespace

@@ -12,7 +12,8 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// In call order: kSampledCode stores code that later ones read; kKernelNames, after them, marks names as unreliable.
+// Called in this order. Later parts read the code that kSampledCode stores; kKernelNames then marks names as
+// unreliable.
 constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
 
 template <typename... Parameters, typename... Arguments>
@@ -79,7 +80,7 @@ void on_resource_callback(CUpti_CallbackId id, const CUpti_ResourceData& data, O
       report_graph_node(id, data, call);
       break;
     default:
-      break;  // for example MODULE_PROFILED, enabled for its side effect
+      break;  // an event that no part handles, such as MODULE_PROFILED, which is enabled only for its side effect
   }
 }
 

@@ -10,13 +10,14 @@ struct OpenCall;
 
 // Callbacks of one part. Callbacks that the part does not need are null.
 struct EventHandlers {
-  // Returns false if the part needs no callback except `begin` now. Null: the part needs all its callbacks.
+  // Returns false while the part needs only `begin`. Null: the part always needs all its callbacks.
   bool (*is_on)() = nullptr;
 
   // A recording begins: CUPTI is subscribed, nothing is recorded yet. The part requests events with enable_resource().
   void (*begin)() = nullptr;
 
-  // Called on the service thread: at flushes, at pauses, and at the end. `hurry`: the process ends.
+  // Called on the service thread: flush() at flushes, pause() when recording pauses or resumes, end() when it ends.
+  // `hurry`: the process is ending.
   void (*flush)() = nullptr;
   void (*pause)(bool paused) = nullptr;
   void (*end)(bool hurry) = nullptr;

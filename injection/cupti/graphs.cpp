@@ -30,12 +30,12 @@ struct Wait {
   CUcontext context;
   bool all;  // it waited for all streams of the context
   CUstream stream;
-  bool per_thread;  // a null stream means the per-thread default stream
+  bool per_thread;  // true: a null stream means the per-thread default stream
 };
 
 constinit thread_local Wait last_wait = {};
 
-// Returns whether this is the variant of a function for programs with a per-thread default stream.
+// Returns whether the called function is the variant for programs with a per-thread default stream.
 bool is_per_thread(const CUpti_CallbackData& data) {
   return strstr(data.functionName, "_pt") != nullptr;
 }

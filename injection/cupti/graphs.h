@@ -15,7 +15,7 @@ struct OpenCall {
   CUpti_CallbackDomain domain;
   CUpti_CallbackId id;
   uint32_t correlation;
-  bool captured;      // a launch that became a graph node
+  bool captured;      // the call is a launch that was captured as a graph node
   uint32_t counted;   // handle for end_counted_launch() while instructions are counted; 0: not counted
   uint64_t start_ns;  // 0: not measured
   ExactRange range;   // range opened to sample this launch

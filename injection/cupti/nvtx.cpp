@@ -10,7 +10,7 @@
 
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     gpuprof::injection::cupti::NvtxGetExportTableFunc_t get_table);
-// NVTX code of the program calls this function once for each module of later NVTX extensions.
+// NVTX code of the program calls this function once for each NVTX extension that it uses, such as payloads.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     gpuprof::injection::cupti::nvtxExtModuleInfo_t* module);
 
@@ -154,7 +154,7 @@ void end_payload(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id, const nvtxPayl
 
 void destroy(nvtxDomainHandle_t /*domain*/) {}  // keeps the domain's name: a profile that is being written may use it
 
-// A function table of the calling library.
+// A table of NVTX functions in the calling program or library, whose entries a tool replaces.
 class Table {
  public:
   Table(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) {

@@ -9,12 +9,13 @@ namespace gpuprof::injection::cupti {
 
 struct Session {
   Api api;
-  // true: CUPTI refused the timestamp callback. `clock_offset_ns` converts CUPTI's times and follows CUPTI's clock.
+  // true: CUPTI refused the timestamp callback, so `clock_offset_ns` converts CUPTI's times. Each flush measures it
+  // again.
   bool convert_clock;
   int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
   uint32_t devices_named;   // atomic; 1: DEVICE records were emitted
   uint32_t ending;  // atomic; 1: the last, forced flush has begun: records without an end time are unfinished work
-  uint64_t valid_records;     // atomic; records from CUPTI with valid times, to check the profile's sums
+  uint64_t valid_records;     // atomic; number of records from CUPTI with valid times, to check the profile's sums
   uint64_t valid_ns;          // sum of the durations of these records
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
   uint32_t paused;            // atomic; 1: the last call was set_recording(false)
@@ -25,7 +26,7 @@ struct Session {
   uint32_t finalize;          // atomic; enum Finalize of subscriber.cpp
 };
 
-extern Session the_session;  // NOLINT(bugprone-dynamic-static-initializers): zeros to begin with
+extern Session the_session;  // NOLINT(bugprone-dynamic-static-initializers): zero-initialized
 
 inline Session& session() {
   return the_session;

@@ -98,7 +98,7 @@ bool learn_all_calls() {
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    note_work();  // the service thread flushes only if work is noted, and no launch callback will do that
+    note_work();  // the service thread flushes only after work was noted, and without callbacks no launch notes any
     return true;
   }
   return known > 0;
@@ -163,7 +163,8 @@ void disable_kinds() {
   }
 }
 
-// Decides once per recording: if graphs were launched before GRAPH_TRACE is enabled, their next launch crashes.
+// Chooses GRAPH_TRACE or records of single nodes, once per recording: a graph that was launched before GRAPH_TRACE is
+// enabled crashes at its next launch.
 CUptiResult choose_graphs() {
   Session& s = session();
   s.whole_graphs = wants(GPUPROF_OPTION_WHOLE_GRAPHS) && !wants(GPUPROF_OPTION_ATTACHED);
@@ -217,7 +218,7 @@ bool subscribe() {
   store_relaxed(&session().ending, 0U);
   store_relaxed(&session().unified_asked, 0U);
   store_relaxed(&session().unified_memory, false);
-  // CUPTI does not report conditions created before the recording.
+  // CUPTI does not report conditions created before the recording. So an attached recording assumes that some exist.
   store_relaxed(&session().conditions, wants(GPUPROF_OPTION_ATTACHED) ? 1U : 0U);
   CUptiResult result = api.subscribe(&subscriber, on_callback, nullptr);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
@@ -238,7 +239,7 @@ bool subscribe() {
     return false;
   }
   if (!active()) {
-    set_recording(false);  // the recorder started paused
+    set_recording(false);  // the recorder began with recording paused
   }
   return true;
 }
@@ -256,7 +257,7 @@ void set_recording(bool on) {
   } else {
     enable_all_calls(false);
     disable_kinds();
-    // CUPTI does not report changes of graphs while recording is off.
+    // While recording is off, CUPTI does not report changes of graphs. So afterwards conditions may exist.
     store_relaxed(&session().conditions, 1U);
     distrust_node_names();
   }

@@ -66,7 +66,7 @@ bool load_cupti() {
   return true;
 }
 
-// Reports a user's NVTX tool. gpuprof leaves it in place (src/backend/cupti), so the tool gets the ranges.
+// Reports a user's NVTX tool, which gets the ranges instead of gpuprof: src/backend/cupti does not replace it.
 void report_nvtx() {
   const char* tool = secure_getenv("NVTX_INJECTION64_PATH");
   if (tool != nullptr && tool[0] != '\0' && strstr(tool, "libgpuprof_cupti.so") == nullptr) {

@@ -11,7 +11,7 @@ namespace gpuprof::injection {
 
 struct Code {
   gpuprof_code_kind kind;
-  uint64_t module;  // the source's number for the module
+  uint64_t module;  // number that the source has given to the module
   const void* bytes;
   size_t size;
 };

@@ -125,7 +125,7 @@ int receive_answer(int fd, gpuprof_welcome* welcome) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // not CMSG_SPACE: its padding has space for a second descriptor
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // CMSG_SPACE would leave space for a second descriptor
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t received = 0;
   do {

@@ -14,7 +14,7 @@ enum Phase : uint32_t {
   kConnecting = 1,
   kOn = 2,
   kOff = 3,
-  kForked = 4,  // in a child of a connected parent: connect at the first launch
+  kForked = 4,  // forked child of a connected parent: it connects at its first launch
 };
 
 struct ProcessState {

@@ -9,7 +9,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// Number and length of sleeps for free space. Together they last at least two poll intervals of the recorder.
+// Number and length of sleeps while a ring is full. Together they last at least two poll intervals of the recorder.
 constexpr int kWaits = 100;
 constexpr long kWaitNs = 500000;
 static_assert(kWaits * kWaitNs > 2 * int64_t{GPUPROF_POLL_NS});
@@ -26,7 +26,7 @@ struct FreeSpace {
   uint32_t pad;  // bytes to skip before the record, so that the record does not wrap
 };
 
-// Finds free space in the ring. If the tail is invalid, reports no space instead of writing anywhere. Needs the lock.
+// Finds free space in the ring. Returns false if the tail is invalid: a write could then go anywhere. Needs the lock.
 bool find_free_space(gpuprof_segment* segment, uint32_t index, uint32_t bytes, FreeSpace* place) {
   const gpuprof_ring& ring = segment->rings[index];
   const uint64_t head = load_relaxed(&ring.head);
@@ -80,7 +80,8 @@ bool wait_for_space(const gpuprof_segment* segment, uint32_t index, int naps) {
   return true;
 }
 
-// Counts a record that was not written: GPU work under `why`, others as detail. Ignores types that callers handle.
+// Counts the loss of a record that was not written: GPU work under `why`, other types as GPUPROF_LOSS_DETAIL. Ignores
+// types whose loss the caller counts, and types that are sent again later.
 void count_unwritten(gpuprof_ring& ring, uint32_t type, gpuprof_loss why) {
   switch (type) {
     case GPUPROF_RECORD_GPU_OP:

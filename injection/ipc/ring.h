@@ -10,10 +10,10 @@ namespace gpuprof::injection {
 // Returns the calling thread's ring.
 gpuprof_ring& ring_of(gpuprof_segment* segment, ThreadState& thread);
 
-// Writes one record: `head` (fills in its header except `type`), `text`, and zeros up to a multiple of 8 bytes. Returns
-// false if the record does not fit or the ring is busy, and counts the loss. Losses of LAUNCH and stack-related records
-// are counted by the caller that reports the launch. Waits about kLockWaitNs for the lock. `may_wait`: waits longer,
-// and for free space.
+// Writes one record: `head`, `text`, and zeros up to a multiple of 8 bytes. Fills in the header of `head` except
+// `type`. Returns false if the record does not fit or the ring is busy, and counts the loss. Losses of LAUNCH and
+// stack-related records are counted by the caller that reports the launch. Waits about kLockWaitNs for the lock.
+// `may_wait`: waits longer, and for free space.
 bool write_record(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, const char* text,
                   size_t text_bytes, bool may_wait);
 

@@ -8,13 +8,13 @@ namespace gpuprof::injection::level_zero {
 struct Clock {
   uint64_t cycles_per_second = 0;  // 0: use `ns_per_cycle`
   uint64_t ns_per_cycle = 1;
-  uint64_t mask = UINT64_MAX;  // bits that are valid both in device and kernel times
+  uint64_t mask = UINT64_MAX;  // mask of the bits that are valid in device times and in kernel times
   // Both clocks, read at the same time:
   uint64_t host_ns = 0;  // CLOCK_MONOTONIC
   uint64_t device = 0;
 };
 
-// Returns the mask of the driver's number of valid bits; 0 or more than 64 mean all bits.
+// Returns the mask for the number of valid bits that a driver reports; 0 or more than 64 mean all bits.
 constexpr uint64_t mask_of_bits(uint32_t bits) {
   return bits == 0 || bits >= 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
 }

@@ -27,7 +27,7 @@ struct Append {
   ze_event_handle_t theirs;  // event of the target that a library event replaces; null: no event
   bool ours;                 // the driver got a library event, not the target's
   bool immediate;
-  bool known;  // the list is known
+  bool known;  // the list is in the table of lists
   bool timed;  // the cost of this call is measured
 };
 

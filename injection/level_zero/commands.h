@@ -14,7 +14,7 @@ struct Command {
   gpuprof_op op;
   uint64_t bytes = 0;
   ze_kernel_handle_t kernel = nullptr;
-  // For GPUPROF_OP_COPY: addresses that determine the direction. Null: an image, not memory.
+  // For GPUPROF_OP_COPY: the two addresses determine the direction of the copy. Null: an image, not memory.
   const void* to = nullptr;
   const void* from = nullptr;
 };

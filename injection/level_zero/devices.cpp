@@ -250,7 +250,7 @@ bool host_times(uint32_t index, const ze_kernel_timestamp_data_t& times, HostTim
     return false;  // drivers leave this value in events that were not signaled
   }
   const uint64_t cycles = cycles_between(clock, start, times.kernelEnd & clock.mask);
-  // More than half of the counter's range: the end is before the start.
+  // The difference exceeds half of the counter's range: the end is before the start.
   if (cycles > clock.mask / 2) {
     return false;
   }

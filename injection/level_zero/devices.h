@@ -9,7 +9,7 @@ namespace gpuprof::injection::level_zero {
 
 constexpr uint32_t kMaxDevices = 64;  // devices beyond this limit share the last number
 
-// Returns the number of a device or sub-device, in driver order.
+// Returns the number of a device or sub-device. The numbers follow the order in which the drivers list devices.
 uint32_t device_index(ze_device_handle_t device);
 // Returns the device's number, or UINT32_MAX if it shares that number with other devices.
 uint32_t own_index(ze_device_handle_t device);

@@ -13,7 +13,7 @@ namespace gpuprof::injection::level_zero {
 namespace {
 
 constexpr uint32_t kFewestWorks = 16;
-constexpr uint64_t kMostRunning = 4096;  // unread executions; each occupies a readout list
+constexpr uint64_t kMostRunning = 4096;  // executions whose times are not read yet; each occupies a readout list
 
 // Protected by Locked.
 Readout* first = nullptr;
@@ -119,7 +119,7 @@ void report_all(const Report& report, bool may_wait) {
   }
 }
 
-// Makes the readout reusable. If the list was reset or destroyed and no readout is running, frees its commands.
+// Makes the readout reusable. If it was the last running one of a list that was reset or destroyed, frees the commands.
 void put_away(Readout* readout, bool failed) {
   Recorded* recorded = readout->recorded;
   --recorded->running;
@@ -308,7 +308,7 @@ void after_execution(const Target& target, List* list, uint64_t correlation) {
   }
   if (!submit(readout, target)) {
     lost(GPUPROF_LOSS_NO_TIMING, recorded->count);
-    recorded->untimed = true;  // nothing resets the events for the next execution
+    recorded->untimed = true;  // without this readout, nothing resets the events for the next execution
     readout->next = recorded->idle;
     recorded->idle = readout;
     return;

@@ -13,7 +13,7 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-// Protected by Locked. In launch order, except that a command found unfinished moves to the end.
+// Outstanding commands in launch order, except that a command found unfinished moves to the end. Protected by Locked.
 Pending* first = nullptr;
 Pending** last_link = &first;
 uint64_t pending_count = 0;

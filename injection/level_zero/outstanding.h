@@ -16,7 +16,7 @@ struct Pending {
   uint32_t device;
   bool appended;        // the target's call has returned, and the table owns the command
   bool event_released;  // its event must not be read any more
-  bool read;            // its times were read before it was appended
+  bool read;            // its times were read before the target's call returned
   ze_kernel_timestamp_result_t times;
 };
 

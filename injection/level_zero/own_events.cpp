@@ -109,7 +109,7 @@ OwnEvent* take_event(ze_context_handle_t handle) {
 }
 
 void give_back(OwnEvent* event) {
-  // An event that cannot be reset would look finished at once.
+  // An event that cannot be reset stays signaled: its next command would look finished at once.
   if (event == nullptr || api.zeEventHostReset(event->handle) != ZE_RESULT_SUCCESS) {
     abandon(event);
     return;

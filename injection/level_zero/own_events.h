@@ -13,7 +13,7 @@ struct OwnEvent {
   OwnEvent* next;
   OwnContext* context;
   ze_context_handle_t context_handle;
-  bool left;  // the driver owns it now
+  bool left;  // left to the driver, see leave()
 };
 
 // Returns an event that is not signaled. Null: no memory, or the driver refuses.
@@ -25,7 +25,7 @@ void give_back(OwnEvent* event);
 // Drops an event that cannot be read or reset. After many such events, the context gets no more events. Accepts null.
 void abandon(OwnEvent* event);
 
-// Leaves an event to the driver: a device may signal it while its context is destroyed. Accepts null.
+// Leaves an event to the driver: a device may signal the event while the context is destroyed. Accepts null.
 void leave(OwnEvent* event);
 
 // Destroys the library events of a context that the target destroys.

@@ -12,7 +12,7 @@ namespace {
 
 zel_tracer_handle_t tracer = nullptr;
 const char* missing = nullptr;  // name of a required callback that the loader lacks
-char context = 0;               // tracers must have user data
+char context = 0;               // its address is the tracer's user data, which the loader requires
 bool layer_is_ours = false;     // start_tracer() enabled the layer
 bool stopped = false;
 
@@ -32,7 +32,7 @@ bool add(const Hook& hook) {
   return added;
 }
 
-// Returns whether the layer is enabled, by the loader or by the environment at initialization.
+// Returns whether the tracing layer is enabled, either through the loader or by the environment at initialization.
 bool is_on() {
   const auto get_state = reinterpret_cast<ze_result_t(ZE_APICALL*)(bool*)>(find_function("zelGetTracingLayerState"));
   bool on = false;

@@ -86,7 +86,7 @@ void exiting() {
 }
 
 void flush(bool last) {
-  const Guard guard;  // the library's calls on this thread are traced too
+  const Guard guard;  // callbacks must ignore the library's calls on this thread
   report_finished(UINT32_MAX, true);
   report_executions(true);
   flush_code();

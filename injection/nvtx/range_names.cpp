@@ -11,7 +11,7 @@
 namespace gpuprof::injection {
 namespace {
 
-// Limits for programs that create names endlessly: 2 MiB of labels, and the texts.
+// Limits for programs that create names endlessly. Labels take 2 MiB, in addition to the texts.
 constexpr uint32_t kMaxLabels = 2 * kExactLabels;
 constexpr uint32_t kMaxDomains = 256;
 constexpr size_t kMaxTextBytes = 8U << 20;
@@ -28,8 +28,8 @@ struct Label {
   uint64_t hash;
   RangeText text;
   uint32_t domain;
-  uint32_t wanted;  // atomic; 2 * connection + (is the wanted name ? 1 : 0); 0: not checked
-  uint32_t folded;  // atomic; label with folded numbers; 0: not looked up
+  uint32_t wanted;  // atomic; 0: not checked; else 2 * connection, plus 1 if it is the wanted name
+  uint32_t folded;  // atomic; label of the name with "[N]" for numbers; 0: not looked up
 };
 
 // Slots and labels are read without the lock: they are stored last, with release, and never change.
@@ -154,7 +154,7 @@ bool matches(RangeText text, uint32_t domain, const char* wanted) {
   return same(text, wanted, name) && same(names.domains[domain], at + 1, length - name - 1);
 }
 
-// Returns whether to store a name without folding numbers: below the limits, or if options()->nvtx_range names it.
+// Returns whether a name keeps its numbers instead of "[N]": below the limits, or if options()->nvtx_range names it.
 bool stays_exact(uint32_t domain, const char* text, size_t length) {
   if (load_relaxed(&names.label_count) < kExactLabels && names.texts.bytes_kept() < kExactTextBytes) {
     return true;

@@ -16,7 +16,8 @@
 namespace gpuprof::injection {
 namespace {
 
-// Limits for endless new names: 768 KiB of paths per connection. The second half is for folded names.
+// Limits of paths (a range and the ranges around it) for programs that create names endlessly: 768 KiB per connection.
+// After kExactPaths, new paths get names with "[N]" in place of numbers.
 constexpr uint32_t kExactPaths = 16384;
 constexpr uint32_t kMaxPaths = 2 * kExactPaths;
 constexpr uint32_t kMaxOpen = 256;  // start/end ranges open at a time
@@ -47,13 +48,13 @@ struct Open {
 // Global, as NVTX's functions carry no context. Changes need the lock, except `generation` and marked fields.
 struct Shared {
   uint32_t lock;
-  uint32_t generation;  // atomic; version of `open` and `paths`, for data that threads cache
+  uint32_t generation;  // atomic; changes with `open` and `paths`: tells threads that cached data is old
   uint32_t connection;  // atomic; number of connections so far
   Paths* paths;         // atomic; null before the first connection
   Open open[kMaxOpen];
   uint32_t open_count;  // atomic
   uint64_t last_open;
-  uint64_t late[kMaxOpen];  // atomic, changed without the lock: ids in `open` that have ended; 0: free
+  uint64_t late[kMaxOpen];  // atomic, changed without the lock: ids of ended ranges that are still in `open`; 0: free
   uint32_t any_late;        // atomic
 };
 constinit Shared shared = {};
@@ -69,13 +70,13 @@ struct Stack {
   uint32_t depth;
   uint32_t deeper;      // pushes beyond kMaxDepth
   uint32_t known;       // the first `known` entries have a valid path
-  uint32_t base;        // path of the process's ranges
+  uint32_t base;        // id of the path of the process's open start/end ranges
   uint32_t generation;  // generation of `known` and `base`; 0: not computed
   uint32_t tid;
   uint32_t changes;  // pushes and pops so far
   uint32_t wanted_changes;
   uint32_t wanted_generation;
-  bool wanted;  // result for wanted_changes and wanted_generation
+  bool wanted;  // result of find_wanted() at wanted_changes and wanted_generation
   Push entries[kMaxDepth];
 };
 // constinit avoids a check at each access.
@@ -161,7 +162,7 @@ void remove_open(uint64_t id) {
   }
 }
 
-// Locks and updates `open`. Returns false if the lock is not available.
+// Takes the lock and removes ended ranges from `open`. Returns false if the lock is not available.
 bool lock_open() {
   if (!try_lock_bounded(&shared.lock)) {
     return false;
@@ -189,9 +190,9 @@ void remove_later(uint64_t id) {
   lost(GPUPROF_LOSS_DETAIL, 1);
 }
 
-constexpr uint64_t kAllOpen = 0;  // not the id of a range
+constexpr uint64_t kAllOpen = 0;  // no range has this id: copy_open() copies all ranges
 
-// The process's open ranges in order of their start, up to `last`.
+// The process's open ranges in order of their start, as copied by copy_open(): all, or up to the range `last`.
 struct OpenRanges {
   RangeLabel labels[kMaxOpen];
   uint32_t count;

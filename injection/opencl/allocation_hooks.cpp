@@ -20,7 +20,7 @@
 namespace gpuprof::injection::opencl {
 namespace {
 
-// Returns the context's device. UINT32_MAX: it has several.
+// Returns the context's device. UINT32_MAX: the context has several devices.
 uint32_t device_of(cl_context context) {
   cl_device_id device = nullptr;
   size_t bytes = 0;
@@ -84,7 +84,7 @@ cl_mem created(const char* function, cl_mem object, cl_context context) {
   return object;
 }
 
-// Images made from another memory object allocate nothing. Other parameters do not matter.
+// Returns false for an image made from another memory object, which allocates nothing; true for all other parameters.
 inline bool allocates(const cl_image_desc* image) {
   return image == nullptr || image->mem_object == nullptr;
 }
@@ -160,7 +160,7 @@ void CL_API_CALL svm_free(cl_context context, void* pointer) {
   target.clSVMFree(context, pointer);
 }
 
-// Removes the known pointers and returns them as a list. Called before the free, which may reuse the addresses.
+// Removes these pointers' entries and returns them as a list. Called before the free, which may reuse the addresses.
 Memory* take_all(cl_uint count, void* const* pointers) {
   Memory* all = nullptr;
   for (cl_uint i = 0; pointers != nullptr && i < count; ++i) {

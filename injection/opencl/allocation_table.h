@@ -14,7 +14,7 @@ struct Memory {
   uint32_t device;      // UINT32_MAX: not tied to one device
   uint32_t tid;         // thread of the call `released`
   uint32_t references;  // user references of a memory object
-  bool tells;           // the driver calls on_destroy()
+  bool tells;           // the driver will call on_destroy() for this object
   Memory* next;         // used by the table
 };
 

@@ -37,7 +37,7 @@ cl_event* event_of(First /*first*/, Rest... rest) {
   return event_of(rest...);
 }
 
-// A hook for a table entry. `Describe` makes a Command from the parameters after the queue.
+// A hook for an entry of the dispatch table. `Describe` makes a Command from the parameters that follow the queue.
 template <auto Entry, typename Describe, typename Function>
 struct Enqueue;
 template <auto Entry, typename Describe, typename... Parameters>
@@ -55,7 +55,7 @@ void hook(cl_icd_dispatch& table, Describe /*describe*/) {
   }
 }
 
-// Maps return the memory, and their status through a pointer after the event.
+// Map functions return the mapped memory. They return their status through a pointer, the parameter after the event.
 void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
                              size_t bytes, cl_uint waits, const cl_event* wait_list, cl_event* event,
                              cl_int* status_ret) {

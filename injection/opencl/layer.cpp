@@ -15,7 +15,7 @@ namespace {
 
 cl_icd_dispatch layer;
 
-// Begins a recording. A layer buffers nothing, so flushes are complete at once.
+// Begins a recording. Requests for a flush are served at once, because a layer buffers nothing.
 bool begin(bool /*attached*/) {
   flush_served();
   return true;

@@ -24,7 +24,7 @@ constinit HandleTable<Node, 256> nodes;
 uint32_t lock = 0;
 uint64_t last_number = 0;
 
-// Increases when a handle may have another meaning. A thread's cached queue is valid for one generation.
+// Increases when a handle may refer to another queue than before. A thread's cached queue is valid for one generation.
 uint64_t generation = 1;
 
 struct Remembered {
@@ -76,7 +76,7 @@ cl_command_queue create_timed(cl_device_id device, Rewrite rewrite, Create creat
   }
   if (queue != nullptr) {
     add_queue(queue, device, rewrite);
-    scan_modules();  // OpenCL has no service thread that would scan
+    scan_modules();  // scans here, because OpenCL has no service thread
   }
   return queue;
 }

@@ -96,7 +96,7 @@ int is_candidate(dl_phdr_info* info, size_t /*bytes*/, void* /*context*/) {
 }
 
 bool has_candidate() {
-  return dl_iterate_phdr(is_candidate, nullptr) != 0;  // unlike dlsym(), does not wait for constructors
+  return dl_iterate_phdr(is_candidate, nullptr) != 0;  // unlike dlsym(), does not wait for constructors of libraries
 }
 
 bool has_interpreter(Handle library) {
@@ -345,7 +345,8 @@ class FrameWalk {
     bad,         // memory with invalid contents
   };
 
-  // Examines the current frame. Sets `code` and `offset` for Kind::python. Sets `boundary`: 0 except at a run's end.
+  // Examines the current frame. Sets `code` and `offset` for Kind::python. Sets `boundary`: nonzero only for the
+  // outermost frame of a run (PythonFrame::boundary).
   Kind look(uint64_t* code, uint32_t* offset, uint64_t* boundary) const {
     const gpuprof_python_layout& wire = layout_.wire;
     uint8_t mark = 0;
@@ -432,7 +433,7 @@ class FrameWalk {
   uint64_t cframe_ = 0;
 };
 
-// Returns whether safe_read() works. If not (a sandbox), the layout is trusted.
+// Returns whether safe_read() works. If a sandbox blocks it, the layout is trusted without a check.
 bool can_read_carefully() {
   const uint64_t here = 1;
   uint64_t copy = 0;
@@ -466,7 +467,7 @@ bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watc
   using Kind = typename FrameWalk<kCareful>::Kind;
   PythonFrame* const to = walk->frames;
   const uint32_t capacity = walk->capacity;
-  uint64_t steps = uint64_t{capacity} * 4;  // bounds the loop: a run of incomplete frames yields no frame
+  uint64_t steps = uint64_t{capacity} * 4;  // limits the loop, because incomplete frames add nothing to `count`
   uint32_t count = 0;
   bool in_run = false;  // the last frame in the walk belongs to the current run
   bool good = true;

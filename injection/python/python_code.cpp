@@ -199,7 +199,7 @@ uint32_t new_code(gpuprof_segment* segment, const PythonLayout& layout, const Py
     entry = find_entry(set, key, &id);
     entry = entry != nullptr ? entry : add_entry(*table, set, key, &id);
   }
-  id = entry != nullptr ? id : new_id();  // an id that is not in the table is valid for one stack
+  id = entry != nullptr ? id : new_id();  // an id outside the table is used only for this stack
   if ((id & kCodeSent) == 0 && table != nullptr && emit_code(segment, *table, layout, memory, identity, id) &&
       entry != nullptr) {
     uint32_t expected = id;

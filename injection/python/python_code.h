@@ -39,7 +39,8 @@ struct CodeTable {
   uint32_t sets_lock;
   uint32_t scratch_lock;
   uint32_t victim;
-  char scratch[kMaxCodeText + kMaxCodeText + kMaxCodeLineTable];  // one record; too large for a thread's stack
+  // space for one CODE record, which is too large for a thread's stack
+  char scratch[kMaxCodeText + kMaxCodeText + kMaxCodeLineTable];
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
 extern CodeTable* code_table;  // null before the first id
@@ -125,8 +126,8 @@ inline uint16_t code_name_field(const gpuprof_python_layout& wire) {
   return wire.code_qualname != GPUPROF_PYTHON_NONE ? wire.code_qualname : wire.code_name;
 }
 
-// Before 3.12, code objects have no version number. So this hashes all that is shown of a code object, because
-// recompiled code may reuse its memory with other contents. Returns false if the code object is not readable.
+// Before 3.12, code objects have no version number. So this hashes everything that gpuprof shows of a code object,
+// because recompiled code may reuse its memory with other contents. Returns false if the code object is not readable.
 template <bool kCareful>
 bool hash_unnumbered_code(const PythonLayout& layout, uint64_t code, uint64_t* sum) {
   using Memory = FrameMemory<kCareful>;
@@ -176,7 +177,8 @@ uint32_t code_id(gpuprof_segment* segment, const PythonLayout& layout, uint64_t 
   }
   const CodeTable* table = load_acquire(&code_table);
   if (table != nullptr) {
-    const CodeEntry& entry = table->sets[key % kCodeSets].entries[0];  // nearly every set has one entry in use
+    // tries only the first entry, because nearly every set has no other
+    const CodeEntry& entry = table->sets[key % kCodeSets].entries[0];
     if (load_acquire(&entry.key) == key) {
       const uint32_t id = load_acquire(&entry.id);
       if ((id & kCodeSent) != 0 && load_relaxed(&entry.key) == key) {

@@ -22,7 +22,7 @@ struct Module {
   uint64_t key;
 };
 
-// Header of stored code. Each module has its own mapping, in which the code follows this header.
+// Header of a module's stored code. Each module has its own mapping: this header, then the code.
 struct StoredCode {
   StoredCode* next;
   Module* module;

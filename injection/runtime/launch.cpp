@@ -158,7 +158,8 @@ void stack_here(uint64_t correlation) {
     read_thread(thread);
   }
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
-  const bool outside = host && !in_wanted_range();  // a graph may be captured before the range and launched inside it
+  // Not for graph nodes: a graph may be captured before the range and launched inside it.
+  const bool outside = host && !in_wanted_range();
   if (host) {
     note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);
   }

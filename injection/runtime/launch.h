@@ -11,8 +11,8 @@ extern "C" void gpuprof_launch_probe(uint64_t correlation, uint32_t source, uint
 namespace gpuprof::injection {
 
 // Reports a launch on this thread: counts it, calls the probe, and emits a LAUNCH record if requested. If the recorder
-// wants stacks of only some launches (a share, an NVTX range), launch_notes.h stores the others for their GPU work.
-// `several`: it causes several GPU_OPs. `name`: id of the kernel's name, or 0.
+// wants stacks of only some launches (a share, an NVTX range), launch_notes.h notes which launches have none.
+// `several`: the launch causes several GPU_OPs. `name`: id of the kernel's name, or 0.
 void launch(uint64_t correlation, bool several = false, uint32_t name = 0);
 
 // Returns the `name` passed to launch(). 0: no name, or the note was overwritten (launch_notes.h).

@@ -47,7 +47,8 @@ bool remember_launch(uint64_t correlation, const LaunchNote& note) {
   }
   Slot& slot = slot_of(slots, correlation);
   store_relaxed(&slot.key, uint64_t{0});
-  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);  // a reader of this also sees the empty key
+  // release: a reader of the thread also sees the empty key
+  store_release(&slot.thread, uint64_t{note.tid} << 32U | note.range);
   store_release(&slot.name, uint64_t{note.name});
   store_release(&slot.key, key_of(correlation) | note.flags);
   return true;

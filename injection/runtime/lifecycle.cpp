@@ -43,7 +43,7 @@ void keep_address(const Address& address) {
   kept_address.user = address.user;
 }
 
-// Maps the page by which a child notices a fork. Old Linux lacks MADV_WIPEONFORK: a bare fork is not noticed.
+// Maps the page by which a child notices a fork. Without MADV_WIPEONFORK (old Linux), raw fork calls are not noticed.
 void mark_process() {
   const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

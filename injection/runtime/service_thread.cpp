@@ -34,7 +34,7 @@ struct ServiceThread {
   Stage stage = Stage::ended;
   // Used only by the service thread:
   const Vendor* vendor = nullptr;
-  uint64_t pace_ns = 200 * kMillisecond;  // flush interval; default measured in docs/benchmarks.md
+  uint64_t pace_ns = 200 * kMillisecond;  // flush interval; docs/benchmarks.md explains this default
   uint64_t last_flush_ns = 0;
   bool worked = false;  // something was launched at some time
   bool recording = false;
@@ -119,7 +119,7 @@ void tick() {
   } else if (service.worked && (since >= kIdleFlushNs || (worked && since >= service.pace_ns))) {
     flush();
   } else if (worked) {
-    note_work();  // too early; flush at the next tick
+    note_work();  // too early for a flush: keep the work noted for the next tick
   }
 }
 

@@ -11,7 +11,7 @@ void gpu_op(gpuprof_gpu_op op, bool may_wait);
 void host_op(gpuprof_host_op op);
 
 // Report HOST_OPs: a wait of this thread for a device; memory that a call of thread `tid` allocated or freed.
-// `correlation`: id of the call's stack. `device` UINT32_MAX: none.
+// `correlation`: id of the call's stack. `device` UINT32_MAX: not tied to one device.
 void host_wait(uint64_t correlation, uint64_t start_ns, uint64_t end_ns, const char* function);
 struct HostMemory {
   gpuprof_host_op_kind kind;

@@ -48,7 +48,8 @@ struct Collected {
   bool changed;
 };
 
-// Reads module memory. A module of the list may be unmapped; one that the loader has just reported is mapped.
+// Reads module memory. A module from the module list may be unmapped by now, so safe_read() is used. A module that the
+// loader has just reported is mapped.
 bool read_module(uint64_t from, void* to, size_t bytes) {
   if (find_object == nullptr) {
     return safe_read(reinterpret_cast<const void*>(from), to, bytes);
@@ -57,7 +58,7 @@ bool read_module(uint64_t from, void* to, size_t bytes) {
   return true;
 }
 
-// Returns 0 if the module was unloaded.
+// Hashes the bytes at the module's marks. Returns 0 if the module was unloaded.
 uint64_t hash_marks(const ModuleParts& parts) {
   uint64_t hash = 1;
   for (const uint64_t mark : parts.marks) {
@@ -208,8 +209,8 @@ uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
   return module.header + sizeof(header) + (uint64_t{header.entries} - 2) * kEntryBytes;
 }
 
-// Reads program headers one at a time (stacks may be small). They lie in the first page of normal files. For other
-// files the walk uses only .eh_frame_hdr.
+// Reads program headers one at a time, because the thread's stack may be small. In normal files they are in the first
+// page. For other files the walk uses only .eh_frame_hdr.
 class Segments {
  public:
   explicit Segments(const Module& module) : at_(module.begin) {
@@ -320,7 +321,8 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
     }
   }
   record->path_bytes = record->end == 0 ? 0 : read_text(name, path, GPUPROF_WIRE_MAX_PATH);
-  return memchr(path, '/', record->path_bytes) != nullptr;  // false for the program, which has no name, and the vdso
+  // false for the program, which has an empty name, and for the vdso, whose name has no slash
+  return memchr(path, '/', record->path_bytes) != nullptr;
 }
 
 uint64_t count_loads() {
@@ -352,7 +354,7 @@ bool find_parts(const Module& module, ModuleParts* parts) {
   return segments.ok();
 }
 
-// Uses `identity` for modules of the list, because their memory may have been unmapped.
+// Returns 1 for modules of the module list: they may have been unmapped, so only `identity` distinguishes them.
 uint64_t fingerprint_of(const ModuleParts& parts) {
   return find_object == nullptr ? 1 : hash_marks(parts);
 }
@@ -368,7 +370,7 @@ bool find_module(uint64_t pc, Module* module) {
     return true;
   }
   const List* table = load_acquire(&list);
-  constexpr int kTries = 1000;  // a signal handler may have interrupted the writer
+  constexpr int kTries = 1000;  // a limit, because a signal handler may have interrupted the writer
   for (int i = 0; table != nullptr && i < kTries; ++i) {
     bool steady = false;
     const bool found = find_listed(*table, pc, module, &steady);

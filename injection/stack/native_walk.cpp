@@ -70,10 +70,10 @@ class Walker {
   Registers regs_;
   StackRange own_ = {0, 0};  // used part of the thread's own stack; memory below it may be unmapped
   bool cached_;
-  bool by_frame_pointer_ = false;  // pc was found by the fp register, which may have held something else
+  bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
   bool return_address_ = true;     // pc is a return address; false after a signal frame
   uint32_t switches_ = 0;
-  uint32_t last_from_ = 0;  // frames of the last walk before this index are no longer compared
+  uint32_t last_from_ = 0;  // frames of the last walk with a lower index are no longer compared
 };
 
 // Reads the thread's own stack directly, and other memory through a window that a system call fills.
@@ -352,7 +352,7 @@ Step Walker::run_one() {
   ++walk_.count;
   LastStack& kept = memory_.current();
   if (result == Step::on) {
-    kept.first = walk_.count;  // the words read for this frame are not stored
+    kept.first = walk_.count;  // this frame cannot be reused: the words read for it are not stored
   } else if (const CachedRule cached = load_rule(at);
              GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END && !exact && cached.is_of(at)) {
     kept_frame.place = uint64_t{cached.module()} << kAddressBits;
@@ -412,7 +412,7 @@ void walk_from(NativeWalk* walk, const Registers& start) {
 
 }  // namespace
 
-// All of injection/ has frame pointers: this function's points to its caller's saved one, next to the return address.
+// All of injection/ has frame pointers: fp points to the caller's saved fp, which is next to the return address.
 __attribute__((noinline)) void walk_native(NativeWalk* walk) {
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const uint64_t cfa = frame + GPUPROF_CFA_OF_FRAME_POINTER;

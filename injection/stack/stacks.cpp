@@ -19,7 +19,7 @@ namespace gpuprof::injection {
 namespace {
 
 constexpr uint32_t kSlots = 64;
-constexpr uint32_t kWays = 8;  // entries in a cache line
+constexpr uint32_t kWays = 8;  // entries of a set, which fill one cache line
 constexpr uint32_t kSetsLog2 = 14;
 
 // Memory of one walk. Threads are spread over the slots, so that most threads find their usual slot free and cached.
@@ -39,7 +39,7 @@ struct alignas(4096) Slot {
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
-  uint32_t described_rings[WalkMemory::kMaxModules];  // low 16 bits: rings that describe the module; high: epoch
+  uint32_t described_rings[WalkMemory::kMaxModules];  // bit i: ring i describes the module; high 16 bits: epoch
   uint32_t epoch;                                     // number of connections: entries of other epochs are ignored
 };
 constexpr uint32_t kNotDescribable = 1U << GPUPROF_RING_COUNT;
@@ -283,7 +283,7 @@ void forget_stacks() {
   if (Memory* all = load_acquire(&memory); all != nullptr) {
     store_release(&all->epoch, (all->epoch + 1) % (1U << kEpochShift));
     madvise(all->sent, sizeof(all->sent),
-            MADV_DONTNEED);  // on failure, old ids occupy entries for a while
+            MADV_DONTNEED);  // if this fails, old ids occupy entries for a while
   }
 }
 

@@ -95,7 +95,8 @@ gpuprof_gpu_op node_fields(const Record& record, gpuprof_op kind) {
   op.graph_node = record.graphNodeId;
   op.flags = record.graphNodeId != 0 ? GPUPROF_GPU_OP_MORE : 0;
   if (record.correlationId == 0 && record.graphNodeId != 0 && record.graphId != 0) {
-    op.correlation = GPUPROF_CORRELATION_EXEC | record.graphId;  // work in the body of a conditional node
+    // CUPTI has no launch id for work in the body of a conditional node, so the executable graph's id is used.
+    op.correlation = GPUPROF_CORRELATION_EXEC | record.graphId;
   }
   return op;
 }

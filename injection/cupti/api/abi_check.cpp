@@ -8,7 +8,8 @@
 #include "cupti/api/pc_sampling_abi.h"
 #include "cupti/api/sass_metrics_abi.h"
 
-// Included after gpuprof's headers: cuda.h defines macros for some names. This macro makes it declare older functions.
+// cuda.h must follow gpuprof's headers, because it defines some of their names as macros. The macro below makes cuda.h
+// declare older functions, too.
 #define __CUDA_API_VERSION_INTERNAL  // defined by cuda.h
 #include <cuda.h>
 #include <cupti_activity.h>
@@ -144,7 +145,7 @@ SAME_FUNCTIONS(cuFuncGetName, cuKernelGetName);
 
 SAME_SIZE(cuStreamSynchronize_params);
 SAME_FIELDS(cuStreamSynchronize_params, hStream);
-SAME_SIZE(cuGraphLaunch_params);  // the first argument has another name in newer versions
+SAME_SIZE(cuGraphLaunch_params);  // not the first argument: newer headers give it another name
 SAME_FIELDS(cuGraphLaunch_params, hStream);
 SAME_PLACES_IN(cuGraphLaunch_params, cuGraphLaunch_ptsz_params, hStream);
 

@@ -191,7 +191,7 @@ CUptiResult cuptiFinalize();
 // Return the ids of executable graphs (KernelRecord::graphId) and graph nodes that activity records use.
 CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t* id);
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id);
-// Returns the stream id that activity records use. `per_thread`: a null stream means the per-thread default stream.
+// Returns the stream id that activity records use. `per_thread` 1: a null stream means the per-thread default stream.
 CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t* id);
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t* id);
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* id);

@@ -39,7 +39,7 @@ constexpr const char* kCudaLibraries[] = {"libcudart",     "libcublas",   "libnv
 
 struct Mapped {  // must be zeroed
   char cupti[PATH_MAX];
-  int runtime_major;  // major version of a mapped libcudart
+  int runtime_major;  // major version of the mapped libcudart; 0: no libcudart is mapped
   size_t folders;
   char folder[kMaxFolders][PATH_MAX];
 };
@@ -261,7 +261,7 @@ bool search(Library* library, const Mapped& mapped, int driver_version) {
 
 Library find_cupti(int driver_version) {
   Library library;
-  // Too large for the stack of an unknown thread.
+  // Allocated, because it is too large for the stack of a thread of the target.
   auto* mapped = static_cast<Mapped*>(calloc(1, sizeof(Mapped)));
   if (mapped == nullptr) {
     return library;

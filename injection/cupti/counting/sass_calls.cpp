@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxMetrics = 64;
 constexpr size_t kMaxName = 128;
-constexpr size_t kMaxRecords = size_t{1} << 22;  // one per instruction and metric; about 300 MB during a read
+constexpr size_t kMaxRecords = size_t{1} << 22;  // records (one per instruction and metric): about 300 MB during a read
 
 struct Metric {
   uint64_t id;

@@ -15,7 +15,7 @@ CUptiResult configure_counts(uint32_t device, const char* metrics);
 CUptiResult enable_counts(CUcontext context);
 CUptiResult disable_counts(CUcontext context);
 
-// Emits COUNT records of new counts. Waits for the context's kernels to finish, so never call it in a launch.
+// Emits COUNT records of the counts since the last read. Waits for the context's kernels, so never call it in a launch.
 void read_counts(CUcontext context, uint32_t device, uint32_t ring, bool may_wait);
 
 }  // namespace gpuprof::injection::cupti

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
-constexpr uint64_t kReadPaceNs = 950000000;  // one read per second: the service thread checks every 200 ms
+constexpr uint64_t kReadPaceNs = 950000000;  // 1 s minus some slack: the service thread checks every 200 ms
 constexpr uint64_t kHoldNs = 100000000;
 constexpr uint64_t kLongestReadingNs = 5000000000;
 constexpr long kPauseNs = 100000;
@@ -36,9 +36,9 @@ struct Context {
 struct Counting {
   uint32_t wanted;     // atomic
   uint32_t reading;    // atomic; 1: launches must wait
-  uint32_t launching;  // atomic; number of threads in a launch that began in this epoch
-  uint32_t epoch;      // atomic; changes when recording is enabled; never 0
-  uint32_t abandoned;  // atomic; 1: the GPU may wait for the host, so counts are no longer read
+  uint32_t launching;  // atomic; number of threads that are in a launch of the current epoch
+  uint32_t epoch;      // atomic; gets a new value when recording begins or resumes; never 0
+  uint32_t abandoned;  // atomic; 1: reads have stopped, because a kernel did not end: it may wait for the host
   uint32_t unusable;   // atomic; 1: counting is not possible in this process
   uint32_t changes;    // atomic; number of destroyed contexts
   uint32_t paused;     // atomic
@@ -257,7 +257,7 @@ void pause_counting(bool paused) {
   if (paused) {
     read_last(nullptr, true);
   } else {
-    add_relaxed(&state.epoch, 2U);  // later ends of earlier launches are ignored; the epoch stays odd, so never 0
+    add_relaxed(&state.epoch, 2U);  // the ends of earlier launches are then ignored; an odd epoch is never 0
     store_relaxed(&state.launching, 0U);
   }
   if (!try_lock_bounded(&state.lock)) {
@@ -294,7 +294,7 @@ uint32_t begin_counted_launch(CUcontext context) {
   const uint64_t deadline = now_ns() + kLongestReadingNs;
   __atomic_fetch_add(&state.launching, 1U, __ATOMIC_SEQ_CST);
   while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0 && load_relaxed(&state.abandoned) == 0) {
-    if (now_ns() >= deadline) {  // the kernel that the read waits for may depend on this launch
+    if (now_ns() >= deadline) {  // the kernel that the read waits for may itself wait for this launch
       store_relaxed(&state.abandoned, 1U);
       report_off("a kernel did not end while its counts were read: counting stopped");
       lost(GPUPROF_LOSS_DETAIL, 1);

@@ -1,5 +1,5 @@
-// Counts what each instruction does (CUPTI's SASS metrics) in all contexts. Activity records stay off: with both
-// enabled, CUPTI counts nothing or hangs. Active only if the recorder requests counts (GPUPROF_OPTION_COUNTS).
+// Counts what each instruction does (CUPTI's SASS metrics) in all contexts. Activity records stay off: if they are on,
+// too, CUPTI counts nothing or hangs. Active only if the recorder requests counts (GPUPROF_OPTION_COUNTS).
 #pragma once
 
 #include "cupti/event_handlers.h"
@@ -13,8 +13,9 @@ extern const EventHandlers kCounting;
 // Returns whether this recording counts instructions and nothing else.
 [[nodiscard]] bool counting();
 
-// Call these before and after each launch; pass on the result. A context's first launch enables counting there. CUPTI
-// loses launches made during a read. So a launch waits for the end of the read, and a read waits for running kernels.
+// Call these before and after each launch; pass on the result. A context's first launch enables counting in that
+// context. CUPTI loses launches made during a read. So a launch waits for the end of the read, and a read waits for
+// running kernels.
 uint32_t begin_counted_launch(CUcontext context);
 void end_counted_launch(uint32_t epoch);
 

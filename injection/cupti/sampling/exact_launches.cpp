@@ -25,13 +25,13 @@ struct Exact {
   uint64_t spent_ns;  // atomic
   uint64_t sampled;   // atomic, launches
   uint64_t missed;    // atomic, selected launches that were not sampled
-  uint64_t too_dear;  // atomic, launches not sampled because of the time budget
+  uint64_t too_dear;  // atomic; number of launches that were not sampled because of the time budget
 };
 constinit Exact exact = {};
-constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};  // atomic, launches of chosen kernels by name id
+constinit uint32_t launches[GPUPROF_CHOSEN_NAMES] = {};  // atomic; number of launches per chosen kernel, by name id
 
-// Returns whether the recorder has decided about the kernel. The first launch with a new name waits for the recorder's
-// next poll.
+// Returns whether the recorder has decided if this kernel is sampled. The first launch with a new name waits for the
+// recorder's next poll.
 bool decided(const gpuprof_segment& segment, uint32_t kernel) {
   const uint64_t* const word = &segment.decided[kernel / kBits];
   const uint64_t bit = uint64_t{1} << kernel % kBits;
@@ -95,7 +95,7 @@ void count_exact(bool sampled) {
   add_relaxed(sampled ? &exact.sampled : &exact.missed, uint64_t{1});
 }
 
-// Does not charge the first launch: it initializes CUPTI (0.3 s), which would use up the budget of a short program.
+// Exempts the first sampled launch from the time budget: it initializes CUPTI (0.3 s), too much for a short program.
 void charge_exact(uint64_t ns) {
   if (load_relaxed(&exact.sampled) > 1) {
     add_relaxed(&exact.spent_ns, ns);

@@ -14,7 +14,7 @@ void begin_exact_launches();
 // Returns whether to sample this launch of the kernel with this name id. Called on the launching thread.
 [[nodiscard]] bool wants_exact(uint32_t kernel);
 
-// Counts a selected launch. `sampled`: false if that was impossible because samples were being read.
+// Counts a selected launch. `sampled`: false if it could not be sampled, because samples were being read.
 void count_exact(bool sampled);
 
 // Charges a sampled launch's time to the budget.

@@ -13,7 +13,7 @@ struct StallReasons {
   static constexpr uint32_t kMost = GPUPROF_SAMPLES_MAX_REASONS;
   static constexpr uint32_t kLeftOut = UINT32_MAX;
   uint32_t count;           // maximum number of stall reasons of an instruction
-  uint32_t name_id[kMost];  // by CUPTI's reason index; 0: unknown
+  uint32_t name_id[kMost];  // indexed like CUPTI's reasons; 0: unknown
 };
 
 // A buffer for one CUPTI readout.
@@ -38,7 +38,7 @@ void free_buffer(PcBuffer* buffer);
 void clear_buffer(PcBuffer* buffer);
 
 struct SampleCounts {
-  uint64_t total;  // as reported by CUPTI; the sum of the other three
+  uint64_t total;  // as reported by CUPTI; equals handed + dropped + foreign
   uint64_t handed;
   uint64_t dropped;
   uint64_t foreign;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // one read per second: the service thread checks every 200 ms
+constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // 1 s minus some slack: the service thread checks every 200 ms
 constexpr uint64_t kEndNs = 1200 * kMillisecond;      // limit for stopping all contexts at exit
 constexpr int kLockTries = 10;
 
@@ -193,7 +193,7 @@ void flush_sampling() {
 }
 
 void pause_sampling(bool paused) {
-  const bool silent = recorder_silent();  // the recorder may never return, so a pause must stop all sampling
+  const bool silent = recorder_silent();  // a silent recorder may never continue, so a pause must stop all sampling
   for_each([=](SampledContext& context) {
     if (!is(context, kOn)) {
       return;

@@ -1,4 +1,4 @@
-// Stores code that is sampled or counted. Its CRC (cuptiGetCubinCrc()) identifies a module, as in CUPTI's samples.
+// Stores code that is sampled or counted. Modules are identified by cuptiGetCubinCrc(), as in CUPTI's samples.
 #pragma once
 
 #include "cupti/event_handlers.h"

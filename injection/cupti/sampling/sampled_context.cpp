@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLateNs = 250 * kMillisecond;  // longest delay of samples in CUPTI, whose threads poll every 100 ms
-constexpr int kMaxReadings = 4096;                // CUPTI reads per call of read_context()
+constexpr int kMaxReadings = 4096;                // most CUPTI reads in one call of read_context()
 constexpr uint32_t kMaxRestarts = 16;             // successive restarts without a successful read
 
 // Counters of all contexts; each is atomic.
@@ -102,7 +102,7 @@ void resume_window(SampledContext& context) {
 
 namespace {
 
-// Holds the context's ranges. If had() is true, no range is open during the lifetime of this object.
+// Keeps the context's ranges closed while this object lives. had() returns false if a range stays open.
 class Quiet {
  public:
   Quiet(SampledContext& context, bool may_wait)
@@ -182,7 +182,7 @@ void stop_quiet(SampledContext& context, State next, bool may_wait) {
   const CUptiResult result = stop_sampler(&context.sampler);
   take(context, context.sampler.rest, may_wait);
   close_window(context, may_wait);
-  if (result == CUPTI_SUCCESS) {  // on failure CUPTI may still write to the buffers
+  if (result == CUPTI_SUCCESS) {  // on failure CUPTI may still write to the buffers, so they stay allocated
     free_sampler(&context.sampler);
   }
   become(context, next);
@@ -191,7 +191,7 @@ void stop_quiet(SampledContext& context, State next, bool may_wait) {
 }  // namespace
 
 void stop_context(SampledContext& context, State next, bool may_wait) {
-  if (const Quiet quiet(context, may_wait); quiet.had()) {  // false: a launch is being sampled
+  if (const Quiet quiet(context, may_wait); quiet.had()) {  // had() is false while a launch is being sampled
     stop_quiet(context, next, may_wait);
   }
 }

@@ -60,7 +60,7 @@ void find_drivers() {
   ze_driver_handle_t drivers[kMaxDrivers] = {};
   uint32_t count = kMaxDrivers;
   uint32_t found = 0;
-  store_release(&calls.driver_count, 0U);  // callbacks may already be enabled
+  store_release(&calls.driver_count, 0U);  // empty until the table is filled: callbacks may already be enabled
   if (api.zeDriverGet(&count, drivers) != ZE_RESULT_SUCCESS) {
     return;
   }

@@ -68,7 +68,7 @@ void ZE_APICALL append_fill(Parameters* call_with, GPUPROF_CALLBACK_REST) {
                 call);
 }
 
-// Hooks copies from or to images. The driver reports neither the number of bytes nor where its images are.
+// Hooks copies from or to images. The driver reports neither bytes nor whether an image is in host or device memory.
 template <typename Parameters>
 void ZE_APICALL append_image_copy(Parameters* call_with, GPUPROF_CALLBACK_REST) {
   begin_command({.list = *call_with->phCommandList, .signal = call_with->phSignalEvent, .op = GPUPROF_OP_COPY}, call);
@@ -106,7 +106,7 @@ Hook append_hook(const char* name, void(ZE_APICALL* before)(Parameters*, ze_resu
   return {name, as_callback(before), as_callback(appended<Parameters>), required};
 }
 
-constexpr bool kOptional = false;  // newer than 1.8, or from an extension: not in every loader
+constexpr bool kOptional = false;  // for functions newer than 1.8 or of an extension, which not every loader has
 
 }  // namespace
 

@@ -166,7 +166,7 @@ bool is_timed(ze_event_handle_t handle) {
   return event != nullptr && event->timed;
 }
 
-// Waits for readouts first: they may still have to read the event's times.
+// Waits first for readouts that may still have to read the event's time.
 void ZE_APICALL destroy_event(ze_event_destroy_params_t* call_with, GPUPROF_CALLBACK_REST) {
   const Guard guard;
   if (!guard.entered()) {

@@ -16,7 +16,7 @@ constexpr uint64_t kLagNs = 20 * kMillisecond;     // longest delay from taking 
 constexpr uint64_t kRetryNs = 100 * kMillisecond;  // delay before a lost stream is reopened
 constexpr uint32_t kMaxTries = 100;                // successive reopens without a read
 constexpr int kMaxReads = 64;                      // reads of a stream per poll iteration
-constexpr uint32_t kPeriodNs = 100000;             // requested; drivers choose the nearest supported period
+constexpr uint32_t kPeriodNs = 100000;             // requested, in ns; drivers choose the nearest period they support
 
 uint32_t off_reported = 0;  // atomic
 

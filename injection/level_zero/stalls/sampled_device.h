@@ -28,7 +28,7 @@ struct StallWork {
   StallBuffers* buffers;
   StallSums* sums;
   bool (*may_call)();  // returns whether the driver may still be called
-  uint64_t drops;      // reads that reported missing samples
+  uint64_t drops;      // number of reads that reported missing samples
   uint64_t reopened;   // streams opened again
 };
 

@@ -23,7 +23,7 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
-constexpr uint32_t kSilentPolls = 3;             // more than 1: if both were stopped, the target may resume first
+constexpr uint32_t kSilentPolls = 3;             // more than 1: a stopped recorder may resume after the target
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;
@@ -59,7 +59,7 @@ bool changed_made = false;
 
 // ---- the reader thread
 
-// Returns whether the driver may be called. Streams still open at the end of the process are left to the driver.
+// Returns false after last_call_ns: streams that are then still open are left to the driver.
 bool may_call() {
   const uint64_t last = load_relaxed(&sampling.last_call_ns);
   return last == 0 || now_ns() < last;
@@ -123,7 +123,7 @@ bool wait_for_next_read() {
 
 void* run(void* /*unused*/) {
   prctl(PR_SET_NAME, kThreadName);
-  const Guard guard;  // calls on this thread are not the target's
+  const Guard guard;  // makes callbacks ignore this thread's own calls
   bool ending = false;
   while (!ending) {
     ending = wait_for_next_read();
@@ -242,7 +242,7 @@ bool start_device(uint32_t device, ze_result_t* result) {
   return true;
 }
 
-// Waits until `is_done` or for `ns`. Call with the mutex held.
+// Waits until `is_done` returns true, but at most `ns`. Call with the mutex held.
 template <typename Done>
 void wait_bounded(uint64_t ns, Done is_done) {
   const uint64_t until = now_ns() + ns;

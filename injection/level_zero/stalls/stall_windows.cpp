@@ -31,7 +31,8 @@ void StallWindows::begin(uint32_t device, uint32_t whole, const uint32_t* parts,
   }
 }
 
-// Returns the window index of a set: one per sub-device, in order. 0: the sub-device is unknown.
+// Returns the index of the window for a driver's set of samples: set + 1 with one set per sub-device, else 0, the
+// device itself.
 uint32_t StallWindows::part_of_set(uint32_t set, uint32_t sets) const {
   return sets > 1 && sets == part_count_ ? set + 1 : 0;
 }
@@ -115,7 +116,7 @@ void StallWindows::close(const StallGroup& group, uint64_t start_ns, uint64_t en
     record.flags = GPUPROF_SAMPLE_WINDOW_NS;
     if (write(&record.header, sizeof(record), nullptr, 0)) {
       window = {};
-    } else {  // the recorder is delayed: report with the next window
+    } else {  // no space, as the recorder is delayed: report with the next window
       window.number = record.window;
       window.since_ns = record.start_ns;
     }

@@ -40,7 +40,7 @@ class StallWindows {
   uint32_t whole_ = 0;
   uint32_t part_count_ = 0;
   uint32_t parts_[kMaxSubDevices] = {};
-  Window windows_[kMaxSubDevices + 1] = {};  // of the device itself and of its sub-devices
+  Window windows_[kMaxSubDevices + 1] = {};  // [0]: the device itself; [i + 1]: its sub-device i
   uint64_t malformed_ = 0;
 };
 
