@@ -2,8 +2,8 @@
 """Tests the backend for kernel drivers on Debian kernels in QEMU, as this machine may have no DRM at all.
 
 The virtual machine has the real gpu_sched, and the real xe and i915 without hardware. Fake drivers run jobs for a known
-time: fake_gpu.c behind the real scheduler, also as xe, and fake_i915.c. The tests compare the profile with what the fake
-drivers measure.
+time: fake_gpu.c behind the real scheduler, the same code built as xe (fake_xe.c), and fake_i915.c. The tests compare the
+profile with what the fake drivers measure.
 """
 
 import collections
@@ -233,7 +233,7 @@ class Jobs:
                 ratios = [ns / busy for (_, ns), (_, busy) in zip(found, truth)]
                 print(f"    {name}: {sum(count for count, _ in found)} jobs, {' and '.join(f'{r:.4%}' for r in ratios)} of their time",
                       flush=True)
-                # QEMU's processor may pause when a job begins or ends, so only the better ratio must be near 1.
+                # QEMU's processor may pause when a job begins or ends. So only one of the two processes must have a ratio near 1.
                 self.assertLess(min(abs(ratio - 1) for ratio in ratios), 0.01, (name, found, truth))
                 self.assertLess(max(abs(ratio - 1) for ratio in ratios), 0.2, (name, found, truth))
             self.assert_conserved(profile)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests record -p of a Level Zero process whose loader can enable the tracing layer at run time. Objects made before the
-attach are known like later ones, and the process continues as before after the detach."""
+"""Tests record -p of a Level Zero process whose loader can enable the tracing layer at run time. Work on
+objects made before the attach is recorded like other work, and the detach does not disturb the process."""
 
 import ctypes
 import os

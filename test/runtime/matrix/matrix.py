@@ -38,7 +38,7 @@ def parse_arguments():
 
 
 class Matrix:
-    """Provides a row with the platform's programs, a folder, and recordings."""
+    """What a row (a check of the matrix) works with: the platform's programs, a folder, and methods that record."""
 
     def __init__(self, platform, folder):
         self.platform, self.folder = platform, folder

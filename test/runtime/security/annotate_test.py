@@ -12,7 +12,7 @@ OPEN_TO_ALL = "a line that all may read"
 
 
 def profile_of(paths):
-    """Returns a profile with one launch per file, from its first line."""
+    """Returns a profile with one launch from the first line of each file."""
     parts = ["GPUPROF;3.0\nMETA;start_unix_ns;4102444800000000000\nSTRING;1;launcher\n"]
     for number, path in enumerate(paths, 2):
         parts.append(f"STRING;{number};{path}\nFRAME;{number};native;1;{number};1;0;0;0x0\nUSTACK;{number};{number}\n"

@@ -114,7 +114,8 @@ class OutputsTest(rig.RuntimeTest):
     def test_a_strangers_link_in_the_path_is_not_followed(self):
         inside = os.path.join(self.folder, "inside")
         os.mkdir(inside)
-        # The link is in a sticky folder, or in a folder of the stranger, where Linux follows links for all users.
+        # The stranger's symbolic link is in a sticky folder, or in a folder that belongs to the stranger. Linux follows
+        # the latter link for all users, so gpuprof itself must refuse it.
         self.as_stranger("os.mkdir(sys.argv[1])", self.in_sticky("home"))
         for way in (self.in_sticky("way"), self.in_sticky("home/way")):
             self.link_of_stranger(inside, way)
@@ -202,7 +203,7 @@ class OutputsTest(rig.RuntimeTest):
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))
-        # Repeats the signal: until the command has ended, which the test cannot see, record passes signals on to it.
+        # record passes signals on while the command runs. The test cannot see when that ends, so it repeats the signal.
         def ended():
             if recording.poll() is None:
                 recording.send_signal(signal.SIGTERM)

@@ -172,7 +172,7 @@ class Sampler final : public ScriptedSource {
     tell_stacks();
   }
 
-  // All words except the first are return addresses.
+  // The first word of each stack is an address in the innermost function. Other native addresses are return addresses.
   void tell_stacks() {
     sink().on_code(source(), {.id = 1, .version = 0x030b0000, .first_line = 7, .name = "train", .file = "train.py"});
     const std::array<uint64_t, 4> saxpy = {target().submit_step, GPUPROF_WORD_OF_PYTHON(1, UINT32_MAX),
