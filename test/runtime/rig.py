@@ -166,7 +166,7 @@ class Profile:
         return paths
 
     def measured(self, kind):
-        """Returns [(Work, its numbers)] of lines that begin with slice and WORK: GPU, HOST, LAUNCH, SHARE."""
+        """Returns [(Work, other fields)] of the lines of a kind whose first fields are slice and WORK: GPU, HOST, LAUNCH, SHARE."""
         works = self.works
         return [(works[row[1]], [int(number) for number in row[2:]]) for row in self.of(kind)]
 

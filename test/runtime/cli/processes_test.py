@@ -108,7 +108,7 @@ class Windows(rig.RuntimeTest):
         self.assertTrue(1e9 <= begin <= 4e9, begin)
         self.assertTrue(2.5e9 <= end - begin <= 5.5e9, end - begin)
         self.assertGreater(profile.end()["gpu_records"], 0)
-        # Work that was launched in the window may end up to two slices after it.
+        # Work that was launched in the window may end up to two time slices after the end of the window.
         interval = int(meta["interval_ns"][0])
         slices = {int(row[0]) for row in profile.of("GPU")}
         self.assertLessEqual(slices, set(range(begin // interval, end // interval + 3)))

@@ -57,7 +57,7 @@ def signals_of(pid):
 
 
 def waits(pid):
-    """Returns whether a program sleeps in any way."""
+    """Returns whether Linux reports the program as sleeping, no matter in which system call."""
     return in_status(pid, r"State:\tS")
 
 

@@ -282,7 +282,7 @@ class Latency(InjectionTest):
 
 class Graphs(InjectionTest):
     def captured(self, source):
-        """Returns {node that ran: the node that was captured or added}."""
+        """Returns {graph node that ran: the captured or added node that it is a copy of}."""
         origin = {node["node"]: node["original"] for node in source.graph_nodes if not node["flags"]}
         result = {}
         for op in source.gpu_ops:

@@ -226,7 +226,7 @@ class Jobs:
                 seen[work.name, pids[work.process]][1] += ns
             self.assertEqual({name for name, _ in seen}, set(rings))
             for ring, name in enumerate(rings):
-                # The child uses the GPU first but has the higher process id, so the sorted list is reversed.
+                # `truth` has the child first, because it uses the GPU first. Sorted by pid, the child is last: hence [::-1].
                 found = [numbers for (_, _), numbers in sorted((key, n) for key, n in seen.items() if key[0] == name)][::-1]
                 truth = self.truth(section)[ring]
                 self.assertEqual([count for count, _ in found], [jobs for jobs, _ in truth], name)
@@ -272,7 +272,7 @@ class Jobs:
             for work, numbers in self.with_thread(profile):
                 names = profile.frames(work.ustack)
                 self.assertIn("ioctl", names[-1])
-                # gpu_ioctl is ignored: without unwind tables, stacks lack the caller of the C library's ioctl().
+                # Without unwind tables, stacks lack gpu_ioctl, the caller of the C library's ioctl(). So it is not compared.
                 path = [name for name in names[names.index("main"):-1] if name != "gpu_ioctl"]
                 found[tuple(path), work.name] += numbers[0]
                 self.assertEqual(work.thread, "submitter")

@@ -40,7 +40,7 @@ class Kernels:
             ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
             ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
             ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
-            # Samples outside of all kernels, in the driver's own job, and in batches whose memory, VM or file is gone.
+            # Samples outside of all kernels, in the driver's own job, and in batches that gone() of staller.c made unreadable.
             ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
         })
         # Both paths ran at the same time for equally long. One of them may get one sample more.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests `export --format perfetto` with an independent decoder: the trace has every event of the profile, with its times,
-stack, arrow and facts, within limits of file size and memory."""
+stack, annotations and the arrow from its call, within limits of file size and memory."""
 
 import collections
 import gc

@@ -51,7 +51,7 @@ class LevelZero(ze_rig.LevelZeroTest):
                         self.assertNotIn("[truncated]", frames)
 
     def test_stacks_contain_no_profiler_frames(self):
-        # The loader of Debian 12 jumps to the tracing layer, so its own function has no frame.
+        # The loader of Debian 12 jumps to the tracing layer, so the loader's own function is not on the stack.
         self.record_app("immediate")
         for frames, _ in self.folded():
             cpu = [frame for frame in frames if not frame.endswith("_[G]")]

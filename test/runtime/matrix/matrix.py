@@ -107,7 +107,7 @@ def out_of_time(_signal, _frame):
 
 
 def tried(row, matrix):
-    """Runs the row, again if it fails and has tries left, and returns its result. Prints each such failure."""
+    """Returns the result of the row. Runs a row that fails again, up to `row.tries` times in all, and prints the failures."""
     for left in reversed(range(row.tries)):
         signal.alarm(240)
         try:

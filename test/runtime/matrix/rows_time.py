@@ -229,7 +229,7 @@ def latency_of_graph_nodes(matrix):
 
 @row(9, "idle-time")
 def idle_time(matrix):
-    """Each nanosecond without work is charged once, mostly to the call that waited or launched next."""
+    """Each nanosecond in which a device is idle is charged to one call: mostly a wait, or the launch that ended the idle time."""
     matrix.need_stacks()
     recording = matrix.record(matrix.platform.sites())
     shares = recording.check_shares()

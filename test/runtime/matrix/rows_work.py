@@ -81,7 +81,7 @@ def copies(matrix):
 
 @row(1, "allocations")
 def allocations(matrix):
-    """cudaMalloc and cudaFree are at their sites, with their bytes; a free has the bytes of its allocation."""
+    """cudaMalloc and cudaFree have the stack of their call and their bytes; a free has the bytes of its allocation."""
     matrix.need_stacks()
     recording = recorded(matrix, matrix.platform.streams(kernels=5))
     site = "allocate_and_free"
@@ -90,7 +90,7 @@ def allocations(matrix):
 
 @row(1, "waits")
 def waits(matrix):
-    """Blocking calls have their stack and their time."""
+    """The profile has the time of blocking calls, and `flame --weight wait` shows all of it."""
     matrix.need_stacks()
     recording = recorded(matrix, matrix.platform.streams())
     waited = sum(numbers[1] for work, numbers in recording.profile.measured("HOST") if work.op == "sync")

@@ -13,7 +13,7 @@ HOST_OPS = ("sync", "alloc", "free")
 
 
 def site_of(frames, sites):
-    """Returns the innermost of these functions among the frames, or None."""
+    """Returns the innermost of the functions `sites` among the frames, or None."""
     names = (next((site for site in sites if re.match(rf"(.*::)?{site}\b", frame)), None) for frame in reversed(frames))
     return next(filter(None, names), None)
 

@@ -104,7 +104,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual([truncated for _, truncated in walks.values()], [False] * 5)
                 names = {case: [name.split(".")[-1] for name in walk] for case, (walk, _) in walks.items()}
                 within, main = ["innermost", "within", "<module>"], ["calling", "main", "<module>"]
-                # Before 3.12, the walk finds only the initial thread state of a thread without the GIL.
+                # Before 3.12, if the thread does not hold the GIL, the walk finds only the first thread state of the thread.
                 self.assertEqual(names, {
                     "before": ["outside", "main", "<module>"],
                     "within_released": within if python.version >= (3, 12) else main,

@@ -190,7 +190,7 @@ class OutputsTest(rig.RuntimeTest):
                 run = self.run_command(command, timeout=60)
                 self.assertIn(run.returncode, (0, rig.NOTHING), run.stderr)
                 reader.join(30)
-                # The folded stacks of a profile without GPU work are empty.
+                # Only `flame -o` may write little: folded stacks of a profile without GPU work are empty.
                 self.assertEqual([what == "flame -o" or len(text) > 100 for text in taken], [True])
         self.assertTrue(stat.S_ISFIFO(os.lstat(pipe).st_mode))
 
@@ -213,7 +213,7 @@ class OutputsTest(rig.RuntimeTest):
         self.assertIn("its reader reads nothing", read(self.messages))
 
     def test_output_names_of_open_descriptors_work(self):
-        # Runs as a user who cannot replace the link in /dev: a faulty gpuprof would replace it as root.
+        # Does not run as root, because a faulty gpuprof could then replace the link /dev/stdout of this machine.
         out = os.path.join(self.folder, "stdout")
         for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/../dev//stdout"):
             with self.subTest(name), open(out, "w", encoding="utf-8") as file:

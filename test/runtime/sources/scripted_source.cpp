@@ -86,7 +86,7 @@ class ScriptedSource : public backend::Backend {
   virtual void tell_round(uint64_t round) = 0;
   virtual void tell_while_off() = 0;
 
-  // Returns a sample of saxpy() without a known launch.
+  // Returns a sample in the kernel saxpy() that names no launch.
   [[nodiscard]] backend::Sample sample(uint64_t count, std::string_view reason, uint32_t place) const {
     return {.source = source_,
             .time_ns = monotonic_ns(),

@@ -86,7 +86,7 @@ class Sources(rig.RuntimeTest):
         self.assertIn(f"{sum(SAMPLES.values())} samples", stderr)
         self.assertIn(f"samples_dropped {DROPPED}", stderr)
         self.assertIn(f"{NO_LAUNCH} (22.22%) samples without a known launch", stderr)
-        # Both sources have loaded the same code.
+        # Both sources report the same GPU code, so the profile has one module.
         self.assertEqual(len(profile.of("GPU_MODULE")), 1)
         self.assertEqual(len(profile.of("GPU_PLACE")), 2)
         self.assertEqual(len(profile.of("DEVICE")), 2)
