@@ -4,9 +4,9 @@
     test/bench/compare.py --build NAME=PATH ... [--set NAME=VARIABLE=VALUE ...] --case NAME=COMMAND ... [--rounds N]
                           [--record OPTION ...]
 
-The command of a case prints "10th percentile X" of its step times, as means drift on shared machines. Every round
-runs the command natively and recorded by each build, in rotating order. --set runs the first build with the variable. The
-table gives the minimum and median of the rounds, and the ratios of the minimum to the first build and to native.
+The command of a case must print "10th percentile X" of its step times: their mean depends on other load on the machine.
+Every round runs the command natively and recorded by each build, in rotating order. --set also runs the first build with the
+variable. The table gives the minimum and median of the rounds, and the ratios of the minimum to the first build and to native.
 """
 
 import argparse

@@ -3,7 +3,8 @@
 ioctl of the fake drivers, user space and kernel together, in QEMU. With -icount, QEMU's clock advances one nanosecond per
 instruction, so other load does not matter. The counts say little about time on a real processor.
 
-native: not recorded. recorded: from its start, mostly before unwind tables exist. whole: once they exist.
+native: not recorded. recorded: submissions from the program's start on, mostly before the recorder has unwind tables for it.
+whole: submissions after the recorder has these tables.
 
 environment: PYTHONPATH=test/runtime:test/runtime/drm
 """

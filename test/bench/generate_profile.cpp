@@ -1,7 +1,7 @@
 // Writes a profile of any size to standard output, to measure the commands that read profiles.
 //   generate_profile [records] [stacks] [gpu|eustall] [places] [works] [records in a slice]
-// Each stack has one WORK unless `works` asks for more. `places` is the number of sampled code locations (default: 200,
-// one per kernel), distributed evenly over the kernels. A sample is at a random location of its WORK's kernel.
+// `works`: number of WORK records, at least one per stack. `places`: number of sampled code locations (default: 200,
+// one per kernel), spread evenly over the kernels. A sample is at a random location of its WORK's kernel.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ enum class Kind { gpu, stall };
 struct Shape {
   uint32_t stacks = 0;
   uint32_t places = 0;  // number of sampled code locations
-  uint32_t works = 0;   // at least one per stack
+  uint32_t works = 0;   // number of WORK records, at least one per stack
   uint64_t in_slice = 100'000;
   Kind kind = Kind::gpu;
 };

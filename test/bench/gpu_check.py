@@ -89,7 +89,7 @@ def part_torch(options, deadline):
             return None
         mine = kernels_of(options, profile)
     profiled = json.loads(run([*step, "--torch-profiler"]).stdout)["torch_profiler"]
-    # The profile includes the warm-up, so its mean cost of a launch is compared, weighted by torch.profiler's counts.
+    # The profile also has warm-up steps, so mean times are compared, weighted by torch.profiler's count of each kernel.
     scaled = total = 0
     for name, kernel in profiled["kernels"].items():
         if name in mine and mine[name][0] > 0:

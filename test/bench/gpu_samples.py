@@ -120,7 +120,7 @@ def known_answers(options, check):
 
 
 def meta(gpuprof, profile, ending):
-    """Returns the sum of a META key over processes."""
+    """Returns the sum of the values that all processes have for one META key, which ends in `ending`."""
     total = 0
     for line in run([gpuprof, "dump", "-i", profile]).stdout.splitlines():
         match = re.match(rf'meta key="[^"]*\.{re.escape(ending)}" value="(\d+)"', line)

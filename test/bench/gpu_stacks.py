@@ -1,7 +1,8 @@
 """The part `stacks` of gpu_check.py: checks that stacks of PyTorch's launches are complete, and measures their cost.
 
 The pieces are independent: if one fails, the script reports it and goes on. Pieces:
-  whole   share of launches whose stack reaches the thread's start, depths, the autograd threads' label
+  whole   share of launches whose stack reaches the thread's start; depths of the stacks; whether launches of autograd
+          threads, which run no Python, are labelled so
   sites   Python stacks compared with traceback.extract_stack() at a few known launches
   step    milliseconds per PyTorch step: native, CUPTI alone, each engine, Proton and torch.profiler with stacks
   llama   the same for a small Llama of `transformers`: training steps and generated tokens
@@ -80,7 +81,7 @@ def recorded(options, engine, command, timeout):
 
 
 def reaches_start(stack):
-    """Returns whether the outermost frame is the first of the program or thread, according to the code in its file."""
+    """Returns whether the outermost frame is where the program or thread begins, judged by the machine code at the frame."""
     frames = [frame for frame in stack if frame.name != NO_PYTHON]
     if not frames or any(frame.kind == "truncated" for frame in frames):
         return False
@@ -267,7 +268,7 @@ def piece_tables(options, check, deadline):
 
 
 def table(results):
-    """Returns rows of text: milliseconds and ratios to native, one column per variant."""
+    """Returns lines of text, one per variant: milliseconds, and ratios to native and to CUPTI alone."""
     lines = []
     for piece in ("step", "llama"):
         for name, figure in (results.get(piece) or {}).items():

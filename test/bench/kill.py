@@ -6,8 +6,8 @@
 The target fills memory of the mock GPU. Every few milliseconds it logs the number of fills and the time. After each kill,
 every profile must be readable. It may lack at most the work of the last second before the kill, and must not hold more
 work than was done. A target whose recorder is killed must go on. With --opencl, one kill in five hits a program under
-PoCL. It writes no log, so its profile must be readable and reach to the last second. After a tenth of the kills, three
-seconds of work may be missing, as the machine may be busy. Exit status: 1 if a check fails, 77 if nothing can run here.
+PoCL. It writes no log, so its profile must be readable and reach to the last second. One kill in ten may lose up to three
+seconds of work, as the machine may be busy. Exit status: 1 if a check fails, 77 if nothing can run here.
 """
 
 import argparse

@@ -87,7 +87,9 @@ class Case:
         return True
 
     def rows(self):
-        """Returns [{variant, median, min, max, rounds, native, floor}]; ratios are missing without a divisor."""
+        """Returns [{variant, median, min, max, rounds, native, floor}].
+
+        native, floor: ratios of the median to that of the native run and of CUPTI alone; missing if that was not measured"""
         medians = {name: statistics.median(values) for name, values in self.values.items() if values}
         result = []
         for name, values in self.values.items():

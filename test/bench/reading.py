@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-# name: records, stacks, kind, places, works
+# name: the arguments of generate_profile: records, stacks, kind, places, works
 INPUTS = {
     "gpu": "{n} 10000 gpu",  # 478 MB of ten million rows
     "works": "{n} 10000 gpu 200 {works}",

@@ -54,7 +54,8 @@ CUfunction open_device() {
 template <size_t Number>
 __attribute__((noinline)) void launch_from(CUfunction function) {
   check(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr), "cuLaunchKernel");
-  asm volatile("" ::"i"(Number) : "memory");  // keeps a separate function for each number, without a tail call
+  // The number keeps the functions from being merged. Code after the call prevents a tail call, which has no frame.
+  asm volatile("" ::"i"(Number) : "memory");
 }
 
 using Leaf = void (*)(CUfunction);
@@ -73,7 +74,7 @@ struct Work {
   long climb = 0;
 };
 
-// Enters `levels` more frames and launches there, so that --climb has new frames for each launch.
+// Launches from `levels` more frames and returns from them. So with --climb, that many frames are new at each launch.
 __attribute__((noinline)) void climb_and_launch(const Work& work, long levels, long number) {
   if (levels > 0) {
     climb_and_launch(work, levels - 1, number);

@@ -5,8 +5,8 @@
                              --mock-libraries build/test/mocks
     test/bench/stack_cost.py --gpuprof build/gpuprof --cuda build/examples/cuda/bench_cuda_launch_loop
 
---mock measures the engines on any machine: the difference to `none` is the cost of the stack. Ratios mean little there, as
-the mock driver's launch is much cheaper than a real one. --cuda measures on a GPU.
+--mock measures the engines on any machine. `none` records without stacks, so the difference to it is the cost of the stack.
+Ratios mean little with --mock, as the mock driver's launch is much cheaper than a real one. --cuda measures on a GPU.
 """
 
 import argparse
@@ -21,7 +21,7 @@ ENGINES = [overhead.Variant(name, [f"--stacks={name}"], {}) for name in ("inproc
 VARIANTS = [overhead.NATIVE, NONE, *ENGINES]
 DEPTHS = (20, 60, 120)
 PATTERN = r"(\d+) ns per launch \(median"
-# What differs from the previous launch: nothing, the program's innermost frame, or this frame and ten outer ones.
+# What differs from the previous launch: nothing (same), the innermost frame (leaves), or it and the next ten (climb).
 SHAPES = {"same": [], "leaves": ["--leaves", "16"]}
 CLIMBING = {"climb": ["--leaves", "16", "--climb", "10"]}
 
@@ -34,7 +34,7 @@ def cases(command, depths=DEPTHS, shapes=None, variants=None):
 
 
 def table(figures):
-    """Returns rows of text: a case, then ns per launch for each variant, and (+ns over none)."""
+    """Returns rows of text: a case, then for each variant the ns per launch and, in parentheses, how many more than `none`."""
     names = [variant.name for variant in VARIANTS]
     lines = [f"{'ns per launch (over none)':26}" + "".join(f"{name:>17}" for name in names)]
     for case, figure in figures.items():

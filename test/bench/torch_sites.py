@@ -16,7 +16,7 @@ SITES = {}
 
 
 def note(name):
-    """Opens the site's NVTX range, until done(), and stores the stack. Must be called on the line of the launch."""
+    """Stores the caller's stack and opens the site's NVTX range, which done() closes. Call it on the line of the launch."""
     torch.cuda.nvtx.range_push(name)
     SITES[name] = [[frame.name, frame.filename, frame.lineno] for frame in traceback.extract_stack()[:-1]]
 

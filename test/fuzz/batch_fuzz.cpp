@@ -1,4 +1,4 @@
-// Fuzzes the scan of GPU command batches: it must end, read only the batches, and find at most the maximum of kernels.
+// Fuzzes the scan of GPU command batches: it must end, read only the batches, and keep the limits of wire/batch_scan.h.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   gpuprof_batch_scan scan{};
   for (unsigned i = 0; i < GPUPROF_BATCH_COMMANDS && scan.state == GPUPROF_BATCH_RUNS; ++i) {
     std::array<uint32_t, GPUPROF_BATCH_WINDOW> words{};
-    const uint64_t at = gpuprof_batch_next(&scan) % (size + 1);  // addresses wrap around: jumps stay in the input
+    const uint64_t at = gpuprof_batch_next(&scan) % (size + 1);  // the modulo keeps all jumps inside the input
     std::memcpy(words.data(), data + at, std::min<size_t>(sizeof(words), size - at));
     const gpuprof_batch_scan before = scan;
     gpuprof_batch_step(&scan, words.data());

@@ -32,7 +32,7 @@ void require(bool condition) {
   }
 }
 
-// Returns addresses at the beginning and in the middle of each section, and at the limits.
+// Returns addresses to look up: 0, the maximum, the input's middle and end, and each section's beginning and middle.
 std::vector<uint64_t> addresses_in(const ElfImage& image, size_t size) {
   std::vector<uint64_t> addresses = {0, size / 2, size, UINT64_MAX};
   for (const ElfSection& section : image.sections()) {

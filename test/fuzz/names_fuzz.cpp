@@ -64,7 +64,7 @@ void maps_lines(std::string_view text) {
   });
 }
 
-// The file that each input is written to in turn.
+// A temporary file. Each input replaces the content of the file.
 class File {
  public:
   File() : fd_(::mkstemp(path_)) { require(fd_ >= 0); }

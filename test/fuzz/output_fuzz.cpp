@@ -1,6 +1,6 @@
-// Fuzzes all outputs of a profile: no output may crash, and folded stacks, diff and check must keep every nanosecond.
-// Its inputs are those of profile_fuzz.cpp, which tests reading and summing. `dump`, and options that trim, hide or
-// group stacks, are not tested.
+// Fuzzes all outputs of a profile: no output may crash, and folded stacks, diff and check must have the sums
+// of the profile. Its inputs are those of profile_fuzz.cpp, which tests reading and summing. `dump`, and options that
+// trim, hide or group stacks, are not tested.
 #include <cstdint>
 #include <cstdlib>
 #include <span>

@@ -1,4 +1,5 @@
-// Fuzzes nvdisasm's output. Each stall repeatably waits for instructions of its function, each listed once.
+// Fuzzes the parser of nvdisasm's output, and the search for the instructions that a stall waits for. The search must
+// be repeatable, and find only instructions of the stall's function, each once.
 #include <cstdint>
 #include <cstdlib>
 #include <set>

@@ -26,7 +26,7 @@ void require(bool condition) {
   }
 }
 
-// The rows of GPU work must sum up to the totals, and every row must refer to a work that was sent.
+// The rows of GPU work must sum up to the totals, and every row must refer to a WORK of the batch.
 void check_rows(const gpuprof::record::Batch& batch, const gpuprof::record::Totals& totals) {
   std::unordered_map<profile::WorkId, profile::Op> works;
   for (const auto& work : batch.works) {
@@ -54,7 +54,7 @@ void check_coverage(const gpuprof::record::CoverageCounts& c) {
                                             c[CoverageCount::failed] + c[CoverageCount::without_record]);
 }
 
-// Each stack that a work refers to must exist once and be convertible to frames.
+// Each stack that a WORK refers to must exist once and be convertible to frames.
 void check_stacks(const gpuprof::record::Batch& batch) {
   gpuprof::record::StackFrames frames_of{gpuprof::record::ProfilerLibraries()};
   for (const auto& code : batch.codes) {

@@ -33,7 +33,7 @@ FOREIGN = (
 
 
 def read_table(root):
-    """Returns {folder or file: its allowed folders and headers}, from rows that end in a list of names or 'nothing'."""
+    """Returns {folder or file: the folders and headers that it may include}, as the last column of the table lists them."""
     table = {}
     text = (root / "docs/architecture.md").read_text(encoding="utf-8")
     section = text.split("## Who may include whom", 1)[-1].split("\n## ", 1)[0]

@@ -4,7 +4,7 @@
 A class, function, constant or alias that a header of src/, injection/ or bpf/ declares must have a user. Users are:
 - a product file outside the header's own group (NAME.h, NAME.cpp, NAME_x86_64.cpp ...)
 - another declaration in its header, such as the type of a parameter
-- its own .cpp together with a test, for an internal that is tested on its own.
+- its own .cpp together with a test, for an internal function that a test calls directly.
 Move a function that only its own .cpp uses into that file. A name that only tests use is dead, unless the comment above it
 says "for tests". The check compares words, not meanings. It finds members with common names (size, begin) everywhere, so
 it misses some dead names but reports few live ones.

@@ -107,7 +107,7 @@ class Work(collections.namedtuple("Work", WORK_FIELDS)):
     GRAPH_NODE, UNSAMPLED = 1, 2
 
 
-# A frame of a CPU stack; a text element has the kind `text`. `interpreter`: the frame is the interpreter's own code.
+# A frame of a CPU stack, or a text in its place (kind `text`). `interpreter`: true for the interpreter's own code.
 Frame = collections.namedtuple("Frame", "kind name file line module address interpreter")
 
 
@@ -166,7 +166,7 @@ class Profile:
         return paths
 
     def measured(self, kind):
-        """Returns [(Work, its numbers)] of lines that begin with slice and WORK: GPU, HOST, LAUNCH, SHARE."""
+        """Returns [(Work, other fields)] of the lines of a kind whose first fields are slice and WORK: GPU, HOST, LAUNCH, SHARE."""
         works = self.works
         return [(works[row[1]], [int(number) for number in row[2:]]) for row in self.of(kind)]
 
@@ -178,7 +178,7 @@ class Profile:
         return result
 
     def coverage(self):
-        """Returns {name: count} over all processes."""
+        """Returns {word: count} of the COVERAGE lines, summed over all processes."""
         result = {}
         for _, what, count in self.of("COVERAGE"):
             result[what] = result.get(what, 0) + int(count)

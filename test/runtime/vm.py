@@ -17,7 +17,7 @@ from pathlib import Path
 TOOLS = ["qemu-system-x86_64", "busybox", "cpio", "gzip", "dpkg-deb", "apt-get", "apt-cache"]
 PACKAGES = "qemu-system-x86 busybox-static cpio"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# QEMU 7.2 sets wrong flags for cmpxchg16b, with which newer kernels crash.
+# Without cx16: QEMU 7.2 sets wrong flags for cmpxchg16b, so newer kernels that use this instruction crash.
 CPU = "qemu64,-cx16"
 # CPU mitigations and zeroed pages are switched off, as they only cost time in these tests.
 KERNEL_OPTIONS = "console=ttyS0 panic=-1 quiet no_timer_check mitigations=off init_on_alloc=0"

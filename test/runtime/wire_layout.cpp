@@ -1,5 +1,5 @@
 // Prints the layouts of src/wire/wire.h as a Python module, for tests that speak the protocol: wire_layout >
-// wire_layout.py. Struct bytes that are not listed here are padding for the tests.
+// wire_layout.py. The Python structs treat members that this file does not list as padding.
 #include <cinttypes>
 #include <cstddef>
 #include <cstdio>

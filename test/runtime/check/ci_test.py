@@ -80,7 +80,7 @@ class Ci(rig.RuntimeTest):
 
 class OnPocl(Ci):
     """Kernels run on the CPU. On a busy machine, `check` called 1 of about 130 unchanged programs slower, by 107%, which
-    is within its error rate. So tests of unchanged programs ignore up to 150%. Planted slowdowns are 400%."""
+    is within its error rate. So tests of unchanged programs ignore slowdowns up to 150%. Planted slowdowns are 400%."""
 
     IGNORED = "--material 150"
 
@@ -121,7 +121,7 @@ class OnPocl(Ci):
 
 @on_the_mock_driver
 class OnTheMockDriver(Ci):
-    """Kernels take exactly the time that their module gives, so each verdict is known."""
+    """Each kernel takes exactly the time that its module names for the mock driver, so each verdict is known."""
 
     def setUp(self):
         super().setUp()

@@ -32,7 +32,7 @@ class CheckRuns(rig.RuntimeTest):
         return self.script(name, f"{APP} --launches $(({launches} + $$ % 3)) --kernels-only\n{after}")
 
     def exact_app(self, name, launches=200):
-        """Returns a program whose runs all cost the same: its kernels take exactly the time that their module gives."""
+        """Returns a program whose runs all cost the same: its kernels take exactly the time that their module names."""
         return self.script(name, f"{APP} --launches {launches} --kernels-only")
 
     def commits(self, pattern):
@@ -86,7 +86,7 @@ class CheckRuns(rig.RuntimeTest):
         self.check(*sides, "--old-commit", "one", "--commit", "two", *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [["one"]] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["two"]] * 3)
-        # Without --old-commit, the commit in this environment belongs to the new side only.
+        # Without --old-commit and --commit, only the new side has a commit: that of GITHUB_SHA.
         self.check(*sides, *programs, expect=PASS)
         self.assertEqual(self.commits("old-*.txt"), [None] * 3)
         self.assertEqual(self.commits("new-*.txt"), [["of-the-machine"]] * 3)
@@ -152,7 +152,7 @@ class CheckRuns(rig.RuntimeTest):
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # Recorded profiles can replace a command. The commit "st" is not "first", although "first" ends in "st".
+        # The new side can be recorded profiles instead of a command. The commit "st" must not be mistaken for "first".
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
         self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 

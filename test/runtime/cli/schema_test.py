@@ -78,7 +78,6 @@ def budgets():
                 yield f"{profile} {option} {most}", output_of("check", option, ".", "--max", most, "--json", "-", profile)
 
 
-# Each suite: a schema, a function that yields outputs, and their least number, so that a suite without outputs fails.
 def exports():
     for profile in sorted(glob.glob(os.path.join(GOLDEN, "**/*.txt"), recursive=True)):
         if os.path.basename(profile) != "CMakeLists.txt":
@@ -86,6 +85,7 @@ def exports():
             yield f"{profile} --to 1s", output_of("export", "--format", "json", "--lenient", "--to", "1s", profile)
 
 
+# (schema, function that yields outputs, least number of outputs, so that a function without outputs fails)
 SUITES = (("report.json", reports, 30), ("diff.json", differences, 15), ("check.json", verdicts, 6),
           ("check-budget.json", budgets, 15), ("export.json", exports, 20))
 

@@ -270,7 +270,7 @@ class Top(rig.RuntimeTest):
         terminal.until(lambda lines: shows("Stopped")(lines) and "ready>" in lines[terminal.screen.row])
         self.assert_restored(terminal)
         self.assertEqual(termios.tcgetattr(terminal.master), modes)
-        # Output of the shell now uses the full screen, and gpuprof draws nothing into it.
+        # While gpuprof is stopped, the shell's output uses the full screen, and gpuprof draws nothing.
         seen = len(terminal.raw)
         terminal.type("seq 100 170\n")
         terminal.until(lambda lines: "170" in lines)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests SM clocks beside a recording: the NVML mock provides them, and its failures do not affect the recording."""
+"""Tests the recording of SM clocks from the NVML mock, whose failures must not affect the rest of the recording."""
 
 import os
 import time

@@ -57,7 +57,7 @@ def signals_of(pid):
 
 
 def waits(pid):
-    """Returns whether a program sleeps in any way."""
+    """Returns whether Linux reports the program as sleeping, no matter in which system call."""
     return in_status(pid, r"State:\tS")
 
 
@@ -194,7 +194,8 @@ class Recording(AttachTest):
             self.assertEqual(source.lost.get("invalid_timestamp", 0), 0)
             launches = {launch[0] for launch in source.launch_records}
             self.assertEqual(len(launches), source.launches)
-            # Work may lack its launch only at the edges, as callbacks and records do not begin and end together.
+            # Callbacks and activity records do not begin and end together. So work may lack its launch, but only before the
+            # first reported launch or after the last one.
             first, last = self.bounds(source)
             strange = [op["start_ns"] for op in source.gpu_ops if op["correlation"] not in launches]
             self.assertEqual([start for start in strange if first <= start <= last], [])
@@ -238,7 +239,8 @@ class Recording(AttachTest):
         recorder.close()
         source, = recorder.sources
         self.assertEqual((source.state, source.lost), ("finished", {}))
-        # Only the first launches and the first work are unpaired: callbacks and records do not begin at the same time.
+        # Callbacks and activity records do not begin at the same time. So the first launches may lack work, or the first
+        # work may lack launches; all later ones belong together.
         launches, done = {launch[0] for launch in source.launch_records}, {op["correlation"] for op in source.gpu_ops}
         first, _ = self.bounds(source)
         self.assertEqual([op for op in source.gpu_ops

@@ -19,7 +19,7 @@ DEEPER = 1  # launches inside more nested ranges than the library keeps
 
 
 def path_of(source, range_id):
-    """Returns the path as the program names it: "outer/domain:inner"."""
+    """Returns the path of nested NVTX ranges as the program prints it: "outer/domain:inner"."""
     parts = []
     while range_id != 0:
         entry = source.ranges[range_id]

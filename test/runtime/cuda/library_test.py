@@ -282,7 +282,7 @@ class Latency(InjectionTest):
 
 class Graphs(InjectionTest):
     def captured(self, source):
-        """Returns {node that ran: the node that was captured or added}."""
+        """Returns {graph node that ran: the captured or added node that it is a copy of}."""
         origin = {node["node"]: node["original"] for node in source.graph_nodes if not node["flags"]}
         result = {}
         for op in source.gpu_ops:
@@ -344,7 +344,7 @@ class Graphs(InjectionTest):
         source, _ = self.run_app("--launches", "0", "--graph-nodes", "5", "--graph-instances", "2")
         made = [node["node"] for node in source.graph_nodes if not node["flags"]]
         gone = [node["node"] for node in source.graph_nodes if node["flags"] & NODE_DESTROYED]
-        # Each node, including copies, is reported once as made and, after its instantiated graph, once as destroyed.
+        # Five nodes, and a copy of each in both instantiated graphs, are each reported once as made and once as destroyed.
         self.assertEqual((len(made), sorted(made)), (15, sorted(gone)))
         self.assertEqual(len([key for key in source.stacks if key & NODE]), 5)
 
@@ -591,7 +591,7 @@ class Faults(InjectionTest):
 
 
 class MockRules(InjectionTest):
-    """Proves that the mock is as strict as the real library."""
+    """Proves that the mock rejects wrong use as strictly as the real library does."""
 
     def run_python(self, code):
         return subprocess.run([sys.executable, "-c", code], env=self.environment(CUDA_INJECTION64_PATH=""),

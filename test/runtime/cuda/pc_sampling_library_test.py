@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests PC sampling in the CUPTI injection library alone: it reports each sample of the mock once, despite faults.
+"""Tests PC sampling in the CUPTI injection library alone: it reports each sample of the mock once, with injected faults too.
 
 test/mocks/cupti/mock_cupti_sampling.h says which samples the mock takes."""
 
@@ -40,7 +40,7 @@ class SamplingMixin:
                 for field in ("handed", "dropped", "foreign")}
 
     def told(self, source):
-        """Returns {function: {(offset, reason): samples}}, and checks that each window matches its samples."""
+        """Returns {function: {(offset, reason): samples}}, and checks each window's count of sent samples."""
         told = collections.defaultdict(collections.Counter)
         self.assertLessEqual(set(source.samples), set(source.windows), "samples without a window")
         for number, window in source.windows.items():
@@ -80,7 +80,7 @@ class SamplingTest(SamplingMixin, InjectionTest):
         self.assert_exact(source, did)
 
     def assert_told(self, source, taken, period=PERIOD):
-        """Checks that the windows count each sample once: as sent, dropped, or taken outside of the program's code."""
+        """Checks that the sampling windows count each sample once: as sent, as dropped, or as not in the program's code."""
         self.told(source)
         self.assertEqual(sum(self.sums(source).values()), taken)
         self.assertEqual({window["period"] for window in source.windows.values()}, {period})
@@ -244,7 +244,7 @@ class Pauses(SamplingTest):
         after = [window for number, window in source.windows.items() if number not in before]
         self.assertGreater(len(after), 0)
         self.assertGreater(min(window["start_ns"] for window in after), paused)
-        # Samples belong to recorded kernel executions. Kernel executions in the pause have none.
+        # Only recorded kernel executions have samples: those that ran while the recording was paused have none.
         recorded = {name: sum(source.names.get(op["name_id"]) == name for op in source.gpu_ops) for name in DURATIONS}
         self.assertAlmostEqual(self.sums(source)["handed"],
                                sum(recorded[name] * samples_of(ns, PERIOD) for name, ns in DURATIONS.items()),

@@ -2,8 +2,8 @@
 """Tests the backend for kernel drivers on Debian kernels in QEMU, as this machine may have no DRM at all.
 
 The virtual machine has the real gpu_sched, and the real xe and i915 without hardware. Fake drivers run jobs for a known
-time: fake_gpu.c behind the real scheduler, also as xe, and fake_i915.c. The tests compare the profile with what the fake
-drivers measure.
+time: fake_gpu.c behind the real scheduler, the same code built as xe (fake_xe.c), and fake_i915.c. The tests compare the
+profile with what the fake drivers measure.
 """
 
 import collections
@@ -226,14 +226,14 @@ class Jobs:
                 seen[work.name, pids[work.process]][1] += ns
             self.assertEqual({name for name, _ in seen}, set(rings))
             for ring, name in enumerate(rings):
-                # The child uses the GPU first but has the higher process id, so the sorted list is reversed.
+                # `truth` has the child first, because it uses the GPU first. Sorted by pid, the child is last: hence [::-1].
                 found = [numbers for (_, _), numbers in sorted((key, n) for key, n in seen.items() if key[0] == name)][::-1]
                 truth = self.truth(section)[ring]
                 self.assertEqual([count for count, _ in found], [jobs for jobs, _ in truth], name)
                 ratios = [ns / busy for (_, ns), (_, busy) in zip(found, truth)]
                 print(f"    {name}: {sum(count for count, _ in found)} jobs, {' and '.join(f'{r:.4%}' for r in ratios)} of their time",
                       flush=True)
-                # QEMU's processor may pause when a job begins or ends, so only the better ratio must be near 1.
+                # QEMU's processor may pause when a job begins or ends. So only one of the two processes must have a ratio near 1.
                 self.assertLess(min(abs(ratio - 1) for ratio in ratios), 0.01, (name, found, truth))
                 self.assertLess(max(abs(ratio - 1) for ratio in ratios), 0.2, (name, found, truth))
             self.assert_conserved(profile)
@@ -272,7 +272,7 @@ class Jobs:
             for work, numbers in self.with_thread(profile):
                 names = profile.frames(work.ustack)
                 self.assertIn("ioctl", names[-1])
-                # gpu_ioctl is ignored: without unwind tables, stacks lack the caller of the C library's ioctl().
+                # Without unwind tables, stacks lack gpu_ioctl, the caller of the C library's ioctl(). So it is not compared.
                 path = [name for name in names[names.index("main"):-1] if name != "gpu_ioctl"]
                 found[tuple(path), work.name] += numbers[0]
                 self.assertEqual(work.thread, "submitter")

@@ -7,7 +7,7 @@ import rig
 
 
 class Kernels:
-    """Mixin for a test that has the machine's sections."""
+    """Mixin for a test class whose `sections` holds the output of the virtual machine, one entry per script section."""
 
     def stalls(self):
         """Returns {(function of staller.c, kernel, offset, reason, estimated): samples}, and the profile."""
@@ -25,7 +25,7 @@ class Kernels:
         return found, profile
 
     def test_stalls_belong_to_their_kernels_and_launch_paths(self):
-        """staller.c pushes 510 samples of one path, 200 of two paths equally, 75 of no job. Both GTs have samples."""
+        """Of the samples from staller.c, 510 belong to one call path each, 200 to two equally, 75 to no job. Both GTs have some."""
         found, profile = self.stalls()
         shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
         self.assertEqual(found, {
@@ -40,7 +40,7 @@ class Kernels:
             ("rebound", "kernel at 0x81000", 0x8, "send", 0): 45,
             ("mapped_again", "kernel at 0x60000", 0x10, "pipestall", 0): 55,
             ("drivers_own", "kernel at 0xa0000", 0, "sync", 0): 65,
-            # Samples outside of all kernels, in the driver's own job, and in batches whose memory, VM or file is gone.
+            # Samples outside of all kernels, in the driver's own job, and in batches that gone() of staller.c made unreadable.
             ("none", "", 0, "control", 0): 50 + 5 + 4 * 5,
         })
         # Both paths ran at the same time for equally long. One of them may get one sample more.
@@ -112,7 +112,7 @@ class Kernels:
                          ["context 1, VM 7", "context 2, VM 7", "context 3"])
 
     def test_incomplete_batches_are_counted(self):
-        """The four batches of gone(), and the noise and the unbound batches of hostile(), are incomplete."""
+        """The incomplete batches are all four of gone(), and those of hostile() that are noise or at unbound addresses."""
         _, profile = self.stalls()
         meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items()
                 if ".drm." in key and ".note." not in key}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests xe stall samples in kernels that the Level Zero library names, with one process for both, in QEMU.
+"""Tests xe stall samples in kernels whose names the Level Zero library reports, in QEMU.
 
-The process uses a Level Zero driver without a device (test/mocks/level_zero). It submits its kernel addresses to the fake
-xe, which reports samples there. To run only this: `ctest -R runtime_drm_names -V`.
+One process uses both drivers. It gets kernel addresses from a Level Zero driver without a device (test/mocks/level_zero), and
+submits them to the fake xe, which reports samples there. To run only this: `ctest -R runtime_drm_names -V`.
 """
 
 import collections

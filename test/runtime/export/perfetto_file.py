@@ -150,7 +150,7 @@ class Trace:
             self.events.append((packet["timestamp"], self.resolved(event)))
 
     def resolved(self, event):
-        """Returns the event with its ids replaced by their values, which must have been defined earlier."""
+        """Returns the event with values in place of interned ids. An id must have been defined earlier in the trace."""
         event = dict(event)
         if "name_iid" in event:
             event["name"] = self.tables["event_names"][event["name_iid"]]["name"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests `export --format perfetto` with an independent decoder: the trace has every event of the profile, with its times,
-stack, arrow and facts, within limits of file size and memory."""
+stack, annotations and the arrow from its call, within limits of file size and memory."""
 
 import collections
 import gc
@@ -140,7 +140,7 @@ class PerfettoTest(rig.RuntimeTest):
         text, _ = check_chrome.long_names(events)
         path = self.write(text)
         out = os.path.join(self.folder, "out.pftrace")
-        # Runs in a small process: the peak memory of children includes this process's own.
+        # Forks from a small process, because the peak memory of a child includes that of the process that forked it.
         code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
         run = self.run_command(["bash", "-c", 'exec "$0" "$@"', sys.executable, "-c", code, rig.GPUPROF, "-q", "export",

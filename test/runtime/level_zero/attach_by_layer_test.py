@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests record -p of a Level Zero process whose loader can enable the tracing layer at run time. Objects made before the
-attach are known like later ones, and the process continues as before after the detach."""
+"""Tests record -p of a Level Zero process whose loader can enable the tracing layer at run time. Work on
+objects made before the attach is recorded like other work, and the detach does not disturb the process."""
 
 import ctypes
 import os
@@ -82,7 +82,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
                 totals = {row[:3]: list(row[3:]) for row in expected}
                 self.assertEqual(self.sums(profile, expected), totals, stderr)
                 self.assert_conserved(profile)
-                # The list that was filled before the attach runs 20 times, without times, as its content is unknown.
+                # The command list filled before the attach runs 20 times. Its content is unknown, so its work has no times.
                 self.assertEqual(profile.losses(), {"no_timing": 20}, stderr)
                 self.assertEqual(profile.coverage()["launches"], 80, stderr)
 
@@ -101,7 +101,7 @@ class AttachByLayer(ze_rig.LevelZeroTest):
         _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
         self.assertEqual((self.target.returncode, recorder.returncode), (0, 0), stderr)
         profile = rig.Profile(self.profile_path)
-        # Each of five rounds has five launches with times, and one execution of the list from before the attach.
+        # Each of five rounds has five launches with times, and executes once the command list from before the attach.
         self.assertEqual(sum(row[3] for row in profile.gpu()), 5 * 5, stderr)
         self.assertEqual(profile.losses(), {"no_timing": 5}, stderr)
 

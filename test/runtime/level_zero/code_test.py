@@ -81,7 +81,7 @@ class Code(ze_rig.LevelZeroTest):
         self.assertEqual({kernel["module"] for kernel in told}, {0})
 
     def test_each_driver_is_asked_for_its_own_kernels(self):
-        # The driver ends the process if it gets a handle of another driver.
+        # Each mock driver ends the process if it gets a handle of the other driver, so a mistake would end the app.
         source, _ = self.run_app("code_of_two", CODE_ONLY, drivers=(DRIVER, SECOND_DRIVER))
         told = [(source.names[kernel["name_id"]], kernel["address"]) for kernel in source.gpu_kernels if not kernel["flags"]]
         self.assertEqual([name for name, _ in told], ["scale", "add"] * 2)

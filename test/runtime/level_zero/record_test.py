@@ -19,7 +19,7 @@ class LevelZero(ze_rig.LevelZeroTest):
                 self.assert_exact(*self.record_app(case, "50"))
 
     def test_two_drivers_are_recorded_with_both_loader_modes(self):
-        # With two drivers the loader wraps handles. Loaders since 1.24 find drivers by handle by default.
+        # With two drivers, the loader wraps their handles, or (1, the default since 1.24) finds the driver in the handle.
         for by_handle in ("0", "1"):
             for case in ("immediate", "regular_with_events", "copies", "devices"):
                 for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):
@@ -51,7 +51,7 @@ class LevelZero(ze_rig.LevelZeroTest):
                         self.assertNotIn("[truncated]", frames)
 
     def test_stacks_contain_no_profiler_frames(self):
-        # The loader of Debian 12 jumps to the tracing layer, so its own function has no frame.
+        # The loader of Debian 12 jumps to the tracing layer, so the loader's own function is not on the stack.
         self.record_app("immediate")
         for frames, _ in self.folded():
             cpu = [frame for frame in frames if not frame.endswith("_[G]")]
@@ -136,7 +136,7 @@ class LevelZero(ze_rig.LevelZeroTest):
 
     def test_an_event_that_is_reused_too_early_is_counted_without_a_time(self):
         profile, expected, stderr = self.record_app("reuse_event")
-        # At least the last launch has a time. More have one if the program was delayed between two launches.
+        # All launches share one event. The last launch has a time, an earlier one only if the next launch was delayed.
         told, ns = self.sums(profile, expected)[("careless", "kernel", "slow")]
         self.assertEqual(ns, told * 20_000_000, stderr)
         self.assertEqual(told + profile.losses()["no_timing"], 10)

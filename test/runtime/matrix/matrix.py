@@ -38,7 +38,7 @@ def parse_arguments():
 
 
 class Matrix:
-    """Provides a row with the platform's programs, a folder, and recordings."""
+    """What a row (a check of the matrix) works with: the platform's programs, a folder, and methods that record."""
 
     def __init__(self, platform, folder):
         self.platform, self.folder = platform, folder
@@ -107,7 +107,7 @@ def out_of_time(_signal, _frame):
 
 
 def tried(row, matrix):
-    """Runs the row, again if it fails and has tries left, and returns its result. Prints each such failure."""
+    """Returns the result of the row. Runs a row that fails again, up to `row.tries` times in all, and prints the failures."""
     for left in reversed(range(row.tries)):
         signal.alarm(240)
         try:

@@ -71,7 +71,7 @@ class Recording:
     # ---- counts ----
 
     def count(self, kind, matches):
-        """Returns the count in lines of a kind (GPU, HOST, LAUNCH) whose Work matches."""
+        """Returns the summed count of the lines of a kind (GPU, HOST, LAUNCH) for whose Work `matches` returns true."""
         return sum(numbers[0] for work, numbers in self.profile.measured(kind) if matches(work))
 
     def kernels(self, name):
@@ -137,7 +137,7 @@ class Recording:
     # ---- sums ----
 
     def check_conserved(self, vendor=True):
-        """Checks that folded ns, GPU lines and END agree; with `vendor`, also with CUPTI's records of the target."""
+        """Checks that folded ns, the profile's GPU lines and its END agree; with `vendor`, also with what CUPTI delivered."""
         end = self.profile.end()
         require(end is not None, f"the profile has no END: {self.stderr[-300:]}")
         rows = self.profile.measured("GPU")

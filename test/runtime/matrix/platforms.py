@@ -76,7 +76,7 @@ class Gpu:
         return Program([self.program("example_cuda_streams"), "--streams", str(streams), "--kernels", str(kernels),
                         "--devices", str(devices)])
 
-    # With `go`, waits before the replays, so that a test can attach: 6 s on a GPU, else until the file `go` exists.
+    # With `go`, the program waits before the replays, so that a test can attach: here 6 s, on the mock until `go` exists.
     def graphs(self, nodes=10, added=3, replays=100, child=True, go=None):
         return Program([self.program("example_cuda_graphs"), "--nodes", str(nodes), "--added", str(added), "--replays",
                         str(replays), "--child", str(int(child)), "--wait-ms", "6000" if go else "0"])

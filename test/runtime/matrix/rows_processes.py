@@ -17,7 +17,7 @@ def with_work(profile):
 
 
 def check_tree(matrix, way):
-    """Checks that one profile holds the fills of all processes, and nothing else."""
+    """Checks that one profile holds the memory fills of all processes in the tree, and no other work."""
     recording = matrix.record(platforms.process_tree(way), "--stacks=none")
     recording.check_conserved()
     recording.check_expectations(stacks=False)

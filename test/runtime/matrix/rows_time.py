@@ -19,7 +19,7 @@ def streams_weights(matrix):
     for event in recording.gpu_events():
         by_device[event[0].device].append((event[2], event[3]))
     for device, intervals in by_device.items():
-        # Busy time may lack work that arrived too late for the sweep. The profile reports the missing time as `late`.
+        # Busy time may lack work that was reported too late to be included. `late` is the missing time.
         require_between(union_ns(intervals, recording.windows()) - late, shares[device][0],
                         union_ns(intervals, recording.windows()),
                         f"busy ns of device {device} against the union of its events")
@@ -66,7 +66,7 @@ def dimensions(matrix):
 
 @row(3, "rank-variables")
 def rank_variables(matrix):
-    """Each launcher's variable gives the rank."""
+    """The profile has the rank from the environment variable of each launcher."""
     for variable in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"):
         extra = {"WORLD_SIZE": "8"} if variable == "RANK" else {}
         extra = {"SLURM_NTASKS": "8"} if variable == "SLURM_PROCID" else extra
@@ -174,7 +174,7 @@ def latencies(profile):
 
 @row(7, "latency")
 def latency(matrix):
-    """Histograms hold each launch once, within their bounds, and percentiles do not decrease."""
+    """Histograms hold each launch once, min and max are in their first and last bucket, and percentiles do not decrease."""
     recording = matrix.record(matrix.platform.sites(), "--latency")
     recording.check_conserved()
     found = latencies(recording.profile)
@@ -229,7 +229,7 @@ def latency_of_graph_nodes(matrix):
 
 @row(9, "idle-time")
 def idle_time(matrix):
-    """Each nanosecond without work is charged once, mostly to the call that waited or launched next."""
+    """Each nanosecond in which a device is idle is charged to one call: mostly a wait, or the launch that ended the idle time."""
     matrix.need_stacks()
     recording = matrix.record(matrix.platform.sites())
     shares = recording.check_shares()

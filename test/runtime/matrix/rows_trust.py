@@ -125,7 +125,7 @@ def insufficient_privileges(matrix):
 
 @row(11, "memory-records-refused", only="mock")
 def memory_refused(matrix):
-    """Without allocation records everything else is recorded, and the profile says what is missing."""
+    """If CUPTI refuses allocation records, everything else is recorded, and the profile says what is missing."""
     recording = with_faults(matrix, matrix.platform.sites(100), "refuse_memory")
     recording.check_conserved()
     recording.check_clean(matrix.stacks)

@@ -17,7 +17,7 @@ from registry import row
 
 @row(8, "nvtx-frames")
 def nvtx_frames(matrix):
-    """Kernels in push/pop and start/end ranges, a domain and a registered string, with and without `flame --nvtx=off`."""
+    """flame shows push/pop and start/end ranges, a domain and a registered string, and --nvtx=off hides them."""
     recording = matrix.record(matrix.platform.streams(streams=1, kernels=1))
     recording.check_conserved()
     recording.check_expectations(matrix.stacks)

@@ -81,7 +81,7 @@ def copies(matrix):
 
 @row(1, "allocations")
 def allocations(matrix):
-    """cudaMalloc and cudaFree are at their sites, with their bytes; a free has the bytes of its allocation."""
+    """cudaMalloc and cudaFree have the stack of their call and their bytes; a free has the bytes of its allocation."""
     matrix.need_stacks()
     recording = recorded(matrix, matrix.platform.streams(kernels=5))
     site = "allocate_and_free"
@@ -90,7 +90,7 @@ def allocations(matrix):
 
 @row(1, "waits")
 def waits(matrix):
-    """Blocking calls have their stack and their time."""
+    """The profile has the time of blocking calls, and `flame --weight wait` shows all of it."""
     matrix.need_stacks()
     recording = recorded(matrix, matrix.platform.streams())
     waited = sum(numbers[1] for work, numbers in recording.profile.measured("HOST") if work.op == "sync")
@@ -189,7 +189,7 @@ def check_graph_stacks(matrix, recording):
     """Checks launch and capture stacks of graph nodes: captured kernels keep their stacks through clone and update."""
     captured = [(work, numbers[0]) for work, numbers in recording.profile.measured("GPU") if work.flags & 1]
     require(captured, "no WORK is marked as a graph's node")
-    # CUPTI runs nodes of a child graph with ids that it has not reported, so their capture stacks are unknown.
+    # Nodes of a child graph run with ids that CUPTI has not reported before, so their capture stacks are unknown.
     places = {"captured": "capture_nodes", "updated": "capture_again", "added": "add_nodes", "inner": None}
     seen = dict.fromkeys(places, 0)
     for work, count in captured:
@@ -231,7 +231,7 @@ def conditional_nodes(matrix):
 
 @row(2, "conditional-left-out")
 def conditional_left_out(matrix):
-    """Records graph bodies of launches that have no stack (--max-overhead) or are outside the recorded range."""
+    """Kernels in conditional bodies are recorded if the launch has no stack, but not if it is outside the recorded range."""
     recording = matrix.record(matrix.platform.conditional(rounds=300), "--max-overhead", "0.01")
     recording.check_conserved()
     recording.check_expectations(stacks=False)
@@ -265,7 +265,7 @@ def graph_whole(matrix):
 
 @row(2, "graph-without-capture")
 def graph_attached_late(matrix):
-    """A recording that begins after the capture marks the nodes, has no capture stacks, and counts exactly."""
+    """If the recording begins after the capture, it marks all nodes and counts them exactly, without capture stacks."""
     matrix.need_stacks()
     go = matrix.path("go")
     program = matrix.platform.graphs(go=go, child=False)

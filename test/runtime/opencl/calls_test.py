@@ -13,7 +13,7 @@ HOST_OPS = ("sync", "alloc", "free")
 
 
 def site_of(frames, sites):
-    """Returns the innermost of these functions among the frames, or None."""
+    """Returns the innermost of the functions `sites` among the frames, or None."""
     names = (next((site for site in sites if re.match(rf"(.*::)?{site}\b", frame)), None) for frame in reversed(frames))
     return next(filter(None, names), None)
 
@@ -63,7 +63,7 @@ class OpenClCalls(rig.RuntimeTest):
         self.assertEqual(folded, ns)
         report = json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))
         self.assertIn("[sync clWaitForEvents]", json.dumps(report))
-        # A blocking copy is both GPU work and a wait; its time is only in one of the two sums.
+        # A blocking read or map is a wait (checked above), and also GPU work: a copy.
         copies = sum(numbers[0] for work, numbers in profile.measured("GPU") if work.op == "copy_dtoh")
         self.assertEqual(copies, expected["call.clEnqueueReadBuffer"] + expected["call.clEnqueueMapBuffer"])
 

@@ -104,7 +104,8 @@ std::mutex one_at_a_time;
 }  // namespace
 
 // Stores the walk of this thread under a name. Each frame is a line, innermost first: name and file in hex, line,
-// boundary. The last line is "thread <0 or 1> truncated <0 or 1> stack <an address in it>".
+// PythonFrame.boundary. The last line is "thread T truncated C stack A". T: 1 if the thread has a PyThreadState.
+// C: 1 if frames are missing. A: an address in the stack frame of probe_walk().
 extern "C" int probe_walk(const char* name, int careful) {
   const std::lock_guard lock(one_at_a_time);
   static PythonFrame frames[kMaxFrames];

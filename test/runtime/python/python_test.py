@@ -83,7 +83,7 @@ class PythonStacks(rig.RuntimeTest):
         if version < 0x030A0000:
             self.assertEqual(set(case["boundaries"]), {1})
             return
-        # Boundaries are stack addresses. They ascend, and all are outside of the frame of the walk.
+        # Boundaries are stack addresses, which ascend towards the outermost frame. All are above the frame that walks.
         stack = int(case["end"].split()[-1])
         self.assertEqual(boundaries, sorted(set(boundaries)))
         self.assertGreater(boundaries[0], stack)
@@ -104,7 +104,7 @@ class PythonStacks(rig.RuntimeTest):
                 self.assertEqual([truncated for _, truncated in walks.values()], [False] * 5)
                 names = {case: [name.split(".")[-1] for name in walk] for case, (walk, _) in walks.items()}
                 within, main = ["innermost", "within", "<module>"], ["calling", "main", "<module>"]
-                # Before 3.12, the walk finds only the initial thread state of a thread without the GIL.
+                # Before 3.12, if the thread does not hold the GIL, the walk finds only the first thread state of the thread.
                 self.assertEqual(names, {
                     "before": ["outside", "main", "<module>"],
                     "within_released": within if python.version >= (3, 12) else main,
@@ -151,7 +151,7 @@ class PythonStacks(rig.RuntimeTest):
 
     @staticmethod
     def told(profile, key):
-        """Returns the values of a META key that each process has."""
+        """Returns the values that the processes have for a META key."""
         return [value for name, values in profile.meta().items() if name.endswith("." + key) for value in values]
 
     def assert_recorded(self, profile, cases, stderr):
@@ -197,7 +197,7 @@ class PythonStacks(rig.RuntimeTest):
             with self.subTest(python=python.path):
                 profile, cases, stderr = self.record_cases(python.path, "--stacks=bpf")
                 for case in ("long_code.released", "long_code.held"):
-                    # Since 3.11, this line table is too long for an event, so only the first line is known.
+                    # Since 3.11, this function's line table does not fit into a BPF event, so only its first line is known.
                     long_function = cases[case].index(("run", "<long>", 3002))
                     cases[case][long_function] = ("run", "<long>", 1 if python.version >= (3, 11) else 3002)
                 self.assert_recorded(profile, cases, stderr)

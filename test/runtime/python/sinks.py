@@ -1,4 +1,4 @@
-"""Ends the cases by a launch, or by a walk of the in-process engine. There the interpreter reports its stack, too."""
+"""Ends each case by a launch or by a walk of the in-process engine, and stores the interpreter's own view of that stack."""
 
 import ctypes
 import sys

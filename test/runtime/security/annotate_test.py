@@ -12,7 +12,7 @@ OPEN_TO_ALL = "a line that all may read"
 
 
 def profile_of(paths):
-    """Returns a profile with one launch per file, from its first line."""
+    """Returns a profile with one launch from the first line of each file."""
     parts = ["GPUPROF;3.0\nMETA;start_unix_ns;4102444800000000000\nSTRING;1;launcher\n"]
     for number, path in enumerate(paths, 2):
         parts.append(f"STRING;{number};{path}\nFRAME;{number};native;1;{number};1;0;0;0x0\nUSTACK;{number};{number}\n"
@@ -58,7 +58,7 @@ class AnnotateTest(rig.RuntimeTest):
     def test_the_profile_of_another_user_shows_what_that_user_may_read(self):
         os.chown(self.profile, self.stranger.uid, self.stranger.gid)
         self.assert_only_what_all_may_read(self.annotate())
-        # A source file that only the owner of the profile may read is shown to root.
+        # If root annotates this profile, it shows a source file that only the owner of the profile and root may read.
         os.chown(self.secret, self.stranger.uid, self.stranger.gid)
         self.assertEqual(self.annotate().count(SECRET), 1)
 

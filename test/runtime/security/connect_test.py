@@ -176,7 +176,7 @@ def cpu_seconds(pid):
 
 
 def peak_memory(pid):
-    """Returns bytes, or 0 if the process has ended."""
+    """Returns the peak resident memory of the process in bytes, or 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
             match = re.search(r"VmHWM:\s+(\d+) kB", file.read())
@@ -369,7 +369,7 @@ class Connect(rig.RuntimeTest):
         return recorder, children(recorder.pid)[0], folder
 
     def wait_until_refused(self):
-        """Waits: the recorder checks processes once a second, and writes losses twice a second."""
+        """Waits until the profile counts a refused process: the recorder checks once a second, and writes twice a second."""
         self.assertTrue(rig.wait_for(lambda: rig.Profile(self.profile_path).losses()["process_refused"] > 0))
 
     def finish_changing(self, recorder, pid):
@@ -383,7 +383,8 @@ class Connect(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: effective_user(pid) == 0), "it has not changed")
         with open(f"/proc/{pid}/maps", encoding="ascii") as file:
             line = next(line for line in file if " r-xp " in line and "set_user_id" in line)
-        # After an idle poll iteration of the recorder, makes the recorder check the process again.
+        # Waits until the recorder is idle. Then the child writes a stack with an address that the recorder does not know,
+        # which makes it read the process's mappings again: now those of a set-user-id program.
         time.sleep(0.3)
         with open(folder + "/address.new", "w", encoding="ascii") as file:
             file.write(str(int(line.split("-")[0], 16) + 64))

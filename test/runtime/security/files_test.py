@@ -121,7 +121,7 @@ class Files(rig.RuntimeTest):
         return path
 
     def record_client(self, modules, perf_map=None, options=("--stacks=inproc",), **run_options):
-        """Records the target above as another user. Returns (Profile, stderr, resources that the recorder used)."""
+        """Records CLIENT as another user. Returns (Profile, stderr, resources that the recorder used)."""
         plan = {"modules": modules, "anonymous": perf_map is not None, "perf_map": perf_map or 0}
         command = [rig.GPUPROF, "record", "-o", self.profile_path, "--user", strangers.victim().name, *options, "--",
                    strangers.sys_python(), "-c", CLIENT, json.dumps(plan)]

@@ -23,7 +23,7 @@ def deep_stack(number, names=1, tail=""):
 
 
 def stacks_times_parents(parents=10000):
-    """One deep stack below each of many processes: the paths have parents * 65536 frames."""
+    """`parents` processes share one stack of 65536 frames: their call paths have parents * 65536 frames in sum."""
     parts = [HEADER, "STRING;1;f\nFRAME;1;native;1;0;0;0;0;0x0\n", deep_stack(1)]
     for i in range(1, parents + 1):
         parts.append(f"STRING;{i + 1};p{i}\nPROCESS;{i};{i};1;1;{i + 1};0;0;0\n")
@@ -117,7 +117,7 @@ def too_many_remarks():
 
 
 def texts(count=300_000):
-    """Stacks in the published form, with many distinct texts of at most five bytes."""
+    """Stacks in the "published form" of FORMAT.md, with many distinct texts of at most five bytes."""
     parts, number = [], 0
     for first in range(0, count, 60000):
         number += 1

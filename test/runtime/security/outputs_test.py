@@ -114,7 +114,8 @@ class OutputsTest(rig.RuntimeTest):
     def test_a_strangers_link_in_the_path_is_not_followed(self):
         inside = os.path.join(self.folder, "inside")
         os.mkdir(inside)
-        # The link is in a sticky folder, or in a folder of the stranger, where Linux follows links for all users.
+        # The stranger's symbolic link is in a sticky folder, or in a folder that belongs to the stranger. Linux follows
+        # the latter link for all users, so gpuprof itself must refuse it.
         self.as_stranger("os.mkdir(sys.argv[1])", self.in_sticky("home"))
         for way in (self.in_sticky("way"), self.in_sticky("home/way")):
             self.link_of_stranger(inside, way)
@@ -189,7 +190,7 @@ class OutputsTest(rig.RuntimeTest):
                 run = self.run_command(command, timeout=60)
                 self.assertIn(run.returncode, (0, rig.NOTHING), run.stderr)
                 reader.join(30)
-                # The folded stacks of a profile without GPU work are empty.
+                # Only `flame -o` may write little: folded stacks of a profile without GPU work are empty.
                 self.assertEqual([what == "flame -o" or len(text) > 100 for text in taken], [True])
         self.assertTrue(stat.S_ISFIFO(os.lstat(pipe).st_mode))
 
@@ -202,7 +203,7 @@ class OutputsTest(rig.RuntimeTest):
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))
-        # Repeats the signal: until the command has ended, which the test cannot see, record passes signals on to it.
+        # record passes signals on while the command runs. The test cannot see when that ends, so it repeats the signal.
         def ended():
             if recording.poll() is None:
                 recording.send_signal(signal.SIGTERM)
@@ -212,7 +213,7 @@ class OutputsTest(rig.RuntimeTest):
         self.assertIn("its reader reads nothing", read(self.messages))
 
     def test_output_names_of_open_descriptors_work(self):
-        # Runs as a user who cannot replace the link in /dev: a faulty gpuprof would replace it as root.
+        # Does not run as root, because a faulty gpuprof could then replace the link /dev/stdout of this machine.
         out = os.path.join(self.folder, "stdout")
         for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/../dev//stdout"):
             with self.subTest(name), open(out, "w", encoding="utf-8") as file:

@@ -10,7 +10,7 @@ import time
 import rig
 import strangers
 
-# Prints the target's access to the terminal.
+# A target that prints which accesses to the terminal succeed for it.
 LOOK = """
 import fcntl, json, os, sys, termios
 def error_of(what):

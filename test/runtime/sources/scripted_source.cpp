@@ -86,7 +86,7 @@ class ScriptedSource : public backend::Backend {
   virtual void tell_round(uint64_t round) = 0;
   virtual void tell_while_off() = 0;
 
-  // Returns a sample of saxpy() without a known launch.
+  // Returns a sample in the kernel saxpy() that names no launch.
   [[nodiscard]] backend::Sample sample(uint64_t count, std::string_view reason, uint32_t place) const {
     return {.source = source_,
             .time_ns = monotonic_ns(),
@@ -172,7 +172,7 @@ class Sampler final : public ScriptedSource {
     tell_stacks();
   }
 
-  // All words except the first are return addresses.
+  // The first word of each stack is an address in the innermost function. Other native addresses are return addresses.
   void tell_stacks() {
     sink().on_code(source(), {.id = 1, .version = 0x030b0000, .first_line = 7, .name = "train", .file = "train.py"});
     const std::array<uint64_t, 4> saxpy = {target().submit_step, GPUPROF_WORD_OF_PYTHON(1, UINT32_MAX),

@@ -12,7 +12,7 @@ namespace gpuprof::test {
 // Reports launches with stacks, their work and samples. `drops`: more than a hundredth of the samples are dropped.
 std::unique_ptr<backend::Backend> make_sampler(const std::string& folder, bool drops);
 
-// Reports samples that have no launch, in the sampler's GPU code. `fails`: the source cannot be started.
+// Reports samples that have no launch, in the same GPU code as make_sampler(). `fails`: the source cannot be started.
 std::unique_ptr<backend::Backend> make_second(const std::string& folder, bool fails);
 
 }  // namespace gpuprof::test

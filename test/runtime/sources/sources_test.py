@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests sources in the recorder's own process: their launches, work and samples are in the profile, and each source is
-started, switched and stopped as promised. scripted_source.cpp reports the events."""
+started, enabled, disabled and stopped as promised. scripted_source.cpp reports the events."""
 
 import collections
 import os
@@ -13,7 +13,7 @@ import rig
 RECORDER = os.environ["RECORD_SOURCES"]
 TARGET = os.environ["SOURCES_TARGET"]
 
-# The output of `flame` for one round.
+# What `flame` prints for one round: the events that the sources report each time that recording is enabled.
 NAME = "sources_target"
 SAXPY = ("epoch", "run_model", "train (train.py:7)", "submit_step", "saxpy_[G]")
 REDUCE = ("run_model", "copy_back", "reduce(float const*, int)_[G]")
@@ -86,7 +86,7 @@ class Sources(rig.RuntimeTest):
         self.assertIn(f"{sum(SAMPLES.values())} samples", stderr)
         self.assertIn(f"samples_dropped {DROPPED}", stderr)
         self.assertIn(f"{NO_LAUNCH} (22.22%) samples without a known launch", stderr)
-        # Both sources have loaded the same code.
+        # Both sources report the same GPU code, so the profile has one module.
         self.assertEqual(len(profile.of("GPU_MODULE")), 1)
         self.assertEqual(len(profile.of("GPU_PLACE")), 2)
         self.assertEqual(len(profile.of("DEVICE")), 2)

@@ -135,7 +135,7 @@ FRAME void interrupted(void) {
   STACK_LEAVE;
 }
 
-// A signal interrupts this leaf function, which has no frame: rsp points to the return address.
+// A signal interrupts this leaf function. The function has no frame: rsp points to its return address.
 FRAME int spin(volatile sig_atomic_t* until, int turns) {
   int sum = turns;
   while (!*until) {

@@ -81,7 +81,7 @@ FRAME void big_frame(int left) {
   STACK_LEAVE;
 }
 
-// Requires more alignment than the stack has. To reach its arguments, the compiler then saves their address.
+// Aligns its frame more than the ABI aligns the stack. The compiler then saves the address of the function's arguments.
 FRAME void aligned(int left, int bytes) {
   STACK_ENTER;
   _Alignas(64) char block[192];

@@ -137,7 +137,7 @@ struct Launcher {
 };
 
 Launcher::~Launcher() {
-  stack_leave(depth);  // also removes the functions that the exception has left
+  stack_leave(depth);  // removes the functions that the exception has left from the shadow stack
   const Scope scope("Launcher::~Launcher");
   stack_launch(kernel);
 }

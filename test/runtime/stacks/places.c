@@ -184,7 +184,7 @@ static struct { uintptr_t begin, end; } cold;
 FRAME void drop_callers(void) {
   STACK_ENTER;
   const uintptr_t begin = ((uintptr_t)__builtin_frame_address(0) + 4 * PAGE) & ~(uintptr_t)(PAGE - 1);
-  const uintptr_t end = cold.end - 4 * PAGE;  // the thread's own data lie above
+  const uintptr_t end = cold.end - 4 * PAGE;  // the thread's own data lie at higher addresses
   if (madvise((void*)begin, end - begin, MADV_DONTNEED) != 0) {
     abort();
   }

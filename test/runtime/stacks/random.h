@@ -14,7 +14,7 @@ typedef void Step(struct Walk* walk);
 
 enum { kStepsOfLibrary = 16 };
 
-// Calls any of the functions, or launches.
+// Calls one of the functions at random, or launches if no calls are left.
 void random_next(struct Walk* walk);
 uint32_t random_number(struct Walk* walk, uint32_t below);
 

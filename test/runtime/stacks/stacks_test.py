@@ -102,19 +102,19 @@ def begins_like_a_thread(frames, first):
     if not frames:
         return "nothing above the first function"
     if first == OTHERS:
-        # `*` may hide any frames, so the first frame itself must be one that has no caller.
+        # `*` matches any frames, so a stack that was cut could match. Hence the outermost frame must be one without a caller.
         return None if names[0] == "_start" or frames[0].begins else f"cut above {first}: {names}"
     libc = all(LIBC.match(frame.module) for frame in frames[1:])
     if names[0] == "_start" or frames[0].module.startswith("ld-linux"):
         return None if libc else f"between _start and {first}: {names}"
     if first == "main" or not LIBC.match(frames[0].module) or not libc:
         return f"above {first}: {names}"
-    # Allows start_thread and clone3, or a context's first frame, whose names may be stripped from libc.
+    # Outside the first function, start_thread and clone3 or a context's first frame are right. libc may lack their names.
     return None if len(frames) <= 3 else f"above {first}: {names}"
 
 
 def difference(frames, functions, ours):
-    """Returns what is wrong with a recorded stack, or None. `ours`: names that `*` cannot stand for."""
+    """Returns what is wrong with a recorded stack, or None. `ours`: the target's functions, which `*` does not match."""
     cut = any(frame.kind == "truncated" for frame in frames)
     if functions[0] == BROKEN and not cut:
         return f"not marked as truncated: {[frame.name for frame in frames[:12]]} ({len(frames)} frames)"

@@ -24,7 +24,7 @@ extern "C" {
 
 // Makes `function` the innermost function of this thread or context. Returns the argument for stack_leave().
 unsigned stack_enter(const char* function);
-// Restores the state before the stack_enter() that returned `depth`. If called last, it also prevents tail calls.
+// Restores the state before the stack_enter() that returned `depth`. As a function's last call, it prevents tail calls.
 void stack_leave(unsigned depth);
 
 // Prepares launches of the kernel from code that cannot allocate memory.

@@ -167,7 +167,7 @@ class Svg(unittest.TestCase):
     def test_zooming_shows_frames_that_were_too_narrow(self):
         page = self.page("narrow.svg")
         page.search("tiny_")
-        # The two frames that match have 9 us of 1.00001 s, and are not drawn.
+        # The two frames that match have 9 us of 1.00001 s: too narrow to be drawn, but the search counts them.
         assert page.text("gp-matched") == "Matched 0.00%, 9.00 us (9,000 ns), 2 frames", page.text("gp-matched")
         number = self.browser.script("""
           const data = JSON.parse(document.getElementById('gp-data').textContent);
@@ -177,7 +177,7 @@ class Svg(unittest.TestCase):
         self.browser.open(f"{(self.folder / 'narrow.svg').as_uri()}#zoom={number}")
         self.browser.wait_for("document.querySelectorAll('#gp-frames > g').length === 5")
         assert near(page.frame("rare")["width"], 1260)
-        # The gap on the right is the own time of `rare`, 1 us of 10 us.
+        # `rare` has 10 us: 6 us of tiny_a, 3 us of tiny_b, and 1 us of its own, which is the gap on the right.
         assert near(page.frame("tiny_a")["width"], 756) and near(page.frame("tiny_b")["width"], 378)
         assert page.frame("tiny_b")["label"].endswith("30.00% of zoomed, 3 launches, 4.00 KiB (4,096 bytes)")
 
@@ -464,7 +464,7 @@ class Svg(unittest.TestCase):
         assert "one function only" in page.text("gp-matched"), page.text("gp-matched")
         page.search("forward")
         assert re.fullmatch(r"Matched \d+ frames?", page.text("gp-matched")), page.text("gp-matched")
-        # A picture saved while a caller is zoomed has only callers, with the zoomed frame's width.
+        # A picture that is saved while zoomed to a caller has no callees. The function is as wide as the caller.
         self.browser.keys("Escape", "Escape")
         self.browser.click(page.select("forward_step (train.py:97)"))
         self.browser.open(self.saved_svg().as_uri())

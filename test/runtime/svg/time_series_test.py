@@ -1,4 +1,4 @@
-"""Opens the heat map of `flame --time-series` in headless Chromium, selects time intervals, and runs the shown commands."""
+"""Opens the heat map of `flame --time-series` in headless Chromium, selects time intervals, and runs the commands that it shows."""
 
 import os
 import pathlib
