@@ -2,12 +2,16 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/atomics.h"
+#include "base/keep_errno.h"
 #include "base/map_once.h"
 #include "base/safe_read.h"
 #include "wire/hash.h"
@@ -272,6 +276,38 @@ uint32_t read_text(const char* from, char* to, uint32_t capacity) {
   return 0;
 }
 
+char* put_hex(char* to, uint64_t value) {
+  int shift = 60;
+  while (shift > 0 && value >> shift == 0) {
+    shift -= 4;
+  }
+  for (; shift >= 0; shift -= 4) {
+    *to++ = "0123456789abcdef"[value >> shift & 15U];
+  }
+  return to;
+}
+
+// Asks the kernel for the path of the file at the mapping [start, end). Works for the program, and for libraries that
+// were opened by a relative path. 0: unknown.
+uint32_t read_mapped_path(uint64_t start, uint64_t end, char* path) {
+  constexpr char kFolder[] = "/proc/self/map_files/";
+  constexpr char kDeleted[] = " (deleted)";
+  constexpr size_t kSuffix = sizeof(kDeleted) - 1;
+  char link[sizeof(kFolder) + 33] = {};
+  memcpy(link, kFolder, sizeof(kFolder));
+  char* at = put_hex(link + sizeof(kFolder) - 1, start);
+  *at++ = '-';
+  put_hex(at, end);
+  const KeepErrno keep_errno;
+  const long got = syscall(SYS_readlinkat, AT_FDCWD, link, path, GPUPROF_WIRE_MAX_PATH);
+  if (got <= 0 || got >= static_cast<long>(GPUPROF_WIRE_MAX_PATH) || path[0] != '/') {
+    return 0;
+  }
+  const auto length = static_cast<size_t>(got);
+  const bool deleted = length > kSuffix && memcmp(path + length - kSuffix, kDeleted, kSuffix) == 0;
+  return static_cast<uint32_t>(length - (deleted ? kSuffix : 0));
+}
+
 void read_marks(const ModuleParts& parts, const Elf64_Phdr& segment, uint64_t begin, gpuprof_module* record) {
   for (int i = 0; i < GPUPROF_MODULE_MARKS; ++i) {
     const uint64_t offset = parts.marks[i] - begin;
@@ -320,9 +356,11 @@ bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_mod
       record->offset = segment.p_offset & ~(kPage - 1);
     }
   }
-  record->path_bytes = record->end == 0 ? 0 : read_text(name, path, GPUPROF_WIRE_MAX_PATH);
-  // false for the program, which has an empty name, and for the vdso, whose name has no slash
-  return memchr(path, '/', record->path_bytes) != nullptr;
+  record->path_bytes = record->end == 0 ? 0 : read_mapped_path(record->start, record->end, path);
+  if (record->end != 0 && record->path_bytes == 0) {  // no /proc, or the mapping was split
+    record->path_bytes = read_text(name, path, GPUPROF_WIRE_MAX_PATH);
+  }
+  return memchr(path, '/', record->path_bytes) != nullptr;  // false for the vdso, whose name has no slash
 }
 
 uint64_t count_loads() {

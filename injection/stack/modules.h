@@ -35,7 +35,7 @@ uint64_t fingerprint_of(const ModuleParts& parts);
 uint64_t content_of(const Module& module, uint64_t fingerprint);
 
 // Fills in a MODULE record (not header and number) for a module on this thread's stack. `path`: GPUPROF_WIRE_MAX_PATH
-// bytes. Returns false if the loader does not name the file.
+// bytes. Returns false if no file is mapped there.
 bool describe_module(const Module& module, const ModuleParts& parts, gpuprof_module* record, char* path);
 
 // Counts library loads and unloads so far. Takes the loader's lock.

@@ -6,7 +6,8 @@
  * validates and maps. From then on it only writes memory: if it dies, nothing that it has written is lost. The seals
  * stop a misbehaving target from shrinking the file under the recorder.
  *
- * All times are nanoseconds of the recorder's clock: CLOCK_MONOTONIC of the initial time namespace. All sizes are bytes. */
+ * All times are nanoseconds of the recorder's clock: CLOCK_MONOTONIC of the initial time namespace. All sizes are
+ * bytes. */
 #ifndef GPUPROF_WIRE_WIRE_H
 #define GPUPROF_WIRE_WIRE_H
 
@@ -320,8 +321,8 @@ struct gpuprof_module_mark {
 #define GPUPROF_MAX_MODULES 4096u
 
 /* A loaded file with frames on a stack. Sent in the same ring before the first STACK that names it: another file may be
- * mapped there before the recorder reads the mappings. Not sent for the program, and not with glibc before 2.35 (no
- * lookup without a lock). */
+ * mapped there before the recorder reads the mappings, or the recorder may not read them. Not sent with glibc before
+ * 2.35 (no lookup without a lock). */
 struct gpuprof_module {
   struct gpuprof_record header;
   uint64_t start; /* of the executable mapping, [start, end); whole pages */
@@ -330,7 +331,7 @@ struct gpuprof_module {
   uint32_t module;     /* 1 .. GPUPROF_MAX_MODULES - 1; belongs to the source and is never reused */
   uint32_t path_bytes; /* at most GPUPROF_WIRE_MAX_PATH */
   struct gpuprof_module_mark marks[GPUPROF_MODULE_MARKS];
-  char path[]; /* as reported by the loader */
+  char path[]; /* as the kernel reports it, without " (deleted)"; without /proc: as the loader reports it */
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_module) == 136, "module layout");
 

@@ -1,7 +1,9 @@
 // Loads and unloads two libraries in a loop, so that each gets the address of the other.
 //   stacks_loader LIBRARY LIBRARY ROUNDS PAUSE_MS LOADED_MS
 // Waits PAUSE_MS before and after each unload, and LOADED_MS between a load and the first call.
+// If STACKS_UNDUMPABLE is set, the process is not dumpable.
 #include <dlfcn.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -53,6 +55,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Pauses pauses{std::atoi(argv[4]), std::atoi(argv[5])};
+  if (std::getenv("STACKS_UNDUMPABLE") != nullptr) {
+    prctl(PR_SET_DUMPABLE, 0);
+  }
   int same = 0;
   for (int i = 0; i < rounds; ++i) {
     const void* first = use_library(argv[1], "in_library_a", pauses);

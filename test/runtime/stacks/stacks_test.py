@@ -13,6 +13,7 @@ import argparse
 import collections
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -191,8 +192,8 @@ def report(faults, total):
 
 
 class Stacks(rig.RuntimeTest):
-    def record_target(self, engine, command, symbols=None):
-        """Records a target. Returns (Recorded, expected, notes)."""
+    def record_target(self, engine, command, symbols=None, variables=None, **options):
+        """Records a target. Returns (Recorded, expected, notes). `variables`: more of its environment."""
         if engine == "bpf" and rig.unmet(("ebpf",)):
             self.skipTest(rig.unmet(("ebpf",)))
         if not os.path.exists(command[0]):
@@ -200,8 +201,8 @@ class Stacks(rig.RuntimeTest):
         path = os.path.join(self.folder, "expected")
         if os.path.exists(path):  # targets append to the file of another recording
             os.unlink(path)
-        environment = {**os.environ, "LD_LIBRARY_PATH": MOCKS, "STACKS_EXPECTED": path}
-        profile, stderr = self.record(command, [f"--stacks={engine}"], env=environment)
+        environment = {**os.environ, "LD_LIBRARY_PATH": MOCKS, "STACKS_EXPECTED": path, **(variables or {})}
+        profile, stderr = self.record(command, [f"--stacks={engine}"], env=environment, **options)
         self.assertNotIn("malformed", stderr)
         expected, notes = read_expected(path)
         return Recorded(profile, symbols), expected, notes
@@ -233,6 +234,29 @@ class Stacks(rig.RuntimeTest):
             engine, [os.path.join(TARGETS, "stacks_loader"), *libraries, str(rounds), "20", str(loaded_ms)])
         self.assertGreater(notes["libraries_at_the_same_address"], rounds // 2)
         return recorded, expected
+
+    def load_copies(self, variables=None, **options):
+        """Loads two libraries by relative paths, each for less than a millisecond, and checks all names."""
+        for letter in ("a", "b"):
+            shutil.copy(os.path.join(TARGETS, f"libstacks_library_{letter}.so"), self.folder)
+        command = [os.path.join(TARGETS, "stacks_loader"), "./libstacks_library_a.so", "./libstacks_library_b.so", "5",
+                   "0", "0"]
+        recorded, expected, _ = self.record_target("inproc", command, variables=variables, **options)
+        self.check_all(recorded, expected)
+
+    def test_relative_paths(self):
+        self.load_copies()
+
+    def test_a_process_that_is_not_dumpable(self):
+        """The recorder may not read the mappings of such a process, unless it is root."""
+        os.chmod(self.folder, 0o777)
+        user = {"user": 65534, "group": 65534, "extra_groups": ()} if os.geteuid() == 0 else {}
+        loader = os.path.join(TARGETS, "stacks_loader")
+        try:
+            self.run_command([loader], **user)
+        except PermissionError:
+            self.skipTest("the build folder is not readable for other users")
+        self.load_copies({"STACKS_UNDUMPABLE": "1", "HOME": self.folder}, **user)
 
     def check_loader(self, engine):
         self.check_all(*self.load(engine, "a", 10, 0))
