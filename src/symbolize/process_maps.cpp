@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -148,7 +149,9 @@ std::string ProcessMaps::perf_map_path() const {
 // Reads the maps, after the end of the main thread through a thread that still lives.
 std::string ProcessMaps::read_maps() {
   thread_fd_.reset();
+  errno = 0;
   std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
+  denied_ = text.empty() && (errno == EACCES || errno == EPERM);
   if (!text.empty()) {
     return text;
   }
@@ -205,6 +208,7 @@ const std::vector<uint8_t>& ProcessMaps::vdso() const {
 
 UniqueFd ProcessMaps::open_mapped(const MapsLine& line) const {
   const std::optional<FileAccess> access = file_access();
+  errno = 0;
   if (!access) {
     return UniqueFd{};
   }
@@ -241,6 +245,7 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   file->device = line.device;
   file->inode = line.inode;
   file->fd = open_mapped(line);
+  file->denied = !file->fd && errno == EACCES;
   file->deleted = deleted;
   cache_->add(file, pid_, rights_);
   return file;
@@ -249,6 +254,7 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
 std::shared_ptr<MappedFile> ProcessMaps::open_file(const std::string& path) const {
   struct stat status {};
   const std::optional<FileAccess> access = path.starts_with('/') ? file_access() : std::nullopt;
+  errno = 0;
   UniqueFd fd = access ? open_regular(*access, path) : UniqueFd{};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return nullptr;

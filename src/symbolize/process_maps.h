@@ -21,6 +21,7 @@ struct MappedFile {
   uint64_t inode = 0;
   UniqueFd fd;  // closed: the file could not be opened, and its frames get only addresses
   bool deleted = false;
+  bool denied = false;  // the process, or gpuprof's user, may not read the file
 };
 
 struct Mapping {
@@ -56,7 +57,8 @@ class ProcessMaps {
   // Returns the executable mapping that holds `address`, or null. Valid until the next refresh().
   [[nodiscard]] const Mapping* find(uint64_t address) const;
 
-  // Opens a file by the process's path, mapped or not. Null: no regular file has that path.
+  // Opens a file by the process's path, mapped or not. Null: no regular file has that path; errno is EACCES if it may
+  // not be read.
   [[nodiscard]] std::shared_ptr<MappedFile> open_file(const std::string& path) const;
 
   // Reads memory of the process. False: unmapped, or the process is gone.
@@ -64,6 +66,8 @@ class ProcessMaps {
 
   [[nodiscard]] const std::vector<Mapping>& mappings() const { return mappings_; }
   [[nodiscard]] uint32_t pid() const { return pid_; }
+  // True: the last refresh() failed because gpuprof may not read the mappings. The process is not dumpable.
+  [[nodiscard]] bool denied() const { return denied_; }
   // When the last refresh() began to read (CLOCK_MONOTONIC); 0: never.
   [[nodiscard]] uint64_t read_ns() const { return read_ns_; }
   // gpuprof's own vdso, which the kernel gives to all processes. Empty until the process is known to have one.
@@ -97,6 +101,7 @@ class ProcessMaps {
   UniqueFd root_fd_;
   std::vector<Mapping> mappings_;  // executable ones, sorted by start
   bool has_vdso_ = false;
+  bool denied_ = false;
   std::optional<FileRights> first_rights_;
   std::optional<FileRights> rights_;  // at the last refresh()
   std::shared_ptr<PerfMap> perf_map_;

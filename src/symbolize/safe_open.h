@@ -21,7 +21,8 @@ struct FileAccess {
 };
 
 // Opens a regular file for reading. `path` is absolute, and is resolved inside the root directory, including symbolic
-// links. Returns a closed descriptor for other kinds of files, and on errors.
+// links. Returns a closed descriptor for other kinds of files, and on errors. Then errno is EACCES if `access` does not
+// permit reading.
 UniqueFd open_regular(const FileAccess& access, const std::string& path);
 
 // Like open_regular(), but the last component must not be a symbolic link.

@@ -6,6 +6,7 @@
 
 #include "base/files/path.h"
 #include "base/process/start_up.h"
+#include "base/text/utf8.h"
 #include "symbolize/python_lines.h"
 #include "wire/stack.h"
 
@@ -120,7 +121,27 @@ void StackFrames::add_native(const NewStack& stack, size_t position, std::vector
   const uint64_t address = word & GPUPROF_WORD_ADDRESS;
   // A call may be the last instruction of its function and mapping. Look up the address before the return address.
   const uint64_t inside = is_return_address && address > 0 ? address - 1 : address;
-  symbolizer_.user_in(*stack.maps, mapping_at(stack, inside), inside, out);
+  const symbolize::Mapping* mapping = mapping_at(stack, inside);
+  symbolizer_.user_in(*stack.maps, mapping, inside, out);
+  if (out.back().kind == FrameKind::unknown) {
+    report_denied(stack, mapping);
+  }
+}
+
+// Reports, once for each file or process, why a frame has no name if gpuprof may not read what holds the name.
+void StackFrames::report_denied(const NewStack& stack, const symbolize::Mapping* mapping) {
+  const symbolize::MappedFile* file = mapping == nullptr ? nullptr : mapping->file.get();
+  const bool is_file = file != nullptr && file->denied;
+  if ((file != nullptr && file->fd) || (!is_file && !stack.maps->denied())) {
+    return;
+  }
+  const std::string what =
+      is_file ? escaped(file->path) : "the mappings of process " + std::to_string(stack.process->pid);
+  if (denied_.size() < FewWarnings::kMost && denied_.insert(what).second) {
+    denied_warnings_.warn("cannot read " + what + ": permission denied; its functions have only addresses, no names",
+                          is_file ? "make the file readable for the user who runs it (chmod +r)"
+                                  : "the process is not dumpable (prctl), or its user may not read its program");
+  }
 }
 
 SymbolizedFrame StackFrames::python_frame(uint64_t word) const {

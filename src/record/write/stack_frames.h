@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/few_warnings.h"
 #include "profile/records.h"
 #include "record/batch.h"
 #include "record/process/profiler_libraries.h"
@@ -34,12 +37,15 @@ class StackFrames {
   };
   [[nodiscard]] Part part_to_show(const NewStack& stack) const;
   void add_native(const NewStack& stack, size_t position, std::vector<symbolize::SymbolizedFrame>& out);
+  void report_denied(const NewStack& stack, const symbolize::Mapping* mapping);
   [[nodiscard]] symbolize::SymbolizedFrame python_frame(uint64_t word) const;
 
   ProfilerLibraries profiler_libraries_;
   symbolize::Symbolizer symbolizer_;
   std::unordered_map<CodeIndex, NewCode> codes_;
   std::unordered_map<uint32_t, std::vector<CodeIndex>> codes_of_;  // code objects of each process
+  std::set<std::string> denied_;  // reported files and mappings; at most FewWarnings::kMost
+  FewWarnings denied_warnings_;
 };
 
 }  // namespace gpuprof::record

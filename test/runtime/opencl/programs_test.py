@@ -4,6 +4,7 @@
 import glob
 import os
 import re
+import shutil
 
 import rig
 
@@ -92,6 +93,24 @@ class Unprivileged(rig.RuntimeTest):
         self.assert_conserved(profile)
         for frames, _ in self.folded():
             self.assertIn("main", frames)
+
+    @rig.requires("opencl", "root", "program:setpriv")
+    def test_an_unreadable_program_is_named(self):
+        os.chmod(self.folder, 0o777)
+        if self.run_command([*self.NOBODY, rig.EXAMPLE], env=self.environment()).returncode != 0:
+            self.skipTest("the build folder is not readable for other users")
+        program = os.path.join(self.folder, "unreadable")
+        shutil.copy(rig.EXAMPLE, program)
+        os.chmod(program, 0o711)
+        run = self.run_command([*self.NOBODY, rig.GPUPROF, "record", "-o", "p.txt", "--", program],
+                               env=self.environment())
+        stderr = run.stderr.decode("utf-8", "replace")
+        self.assertEqual(run.returncode, 0, stderr)
+        self.assertEqual(stderr.count(f"cannot read {program}: permission denied"), 1, stderr)
+        self.profile_path = os.path.join(self.folder, "p.txt")
+        for frames, _ in self.folded():
+            self.assertTrue(any(frame.startswith("[unreadable+0x") for frame in frames), frames)
+            self.assertNotIn("[unknown]", frames)
 
     @rig.requires("opencl", "root", "program:setpriv")
     def test_a_stack_engine_without_rights_is_an_error_with_a_hint(self):

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "wire/stack.h"
 
@@ -58,8 +59,11 @@ bool SourceModules::agrees(Entry& entry, const ProcessMaps& maps, std::span<cons
 }
 
 std::shared_ptr<const Mapping> SourceModules::mapping_of(Entry& entry, const ProcessMaps& maps) {
+  bool denied = false;
   if (entry.mapping == nullptr && entry.file == nullptr) {
-    is_of(entry, maps.open_file(entry.path));
+    const std::shared_ptr<MappedFile> file = maps.open_file(entry.path);
+    denied = file == nullptr && errno == EACCES;
+    is_of(entry, file);
   }
   if (entry.mapping == nullptr || (entry.file != nullptr && entry.mapping->file != entry.file)) {
     auto made = std::make_shared<Mapping>();
@@ -71,6 +75,7 @@ std::shared_ptr<const Mapping> SourceModules::mapping_of(Entry& entry, const Pro
     if (made->file == nullptr) {
       made->file = std::make_shared<MappedFile>();
       made->file->path = entry.path;
+      made->file->denied = denied;
     }
     entry.mapping = std::move(made);
   }
