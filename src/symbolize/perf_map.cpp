@@ -44,8 +44,10 @@ bool PerfMap::is_open() const {
   return fd_ && ::fstat(fd_.get(), &status) == 0 && status.st_nlink != 0;
 }
 
+// Prefers the open folder: a mount namespace ends with its last process, and the process's root then has another /tmp.
 void PerfMap::open(const FileAccess& access) {
-  UniqueFd fd = open_regular_no_link(access, path_);
+  UniqueFd fd = folder_ ? open_regular_no_link({folder_.get(), access.rights}, path_.substr(path_.rfind('/')))
+                        : open_regular_no_link(access, path_);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
     return;

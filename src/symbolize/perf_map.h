@@ -17,9 +17,10 @@ namespace gpuprof::symbolize {
 
 class PerfMap {
  public:
-  // `path` is in the process's root. If gpuprof is root, ignores a file that neither `owner` nor root owns, because any
-  // user can create a file with that name in /tmp.
-  PerfMap(std::string path, uid_t owner) : path_(std::move(path)), owner_(owner) {}
+  // `path` is in the process's root; `folder` is its open directory, or closed. If gpuprof is root, ignores a file that
+  // neither `owner` nor root owns, because any user can create a file with that name in /tmp.
+  PerfMap(std::string path, uid_t owner, UniqueFd folder = {})
+      : path_(std::move(path)), owner_(owner), folder_(std::move(folder)) {}
 
   // Opens the file if it exists. Opens the new file if it was replaced.
   void open(const FileAccess& access);
@@ -45,6 +46,7 @@ class PerfMap {
 
   std::string path_;
   uid_t owner_;
+  UniqueFd folder_;
   UniqueFd fd_;
   bool replaced_ = false;                   // replaced since the last refresh()
   uint64_t consumed_ = 0;                   // parsed bytes of the file, up to the end of a line

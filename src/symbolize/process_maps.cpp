@@ -174,7 +174,8 @@ void ProcessMaps::read_identity() {
   namespace_pid_ = pids && !pids->empty() ? pids->back() : pid_;
   const auto users = parse_users(status);
   const uid_t owner = users ? users->uids[1] : ::getuid();  // effective uid
-  perf_map_ = std::make_shared<PerfMap>(perf_map_path(), owner);
+  const std::optional<FileAccess> access = file_access();
+  perf_map_ = std::make_shared<PerfMap>(perf_map_path(), owner, access ? open_folder(*access, "/tmp") : UniqueFd{});
 }
 
 void ProcessMaps::read_rights() {
@@ -308,12 +309,12 @@ bool ProcessMaps::refresh() {
     return false;  // the process is gone, is a zombie, or may not be read
   }
   read_ns_ = now;
-  if (!perf_map_) {
-    read_identity();
-  }
   read_rights();
   if (UniqueFd root(::openat(directory(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC)); root) {
     root_fd_ = std::move(root);
+  }
+  if (!perf_map_) {
+    read_identity();
   }
   std::vector<Mapping> fresh;
   MapsLine line;

@@ -54,6 +54,11 @@ UniqueFd open_regular_no_link(const FileAccess& access, const std::string& path)
   return open_with(access, path, O_NOFOLLOW);
 }
 
+UniqueFd open_folder(const FileAccess& access, const std::string& path) {
+  const ActAs as(access.rights_or_null());
+  return as.ok() ? locate(access.root_fd, path, O_DIRECTORY) : UniqueFd{};
+}
+
 bool is_trusted(int fd) {
   struct stat status {};
   return ::fstat(fd, &status) == 0 && (status.st_uid == 0 || status.st_uid == ::geteuid()) &&

@@ -28,6 +28,9 @@ UniqueFd open_regular(const FileAccess& access, const std::string& path);
 // Like open_regular(), but the last component must not be a symbolic link.
 UniqueFd open_regular_no_link(const FileAccess& access, const std::string& path);
 
+// Opens a directory to use as `root_fd`. It stays usable after the end of the process and of its mount namespace.
+UniqueFd open_folder(const FileAccess& access, const std::string& path);
+
 // Opens a regular file by a name relative to the directory `dir_fd`. Follows magic links of /proc with gpuprof's
 // rights, because the kernel decides where they lead. `rights` must allow reading the file itself; null: gpuprof's own.
 UniqueFd open_regular_proc(int dir_fd, const std::string& name, const FileRights* rights);

@@ -119,7 +119,8 @@ void Symbolizer::user_in(const ProcessMaps& maps, const Mapping* mapping, uint64
       return;
     }
   }
-  if (mapping != nullptr && module == nullptr && state_->by_perf_map(maps, address, out)) {
+  // Without a mapping, the process may have ended before its newest mappings were read.
+  if (module == nullptr && state_->by_perf_map(maps, address, out)) {
     return;
   }
   if (mapping != nullptr && !state_->budget.in_time()) {

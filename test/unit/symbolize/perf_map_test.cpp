@@ -1,12 +1,15 @@
 #include "symbolize/perf_map.h"
 
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <fstream>
+#include <optional>
+#include <string>
 
 #include "catch.h"
 #include "child.h"
@@ -94,6 +97,42 @@ TEST_CASE("a process in another PID namespace has a perf map with its inner pid"
   ::waitpid(helper, nullptr, 0);
   ::close(pipe[0]);
   ::close(pipe[1]);
+}
+
+TEST_CASE("a perf map is readable after the end of the process and of its mount namespace") {
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool own = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                     ::mount("none", "/tmp", "tmpfs", 0, nullptr) == 0;
+    const char ready = own ? 'y' : 'n';
+    const ssize_t written = ::write(pipe[1], &ready, 1);
+    ::pause();
+    ::_exit(written == 1 ? 0 : 1);
+  }
+  char ready = 'n';
+  REQUIRE(::read(pipe[0], &ready, 1) == 1);
+  ProcessMaps maps(static_cast<uint32_t>(child), make_file_cache());
+  REQUIRE(maps.refresh());
+  const bool own_folder = ready == 'y';
+  if (own_folder) {
+    std::ofstream("/proc/" + std::to_string(child) + "/root" + maps.perf_map_path()) << "1000 10 compiled\n";
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+  if (!own_folder) {
+    WARN("skipped: mount namespaces need root");
+    return;
+  }
+  ReadingBudget budget;
+  const std::optional<FileAccess> access = maps.file_access();
+  REQUIRE(access);
+  maps.perf_map()->open(*access);
+  maps.perf_map()->refresh(budget);
+  CHECK(maps.perf_map()->find(0x1000) == "compiled");
 }
 
 }  // namespace
