@@ -66,11 +66,25 @@ std::string hex(uint64_t value) {
   return error == std::errc{} ? std::string(digits, end) : std::string{};
 }
 
+void note_version(MappedFile& file) {
+  struct stat status {};
+  if (file.fd && ::fstat(file.fd.get(), &status) == 0) {
+    file.size = static_cast<uint64_t>(status.st_size);
+    file.written = status.st_mtim;
+  }
+}
+
 bool same_place(const Mapping& a, const Mapping& b) {
   return a.start == b.start && a.end == b.end && a.offset == b.offset;
 }
 
 }  // namespace
+
+bool MappedFile::is_unchanged() const {
+  struct stat status {};
+  return fd && ::fstat(fd.get(), &status) == 0 && static_cast<uint64_t>(status.st_size) == size &&
+         status.st_mtim.tv_sec == written.tv_sec && status.st_mtim.tv_nsec == written.tv_nsec;
+}
 
 bool parse_maps_line(std::string_view text, MapsLine& out) {
   unsigned major = 0;
@@ -247,6 +261,7 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   file->inode = line.inode;
   file->fd = open_mapped(line);
   file->denied = !file->fd && errno == EACCES;
+  note_version(*file);
   file->deleted = deleted;
   cache_->add(file, pid_, rights_);
   return file;
@@ -263,7 +278,7 @@ std::shared_ptr<MappedFile> ProcessMaps::open_file(const std::string& path) cons
   MapsLine line;
   line.device = status.st_dev;
   line.inode = status.st_ino;
-  if (std::shared_ptr<MappedFile> known = cache_->find(line); known && known->fd) {
+  if (std::shared_ptr<MappedFile> known = cache_->find(line); known && known->is_unchanged()) {
     return known;
   }
   auto file = std::make_shared<MappedFile>();
@@ -271,6 +286,7 @@ std::shared_ptr<MappedFile> ProcessMaps::open_file(const std::string& path) cons
   file->device = line.device;
   file->inode = line.inode;
   file->fd = std::move(fd);
+  note_version(*file);
   cache_->add(file, pid_, rights_);
   return file;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,11 @@ struct MappedFile {
   UniqueFd fd;  // closed: the file could not be opened, and its frames get only addresses
   bool deleted = false;
   bool denied = false;  // the process, or gpuprof's user, may not read the file
+  uint64_t size = 0;    // when opened
+  timespec written{};   // time of the last write when opened
+
+  // Returns false if somebody has written to the file since it was opened. A build can overwrite a file in place.
+  [[nodiscard]] bool is_unchanged() const;
 };
 
 struct Mapping {

@@ -48,18 +48,25 @@ struct Symbolizer::State {
   bool by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out);
 };
 
-// Opens no further file if the time is over.
+// Opens no further file if the time is over. Drops a file that was overwritten, because its names are those of other
+// code now.
 ElfModule* Symbolizer::State::module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps) {
-  const auto known = files.find(file.get());
-  if (known != files.end() || !budget.in_time()) {
-    return known == files.end() ? nullptr : known->second.module.get();
+  auto known = files.find(file.get());
+  if (known == files.end()) {
+    if (!budget.in_time()) {
+      return nullptr;
+    }
+    DebugSearch search;
+    search.directories = options.debug_directories;
+    search.target = maps.file_access();
+    search.debuginfod = options.debuginfod;
+    LoadedFile loaded{file, ElfModule::of_file(file, search, budget)};
+    known = files.emplace(file.get(), std::move(loaded)).first;
   }
-  DebugSearch search;
-  search.directories = options.debug_directories;
-  search.target = maps.file_access();
-  search.debuginfod = options.debuginfod;
-  LoadedFile loaded{file, ElfModule::of_file(file, search, budget)};
-  return files.emplace(file.get(), std::move(loaded)).first->second.module.get();
+  if (known->second.module && !file->is_unchanged()) {
+    known->second.module.reset();
+  }
+  return known->second.module.get();
 }
 
 ElfModule* Symbolizer::State::vdso_of(const ProcessMaps& maps) {

@@ -76,6 +76,28 @@ TEST_CASE("an inlined chain has lines in every file layout") {
   }
 }
 
+TEST_CASE("a library that was overwritten in place has no names until it is opened again") {
+  const TemporaryDirectory directory;
+  const std::string library = directory.path() + "/library.so";
+  fs::copy_file(fixture("chain_full.so"), library);
+  const Child child("pie", library);
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  Symbolizer symbolizer;
+  const auto names = [&](const Mapping* mapping) {
+    std::vector<SymbolizedFrame> frames;
+    symbolizer.user_in(maps, mapping, child.local() - 1, frames);
+    return frames;
+  };
+  Mapping mapping = *maps.find(child.local() - 1);
+  check_local(names(&mapping));
+  std::ofstream(library, std::ios::app) << "end";
+  CHECK(names(&mapping)[0].kind == FrameKind::unknown);
+  CHECK(names(&mapping)[0].name.find("[library.so+0x") == 0);
+  mapping.file = maps.open_file(library);
+  check_local(names(&mapping));
+}
+
 TEST_CASE("position-independent and fixed executables are symbolized") {
   for (const char* kind : {"pie", "nopie"}) {
     INFO(kind);

@@ -34,6 +34,9 @@ bool SourceModules::is_of(Entry& entry, const std::shared_ptr<MappedFile>& file)
   if (file == entry.file) {
     return true;
   }
+  if (!file->is_unchanged()) {
+    return false;
+  }
   const bool equal = std::all_of(entry.marks.begin(), entry.marks.end(), [&](const backend::Module::Mark& mark) {
     std::array<std::byte, 16> bytes{};
     return ::pread(file->fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(mark.offset)) ==

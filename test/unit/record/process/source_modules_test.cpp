@@ -145,6 +145,18 @@ TEST_CASE("a file that was replaced on disk is not used") {
   CHECK_FALSE(static_cast<bool>(over[0]->file->fd));
 }
 
+TEST_CASE("a mapped file that was overwritten in place is not taken for the module") {
+  Two two;
+  const ProcessMaps maps = own_maps();
+  const uint64_t words[] = {two.word};
+  const uint32_t first = 1;
+  std::ofstream(two.files.path("a"), std::ios::app) << 'a';  // the marks are still equal
+  CHECK_FALSE(two.modules.agree(maps, words, {&first, 1}));
+  const MappingsOver over = two.modules.over(maps, words, {&first, 1});
+  REQUIRE(over.size() == 1);
+  CHECK(over[0]->file->is_unchanged());
+}
+
 TEST_CASE("a file that was once seen mapped is known after it is deleted") {
   Two two;
   CHECK(two.over(1, two.word).empty());
