@@ -4,7 +4,7 @@
 // freed, even if a driver thread still uses them.
 //
 // Sub-buffers, and images made from other objects, allocate nothing. Buffers in user memory (CL_MEM_USE_HOST_PTR)
-// are reported: drivers with device memory copy them, and no driver states whether it does.
+// are reported, too: a driver with device memory copies them, and a program cannot ask a driver whether it does.
 #include <cstdlib>
 
 #include "base/keep_errno.h"
