@@ -25,7 +25,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
 // Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
-  void* (*current)();    // the attached thread state: of this thread (since 3.12), or of the thread with the GIL
+  void* (*current)();    // current thread state: this thread's (since 3.12), or that of the GIL's owner (before 3.12)
   void* (*of_thread)();  // the thread state that this thread used last
   int (*is_initialized)();
   void* (*first_interpreter)();
@@ -173,9 +173,10 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
   }
 }
 
-// Checks the type object of code objects. Success proves that code_type is this object and code_type_field is right.
+// Checks the type object of code objects. Returns true if code_type is the address of that object, and code_type_field
+// is the offset of ob_type.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
-  const PythonMemory memory(false);  // false: direct reads; each value read shows that the next address is valid
+  const PythonMemory memory(false);  // false: direct reads, because each check shows that the next address is valid
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t type = 0;
   uint64_t name = 0;
@@ -266,7 +267,8 @@ void report_version() {
   }
 }
 
-// Rejects the interpreter: its structures are not at the expected offsets. No frames are better than wrong ones.
+// Rejects the interpreter: its structures are not at the expected offsets. Stacks then have no Python frames, which is
+// better than wrong frames.
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
     python_here.refused = "its frames are not at the offsets of its version";
@@ -574,7 +576,7 @@ void reset_python() {
   reset_code();
   store_relaxed(&python_here.reported, 0U);
   if (load_relaxed(&python_here.searching) != static_cast<uint32_t>(getpid())) {
-    store_relaxed(&python_here.searching, 0U);  // left by a thread of the parent, which does not exist here
+    store_relaxed(&python_here.searching, 0U);  // set by a thread of the parent, which a forked child lacks
   }
 }
 

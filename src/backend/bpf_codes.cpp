@@ -99,7 +99,7 @@ void BpfCodes::on_code(std::span<const std::byte> event, const Take& take) {
     if (unfinished_.size() >= kMaxUnfinished) {
       unfinished_.erase(std::min_element(unfinished_.begin(), unfinished_.end(), [](const auto& a, const auto& b) {
         return a.second.number < b.second.number;
-      }));  // drops the oldest one, whose missing pieces were lost in a full ring buffer
+      }));  // drops the oldest code object: its missing pieces were lost, because a ring buffer was full
     }
     code.lines.reserve(code.line_bytes);
     code.number = ++last_number_;

@@ -280,7 +280,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
                  " batches were incomplete when they were submitted, and gpuprof did not see the rest: some of their "
                  "kernels are unknown");
     report_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
-                 " VM binds were not followed: later batches in these VMs were not read");
+                 " VM binds were not tracked: later batches in these VMs were not read");
   }
 
   void report_lost_times() {
