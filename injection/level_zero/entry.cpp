@@ -52,7 +52,7 @@ void replace(void** entry, Function* kept, Function ours) {
   }
 }
 
-// Returns the function in the caller's own library: the one it would have called without preloading.
+// Returns the function in the caller's own library, which the caller would have called without preloading.
 TableFunction own_function(const void* caller, const char* name, bool* is_loader) {
   Dl_info info = {};
   if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) {

@@ -37,8 +37,8 @@ class LockedCallback {
   Locked locked_;
 };
 
-// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. The times of such events are not device
-// times, so gpuprof does not track these events.
+// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Events of a pool with this flag have no device times,
+// so gpuprof does not track them.
 constexpr uint32_t kMappedTimestamps = 1U << 3U;
 
 struct EventPool {

@@ -38,7 +38,7 @@ enum Found : uint32_t { kNothing = 0, kFollowed = 1, kRefused = 2 };
 struct Python {
   uint32_t found = kNothing;
   uint32_t searching = 0;  // pid of the process whose thread is searching; 0: none
-  uint32_t reported = 0;   // 1: reported to the recorder
+  uint32_t reported = 0;   // 1: the recorder knows what was found
   uint32_t proven = 0;     // 1: a complete walk has found valid frames
   uint64_t doubted = 0;    // first thread whose stack was invalid, before `proven`
   uint32_t doubts = 0;     // number of later invalid stacks of the same thread

@@ -40,7 +40,7 @@ struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
   uint32_t described_rings[WalkMemory::kMaxModules];  // bit i: ring i describes the module; high 16 bits: epoch
-  uint32_t epoch;                                     // number of connections: entries of other epochs are ignored
+  uint32_t epoch;                                     // new for each connection; entries of other epochs are ignored
 };
 constexpr uint32_t kNotDescribable = 1U << GPUPROF_RING_COUNT;
 constexpr uint32_t kEpochShift = 16;

@@ -8,7 +8,7 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kEllipsis = "...";
-constexpr size_t kMaxUnfinished = 4096;  // threads that send at the same time: each sends one code object at a time
+constexpr size_t kMaxUnfinished = 4096;  // incomplete code objects; a sending thread has at most one
 
 uint32_t character_at(const uint8_t* at, unsigned kind) {
   uint32_t value = 0;

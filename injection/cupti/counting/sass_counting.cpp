@@ -48,14 +48,14 @@ struct Counting {
   Context contexts[kMaxContexts];
 };
 constinit Counting state = {};
-constinit bool configured[kMaxDevices] = {};  // permanent: CUPTI accepts no second configuration
+constinit bool configured[kMaxDevices] = {};  // never reset, because CUPTI accepts no second configuration
 uint32_t recordings = 0;                      // atomic
 
 // The context of the thread's last launch in this recording.
 struct NotedContext {
   CUcontext context;
   uint32_t recording;
-  uint32_t changes;  // Counting::changes at that launch: detects a reused handle
+  uint32_t changes;  // Counting::changes at that launch; if it differs now, the context's handle may have been reused
 };
 constinit thread_local NotedContext noted = {};
 
@@ -142,7 +142,8 @@ bool hold_launches() {
   return __atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) == 0;
 }
 
-// Reads the counts of one context (null: all). Returns false and reads nothing if launches do not stop. Needs the lock.
+// Reads the counts of one context (null: all). Returns false and reads nothing if a thread stays in a launch. Needs the
+// lock.
 bool read_held(CUcontext only, bool may_wait) {
   const bool held = hold_launches();
   for (Context& context : state.contexts) {

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLateNs = 250 * kMillisecond;  // longest delay of samples in CUPTI, whose threads poll every 100 ms
 constexpr int kMaxReadings = 4096;                // limit of CUPTI reads in one call of read_context()
-constexpr uint32_t kMaxRestarts = 16;             // successive restarts without a successful read
+constexpr uint32_t kMaxRestarts = 16;             // limit of successive restarts without a successful read
 
 // Counters of all contexts; each is atomic.
 struct Sums {

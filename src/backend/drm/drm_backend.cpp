@@ -304,7 +304,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;   // empty: not requested; without reader: the GPU cannot be sampled
+  std::optional<drm::StallSampling> stalls_;   // nullopt: not in use; without a reader, it reports kernels only
   std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
   uint64_t next_poll_ns_ = 0;
