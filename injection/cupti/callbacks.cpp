@@ -54,8 +54,7 @@ void begin_launch(const CUpti_CallbackData& data) {
 
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
-  // A driver call inside a runtime call has the runtime call's correlation id. Ignores the driver call, because both
-  // are one launch.
+  // Ignores a driver call inside a runtime call: it has the same correlation id, and both are one launch.
   if (kind == CallKind::other || ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
       (open_call.open && open_call.correlation == data.correlationId) ||
       (is_launch(kind) && data.correlationId == last_launch)) {

@@ -24,8 +24,7 @@ void drop_recorded(List* list);
 
 uint32_t recorded_commands(const List* list);
 
-// Prepares for another execution of the list. If the device cannot copy times, the times of earlier executions that the
-// host has not read are lost.
+// Prepares for another execution of the list. If the device cannot copy times, unread times of earlier ones are lost.
 void before_execution(List* list);
 // Where lists are executed: a queue or an immediate list (zeCommandListImmediateAppendCommandListsExp).
 struct Target {

@@ -32,9 +32,8 @@ void report_finished(uint32_t most, bool may_wait);
 // Called at each launch: reports some of the oldest commands if many are pending, to keep few library events in use.
 void report_oldest();
 
-// Reads the time of the command that signals the event, or drops an unfinished command. Called when the target is
-// about to reuse the event, or has seen it signaled. Another thread may still be in the call that appends the command.
-// Needs Locked.
+// Reads the time of the command that signals the event, or drops an unfinished command. Called when the target will
+// reuse the event or has seen it signaled. Another thread may still be appending the command. Needs Locked.
 void read_or_drop(TargetEvent* event);
 
 // Drops unfinished commands of a context that the target destroys. Needs Locked.

@@ -173,8 +173,7 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
   }
 }
 
-// Checks the type object of code objects. Returns true if code_type is the address of that object, and code_type_field
-// is the offset of ob_type.
+// Checks the type object of code objects: code_type must be its address, and code_type_field the offset of ob_type.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
   const PythonMemory memory(false);  // false: direct reads, because each check shows that the next address is valid
   const gpuprof_python_layout& wire = layout.wire;

@@ -118,8 +118,7 @@ uint64_t rule_without_cfi(uint64_t at, bool return_address) {
   return follows_call(at + 1) ? kNoRuleAfterCall : uint64_t{GPUPROF_UNWIND_NONE};
 }
 
-// For a return address with no call instruction before it: if the address is the start of a function, the frame is the
-// outermost one of a stack.
+// A return address without a call before it belongs to the outermost frame of a stack if it is the start of a function.
 uint64_t rule_at_start(uint64_t rule) {
   const bool start = rule == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
   return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;

@@ -264,8 +264,7 @@ class EventSink {
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
   virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;
   virtual void on_gpu_op(const GpuOp& op) = 0;
-  // Names one kernel of a work item that runs several. Called before on_gpu_op() for that work item. Samples may name
-  // the kernel.
+  // Names one kernel of a work item that runs several, before on_gpu_op() of the item. Samples may name the kernel.
   virtual void on_kernel_of(const GpuOp& /*op*/, uint32_t /*name_id*/) {}
   virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
   virtual void on_host_op(const HostOp& op) = 0;

@@ -142,8 +142,7 @@ bool hold_launches() {
   return __atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) == 0;
 }
 
-// Reads the counts of one context (null: all). Returns false and reads nothing if a thread stays in a launch. Needs the
-// lock.
+// Reads counts of one context (null: all). Returns false without reading if a thread stays in a launch. Needs the lock.
 bool read_held(CUcontext only, bool may_wait) {
   const bool held = hold_launches();
   for (Context& context : state.contexts) {
