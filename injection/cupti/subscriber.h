@@ -15,8 +15,9 @@ bool enable_resource(CUpti_CallbackIdResource event, bool on);
 // Enables or disables activity kinds and callbacks; when off, the target pays no overhead. Call from one thread only.
 void set_recording(bool on);
 
-// Begins to detach CUPTI: stops recording and flushes, which may take long. CUPTI detaches only in the callback at the
-// end of a driver call, here of this thread's next one. Call it only from the thread that calls set_recording().
+// Begins to detach CUPTI: stops recording and flushes, which may take long. This thread's next driver call then
+// detaches CUPTI, which is possible only in the callback at the end of a call. Call it only from the thread that calls
+// set_recording().
 void request_finalize();
 
 // Lets the next driver call of any thread detach CUPTI, which delays that thread of the program.

@@ -24,7 +24,7 @@ void drop_recorded(List* list);
 
 uint32_t recorded_commands(const List* list);
 
-// Prepares for another execution of the list. If the device cannot copy times, unread times of earlier ones are lost.
+// Prepares for another execution of the list. If the device cannot copy times, earlier executions lose unread times.
 void before_execution(List* list);
 // Where lists are executed: a queue or an immediate list (zeCommandListImmediateAppendCommandListsExp).
 struct Target {
