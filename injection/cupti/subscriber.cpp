@@ -257,7 +257,7 @@ void set_recording(bool on) {
   } else {
     enable_all_calls(false);
     disable_kinds();
-    // While recording is off, CUPTI does not report changes of graphs. So afterwards conditions may exist.
+    // While recording is off, CUPTI does not report changes of graphs. So assumes that conditional nodes were added.
     store_relaxed(&session().conditions, 1U);
     distrust_node_names();
   }

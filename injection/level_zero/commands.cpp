@@ -188,7 +188,7 @@ bool prepare(const Command& command, Append* append) {
   const Locked locked;
   const List* list = locked.held() ? find_or_query_list(command.list) : nullptr;
   if (list == nullptr) {
-    append->immediate = true;  // reported as a launch with unknown time
+    append->immediate = true;  // the list is unknown: its command is reported as a launch with unknown time
     return false;
   }
   append->immediate = list->immediate;

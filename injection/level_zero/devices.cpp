@@ -112,7 +112,8 @@ void ask_clock(Device& device) {
   device.clock.mask = mask_of_bits(properties.timestampValidBits) & mask_of_bits(properties.kernelTimestampValidBits);
 }
 
-// Reads device time, and host time in the middle of the call. Uses the shortest of three calls.
+// Reads the device time, and takes the middle of the call as its host time. Calls three times and uses the shortest
+// call, which is the most exact.
 bool measure(Device& device) {
   uint64_t shortest = UINT64_MAX;
   for (int i = 0; i < 3; ++i) {

@@ -26,7 +26,7 @@ class Locked {
   bool held_;
 };
 
-// Locked for callbacks that change a table. Does not lock in callbacks of the library's own calls.
+// Holds Locked in a callback that changes a table. Takes no lock if the library itself made the call.
 class LockedCallback {
  public:
   LockedCallback() : locked_(guard_.entered()) {}
@@ -37,8 +37,8 @@ class LockedCallback {
   Locked locked_;
 };
 
-// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Events with this flag have no device times and
-// stay unknown.
+// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Events of a pool with this flag have no device times,
+// so gpuprof does not track them.
 constexpr uint32_t kMappedTimestamps = 1U << 3U;
 
 struct EventPool {

@@ -25,7 +25,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
 // Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
-  void* (*current)();    // the attached thread state: of this thread (since 3.12), or of the thread with the GIL
+  void* (*current)();    // current thread state: this thread's (since 3.12), or that of the GIL's owner (before 3.12)
   void* (*of_thread)();  // the thread state that this thread used last
   int (*is_initialized)();
   void* (*first_interpreter)();
@@ -38,7 +38,7 @@ enum Found : uint32_t { kNothing = 0, kFollowed = 1, kRefused = 2 };
 struct Python {
   uint32_t found = kNothing;
   uint32_t searching = 0;  // pid of the process whose thread is searching; 0: none
-  uint32_t reported = 0;   // 1: reported to the recorder
+  uint32_t reported = 0;   // 1: the recorder knows what was found
   uint32_t proven = 0;     // 1: a complete walk has found valid frames
   uint64_t doubted = 0;    // first thread whose stack was invalid, before `proven`
   uint32_t doubts = 0;     // number of later invalid stacks of the same thread
@@ -173,9 +173,9 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
   }
 }
 
-// Checks the type object of code objects. Success proves that code_type is this object and code_type_field is right.
+// Checks the type object of code objects: code_type must be its address, and code_type_field the offset of ob_type.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
-  const PythonMemory memory(false);  // false: direct reads; each value read shows that the next address is valid
+  const PythonMemory memory(false);  // false: direct reads, because each check shows that the next address is valid
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t type = 0;
   uint64_t name = 0;
@@ -266,7 +266,8 @@ void report_version() {
   }
 }
 
-// Rejects the interpreter: its structures are not at the expected offsets. No frames are better than wrong ones.
+// Rejects the interpreter: its structures are not at the expected offsets. Stacks then have no Python frames, which is
+// better than wrong frames.
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
     python_here.refused = "its frames are not at the offsets of its version";
@@ -574,7 +575,7 @@ void reset_python() {
   reset_code();
   store_relaxed(&python_here.reported, 0U);
   if (load_relaxed(&python_here.searching) != static_cast<uint32_t>(getpid())) {
-    store_relaxed(&python_here.searching, 0U);  // left by a thread of the parent, which does not exist here
+    store_relaxed(&python_here.searching, 0U);  // set by a thread of the parent, which a forked child lacks
   }
 }
 

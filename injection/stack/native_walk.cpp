@@ -14,7 +14,8 @@ constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest frame on a stack 
 constexpr uint32_t kDeadEnds = 256;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
-// Addresses at which a walk ended early even without cached rules. A walk that ends there is not repeated without them.
+// A walk that ends early is repeated without cached rules, which may be wrong. These are the addresses at which that
+// did not help: walks that end there are not repeated.
 uint64_t dead_ends[kDeadEnds];
 
 enum class Step : uint8_t { on, whole, astray };
@@ -73,7 +74,7 @@ class Walker {
   bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
   bool return_address_ = true;     // pc is a return address; false after a signal frame
   uint32_t switches_ = 0;
-  uint32_t last_from_ = 0;  // frames of the last walk with a lower index are no longer compared
+  uint32_t last_from_ = 0;  // index; frames of the last walk below it are no longer compared
 };
 
 // Reads the thread's own stack directly, and other memory through a window that a system call fills.

@@ -64,7 +64,7 @@ void note_replaced(uint32_t index) {
   }
 }
 
-// Returns the module's index; 0: the table is full, or another thread is adding one (not cached this time).
+// Returns the module's index. 0: the table is full, or another thread is changing it; the caller then caches no rule.
 uint32_t learn(const Module& module, const ModuleParts& parts, uint64_t fingerprint) {
   uint32_t bucket = 0;
   if (const uint32_t index = search(module, fingerprint, &bucket); index != 0) {
@@ -118,7 +118,7 @@ uint64_t rule_without_cfi(uint64_t at, bool return_address) {
   return follows_call(at + 1) ? kNoRuleAfterCall : uint64_t{GPUPROF_UNWIND_NONE};
 }
 
-// If no call precedes a return address, and it is the start of a function, the frame is the outermost one of a stack.
+// A return address without a call before it belongs to the outermost frame of a stack if it is the start of a function.
 uint64_t rule_at_start(uint64_t rule) {
   const bool start = rule == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
   return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;

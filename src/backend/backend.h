@@ -97,7 +97,7 @@ class Backend {
   // File name prefixes of libraries that only profilers use. Their frames at the innermost end of a stack are removed.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
-  // True if only --backend NAME selects the backend: other backends see the same work, so it would count twice.
+  // True if only --backend NAME selects the backend: others see the same work, which would then count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
   // Names the backend whose injection library sends the GPU code that this backend's samples need. Empty: none needed.

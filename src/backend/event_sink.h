@@ -74,7 +74,7 @@ struct GraphNode {
 struct GraphLaunch {
   uint64_t correlation = 0;
   uint64_t time_ns = 0;
-  uint64_t finished = 0;  // at this launch, the stream's launches with lower ids than this had ended; 0: unknown
+  uint64_t finished = 0;  // launches on the stream with correlation ids below this value had ended; 0: unknown
   uint32_t exec = 0;
   uint32_t stream = 0;
   uint32_t tid = 0;
@@ -264,7 +264,7 @@ class EventSink {
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
   virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;
   virtual void on_gpu_op(const GpuOp& op) = 0;
-  // Names one kernel of a work item that runs several. Called before its on_gpu_op(). Samples may name it.
+  // Names one kernel of a work item that runs several, before on_gpu_op() of the item. Samples may name the kernel.
   virtual void on_kernel_of(const GpuOp& /*op*/, uint32_t /*name_id*/) {}
   virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
   virtual void on_host_op(const HostOp& op) = 0;
@@ -284,7 +284,7 @@ class EventSink {
   virtual void on_gpu_module(SourceId source, const GpuModule& module) = 0;
   virtual void on_gpu_place(SourceId source, const GpuPlace& place) = 0;
   virtual void on_sample(const Sample& sample) = 0;
-  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // `count`: since the last call
+  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // `count`: samples dropped since the last call
   // Called before the launch's GPU work.
   virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}
   virtual void on_location_samples(SourceId source, const LocationSamples& samples) = 0;

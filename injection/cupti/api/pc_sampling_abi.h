@@ -27,7 +27,7 @@ struct alignas(8) CUpti_PCSamplingPCData {
   uint64_t pcOffset;  // from the start of the function
   uint32_t functionIndex;
   uint32_t pad;
-  char* functionName;  // CUPTI shares it between calls and users: it must not be freed
+  char* functionName;  // CUPTI may return the same text to other callers, so it must not be freed
   size_t stallReasonCount;
   CUpti_PCSamplingStallReason* stallReason;  // the caller's buffer, with space for all stall reasons
   uint32_t correlationId;                    // 0 in continuous mode

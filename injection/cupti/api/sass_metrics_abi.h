@@ -54,7 +54,7 @@ struct CUpti_SassMetricsEnable_Params {
   size_t structSize;
   void* pPriv;
   CUcontext ctx;
-  uint8_t enableLazyPatching;  // functions are patched when they first run
+  uint8_t enableLazyPatching;  // 1: CUPTI patches a function when it first runs
 };
 
 struct CUpti_SassMetricsDisable_Params {

@@ -36,7 +36,7 @@ struct Context {
 struct Counting {
   uint32_t wanted;     // atomic
   uint32_t reading;    // atomic; 1: launches must wait
-  uint32_t launching;  // atomic; number of threads that are in a launch of the current epoch
+  uint32_t launching;  // atomic; number of threads in a launch that began in the current epoch
   uint32_t epoch;      // atomic; gets a new value when recording begins or resumes; never 0
   uint32_t abandoned;  // atomic; 1: reads have stopped, because a kernel did not end: it may wait for the host
   uint32_t unusable;   // atomic; 1: counting is not possible in this process
@@ -48,14 +48,14 @@ struct Counting {
   Context contexts[kMaxContexts];
 };
 constinit Counting state = {};
-constinit bool configured[kMaxDevices] = {};  // permanent: CUPTI accepts no second configuration
+constinit bool configured[kMaxDevices] = {};  // never reset, because CUPTI accepts no second configuration
 uint32_t recordings = 0;                      // atomic
 
 // The context of the thread's last launch in this recording.
 struct NotedContext {
   CUcontext context;
   uint32_t recording;
-  uint32_t changes;  // Counting::changes at that launch: detects a reused handle
+  uint32_t changes;  // Counting::changes at that launch; if it differs now, the context's handle may have been reused
 };
 constinit thread_local NotedContext noted = {};
 
@@ -90,7 +90,7 @@ Context* add(CUcontext wanted) {
       return &context;
     }
   }
-  report_off("more than 64 contexts at once: the others are not counted");
+  report_off("more than 64 contexts at once: instructions in the others are not counted");
   return nullptr;
 }
 
@@ -104,7 +104,7 @@ bool configure(uint32_t device) {
   }
   const CUptiResult result = configure_counts(device, segment->counted);
   if (result != CUPTI_SUCCESS) {
-    report_refusal("CUPTI cannot count on this device", result);
+    report_refusal("CUPTI cannot count instructions on this device", result);
     return false;
   }
   configured[device] = true;
@@ -120,7 +120,7 @@ void switch_on(Context& context) {
   const CUptiResult result = enable_counts(context.context);
   context.state = result == CUPTI_SUCCESS ? kOn : kRefused;
   if (result != CUPTI_SUCCESS) {
-    report_refusal("CUPTI cannot count in this context", result);
+    report_refusal("CUPTI cannot count instructions in this context", result);
   }
 }
 
@@ -142,7 +142,7 @@ bool hold_launches() {
   return __atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) == 0;
 }
 
-// Reads the counts of one context (null: all). Returns false and reads nothing if launches do not stop. Needs the lock.
+// Reads counts of one context (null: all). Returns false without reading if a thread stays in a launch. Needs the lock.
 bool read_held(CUcontext only, bool may_wait) {
   const bool held = hold_launches();
   for (Context& context : state.contexts) {
@@ -257,7 +257,8 @@ void pause_counting(bool paused) {
   if (paused) {
     read_last(nullptr, true);
   } else {
-    add_relaxed(&state.epoch, 2U);  // the ends of earlier launches are then ignored; an odd epoch is never 0
+    // Makes end_launch() ignore launches of the old epoch. The epoch stays odd, so it is never 0.
+    add_relaxed(&state.epoch, 2U);
     store_relaxed(&state.launching, 0U);
   }
   if (!try_lock_bounded(&state.lock)) {

@@ -193,7 +193,8 @@ void flush_sampling() {
 }
 
 void pause_sampling(bool paused) {
-  const bool silent = recorder_silent();  // a silent recorder may never continue, so a pause must stop all sampling
+  // Usually a pause only closes the windows. If the recorder is silent, it may have been killed, so sampling stops.
+  const bool silent = recorder_silent();
   for_each([=](SampledContext& context) {
     if (!is(context, kOn)) {
       return;

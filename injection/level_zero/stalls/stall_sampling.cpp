@@ -23,7 +23,8 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
-constexpr uint32_t kSilentPolls = 3;             // more than 1: a stopped recorder may resume after the target
+// Polls of a silent recorder until the streams are closed. Several: after Ctrl-Z it may resume later than the target.
+constexpr uint32_t kSilentPolls = 3;
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;

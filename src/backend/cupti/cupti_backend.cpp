@@ -119,8 +119,9 @@ std::optional<Error> check_domains(const std::string& value) {
       return std::nullopt;
     }
   }
-  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none: gpuprof uses both",
-               "leave it unset (default: driver); other values are only for comparing the callback domains"};
+  return Error{
+      "GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none: gpuprof uses the value both",
+      "leave it unset (default: driver); other values are only for comparing the callback domains"};
 }
 
 std::optional<Error> check_flush(const std::string& value) {

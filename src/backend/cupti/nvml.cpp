@@ -84,7 +84,7 @@ class Nvml {
   template <typename Function>
   void find(const char* name, Function*& function) {
     if (library_ != nullptr) {
-      function = reinterpret_cast<Function*>(dlsym(library_, name));  // NOLINT: what dlsym is for
+      function = reinterpret_cast<Function*>(dlsym(library_, name));  // NOLINT: dlsym() returns void*
     }
   }
 

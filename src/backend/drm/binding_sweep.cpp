@@ -11,7 +11,7 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxKeys = 1 << 18;  // more than a map holds: ends the loop if the map changes during it
+constexpr size_t kMaxKeys = 1 << 18;  // no map holds so many keys; ends the loop, which may restart if the map changes
 
 template <typename Key>
 std::vector<Key> keys_of(int map) {

@@ -145,8 +145,8 @@ class LevelZeroBackend final : public Backend {
   // Older loaders can enable the tracing layer only at program start, by an environment variable.
   [[nodiscard]] std::string_view attach_needs() const override { return "zelEnableTracingLayer"; }
 
-  // The library must be in the process when it initializes Level Zero, because only then does the loader read the
-  // variable. Without a device, programs do not get the library, because it would do nothing.
+  // Preloads the injection library, and sets ZE_ENABLE_TRACING_LAYER: the loader reads this variable only when the
+  // program initializes Level Zero. Without a device, changes nothing, because there is nothing to record.
   Status prepare(LaunchEnv& env) override {
     if (find_device(env.get(kDriversVariable)).empty()) {
       return {};

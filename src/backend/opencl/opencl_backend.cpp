@@ -131,11 +131,10 @@ class OpenClBackend final : public Backend {
               "install a loader and a driver: on Debian and Ubuntu, apt install ocl-icd-libopencl1 pocl-opencl-icd"};
     }
     if (!loader.layers) {
-      return {
-          false, "the OpenCL loader does not support layers: " + loader.path,
-          "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer, instead of the vendor's libOpenCL: where "
-          "both are installed, LD_LIBRARY_PATH chooses",
-          true};
+      return {false, "the OpenCL loader does not support layers: " + loader.path,
+              "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer, instead of the vendor's libOpenCL: if "
+              "several loaders are installed, LD_LIBRARY_PATH chooses one",
+              true};
     }
     const std::string path = vendors_path();
     const std::vector<std::string> drivers = find_drivers(path);

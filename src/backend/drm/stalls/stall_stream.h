@@ -71,7 +71,7 @@ class StallDevices {
 // Describes the GPUs that can be sampled, for doctor. Empty if there are none.
 std::string stall_text(StallDevices& devices);
 
-// `root` is a prefix of /sys and /dev.
+// `root` is put before /sys and /dev, for tests.
 std::unique_ptr<StallDevices> make_xe_stall_devices(std::string root = "");
 
 }  // namespace gpuprof::backend::drm
