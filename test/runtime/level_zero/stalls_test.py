@@ -65,7 +65,7 @@ class Stalls(ze_rig.LevelZeroTest):
         self.assertEqual(sum(row[3] for row in profile.gpu()), 80, "the work is told as without samples")
         self.assertEqual([profile.strings()[row[2]] for row in profile.of("SAMPLING")], ["ns"])
         self.assertEqual({int(row[1]) for row in profile.of("SAMPLING")}, {PERIOD_NS})
-        # Expected by hand: 40 * 6 samples of `light`, and 40 * 19 of `heavy`.
+        # The numbers below were calculated by hand: 40 * 6 samples of `light`, and 40 * 19 of `heavy`.
         by_reason = collections.Counter()
         for frames, count in rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "samples",
                                                            "--leaf", "stall")):

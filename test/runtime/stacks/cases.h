@@ -22,7 +22,7 @@ void asm_expression_sp(Function* function, void* argument);        // CFA by an 
 void asm_expression_fp(Function* function, void* argument);        // CFA by an expression: *(rbp - 8)
 void asm_without_cfi(Function* function, void* argument);          // frame pointer, no CFI
 void asm_on_stack(Function* function, void* argument, void* top);  // on another stack, with one CFI for both stacks
-void asm_many_advances(Function* function, void* argument);        // long advances, offsets that need two bytes
+void asm_many_advances(Function* function, void* argument);        // CFI with long advances and offsets of two bytes
 void asm_broken(Function* function, void* argument, void* frame_pointer);  // no CFI, and an arbitrary rbp
 void asm_trap(void);                                                       // begins with an illegal instruction
 // Saves this context's sp at *from and goes on at `to`; a new context begins in `asm_context_begin`.
