@@ -84,7 +84,8 @@ class Stalls(ze_rig.LevelZeroTest):
         for (offset, reason), count in LEAVES["light"].items():
             parts = [found.get((site, "mock GPU 0", "light", offset, reason), 0) for site in SITES]
             self.assertEqual(sum(parts), 160 * count, stderr)
-            # The first site makes one of four launches in a round. Its share of the samples varies if they are read amid a round.
+            # The first site makes one of four launches in a round. Its share of the
+            # samples varies if samples are read in the middle of a round.
             self.assertAlmostEqual(parts[0], 40 * count, delta=8 * count, msg=stderr)
         self.assertEqual(profile.losses(), {}, stderr)
 

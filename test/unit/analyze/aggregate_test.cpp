@@ -274,7 +274,7 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
   CHECK(percent("") == 0);                              // no GPU work
   CHECK(percent(three) == 100);
   CHECK(percent(three + "GPU;0;2;1;1;1;1;0;0;0\n") == 75);
-  CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 75);  // unsampled work counts, too
+  CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 75);  // the fourth work item has no sampled stack
   CHECK(percent(three + "LOSS;0;ring_full;1\n") == 75);
   CHECK(percent(three + "LOSS;0;of_the_future;1\n") == 75);
   CHECK(percent(three + "LOSS;0;bpf_ring_full;1\nLOSS;0;reentrant;5\n") == 100);
