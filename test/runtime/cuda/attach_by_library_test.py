@@ -24,8 +24,8 @@ class RecordAttach(rig.RuntimeTest):
         return process
 
     def record(self, pid, records, *options, end=signal.SIGINT):
-        """Records the process and returns stderr; the profile is at self.profile_path. After `records` GPU records, sends the
-        signal `end` to the recorder, or calls `end`."""
+        """Records the process and returns stderr; the profile is at self.profile_path. Waits for `records` GPU
+        records. Then sends the signal `end` to the recorder, or calls `end` if it is a function."""
         if os.path.exists(self.profile_path):
             os.unlink(self.profile_path)  # the profile of another recording
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path, *options],

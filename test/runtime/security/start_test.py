@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests how targets are started and attached to: a stranger, or the target itself, must not gain anything by it."""
+"""Tests that neither a stranger nor the target gains any rights when gpuprof starts a target or attaches to one."""
 
 import os
 import shutil
@@ -51,7 +51,7 @@ if libc.syscall(248, b"user", b"gpuprof-test", b"secret", 6, -3) < 0:
 os.execv(sys.argv[1], sys.argv[1:])
 """
 
-# Searches for that key.
+# Searches the session keyring for the key that WITH_KEY adds.
 FIND_KEY = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)

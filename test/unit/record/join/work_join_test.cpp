@@ -436,7 +436,7 @@ TEST_CASE("the sweep waits for a launch whose work is pending") {
   const Batch batch = rig.take();
   CHECK(batch.shares.size() >= 1);
   CHECK(rig.correlator.late_ns() == 0);
-  // Launch 3 never gets work. It delays the sweep for one minute.
+  // Launch 3 never gets work. The calculation of busy and idle time waits for this work for one minute.
   rig.launch(3, 77, 111 * kSecond);
   rig.launch(4, 77, 112 * kSecond);
   rig.correlator.on_gpu_op(Rig::kernel(4, 10, 113 * kSecond));
