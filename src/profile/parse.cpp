@@ -193,7 +193,7 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
 constexpr auto kKinds =
     kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction, GpuCount, Span, String,
           Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule, Sampling, Window, Coverage, Loss, End>();
-static_assert(kKinds.size() == std::variant_size_v<Record>);  // kinds: two of Stack, none of Unknown, one of others
+static_assert(kKinds.size() == std::variant_size_v<Record>);  // Stack has two kinds, Unknown none, others one
 
 // Returns nullptr for all kinds but the two that can have millions of lines. This is faster than find_kind().
 const Kind* frequent_kind(std::string_view line) {

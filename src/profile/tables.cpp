@@ -29,7 +29,7 @@ bool same(const T& a, const T& b) {
 }
 template <typename T>
 bool same(std::span<const T> /*a*/, std::span<const T> /*b*/) {
-  return true;  // same_fields() ignores lists: their elements are compared where they are stored
+  return true;  // same_fields() ignores lists: define() compares their stored elements
 }
 // Compares all fields except lists, because a profile may define an id again only with the same value.
 template <typename R>

@@ -99,7 +99,8 @@ bool is_uninformative(std::string_view frame) {
 Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
   const std::string_view name = frame_name(tables, element);
   const bool is_python = !kernel && !element.is_label && tables.frame(element).kind == p::FrameKind::python;
-  if (is_python ? name == kUnknown : is_uninformative(name)) {  // a Python function may have the name of libc's clone()
+  // A Python function can be called "clone", which is_uninformative() would take for libc's start-up code.
+  if (is_python ? name == kUnknown : is_uninformative(name)) {
     return Origin::none;
   }
   if (kernel) {

@@ -33,7 +33,7 @@ void join_equal_stacks(std::vector<StackExtrapolation::SampledStack>& donors) {
       donors[++kept] = donors[i];
     }
   }
-  donors.resize(kept + 1);  // correct because `donors` is never empty
+  donors.resize(kept + 1);  // `kept` is the last index, because `donors` is never empty
   if (donors.size() > kMaxSampledStacks) {
     std::stable_sort(donors.begin(), donors.end(),
                      [](const auto& a, const auto& b) { return std::pair(a.ns, a.count) > std::pair(b.ns, b.count); });

@@ -37,7 +37,7 @@ class StackExtrapolation {
   // Calls `emit(site, part)` for the work's own site, or for each donor's site. The parts add up to the weight.
   template <typename W, typename Emit>
   void each_part(const profile::Work& work, const W& weight, Emit emit);
-  // Call it before another pass over all rows: restarts the count for kMostParts.
+  // Sets the count of parts to 0. Call it before another pass over all rows, so that kMostParts limits each pass alone.
   void restart() { parts_ = 0; }
 
  private:

@@ -183,7 +183,7 @@ class TreeBuilder {
 
   // Adds samples sorted by work and code location: consecutive rows then share most lookups and memory.
   void add_samples() {
-    // Prefetch distance in rows. The hardware cannot prefetch them, because they are not stored in this order.
+    // Prefetch distance in rows. The hardware cannot prefetch the rows, because `order` is not the order in memory.
     constexpr size_t kAhead = 16;
     const SampleOrder order(rows_);
     tree_.reserve(order.size());
@@ -407,7 +407,7 @@ class TreeBuilder {
   StackExtrapolation extrapolation_;
   RangeFilter filter_;
   std::string_view host_;
-  size_t shared_parts_ = 0;       // total of samples times stacks in extrapolated rows
+  size_t shared_parts_ = 0;       // sum of samples * stacks over all extrapolated rows; limited
   uint32_t first_shared_ = 0;     // position in SampleOrder of shares_[0]
   std::vector<uint64_t> shares_;  // sample counts, starting at first_shared_
   // Caches of the last lookup, because consecutive rows are often alike. Nodes stay valid when split() divides them.

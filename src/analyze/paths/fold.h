@@ -28,7 +28,7 @@ enum class RangeFrames : uint8_t {
 struct FoldOptions {
   StackOptions stacks;
   GraphStacks graph = GraphStacks::both;
-  std::vector<Dimension> by;  // frames above the process frame, in this order
+  std::vector<Dimension> by;  // frames outside of the process frame, outermost first
   RangeFrames ranges = RangeFrames::frames;
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work

@@ -41,7 +41,7 @@ class Functions {
     size_t size = 0;
   };
 
-  // Returns the stacks outermost first: a node's capture is below the launch of its graph.
+  // Returns the stacks outermost first: the stacks of the launch, then the stack of a graph node's capture.
   static std::array<std::pair<bool, p::StackId>, 3> stacks_of(const LaunchSums::Launch& launch) {
     return {{{false, launch.site.ustack}, {true, launch.site.kstack}, {false, launch.site.capture}}};
   }
@@ -119,7 +119,7 @@ class Functions {
   StackView& view_;
   const LaunchSums& launches_;
   FunctionTable table_;
-  std::unordered_map<uint32_t, uint32_t> lines_;  // key: function number of the view
+  std::unordered_map<uint32_t, uint32_t> lines_;  // key: result of StackView::function()
   std::unordered_map<uint64_t, Run> runs_;        // key: stack id; the upper half of the key is 1 for kernel stacks
   std::vector<uint32_t> functions_;               // line indexes for all stacks
   std::vector<uint64_t> last_stack_;              // for each line, the last stack that has it

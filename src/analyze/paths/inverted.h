@@ -11,7 +11,7 @@ namespace gpuprof::analyze {
 // Bounds time and memory. A hostile profile may have a million paths of 65536 frames without common innermost frames.
 struct InvertedLimits {
   size_t depth = 1'000;         // maximum frames per path, counted from the innermost
-  uint64_t steps = 20'000'000;  // after so many frames of all paths, each further path keeps `short_depth`
+  uint64_t steps = 20'000'000;  // after so many frames of all paths, further paths keep only `short_depth` frames
   size_t short_depth = 16;
 };
 

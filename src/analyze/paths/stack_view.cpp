@@ -84,7 +84,7 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
     if (frame.role == Role::start_up) {
       begin = i + 1;
     } else if (shown_[frame.shown].cls != FrameClass::mark) {
-      break;  // stop, even in a truncated stack: only the outermost frames can be a thread's start
+      break;  // stop, also at "[truncated]": start-up code can only be outermost
     }
   }
   return begin < elements.size() ? begin : 0;  // show all frames rather than none
@@ -123,7 +123,8 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
   return shown.cls == FrameClass::mark || !shown.left_out;
 }
 
-// Appends a frame, and removes a repetition that it completes. Earlier calls leave none, so one removal is enough.
+// Appends a frame. If it completes a repetition, removes one copy. That is enough, because earlier calls removed all
+// earlier repetitions.
 void StackView::push(uint32_t frame, p::Element element) {
   path_.push_back(frame);
   path_elements_.push_back(element);

@@ -36,7 +36,7 @@ struct StackOptions {
   PythonFrames python = PythonFrames::frames;
   std::vector<Pattern> only;  // show only frames whose name or label matches one of these; empty: all
   std::vector<Pattern> hide;  // hide frames whose name or label matches one of these
-  // If a sequence of up to kLongestCycle functions repeats itself directly, keep only the innermost occurrence.
+  // If a sequence of up to kLongestCycle functions is followed directly by the same sequence, keep only the innermost.
   bool collapse_recursion = false;
   bool lines = false;   // append " (file:line)" to native frames with a known line
   bool numbers = true;  // false: "(file)" instead of "(file:line)"
@@ -150,7 +150,7 @@ class StackView {
   std::vector<uint32_t> path_;
   std::vector<profile::Element> path_elements_;
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
-  std::unordered_map<std::u32string, uint32_t> contents_[2];  // shown frames -> id of the representative
+  std::unordered_map<std::u32string, uint32_t> contents_[2];  // shown frames -> id of the representative stack
   std::unordered_set<uint32_t> counted_;
   Trimmed trimmed_;
 };

@@ -20,7 +20,7 @@ struct WalkFrame {
   std::string_view file;      // recorded path of the source file; empty: unknown
   std::string_view module;    // path of the mapped file, or name of the GPU module; empty: unknown
   std::string_view build_id;  // build id of the module; empty: unknown
-  uint64_t address = 0;       // offset in the module
+  uint64_t address = 0;       // ELF virtual address in the module; 0: unknown
   uint32_t line = 0;          // 0: unknown
   FrameClass cls = FrameClass::note;
 };

@@ -28,7 +28,7 @@ inline constexpr std::string_view kAllHidden = "[all frames hidden]";
 // Paths share segments: a process, NVTX ranges, a stack, a note. Each is built once. Callers may cache its number.
 class WorkPaths {
  public:
-  using PathSegment = uint32_t;  // small and dense; kNothing has no frames
+  using PathSegment = uint32_t;  // segments are numbered from 0; kNothing has no frames
   static constexpr PathSegment kNothing = 0;
 
   // The tables must outlive the object, and may grow.

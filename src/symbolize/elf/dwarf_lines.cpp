@@ -31,7 +31,7 @@ constexpr size_t kMaxName = 64 << 10;  // bytes of a function or file name
 // Memory per line that libdw needs while it reads (peak) and afterwards (kept). A line needs only one byte of file.
 constexpr uint64_t kLinePeak = 128;
 constexpr uint64_t kLineKept = 48;
-constexpr uint64_t kStepBytes = 1 << 20;  // memory of our own tables between two checks of the budget
+constexpr uint64_t kStepBytes = 1 << 20;  // our own tables may grow so much between two checks of the budget
 
 struct ElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }

@@ -89,7 +89,8 @@ Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::ve
     wanted.emplace(names[i], i);
   }
   Search search(image, wanted, stop);
-  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // only the first of each type: there may be thousands
+  // Searches only the first section of each type, because a file may have thousands.
+  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
     const ElfSection* const section = image.section_of_type(type);
     if (section != nullptr && !search.table(*section)) {
       return Error{"the search for functions in it was stopped", ""};

@@ -279,7 +279,7 @@ class CubinLineTable::Program {
     column = static_cast<uint32_t>(value);
   }
   void advance(uint64_t instructions) {
-    // The limit avoids an overflow of the product.
+    // Without this limit, the product below could overflow.
     valid_ = valid_ && instructions <= std::numeric_limits<uint32_t>::max();
     move_to(address_ + (valid_ ? instructions * table_.minimum_length_ : 0));
   }

@@ -168,7 +168,8 @@ std::vector<SourceFrame> CubinLines::frames(std::string_view function, uint64_t 
                                         [](uint64_t address, const CubinRow& row) { return address < row.address; });
     if (after != rows.begin() && at < decoded.sequence.end) {
       const auto row = static_cast<size_t>(after - rows.begin() - 1);
-      // A row that begins before `owner` belongs to another function: `owner` was not compiled from source code.
+      // A row that begins before `owner` belongs to another function. Then `owner` has no rows, because it was not
+      // compiled from source code.
       return rows[row].address >= owner->begin ? chain(decoded, row, *owner)
                                                : std::vector<SourceFrame>{{demangled(own_name(owner->name)), {}, 0}};
     }

@@ -242,7 +242,7 @@ class Relocations {
   Bytes& bytes_;
   const std::vector<ElfSection>& sections_;
   const std::vector<uint64_t>& addresses_;
-  uint64_t left_;  // relocations that may still be applied; many tables may share the same bytes
+  uint64_t left_;  // relocations that may still be applied: limited, because many tables may share bytes
 };
 
 // Makes a file of the bytes, because libdw reads only files.
