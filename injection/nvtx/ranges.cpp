@@ -190,7 +190,7 @@ void remove_later(uint64_t id) {
   lost(GPUPROF_LOSS_DETAIL, 1);
 }
 
-constexpr uint64_t kAllOpen = 0;  // no range has this id: copy_open() copies all ranges
+constexpr uint64_t kAllOpen = 0;  // passed to copy_open() instead of a range id: copy all ranges
 
 // The process's open ranges in order of their start, as copied by copy_open(): all, or up to the range `last`.
 struct OpenRanges {

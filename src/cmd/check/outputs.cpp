@@ -49,9 +49,9 @@ bool lies_in(const std::string& file, const std::string& folder) {
 }  // namespace
 
 void CheckOutputs::declare(CLI::App& app) {
-  add_file_option(app, "--json", json_, "also write JSON; - replaces the text on stdout");
-  add_file_option(app, "--markdown", markdown_, "also write Markdown; - replaces the text on stdout");
-  add_file_option(app, "--junit", junit_, "also write JUnit XML; - replaces the text on stdout");
+  add_file_option(app, "--json", json_, "also write JSON; \"-\": print it instead of the text");
+  add_file_option(app, "--markdown", markdown_, "also write Markdown; \"-\": print it instead of the text");
+  add_file_option(app, "--junit", junit_, "also write JUnit XML; \"-\": print it instead of the text");
   app.add_flag("--annotations", annotations_, "also print annotations for GitHub Actions");
   add_width_option(app, width_, 40);
 }
