@@ -164,7 +164,8 @@ class Runner {
     return status;
   }
 
-  // Forwards signals. The recording then ends its command and completes its profile, and gpuprof ends with it.
+  // Forwards signals to the recording `pid`, which then ends its command and completes its profile. `check` ends after
+  // that recording.
   void pass_signals(pid_t pid) {
     while (const auto event = signals_.next()) {
       if (record::is_stop(event->signal)) {
