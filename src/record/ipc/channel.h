@@ -96,8 +96,8 @@ class Channel {
   // Adjusts each process's share of launches with a stack, to keep the overhead below options.max_overhead.
   void keep_budget(uint64_t now_ns);
   struct BudgetState {
-    uint32_t least_share = GPUPROF_ALL_STACKS;  // the smallest share that any process has had
-    bool exceeded = false;                      // even the smallest share exceeded the limit
+    uint32_t least_share = GPUPROF_ALL_STACKS;  // smallest share of any process so far, in 1/GPUPROF_ALL_STACKS
+    bool exceeded = false;                      // the overhead exceeded the limit even at the smallest allowed share
   };
   [[nodiscard]] BudgetState budget_state() const { return budget_state_; }
 

@@ -100,7 +100,8 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // Ignore incomplete samples, of launches that were not announced. Count a loss if no more could be announced.
+    // Ignore samples of a launch that was not announced: they are incomplete. If the table of announced launches is
+    // full, the launch may be missing only there, so count a loss.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }
@@ -226,7 +227,8 @@ std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const
   for (const NameIndex name : {function, places_.kernel_of(group.source, group.module, function)}) {
     const KernelKey kernel{group.source, group.window.device, name};
     auto shares = times.within(kernel, group.window.start_ns, group.window.end_ns);
-    // Sources that take samples report exact windows. If nothing ran in the window, the kernel may still be running.
+    // Only sources that take samples report exact windows. If nothing ran in an exact window, wait: the kernel may
+    // still be running. For an inexact window, accept an earlier run.
     if (shares.empty() && (!source.traits.takes_samples || is_last)) {
       shares = times.before(kernel, group.window.end_ns);
     }
