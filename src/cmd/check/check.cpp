@@ -265,7 +265,7 @@ class Check final : public Command {
     return compare_runs(*old_runs, *new_runs, {});
   }
 
-  // Reads the profiles of runs that were just recorded. A bad profile is a failure of its run.
+  // Reads the profiles of runs that were just recorded. A run whose profile cannot be read counts as failed.
   Runs read_recorded(RunReader& reader, const std::vector<std::string>& files, std::vector<std::string>& failures) {
     Runs runs;
     for (const std::string& file : files) {

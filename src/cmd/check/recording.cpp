@@ -45,7 +45,7 @@ Status make_folder(const std::string& folder) {
   return {};
 }
 
-// Opens the file for what a command prints, so that gpuprof's standard output has only the result.
+// Opens the file that receives the output of a recorded command. gpuprof's own standard output has only the result.
 Result<UniqueFd> open_log(const std::string& file) {
   auto log = OutputFile::open(file, {});
   if (!log) {

@@ -51,7 +51,7 @@ std::string option_names(const CLI::Option& option) {
   return text.empty() ? option.get_name(true) : text;
 }
 
-// Formats help texts: the options in two columns, the command's description wrapped at the width.
+// Formats help texts: the options in two columns, the command's description wrapped at kWidth characters.
 class HelpText : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
