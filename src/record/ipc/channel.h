@@ -70,7 +70,7 @@ class Channel {
   // Accepts connections of new processes, and of known processes that offer GPU code.
   void accept_all(backend::EventSink& sink);
 
-  // Returns the processes that have connected since the last call, with ChannelOptions::hold. They wait in the
+  // Returns, if ChannelOptions::hold is set, the processes that have connected since the last call. They wait in the
   // handshake for release(). After GPUPROF_HANDSHAKE_WAIT_NS they continue without being recorded.
   std::vector<backend::SourceId> take_waiting();
   void release(backend::SourceId source);

@@ -203,7 +203,8 @@ void WindowSampleJoin::add_unknown(const Source& source, const Group& group, con
             group.window.start_ns, count.samples, false);
 }
 
-// Returns the code location of the samples. Without a module, their address may lie in another source's code.
+// Returns the code location of the samples. If they have an address but no module, finds the code by its address:
+// another source of the process may have loaded it.
 CodeLocation WindowSampleJoin::location_of(const Source& source, const Group& group, const Count& count) const {
   if (group.module == 0 && count.address != 0) {
     if (const auto loaded = loaded_.find(source.process(), count.address, group.window.start_ns, group.window.end_ns)) {
