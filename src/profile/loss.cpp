@@ -10,7 +10,8 @@ struct Entry {
   LossReason reason;
   std::string_view word;
   Missing missing;
-  gpuprof_loss counted = GPUPROF_LOSS_COUNT;  // counter in a target's memory; GPUPROF_LOSS_COUNT: none
+  // The counter that a target increments. GPUPROF_LOSS_COUNT: only the recorder counts this reason.
+  gpuprof_loss counted = GPUPROF_LOSS_COUNT;
 };
 
 constexpr std::array<Entry, kLossReasons> kTable = {{

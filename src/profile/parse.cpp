@@ -62,7 +62,7 @@ bool take(Input& x, std::string_view name, Phase& out) {
   return take_word(x, name, phase_of, "is not a phase of a launch", out);
 }
 
-// Takes the remaining elements of the line. The context owns them and reuses their memory for the next line.
+// Takes the remaining elements of the line into `list`, to which `out` then points. The next line reuses `list`.
 template <typename T, typename TakeOne>
 bool take_list(Input& x, size_t most, const char* too_many, const TakeOne& take_one, std::vector<T>& list,
                std::span<const T>& out) {
@@ -189,7 +189,7 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
   return {Kind{kLayout<Rs>.kind, parse_as<Rs>}..., Kind{"KSTACK", parse_kstack}};
 }
 
-// Frequent kinds come first.
+// Frequent kinds come first, because find_kind() compares a line with one kind after the other.
 constexpr auto kKinds =
     kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction, GpuCount, Span, String,
           Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule, Sampling, Window, Coverage, Loss, End>();

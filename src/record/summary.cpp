@@ -16,7 +16,8 @@ namespace {
 
 using profile::CoverageCount;
 
-// Includes launches without GPU work. They lower the coverage on the same line, so "lost nothing" would contradict it.
+// Includes launches without GPU work. They lower the coverage, which the same line shows. "lost nothing" beside a
+// coverage below 100% would be a contradiction.
 std::string losses(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   std::string text;

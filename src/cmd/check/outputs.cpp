@@ -30,7 +30,8 @@ Status write_to(const std::string& file, const Write& write) {
   return file.empty() ? Status() : write_file(file, "", write);
 }
 
-// Opens and closes the file, except pipes and devices: the reader of a pipe would take this for the end of the output.
+// Tests whether the file can be written: opens and closes it. Does not open pipes and devices, because closing a pipe
+// would end the input of its reader.
 Status can_be_made(const std::string& file) {
   struct stat info {};
   if (file == kStdout || (::stat(file.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {

@@ -72,7 +72,7 @@ class Launches {
 
   JoinContext& join_;
   Table launches_{&join_.memory()};
-  Table host_calls_{&join_.memory()};  // separate: blocking calls must not delay Occupancy
+  Table host_calls_{&join_.memory()};  // not in launches_, because Occupancy waits for the oldest launch
   GraphNodes nodes_{&join_.memory()};
   std::vector<Captured> captured_;  // launches captured into a graph, whose own record has not arrived
 };
