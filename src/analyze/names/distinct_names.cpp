@@ -12,13 +12,13 @@
 namespace gpuprof::analyze {
 namespace {
 
-// If more names than this have one short form, they get numbers, not their differing arguments. No screen shows so many
-// names, so it is not worth the time to find the arguments.
+// If more names than this have one short form, numbers distinguish them ("#2"), not the arguments in which they differ.
+// No screen shows so many names, so it is not worth the time to find the arguments.
 constexpr size_t kMostAlike = 100;
 constexpr size_t kMostDifferences = 3;  // maximum number of differing arguments to show for one name
 constexpr std::string_view kOpening = "<({[";
 constexpr std::string_view kClosing = ">)}]";
-constexpr const char* kPlainEnds = "_:";  // in names without brackets, the characters that end a word
+constexpr const char* kPlainEnds = "_:";  // characters at which a word ends, in names without brackets
 
 using SameNames = std::vector<size_t>;  // positions in the list of names
 

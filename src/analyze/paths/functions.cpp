@@ -11,7 +11,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 // Builds a FunctionTable. Reduces each stack to its functions only once, because a stack has far more frames than
-// functions, and may belong to many launches (a graph's launch with each capture of a node).
+// functions, and may belong to many launches: a graph's launch stack occurs with each of its nodes.
 class Functions {
  public:
   Functions(StackView& view, const LaunchSums& launches) : view_(view), launches_(launches) {}

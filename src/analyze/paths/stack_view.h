@@ -81,7 +81,7 @@ class StackView {
   };
   [[nodiscard]] FunctionText function_text(uint32_t function) const;
 
-  // Returns the origin of the frame's code. If one of several frames with the same label is Origin::own, all are.
+  // Returns the origin of the frame's code. If frames with different origins have one label, Origin::own wins.
   [[nodiscard]] Origin origin(uint32_t frame) const { return shown_[frame].origin; }
 
   // Returns the id of the stack that represents all stacks with the same shown frames.

@@ -47,7 +47,7 @@ class SubsetCollector {
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
-    Lines inherited;  // distinct META lines of the split profile, if it was a subset itself
+    Lines inherited;  // distinct META lines from an earlier split, if the split profile was a subset, too
     std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how often the result has each window
     [[nodiscard]] bool complete() const {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());
