@@ -109,7 +109,7 @@ class StackView {
     size_t name_size = 0;  // length of the name at the start of the label
     FrameClass cls = FrameClass::note;
     Origin origin = Origin::none;
-    uint32_t function = 0;  // equal for all lines of a function
+    uint32_t function = 0;  // number of the function, equal for all its source lines
     bool left_out = false;  // hidden by `hide` or `only`
     bool trim_here = false;
   };

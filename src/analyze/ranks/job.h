@@ -85,7 +85,7 @@ class Job {
   [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
   [[nodiscard]] uint64_t collectives() const { return collectives_; }
-  [[nodiscard]] uint64_t without_rank() const { return without_rank_; }  // GPU records of processes without a rank
+  [[nodiscard]] uint64_t without_rank() const { return without_rank_; }  // number of GPU records without rank
   [[nodiscard]] uint64_t lost() const { return lost_; }
   [[nodiscard]] std::string part() const { return part_text(part_meta_); }  // empty: complete profile
   [[nodiscard]] bool has_idle() const { return has_idle_; }

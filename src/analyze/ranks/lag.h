@@ -27,7 +27,7 @@ struct Lag {
   double effect = 0;  // excess over the others' median, relative to that median; median over columns
   double noise = 0;   // noise of one column, as a share like `effect`
   double score = 0;
-  double own_ns = 0;  // median over the lag's columns
+  double own_ns = 0;  // the rank's own time per column: median over the lag's columns
   double others_ns = 0;
   bool by_work = false;    // score, noise and columns were computed from GPU work instead of own times
   bool waited_for = true;  // false: own times show no waiting rank, so `effect` compares GPU work (by_work)

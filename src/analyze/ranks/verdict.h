@@ -36,7 +36,7 @@ constexpr size_t kMostDifferences = 3;
 struct JobVerdict {
   std::vector<LaggingRank> laggards;  // the most expensive one first
   std::string inconclusive;           // why no verdict is possible; otherwise empty
-  uint64_t first = 0;                 // the judged blocks, inclusive
+  uint64_t first = 0;                 // first judged block; `last` is judged, too
   uint64_t last = 0;
   bool by_collectives = false;  // false: judged by GPU time only, which does not show whether others wait
 };

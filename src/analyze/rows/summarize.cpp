@@ -261,7 +261,7 @@ class PlaceCounts {
 
   // Returns the code locations with the most samples, ties by id. `found` becomes the number of all code locations.
   [[nodiscard]] std::vector<PlaceLine> heaviest(size_t top, size_t& found) const {
-    std::vector<std::pair<uint64_t, uint32_t>> list;  // inverted sample count (for sorting), id
+    std::vector<std::pair<uint64_t, uint32_t>> list;  // ~samples, so that the greatest is first; id
     for (size_t i = 0; i < counts_.size(); ++i) {
       if (counts_[i].is_there) {
         list.emplace_back(~counts_[i].samples, i + 1 == counts_.size() ? 0 : index(tables_.gpu_places()[i].id));

@@ -65,7 +65,7 @@ struct GroupLine {
   Weight weight;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
-  uint64_t busy_ns = 0;  // busy time of its devices; 0 if the profile has no SHARE lines
+  uint64_t busy_ns = 0;  // busy time of the group's devices; 0 if the profile has no SHARE lines
   std::optional<uint64_t> deviation_ns;
 };
 
@@ -95,7 +95,7 @@ struct Summary {
   uint64_t with_stack_records = 0;
   uint64_t recorded_samples = 0;
   uint64_t estimated = 0;
-  std::shared_ptr<WorkPaths> texts;  // owns texts of the lines, in addition to the rows
+  std::shared_ptr<WorkPaths> texts;  // owns those texts of the lines that the rows do not own
   Weight all;                        // all work in the window
   Weight total;                      // the selected work
   bool filtered = false;             // `total` contains only the work that the patterns select

@@ -50,9 +50,9 @@ class GpuPlaces {
   FlameTree& tree_;
   Leaves leaves_;
   bool shows_stall_ = false;
-  bool shows_instruction_ = false;  // true if Leaf::instruction or Leaf::offset is shown
-  std::vector<LabelId> path_;       // scratch buffer
-  std::vector<Shown> first_;        // indexed by position of the code location: its frames in the first kernel
+  bool shows_instruction_ = false;              // true if Leaf::instruction or Leaf::offset is shown
+  std::vector<LabelId> path_;                   // scratch buffer
+  std::vector<Shown> first_;                    // indexed by code location: the frames of the first kernel that has it
   std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel
   std::array<Offset, 1024> offsets_ = {};       // small cache, indexed by bits of the offset
   std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // [FrameClass], key: STRING

@@ -18,7 +18,7 @@ inline constexpr std::string_view kFilterKey = "filter";            // the condi
 inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // counts of records that lack a tested field
 inline constexpr std::string_view kPartPrefix = "part.";
 inline constexpr std::string_view kPartOf = "part.of";        // random id, the same in all outputs of one `split`
-inline constexpr std::string_view kPartWhich = "part.which";  // "process 4242 train, of a profile split by process"
+inline constexpr std::string_view kPartWhich = "part.which";  // like "process 42 train, of a profile split by process"
 inline constexpr std::string_view kPartCount = "part.count";  // number of outputs; written at the end
 
 // Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.

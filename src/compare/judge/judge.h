@@ -38,7 +38,7 @@ struct Finding {
   double new_ns = 0;
   // Percentages are infinite if unknown (one run per side) or if the old value is 0.
   double change_percent = 0;  // change of the geometric means; excludes the common factor if factor_removed
-  double low_percent = 0;     // 95% confidence interval of change_percent
+  double low_percent = 0;     // low_percent to high_percent: 95% confidence interval of change_percent
   double high_percent = 0;
   double p = 1;                           // p-value of the one-sided test for slower new runs
   double adjusted_p = 1;                  // Benjamini-Hochberg over kernels, Holm over the paths of a kernel
