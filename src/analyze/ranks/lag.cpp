@@ -80,7 +80,7 @@ struct Fit {
   double within = 0;
 };
 
-// Returns how much nearer each value is to `within` than to `outside`, at most their distance: outliers count little.
+// Returns how much nearer each value is to `within` than to `outside`. Outliers count at most the two levels' distance.
 std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
   std::vector<double> votes;
   votes.reserve(values.size());
@@ -123,7 +123,7 @@ std::vector<double> medians_of(const std::vector<double>& values, size_t group) 
   return medians;
 }
 
-// Estimates a column's noise from the changes between neighbours. A lag hardly matters: only its ends are changes.
+// Estimates a column's noise from the changes between neighbours. Only the two ends of a lag affect these changes.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
   const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
