@@ -48,7 +48,7 @@ struct Symbolizer::State {
   bool by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out);
 };
 
-// Opens no further file if the time is over.
+// After the time limit for naming addresses, opens no further file: returns null unless the module is known already.
 ElfModule* Symbolizer::State::module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps) {
   const auto known = files.find(file.get());
   if (known != files.end() || !budget.in_time()) {
@@ -69,7 +69,7 @@ ElfModule* Symbolizer::State::vdso_of(const ProcessMaps& maps) {
   return maps.vdso().empty() ? nullptr : vdso.get();
 }
 
-// Null if the time is over and the frames are not cached.
+// After the time limit for naming addresses, returns only cached frames, else null.
 const std::vector<SymbolizedFrame>* Symbolizer::State::frames_of(ElfModule& module, uint64_t vaddr,
                                                                  const ProcessMaps& maps) {
   return budget.in_time() ? &module.frames(vaddr, maps) : module.known_frames(vaddr);

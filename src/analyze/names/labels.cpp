@@ -101,7 +101,7 @@ std::string_view without_parameters(std::string_view name) {
       break;
     }
   }
-  // Keep the name if it is only "operator()", which has no parameter list, or if the result would be empty.
+  // Keep the name if it is only "operator()", whose brackets are not a parameter list, or if the result would be empty.
   return head.empty() || depth != 0 || head.ends_with("operator") || head.ends_with(" ") ? name : head;
 }
 

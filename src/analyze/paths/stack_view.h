@@ -81,7 +81,7 @@ class StackView {
   };
   [[nodiscard]] FunctionText function_text(uint32_t function) const;
 
-  // Returns the origin of the frame's code. If one of several frames with the same label is Origin::own, all are.
+  // Returns the origin of the frame's code. If frames with different origins have one label, Origin::own wins.
   [[nodiscard]] Origin origin(uint32_t frame) const { return shown_[frame].origin; }
 
   // Returns the id of the stack that represents all stacks with the same shown frames.
@@ -109,7 +109,7 @@ class StackView {
     size_t name_size = 0;  // length of the name at the start of the label
     FrameClass cls = FrameClass::note;
     Origin origin = Origin::none;
-    uint32_t function = 0;  // equal for all lines of a function
+    uint32_t function = 0;  // number of the function, equal for all its source lines
     bool left_out = false;  // hidden by `hide` or `only`
     bool trim_here = false;
   };

@@ -85,7 +85,7 @@ class Walk {
   const Aggregate& rows_;
   const profile::Tables& tables_;
   StackOptions stack_options_;
-  bool instructions_ = false;  // show instructions; true if the profile has only samples, as in flame graphs
+  bool instructions_ = false;  // show instructions: only if the profile has nothing but samples, as flame graphs do
   WalkFrames frames_;
   WorkPaths& paths_ = frames_.paths();
   std::optional<StackView::Trimmed> folded_;

@@ -52,7 +52,7 @@ class GpuPlaces {
   bool shows_stall_ = false;
   bool shows_instruction_ = false;              // true if Leaf::instruction or Leaf::offset is shown
   std::vector<LabelId> path_;                   // scratch buffer
-  std::vector<Shown> first_;                    // index: position of the code location; frames for its first kernel
+  std::vector<Shown> first_;                    // indexed by code location: the frames of the first kernel that has it
   std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel
   std::array<Offset, 1024> offsets_ = {};       // small cache, indexed by bits of the offset
   std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // [FrameClass], key: STRING

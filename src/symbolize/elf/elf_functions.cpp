@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMaxSymbols = 8 << 20;                 // per table; the largest known tables have about a million
 constexpr size_t kChunk = 16384;                          // symbols read at a time
-constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // names in one table
+constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // bytes of the names in one table
 constexpr int kMaxMatches = 4096;                         // symbols with a wanted name; a file has one or two of each
 
 using Wanted = std::unordered_map<std::string_view, size_t>;

@@ -265,7 +265,7 @@ struct Zebin::State {
   std::optional<ElfImage> image;
   std::unique_ptr<DwarfLines> dwarf;  // null: no DWARF
   std::vector<Kernel> kernels;
-  std::vector<uint64_t> addresses;                       // of the kernels' code
+  std::vector<uint64_t> addresses;                       // addresses of the kernels' code, in the order of `kernels`
   std::unordered_map<std::string_view, size_t> by_name;  // the first kernel of each name
   GpuPlatform platform = GpuPlatform::unknown;
 };
