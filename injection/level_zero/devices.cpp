@@ -18,7 +18,7 @@ constexpr uint64_t kMeasureAgainNs = 500000000;  // measurement interval, in whi
 
 struct Device {
   ze_device_handle_t handle;
-  ze_driver_handle_t driver;  // null: no known driver lists it
+  ze_driver_handle_t driver;  // null: no known driver has this device
   uint32_t parent_plus_one;   // number of the parent device plus 1; 0: not a sub-device
   uint32_t announced_to;      // id of the source that has announced this device
   // State of the device's clock:

@@ -29,7 +29,7 @@ struct ReturnAddress {
 };
 
 struct FrameRule {
-  uint64_t rule = GPUPROF_UNWIND_NONE;  // for the CFA and the caller's frame pointer
+  uint64_t rule = GPUPROF_UNWIND_NONE;  // how to compute the CFA and the caller's frame pointer
   ReturnAddress return_address;
 
   bool operator==(const FrameRule&) const = default;

@@ -225,7 +225,7 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   wire.text_ascii = static_cast<uint16_t>(text[3]);
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
-  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // this int, then a pointer, then the code
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // the int before a pointer and the code
   wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // the sixth int after code_first_line
   take_threads(numbers, at, layout);
   return true;
@@ -234,7 +234,7 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
 // Takes the offsets from the interpreter's own description. Returns null, or why the description cannot be used.
 inline const char* describe(uint32_t version, const void* runtime, PythonLayout* layout) {
   if (runtime == nullptr || memcmp(runtime, kCookie, sizeof(kCookie)) != 0) {
-    return "it does not describe its structures";
+    return "the interpreter does not describe its structures";
   }
   uint64_t numbers[kNumbers] = {};
   memcpy(numbers, runtime, sizeof(numbers));
@@ -242,11 +242,11 @@ inline const char* describe(uint32_t version, const void* runtime, PythonLayout*
     return "a free-threaded build";
   }
   if (numbers[kVersionNumber] >> kMinor != version >> kMinor) {
-    return "it describes the structures of another version";
+    return "the interpreter describes the structures of another version";
   }
   const bool old = version >> kMinor == 0x030dU;
   if (!take_offsets(numbers, old ? kOffsets3_13 : kOffsets3_14, layout)) {
-    return "it describes its structures in an unknown way";
+    return "the interpreter describes its structures in an unknown way";
   }
   return nullptr;
 }
@@ -280,7 +280,7 @@ inline const char* layout_of_python(uint32_t version, const void* runtime, Pytho
       refused = python_layouts::describe(version, runtime, layout);
       break;
     default:
-      refused = "its version is not 3.9 to 3.14";
+      refused = "gpuprof supports only versions 3.9 to 3.14";
   }
   layout->wire.version = version;
   layout->wire.flags = refused != nullptr ? GPUPROF_PYTHON_REFUSED : 0U;

@@ -95,7 +95,8 @@ void count_exact(bool sampled) {
   add_relaxed(sampled ? &exact.sampled : &exact.missed, uint64_t{1});
 }
 
-// Exempts the first sampled launch from the time budget: it initializes CUPTI (0.3 s), too much for a short program.
+// Charges all but the first sampled launch to the time budget. The first one initializes CUPTI (0.3 s), which would use
+// up the budget of a short program.
 void charge_exact(uint64_t ns) {
   if (load_relaxed(&exact.sampled) > 1) {
     add_relaxed(&exact.spent_ns, ns);
