@@ -13,8 +13,8 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-constexpr uint32_t kMaxHandles = 16;             // drivers, or devices of a driver
-constexpr uint64_t kMeasureAgainNs = 500000000;  // measurement interval, in which the clocks drift by some microseconds
+constexpr uint32_t kMaxHandles = 16;             // limit for the number of drivers, and of devices per driver
+constexpr uint64_t kMeasureAgainNs = 500000000;  // clocks are read again after this time (drift: some microseconds)
 
 struct Device {
   ze_device_handle_t handle;

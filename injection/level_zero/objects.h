@@ -55,7 +55,7 @@ struct TargetEvent {
   TargetEvent* next;
   const void* pool;
   bool timed;
-  Pending* pending;  // unread command that signals this event; null: no such command
+  Pending* pending;  // command that signals this event, with a time not yet read; null: no such command
 };
 
 struct Queue {

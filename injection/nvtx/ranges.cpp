@@ -71,7 +71,7 @@ struct Stack {
   uint32_t deeper;      // pushes beyond kMaxDepth
   uint32_t known;       // the first `known` entries have a valid path
   uint32_t base;        // id of the path of the process's open start/end ranges
-  uint32_t generation;  // generation of `known` and `base`; 0: not computed
+  uint32_t generation;  // value of Shared::generation for which `known` and `base` are valid; 0: none
   uint32_t tid;
   uint32_t changes;  // pushes and pops so far
   uint32_t wanted_changes;

@@ -25,7 +25,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
 // Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
-  void* (*current)();    // current thread state: this thread's (since 3.12), or that of the GIL's owner (before 3.12)
+  void* (*current)();    // returns this thread's state; before Python 3.12, the state of the thread that has the GIL
   void* (*of_thread)();  // the thread state that this thread used last
   int (*is_initialized)();
   void* (*first_interpreter)();
@@ -461,7 +461,7 @@ class EndWatch {
 // Walks all frames. Returns false if memory has invalid contents, or if the interpreter has begun to finalize.
 template <bool kCareful>
 bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watch, PythonWalk* walk) {
-  const PythonLayout layout = python_here.layout;  // a local copy: stores through pointers cannot change it
+  const PythonLayout layout = python_here.layout;  // local, so that the compiler need not reload it after each store
   FrameWalk<kCareful> frames(layout);
   if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
     return false;

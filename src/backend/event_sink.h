@@ -102,7 +102,7 @@ struct Span {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   uint32_t range = 0;
-  uint32_t tid = 0;  // 0: a start/end range
+  uint32_t tid = 0;  // 0: a start/end range, which belongs to no thread
 };
 
 // A CPU stack; words as in wire/stack.h. Ids belong to the source. A stack may come more than once.

@@ -13,11 +13,11 @@ namespace gpuprof {
 // Offsets in bytes: `wire` for stack walks, the others only for the search for a thread's state.
 struct PythonLayout {
   gpuprof_python_layout wire;
-  uint16_t thread_ident;         // pthread_self() of the thread, in the thread state
-  uint16_t thread_next;          // next thread state of the interpreter
-  uint16_t thread_interpreter;   // the thread state's interpreter
-  uint16_t runtime_interpreter;  // pointer to the main interpreter in _PyRuntime; 0: unknown
-  uint16_t interpreter_threads;  // pointer to the first thread state; 0: unknown for this version
+  uint16_t thread_ident;         // offset of the thread's pthread_self() in the thread state
+  uint16_t thread_next;          // offset of the pointer to the interpreter's next thread state
+  uint16_t thread_interpreter;   // offset of the pointer to the thread state's interpreter
+  uint16_t runtime_interpreter;  // offset of the pointer to the main interpreter in _PyRuntime; 0: unknown
+  uint16_t interpreter_threads;  // offset of the pointer to an interpreter's first thread state; 0: unknown
 };
 
 inline constexpr size_t kPythonRuntimeBytes = 81 * sizeof(uint64_t);
@@ -163,15 +163,15 @@ inline constexpr PythonLayout layout_3_14() {
 // Positions of the groups in _Py_DebugOffsets, counted in 64-bit numbers. A cookie comes first. Each group begins with
 // the size of the structure that it describes.
 struct DebugOffsets {
-  uint32_t runtime;       // numbers of this group: size, finalizing, interpreters (the first one, then the main one)
-  uint32_t interpreter;   // numbers: size, id, next, threads
-  uint32_t thread_state;  // numbers: size, prev, next, interp, current_frame, thread_id, ...
-  uint32_t frame;         // numbers: size, previous, executable, instr_ptr, localsplus, owner, ...
-  // Numbers: size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive.
+  uint32_t runtime;       // position of: size, finalizing, interpreters (the first one, then the main one)
+  uint32_t interpreter;   // position of: size, id, next, threads
+  uint32_t thread_state;  // position of: size, prev, next, interp, current_frame, thread_id, ...
+  uint32_t frame;         // position of: size, previous, executable, instr_ptr, localsplus, owner, ...
+  // Position of: size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive.
   uint32_t code;
-  uint32_t object;  // numbers: size, ob_type
-  uint32_t bytes;   // numbers: size, ob_size, ob_sval
-  uint32_t text;    // numbers: size, state, length, asciiobject_size
+  uint32_t object;  // position of: size, ob_type
+  uint32_t bytes;   // position of: size, ob_size, ob_sval
+  uint32_t text;    // position of: size, state, length, asciiobject_size
 };
 inline constexpr DebugOffsets kOffsets3_13 = {3, 6, 19, 28, 34, 44, 64, 67};
 inline constexpr DebugOffsets kOffsets3_14 = {3, 6, 22, 31, 39, 50, 74, 77};

@@ -35,7 +35,7 @@ struct Context {
 
 struct Counting {
   uint32_t wanted;   // atomic
-  uint32_t reading;  // atomic; 1: launches must wait
+  uint32_t reading;  // atomic; 1: counts are being read, so launches must wait
   // Atomic. Lower half: number of threads in a launch that began in the current epoch. Upper half: the epoch, which
   // gets a new value when recording begins or resumes, and is never 0.
   uint64_t launches;

@@ -24,7 +24,7 @@ struct Exact {
   uint64_t begin_ns;
   uint64_t spent_ns;  // atomic
   uint64_t sampled;   // atomic, launches
-  uint64_t missed;    // atomic, selected launches that were not sampled
+  uint64_t missed;    // atomic; number of selected launches that were not sampled
   uint64_t too_dear;  // atomic; number of launches that were not sampled because of the time budget
 };
 constinit Exact exact = {};

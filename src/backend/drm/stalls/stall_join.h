@@ -47,7 +47,7 @@ class StallSink {
   struct At {
     std::string kernel;
     uint64_t offset = 0;   // relative to the kernel's start address
-    uint64_t address = 0;  // in the process's VM; 0: unknown
+    uint64_t address = 0;  // address in the process's VM; 0: unknown
   };
   // Reports samples of one instruction, before on_window() of their window. `estimated`: the address is ambiguous.
   virtual void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) = 0;
@@ -173,8 +173,8 @@ class StallJoin {
   std::deque<Window> pending_;
   size_t pending_count_ = 0;
   ProportionalSplit split_;
-  std::map<uint64_t, std::set<uint64_t>> running_;                       // unfinished jobs: context -> seqnos
-  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // unfinished: in-order ring -> context, seqno
+  std::map<uint64_t, std::set<uint64_t>> running_;                       // unfinished jobs: fence context -> seqnos
+  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // in-order ring -> the ring's unfinished jobs
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t next_space_ = 0;
