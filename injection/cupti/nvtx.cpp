@@ -139,7 +139,7 @@ nvtxDomainHandle_t create_w(const wchar_t* name) {
                                                             : range_domain(narrow.data(), narrow.length()));
 }
 // Ranges that begin with a payload get no name: the name is in data with a layout defined by the program, and gpuprof
-// does not read it. pop_payload() also ends ranges that began with a name: NCCL uses it so.
+// does not read it. pop_payload() also ends ranges that began with a name, because NCCL ends such ranges with it.
 int push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
   return push_range(to_id(domain), label(to_id(domain), ""));
 }

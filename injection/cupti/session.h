@@ -9,8 +9,8 @@ namespace gpuprof::injection::cupti {
 
 struct Session {
   Api api;
-  // true: CUPTI refused the timestamp callback, so `clock_offset_ns` converts CUPTI's times. Each flush measures it
-  // again.
+  // true: CUPTI refused the timestamp callback, so `clock_offset_ns` converts CUPTI's times. Each flush measures
+  // that offset again.
   bool convert_clock;
   int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
   uint32_t devices_named;   // atomic; 1: DEVICE records were emitted

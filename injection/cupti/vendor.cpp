@@ -139,7 +139,7 @@ bool wait_for_finalize() {
 }
 
 // Detaches CUPTI, which works only in the callback at the end of a driver call. Makes a driver call itself: the target
-// may never make one, and its call would be delayed by about 2 s.
+// may never make one, and a call of the target would be delayed by about 2 s.
 void detach() {
   request_finalize();
   report_totals();

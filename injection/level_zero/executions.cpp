@@ -119,7 +119,7 @@ void report_all(const Report& report, bool may_wait) {
   }
 }
 
-// Makes the readout reusable. If it was the last running one of a list that was reset or destroyed, frees the commands.
+// Makes the readout reusable. Frees the list's commands if the list was reset or destroyed and no other readout runs.
 void put_away(Readout* readout, bool failed) {
   Recorded* recorded = readout->recorded;
   --recorded->running;

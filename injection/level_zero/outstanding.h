@@ -15,8 +15,8 @@ struct Pending {
   uint64_t stream;
   uint32_t device;
   bool appended;        // the target's call has returned, and the table owns the command
-  bool event_released;  // its event must not be read any more
-  bool read;            // its times were read before the target's call returned
+  bool event_released;  // the command's event must not be read any more
+  bool read;            // the command's times were read before the target's call returned
   ze_kernel_timestamp_result_t times;
 };
 

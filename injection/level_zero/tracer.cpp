@@ -12,7 +12,7 @@ namespace {
 
 zel_tracer_handle_t tracer = nullptr;
 const char* missing = nullptr;  // name of a required callback that the loader lacks
-char context = 0;               // its address is the tracer's user data, which the loader requires
+char context = 0;               // user data of the tracer: the loader requires an address, which is not used
 bool layer_is_ours = false;     // start_tracer() enabled the layer
 bool stopped = false;
 

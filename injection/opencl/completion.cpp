@@ -15,7 +15,7 @@ namespace {
 
 uint64_t outstanding = 0;
 
-// True while this thread requests a callback, which may run at once, on the user's launching thread: it must not wait.
+// True while this thread requests a callback. A callback that runs at once delays the launch, so it must not wait.
 constinit thread_local bool watching = false;
 
 struct Times {

@@ -37,8 +37,8 @@ inline cl_int answer(const void* value, size_t bytes, size_t capacity, void* to,
   return CL_SUCCESS;
 }
 
-// Returns whether the call has waited. Second status: it has, but a command failed. Other status: the driver refused
-// it.
+// Returns whether a call with this status has waited: it succeeded, or waited for a command that failed. Any other
+// status means that the driver refused the call.
 constexpr bool has_waited(cl_int status) {
   return status == CL_SUCCESS || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }

@@ -209,8 +209,8 @@ uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
   return module.header + sizeof(header) + (uint64_t{header.entries} - 2) * kEntryBytes;
 }
 
-// Reads program headers one at a time, because the thread's stack may be small. In normal files they are in the first
-// page. For other files the walk uses only .eh_frame_hdr.
+// Reads program headers one at a time, because the thread's stack may be small. Finds only headers in the first page of
+// the file, where they normally are. For other files the walk uses only .eh_frame_hdr.
 class Segments {
  public:
   explicit Segments(const Module& module) : at_(module.begin) {

@@ -14,8 +14,8 @@ constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest frame on a stack 
 constexpr uint32_t kDeadEnds = 256;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
-// A walk that ends early is repeated without cached rules, which may be wrong. These are the addresses at which that
-// did not help: walks that end there are not repeated.
+// A walk that ends early is repeated without cached rules, because a cached rule may be wrong. dead_ends: addresses at
+// which the repeated walk ended early, too. Walks that end at these addresses are not repeated.
 uint64_t dead_ends[kDeadEnds];
 
 enum class Step : uint8_t { on, whole, astray };
@@ -74,7 +74,7 @@ class Walker {
   bool by_frame_pointer_ = false;  // pc was found through the fp register, which need not be a frame pointer
   bool return_address_ = true;     // pc is a return address; false after a signal frame
   uint32_t switches_ = 0;
-  uint32_t last_from_ = 0;  // index; frames of the last walk below it are no longer compared
+  uint32_t last_from_ = 0;  // frames of the last walk with a lower index are no longer compared
 };
 
 // Reads the thread's own stack directly, and other memory through a window that a system call fills.
@@ -249,7 +249,7 @@ void Walker::take_over(const LastStack& last, uint32_t from) {
     const LastFrame frame = last.frames[from + i];
     kept.frames[begin + i] = frame;
     frames[begin + i].word = frame.pc;
-    frames[begin + i].cfa = last.frames[from + i + 1].sp;  // unknown for the outermost frame; corrected below
+    frames[begin + i].cfa = last.frames[from + i + 1].sp;  // wrong for the outermost frame, whose cfa is set below
   }
   walk_.count = begin + taken;
   if (taken != wanted) {

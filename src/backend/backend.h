@@ -38,7 +38,7 @@ struct Descriptor {
 struct Availability {
   bool available = false;
   std::string detail;       // what was found, or what is missing
-  std::string hint;         // how to make the interface available; empty if it is
+  std::string hint;         // how to make the interface available; empty if available
   bool unrecorded = false;  // true: programs can perhaps use the interface here, but gpuprof cannot record their work
 };
 
@@ -57,7 +57,8 @@ struct LaunchFunction {
   std::string_view library;  // prefix of the library's file name: "libOpenCL.so"
   std::string_view symbol;
   bool in_program = false;  // also search the program itself, which may link the library statically
-  // True: calls another one of launch_functions(). It is probed only if all others fail: a launch must not count twice.
+  // True: this function calls another one of launch_functions(). It is probed only if probing all others fails, because
+  // a launch must not count twice.
   bool outer = false;
 };
 
@@ -97,7 +98,7 @@ class Backend {
   // File name prefixes of libraries that only profilers use. Their frames at the innermost end of a stack are removed.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
-  // True if only --backend NAME selects the backend: others see the same work, which would then count twice.
+  // True if only --backend NAME selects the backend: other backends see the same work, which would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
   // Names the backend whose injection library sends the GPU code that this backend's samples need. Empty: none needed.

@@ -203,7 +203,7 @@ void free_spare_buffers() {
 }
 
 void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records) {
-  const KeepErrno keep_errno;  // runs inside a launch of the target, which must keep its errno
+  const KeepErrno keep_errno;  // runs inside a launch of the target, whose errno must not change
   *max_records = 0;
   *size = kBufferBytes;
   *buffer = take_free();

@@ -24,7 +24,7 @@ struct alignas(8) CUpti_PCSamplingStallReason {
 struct alignas(8) CUpti_PCSamplingPCData {
   size_t size;
   uint64_t cubinCrc;
-  uint64_t pcOffset;  // from the start of the function
+  uint64_t pcOffset;  // bytes from the start of the function to the instruction
   uint32_t functionIndex;
   uint32_t pad;
   char* functionName;  // CUPTI may return the same text to other callers, so it must not be freed

@@ -83,7 +83,7 @@ struct CUpti_SassMetrics_Data {
   uint32_t cubinCrc;
   uint32_t functionIndex;
   const char* functionName;
-  uint32_t pcOffset;  // from the start of the function
+  uint32_t pcOffset;  // bytes from the start of the function to the instruction
   CUpti_SassMetrics_InstanceValue* pInstanceValues;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxMetrics = 64;
 constexpr size_t kMaxName = 128;
-constexpr size_t kMaxRecords = size_t{1} << 22;  // in one read (one per instruction and metric); takes about 300 MB
+constexpr size_t kMaxRecords = size_t{1} << 22;  // records in one read, about 300 MB: one per instruction and metric
 
 struct Metric {
   uint64_t id;

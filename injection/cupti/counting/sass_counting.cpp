@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
-constexpr uint64_t kReadPaceNs = 950000000;  // 1 s minus some slack: the service thread checks every 200 ms
+constexpr uint64_t kReadPaceNs = 950000000;  // 1 s, minus a tolerance for early checks by the service thread
 constexpr uint64_t kHoldNs = 100000000;
 constexpr uint64_t kLongestReadingNs = 5000000000;
 constexpr long kPauseNs = 100000;
@@ -35,7 +35,7 @@ struct Context {
 
 struct Counting {
   uint32_t wanted;   // atomic
-  uint32_t reading;  // atomic; 1: launches must wait
+  uint32_t reading;  // atomic; 1: counts are being read, so launches must wait
   // Atomic. Lower half: number of threads in a launch that began in the current epoch. Upper half: the epoch, which
   // gets a new value when recording begins or resumes, and is never 0.
   uint64_t launches;
@@ -304,7 +304,7 @@ uint32_t begin_counted_launch(CUcontext context) {
   const uint64_t deadline = now_ns() + kLongestReadingNs;
   uint32_t epoch = begin_launch();
   while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0 && load_relaxed(&state.abandoned) == 0) {
-    if (now_ns() >= deadline) {  // the kernel that the read waits for may itself wait for this launch
+    if (now_ns() >= deadline) {  // give up: the read may wait for a kernel that waits for this launch
       store_relaxed(&state.abandoned, 1U);
       report_off("a kernel did not end while its counts were read: counting stopped");
       lost(GPUPROF_LOSS_DETAIL, 1);

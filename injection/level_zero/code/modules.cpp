@@ -142,8 +142,8 @@ void remove(Module* module) {
   }
 }
 
-// Registers a loaded module. `made`: its device. Null after dynamic linking: the module keeps its device. Calls the
-// driver before it takes the tables' lock, because the call may take long.
+// Registers a loaded module. `made`: the module's device; null after dynamic linking, which does not change the device.
+// Calls the driver before it takes the tables' lock, because the call may take long.
 void loaded(ze_module_handle_t handle, const Origin* made) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;

@@ -11,7 +11,8 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxKeys = 1 << 18;  // no map holds so many keys; ends the loop, which may restart if the map changes
+// More keys than any map holds. The limit ends a loop over keys, which may begin again if the map changes.
+constexpr size_t kMaxKeys = 1 << 18;
 
 template <typename Key>
 std::vector<Key> keys_of(int map) {

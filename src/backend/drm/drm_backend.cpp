@@ -195,7 +195,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // before join_ drops the jobs that the last samples belong to
+        stalls_->end_source(source, now);  // attributes the last samples to jobs that join_ then drops
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -304,7 +304,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;   // nullopt: not in use; without a reader, it reports kernels only
+  std::optional<drm::StallSampling> stalls_;   // nullopt: neither samples nor the kernels of jobs are reported
   std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
   uint64_t next_poll_ns_ = 0;

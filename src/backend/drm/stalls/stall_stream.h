@@ -14,7 +14,7 @@
 namespace gpuprof::backend::drm {
 
 struct StallGt {
-  std::string bus;   // bus name of its device: "0000:03:00.0"
+  std::string bus;   // bus name of the GT's device: "0000:03:00.0"
   std::string node;  // device node for ioctls: "/dev/dri/renderD128"
   uint32_t gt = 0;
   StallLayout layout = StallLayout::xe2;
