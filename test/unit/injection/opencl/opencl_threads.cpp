@@ -6,7 +6,6 @@
 //   opencl_threads THREADS LAUNCHES STEPS [--leave|--memory|--main-ends]
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
-
 #include <pthread.h>
 
 #include <cstdlib>
