@@ -155,7 +155,7 @@ bool Fields::unescape(std::string_view field, char* begin, char* end, std::strin
     if (c == '\\') {
       const bool whole = end - from >= 4 && from[1] == 'x' && hex_digit(from[2]) >= 0 && hex_digit(from[3]) >= 0;
       if (!whole) {
-        return fail(field, "holds a bad escape; a backslash begins \\xHH");
+        return fail(field, "has a bad escape: a backslash must be followed by xHH (two hex digits)");
       }
       c = static_cast<char>(hex_digit(from[2]) * 16 + hex_digit(from[3]));
       from += 3;

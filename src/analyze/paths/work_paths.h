@@ -93,7 +93,7 @@ class WorkPaths {
   std::unordered_map<uint32_t, PathSegment> stacks_[2];  // [1]: kernel stacks
   std::unordered_map<uint32_t, uint32_t> range_frames_;
   std::unordered_map<uint64_t, uint32_t> works_;  // key: class, operation and name
-  size_t range_frame_count_ = 0;                  // frames in all paths of ranges
+  size_t range_frame_count_ = 0;                  // number of frames, summed over all range paths
   size_t range_bytes_ = 0;                        // size of labels with domain and name
   std::array<PathSegment, 8> notes_ = {};
   std::vector<PathSegment> path_;

@@ -50,7 +50,8 @@ struct ProfileInfo {
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
 
   [[nodiscard]] uint64_t dropped_samples() const;
-  // True if at most 1% of the samples was dropped. Busy code loses most samples, so with more loss the shares mislead.
+  // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so with more
+  // loss the shares mislead.
   [[nodiscard]] bool samples_are_reliable() const;
 };
 

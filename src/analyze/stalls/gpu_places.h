@@ -21,7 +21,8 @@ class GpuPlaces {
   struct Shown {
     FlameTree::Run above;
     FlameTree::Run below;
-    uint32_t kernel = kNotYet;  // STRING of the only kernel with these frames; 0: any kernel; kNotYet: no frames yet
+    uint32_t kernel =
+        kNotYet;  // STRING of the kernel; 0: the frames are the same for all kernels; kNotYet: no frames yet
   };
 
   // Converts each code location only once (without source lines: once per kernel), because many samples share it.

@@ -45,7 +45,7 @@ class Processes(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_wait_main_ends_the_recording_with_the_command(self):
-        # The background process uses the GPU until the file `stop` exists, after the recorder has ended.
+        # The background process keeps using the GPU after the recorder has ended, until the test creates the file `stop`.
         script = (f'(while [ ! -e stop ]; do {PROGRAM}; touch once; done; touch ended) >/dev/null 2>&1 & '
                   'while [ ! -e once ]; do sleep 0.02; done; exit 4')
         self.addCleanup(self.stop_loop)
