@@ -6,6 +6,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 
@@ -47,6 +48,7 @@ void hook_queues(cl_icd_dispatch& table);
 void hook_commands(cl_icd_dispatch& table);
 void hook_waits(cl_icd_dispatch& table);
 void hook_memory(cl_icd_dispatch& table);
+void hook_extensions(cl_icd_dispatch& table);
 
 // Reports at the end of the process the objects that were released, but not yet destroyed by the driver.
 void report_released_memory();

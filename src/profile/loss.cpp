@@ -36,6 +36,7 @@ constexpr std::array<Entry, kLossReasons> kTable = {{
     {LossReason::memory_limit, "memory_limit", Missing::details},
     {LossReason::samples_dropped, "samples_dropped", Missing::samples},
     {LossReason::timeline_full, "timeline_full", Missing::details},
+    {LossReason::unknown_function, "unknown_function", Missing::work, GPUPROF_LOSS_UNKNOWN_FUNCTION},
 }};
 
 constexpr bool in_order() {

@@ -258,7 +258,7 @@ enum gpuprof_op {
   GPUPROF_OP_COPY = 6, /* unknown direction */
   GPUPROF_OP_FILL = 7, /* memset, fill */
   GPUPROF_OP_OTHER = 8,
-  GPUPROF_OP_GRAPH = 9, /* a complete graph launch (GPUPROF_OPTION_WHOLE_GRAPHS) */
+  GPUPROF_OP_GRAPH = 9, /* a complete graph launch (GPUPROF_OPTION_WHOLE_GRAPHS) or OpenCL command buffer */
   GPUPROF_OPS = 10
 };
 

@@ -38,6 +38,8 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
         return "[" + std::string(name) + " launches]";
       case p::Op::sync:
         return "[sync " + std::string(name) + "]";
+      case p::Op::graph:
+        return "[" + std::string(name) + "]";
       default:  // for all other operations the label is enough
         break;
     }

@@ -359,7 +359,7 @@ TEST_CASE("work items and ranges have labels, also those without a name") {
   CHECK(label(Op::other, 3) == "saxpy");
   CHECK(label(Op::copy_htod, 3) == "[copy HtoD]");
   CHECK(label(Op::graph, 0) == "[graph launch]");
-  CHECK(label(Op::graph, 4) == "[graph launch]");
+  CHECK(label(Op::graph, 3) == "[saxpy]");
   CHECK(label(Op::launch, 3) == "[saxpy launches]");
   CHECK(label(Op::launch, 0) == "[launches]");
   CHECK(label(Op::sync, 4) == "[sync cudaStreamSynchronize]");
