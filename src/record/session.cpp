@@ -14,6 +14,7 @@
 #include "record/ipc/overhead_limiter.h"
 #include "record/join/correlator.h"
 #include "record/memory_budget.h"
+#include "record/process/unrecorded.h"
 #include "record/session/attachment.h"
 #include "record/session/clocks.h"
 #include "record/session/code/gpu_instructions.h"
@@ -109,9 +110,12 @@ class Session {
     for (const Error& remark : check_environment(own_environment(), backends_)) {
       log::warn(remark.message, remark.hint);
     }
-    return attachment_.is_wanted()
-               ? attachment_.begin(options_, backends_, *channel_, stacks_)
-               : injection_.prepare(backends_, *channel_, stacks_.engine.get(), user_, options_.preserve_environment);
+    if (attachment_.is_wanted()) {
+      return attachment_.begin(options_, backends_, *channel_, stacks_);
+    }
+    Status ready = injection_.prepare(backends_, *channel_, stacks_.engine.get(), user_, options_.preserve_environment);
+    unrecorded_.emplace(expected_libraries(backends_, injection_.env()), ::getpid(), !LocalSources::are_in(backends_));
+    return ready;
   }
 
   Status start_sources() {
@@ -169,6 +173,9 @@ class Session {
       }
       if (!iteration_->ever_connected()) {
         attachment_.warn_if_not_connected(start_ns_, now);
+      }
+      if (unrecorded_) {
+        unrecorded_->look(now, [this](pid_t pid) { return channel_->has_source_of(pid); });
       }
       clocks_.look(*correlator_, backends_);
       output_.write_if_due(now, *correlator_, *channel_, stacks_.engine.get());
@@ -260,7 +267,11 @@ class Session {
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
     facts.used_gpu = iteration_->ever_connected();
     const Totals& totals = correlator_->totals();
-    facts.unrecorded = totals.launches == 0 && totals.gpu_records == 0 ? unseen_backends(backends_) : "";
+    const bool nothing = totals.launches == 0 && totals.gpu_records == 0;
+    facts.unrecorded = nothing ? unseen_backends(backends_) : "";
+    if (unrecorded_) {
+      facts.unrecorded_processes = unrecorded_->messages(nothing && !facts.used_gpu);
+    }
     return facts;
   }
 
@@ -277,7 +288,8 @@ class Session {
   std::unique_ptr<Channel> channel_;
   std::optional<GpuLines> gpu_lines_;
   InjectionSetup injection_;  // used if a command is recorded
-  Attachment attachment_;     // used if a running process is recorded
+  std::optional<UnrecordedProcesses> unrecorded_;
+  Attachment attachment_;  // used if a running process is recorded
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
   Clocks clocks_;

@@ -61,6 +61,9 @@ std::string nothing_seen(const SummaryFacts& facts) {
             : fmt::format(" ({} GPU records while recording was off)", facts.totals.off_records),
         ending(facts));
   }
+  if (!facts.unrecorded_processes.empty()) {
+    return fmt::format("nothing was recorded: {} is an empty profile{}", facts.file, ending(facts));
+  }
   return fmt::format(
       "the target used no GPU that gpuprof can see: {} is an empty profile ({}'gpuprof doctor' lists what can be "
       "seen){}",
@@ -155,6 +158,9 @@ void print_summary(const SummaryFacts& facts, bool budget_exceeded) {
     log::warn(line);  // also with -q: a recording without GPU work is rarely intended
   } else {
     log::info(line);
+  }
+  for (const Error& process : facts.unrecorded_processes) {
+    log::warn(process.message, process.hint);
   }
   if (const std::string text = trust_line(facts); !text.empty()) {
     log::info(text);

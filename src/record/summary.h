@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "profile/coverage.h"
@@ -25,10 +26,11 @@ struct SummaryFacts {
   bool stacks_missing = false;  // no stack engine
   std::string file;
   uint64_t file_bytes = 0;
-  std::string target_end;      // from target_end(); empty: not printed
-  bool only_a_window = false;  // recording was off during a part of the target's life
-  bool used_gpu = false;       // a process of the target connected
-  std::string unrecorded;      // if no GPU work was recorded: unavailable backends, with reasons
+  std::string target_end;                   // from target_end(); empty: not printed
+  bool only_a_window = false;               // recording was off during a part of the target's life
+  bool used_gpu = false;                    // a process of the target connected
+  std::string unrecorded;                   // if no GPU work was recorded: unavailable backends, with reasons
+  std::vector<Error> unrecorded_processes;  // from UnrecordedProcesses::messages()
 };
 
 std::string summary_line(const SummaryFacts& facts);
