@@ -33,7 +33,7 @@ class UnrecordedProcesses {
  public:
   using IsConnected = std::function<bool(pid_t)>;
 
-  // Looks at the descendants of `root`. `devices`: whether to report use of a GPU device without a known library.
+  // Examines the descendants of `root`. `devices`: whether to report use of a GPU device without a known library.
   UnrecordedProcesses(std::vector<ExpectedLibrary> libraries, pid_t root, bool devices, std::string proc = "/proc");
 
   // Reads the descendants' mappings if it is time: at most every 20 ms, and for at most 1/100 of the time. It reads a
@@ -52,7 +52,7 @@ class UnrecordedProcesses {
   };
   struct Finding {
     bool certain = false;
-    std::string name = {};  // of the process
+    std::string name = {};  // name of the process
     Error text = {};        // follows "process PID (name) "
   };
   struct Process;
