@@ -53,6 +53,7 @@ class Session {
         output_(memory_, std::min(options.interval_ns, kWriteIntervalNs)) {}
 
   Result<SessionResult> run() {
+    called_ns_ = monotonic_ns();
     for (const auto step :
          {&Session::find_target_user, &Session::choose_stack_engine, &Session::open_channel_and_profile,
           &Session::prepare_target, &Session::start_sources, &Session::start_command}) {
@@ -61,6 +62,7 @@ class Session {
       }
     }
     begin_profile();
+    own_cpu_before_ns_ = own_cpu_ns();
     loop();
     live_.hide();
     return finish();
@@ -228,8 +230,10 @@ class Session {
   }
 
   Result<SessionResult> finish() {
+    const uint64_t cpu_ns = own_cpu_ns() - own_cpu_before_ns_;
     const uint64_t end_ns = stop_recording();
     SummaryFacts facts = facts_at(end_ns);
+    facts.recorder_cpu_ns = cpu_ns;
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
@@ -237,6 +241,10 @@ class Session {
     Status written = output_.finish(correlator_->totals(), end_ns, signals_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     const int status = command_.status().value_or(0);
+    facts.other_cpu_ns = own_cpu_ns() - cpu_ns;
+    if (attachment_.is_wanted()) {
+      facts.around = {start_ns_ - called_ns_, monotonic_ns() - end_ns};
+    }
     return conclude(output_.file(), status, std::move(facts), std::move(written), channel_->budget_state().exceeded);
   }
 
@@ -259,7 +267,6 @@ class Session {
     SummaryFacts facts;
     facts.wall_ns = end_ns - start_ns_;
     facts.overhead = channel_->overhead();
-    facts.recorder_cpu_ns = own_cpu_ns();
     facts.counts_only = !attachment_.counts_only().empty() && !sources_.started_any();
     facts.counted = correlator_->counted();
     facts.stacks_missing = !stacks_.any();
@@ -299,7 +306,9 @@ class Session {
   LiveShow live_;
   ProfileOutput output_;
 
+  uint64_t called_ns_ = 0;  // start of the session, before the attaching
   uint64_t start_ns_ = 0;
+  uint64_t own_cpu_before_ns_ = 0;
   uint64_t next_budget_ns_ = 0;
   std::vector<pollfd> poll_fds_;
 };
