@@ -1,15 +1,19 @@
 #include "record/session.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/log.h"
+#include "base/unique_fd.h"
 #include "record/ipc/channel.h"
 #include "record/ipc/overhead_limiter.h"
 #include "record/join/correlator.h"
@@ -39,6 +43,20 @@
 
 namespace gpuprof::record {
 namespace {
+
+// Running as root is a risk, and for a command of one's own it is not needed. Says so after sudo, once on a machine.
+void mention_root() {
+  constexpr const char* kFolder = "/var/cache/gpuprof";
+  constexpr const char* kMentioned = "/var/cache/gpuprof/root-mentioned";
+  // Without sudo, root is probably the only user, as in a container.
+  if (::getenv("SUDO_UID") == nullptr || log::level() == log::Level::quiet) {
+    return;
+  }
+  ::mkdir(kFolder, 0755);
+  if (const UniqueFd mark(::open(kMentioned, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644)); mark) {
+    log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
+  }
+}
 
 // Members are in order of creation: each uses only members above it.
 class Session {
@@ -86,10 +104,9 @@ class Session {
       return std::move(stacks).error();
     }
     stacks_ = std::move(*stacks);
-    // Running as root is a risk. Mention it if root is not needed.
     const bool for_nothing = !attachment_.is_wanted() && !stacks_.engine && !LocalSources::are_in(backends_);
     if (::geteuid() == 0 && !user_ && for_nothing) {
-      log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
+      mention_root();
     }
     return {};
   }
