@@ -28,7 +28,8 @@ constexpr uint64_t kFirstIntervalNs = 20'000'000;
 constexpr uint64_t kLastIntervalNs = 250'000'000;
 constexpr uint64_t kShareOfTime = 100;
 constexpr size_t kMaxProcesses = 512;
-constexpr size_t kMaxTasks = 1024;  // of one process
+constexpr size_t kMaxTasks = 4096;              // threads whose children are read at a time
+constexpr uint64_t kMaxExamineNs = 10'000'000;  // a longer pause would delay the draining of the rings
 constexpr size_t kMaxChildren = size_t{64} << 10;
 constexpr size_t kMaxMaps = size_t{4} << 20;
 constexpr size_t kMaxVariables = size_t{1} << 20;
@@ -147,8 +148,16 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
   for (auto& entry : known_) {
     entry.second.seen = false;
   }
-  for (const pid_t pid : descendants()) {
-    examine(pid, now_ns, is_connected);
+  std::vector<pid_t> processes = descendants();
+  // If the time does not suffice for all, new processes matter most.
+  std::stable_partition(processes.begin(), processes.end(), [this](pid_t pid) { return !known_.contains(pid); });
+  const uint64_t until = monotonic_ns() + kMaxExamineNs;
+  for (const pid_t pid : processes) {
+    if (monotonic_ns() < until) {
+      examine(pid, now_ns, is_connected);
+    } else if (const auto known = known_.find(pid); known != known_.end()) {
+      known->second.seen = true;
+    }
   }
   std::erase_if(known_, [](const auto& entry) { return !entry.second.seen; });
   next_ns_ = now_ns + std::max(kFirstIntervalNs, kShareOfTime * (monotonic_ns() - start));
@@ -156,23 +165,23 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
 
 std::vector<pid_t> UnrecordedProcesses::descendants() const {
   std::vector<pid_t> all;
-  add_children(root_, all);
+  size_t tasks = kMaxTasks;
+  add_children(root_, tasks, all);
   for (size_t i = 0; i < all.size() && all.size() < kMaxProcesses; ++i) {
-    add_children(all[i], all);
+    add_children(all[i], tasks, all);
   }
   return all;
 }
 
 // The kernel lists a child with the thread that started it. Orphans become children of the recorder, their subreaper.
-void UnrecordedProcesses::add_children(pid_t pid, std::vector<pid_t>& to) const {
-  const std::string tasks = proc_ + "/" + std::to_string(pid) + "/task";
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(tasks.c_str()), ::closedir);
-  size_t threads = 0;
-  for (const dirent* task = nullptr; folder && threads < kMaxTasks && (task = ::readdir(folder.get())) != nullptr;) {
+void UnrecordedProcesses::add_children(pid_t pid, size_t& tasks, std::vector<pid_t>& to) const {
+  const std::string path = proc_ + "/" + std::to_string(pid) + "/task";
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  for (const dirent* task = nullptr; folder && tasks > 0 && (task = ::readdir(folder.get())) != nullptr;) {
     if (task->d_name[0] == '.') {
       continue;
     }
-    ++threads;
+    --tasks;
     const std::string children =
         read_text(::dirfd(folder.get()), (std::string(task->d_name) + "/children").c_str(), kMaxChildren);
     const char* const end = children.data() + children.size();
