@@ -33,6 +33,8 @@ struct Descriptor {
   std::span<const Variable> variables = {};
   // Prefixes of the vendor's own environment variables. With --user, the target inherits these too.
   std::span<const std::string_view> vendor_variables = {};
+  std::string_view vendor_library = {};  // prefix of the file name; empty: the backend has no library()
+  const char* load_variable = "";        // the target's environment variable by which prepare() loads library()
 };
 
 struct Availability {
@@ -110,11 +112,10 @@ class Backend {
 
   virtual Status prepare(LaunchEnv& env) = 0;
 
-  // For record -p: file name prefix of the vendor's library. library() is loaded only into processes that have loaded
-  // the vendor's library. Empty: library() cannot be loaded into a running process.
-  [[nodiscard]] virtual std::string_view attaches_to() const { return {}; }
+  // For record -p: whether library() can be loaded into running processes that have loaded the vendor's library.
+  [[nodiscard]] virtual bool attaches() const { return false; }
 
-  // For record -p: a function that the library of attaches_to() must have. Empty: none.
+  // For record -p: a function that the vendor's library must have. Empty: none.
   [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
 
   // The functions that record -p probes. A launch must call only one of those without `outer`, so that it counts once.

@@ -524,4 +524,9 @@ size_t Channel::live_sources() const {
   return sources_.size();
 }
 
+bool Channel::has_source_of(pid_t pid) const {
+  return std::any_of(sources_.begin(), sources_.end(),
+                     [pid](const auto& source) { return source->guard->pid() == pid; });
+}
+
 }  // namespace gpuprof::record

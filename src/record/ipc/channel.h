@@ -113,6 +113,7 @@ class Channel {
   [[nodiscard]] const CodeObjects& code() const { return code_; }
 
   [[nodiscard]] size_t live_sources() const;
+  [[nodiscard]] bool has_source_of(pid_t pid) const;
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
   // Number of the recording's processes that could not be recorded.
   [[nodiscard]] uint64_t refused() const { return refused_ + listener_.forgotten(); }
