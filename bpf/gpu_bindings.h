@@ -12,7 +12,7 @@
 #ifndef GPUPROF_GPU_BINDINGS_H
 #define GPUPROF_GPU_BINDINGS_H
 
-#define BINDING_BLOCKS 96 /* limit per range of addresses */
+#define BINDING_BLOCKS 96 /* limit of blocks for one range of addresses */
 #define BLOCK_SIZES 64
 #define PAGE_BITS 12
 

@@ -25,7 +25,7 @@ struct i915_mmap {
   __u32 pad;
   __u64 offset;
   __u64 bytes;
-  __u64 begin; /* set by the driver */
+  __u64 begin; /* address in the process, set by the driver */
 };
 struct i915_user_memory {
   __u64 begin;
@@ -48,7 +48,7 @@ struct i915_create {
 #define I915_CREATE_EXTENDED 1
 struct i915_extension {
   __u64 next;
-  __u32 name; /* 0: sets a parameter */
+  __u32 name; /* 0: an extension that sets a parameter */
   __u32 unused[5];
   struct i915_parameter set;
 };

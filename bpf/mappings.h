@@ -16,7 +16,7 @@ struct {
 
 /* The last unload of a process. Until the recorder reads the mappings again, they may name the wrong files. */
 struct unload {
-  __u64 time_ns; /* UNLOADING: in progress; 0: never */
+  __u64 time_ns; /* when the unload ended; UNLOADING: in progress; 0: never */
   __u32 told;    /* 1: the recorder knows that the unload has ended */
   __u32 loading; /* 1: a load is in progress */
 };
@@ -78,7 +78,7 @@ static __always_inline int is_outdated(__u32 pid, const struct gpuprof_bpf_proce
   if (!unload || unload->time_ns < process->read_ns) {
     return 0;
   }
-  if (unload->time_ns != UNLOADING && !unload->told) { /* the buffer was full at the unload */
+  if (unload->time_ns != UNLOADING && !unload->told) { /* not sent before: the buffer was full */
     unload->told = send_loader_event(pid);
   }
   return 1;

@@ -173,7 +173,7 @@ static __noinline __u64 guess_rule(struct slot* slot, __u32 is_return_address, _
       return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, GPUPROF_UNWIND_FP_SAME, 0, 0);
     }
     if (!gpuprof_ends_with_call(code)) {
-      /* If pc is a function's start and no call precedes it, it is the initial return address of a new stack. */
+      /* A pc without a call before it that is a function's start is the initial return address of a new stack. */
       __u64 start = rule_of(slot, walk->pc);
       if (start == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(start) == GPUPROF_UNWIND_END) {
         return GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, GPUPROF_UNWIND_FP_SAME, 0, 0);

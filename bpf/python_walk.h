@@ -249,7 +249,7 @@ static __always_inline void end_run(struct slot* slot, __u64 boundary) {
   walk->mode = WALK_NATIVE;
 }
 
-/* Ends a run at its CFrame (3.10, 3.11), which is in the evaluation loop's C frame and links to the next outer one. */
+/* Ends a run at its CFrame (3.10, 3.11). It is in the evaluation loop's C frame and links to the outer CFrame. */
 static __always_inline void end_run_at_cframe(struct slot* slot) {
   struct walk* walk = &slot->walk;
   __u64 cframe = walk->cframe;

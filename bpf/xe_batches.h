@@ -10,7 +10,7 @@ struct xe_bind_op {
   __u64 extensions;
   __u32 object;
   __u32 caching;
-  __u64 offset; /* in the object, or an address in the process */
+  __u64 offset; /* offset in the object, or address in the process */
   __u64 range;
   __u64 address;
   __u32 op;
@@ -105,7 +105,7 @@ int on_xe_bind(__u64* ctx) {
   } else {
     struct binds_context context = {file, bind.bind.extensions, bind.vm, bind.count};
     bpf_loop(MAX_BINDS, bind_one, &context, 0);
-    if (bind.count > MAX_BINDS) { /* no address is better than a wrong one */
+    if (bind.count > MAX_BINDS) { /* forget all, because no address is better than a wrong one */
       count_job(GPUPROF_DRM_LOST_BINDINGS);
       forget_vm(file, bind.vm);
     }

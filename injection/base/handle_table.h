@@ -5,7 +5,7 @@
 
 namespace gpuprof::injection {
 
-// Hash table from vendor handles to nodes with `handle` and `next`, allocated by malloc or calloc. The caller locks.
+// Hash table of nodes by vendor handle. Nodes have members `handle` and `next`, and come from malloc. The caller locks.
 template <typename Node, uint32_t kBuckets = 1024>
 class HandleTable {
  public:
@@ -21,7 +21,7 @@ class HandleTable {
     return node;
   }
 
-  // Adds a node, which the table then owns. Its handle must not be in the table.
+  // Adds a node, which the table then owns. The node's handle must not be in the table.
   void put(Node* node) {
     Node** bucket = &buckets_[bucket_of(node->handle)];
     node->next = *bucket;

@@ -19,7 +19,7 @@ inline uint64_t now_ns() {
          static_cast<uint64_t>(load_relaxed(&recorder_clock_offset));
 }
 
-// Converts a time of now_ns() to CLOCK_MONOTONIC, for waits that the kernel ends.
+// Converts a time of now_ns() to this process's CLOCK_MONOTONIC, for system calls that wait until a deadline.
 inline timespec to_monotonic(uint64_t ns) {
   const uint64_t local = ns - static_cast<uint64_t>(load_relaxed(&recorder_clock_offset));
   return {static_cast<time_t>(local / 1000000000), static_cast<long>(local % 1000000000)};

@@ -13,8 +13,8 @@ struct ThreadState {
   uint32_t in_guard;       // 1: a Guard is active
   uint32_t in_write;     // nesting depth of writes to rings or names; the segment must stay mapped while this is not 0
   uint32_t random;       // state of the generator that chooses launches; 0: not seeded
-  uint64_t last_launch;  // last launch's correlation id, plus one; 0: no launch yet, or it was ignored
-  char name[16];         // for LAUNCH records, refreshed every 1024 launches
+  uint64_t last_launch;  // last launch's correlation id, plus one; 0: no launch yet, or the last one was ignored
+  char name[16];         // the thread's name, for LAUNCH records; read again every 1024 launches
   uint64_t stack_low;    // bounds of this thread's own stack, see thread_stack.h
   uint64_t stack_high;   // 0: unknown
   uint32_t stack_reads;

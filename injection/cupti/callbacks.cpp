@@ -54,7 +54,7 @@ void begin_launch(const CUpti_CallbackData& data) {
 
 void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const CallKind kind = kind_of(domain, id);
-  // A driver call inside a runtime call has the same id. It is ignored, because both are one launch.
+  // Ignores a driver call inside a runtime call: it has the same correlation id, and both are one launch.
   if (kind == CallKind::other || ((kind == CallKind::drops_code || kind == CallKind::unloads_code) && !counting()) ||
       (open_call.open && open_call.correlation == data.correlationId) ||
       (is_launch(kind) && data.correlationId == last_launch)) {
@@ -76,7 +76,7 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   if (load_relaxed(&session().devices_named) == 0) {
     emit_devices();  // not later, because records of the first GPU work may follow within a millisecond
   }
-  if (counting()) {  // counting excludes all other recording
+  if (counting()) {  // a recording that counts instructions records nothing else
     open_call.open = is_launch(kind);
     if (open_call.open) {
       open_call.counted = begin_counted_launch(data.context);

@@ -73,7 +73,7 @@ CallKind* kinds_of(CUpti_CallbackDomain domain) {
 
 CallKind kind_of_name(const char* name) {
   while (*name == '_') {
-    ++name;  // since CUDA 13, <<<>>> calls __cudaLaunchKernel
+    ++name;  // skip leading underscores: since CUDA 13, <<<>>> calls __cudaLaunchKernel
   }
   if (strncmp(name, "cuda", 4) == 0) {
     name += 4;

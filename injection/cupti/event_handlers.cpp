@@ -12,8 +12,8 @@
 namespace gpuprof::injection::cupti {
 namespace {
 
-// Called in this order. Later parts read the code that kSampledCode stores; kKernelNames then marks names as
-// unreliable.
+// Parts are called in this order. kSampling and kCounting read the code that kSampledCode stores, so they come after
+// it. When a module is unloaded, kKernelNames marks names as unreliable after these parts have read their data.
 constexpr const EventHandlers* kHandlers[] = {&kSampledCode, &kSampling, &kCounting, &kKernelNames, &kGraphNodes};
 
 template <typename... Parameters, typename... Arguments>

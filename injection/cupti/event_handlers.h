@@ -16,8 +16,8 @@ struct EventHandlers {
   // A recording begins: CUPTI is subscribed, nothing is recorded yet. The part requests events with enable_resource().
   void (*begin)() = nullptr;
 
-  // Called on the service thread: flush() at flushes, pause() when recording pauses or resumes, end() when it ends.
-  // `hurry`: the process is ending.
+  // Called on the service thread: flush() when records are flushed, pause() when recording pauses or resumes, end()
+  // when it ends. `hurry`: the process is ending.
   void (*flush)() = nullptr;
   void (*pause)(bool paused) = nullptr;
   void (*end)(bool hurry) = nullptr;

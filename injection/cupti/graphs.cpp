@@ -24,11 +24,11 @@ constexpr CUpti_CallbackIdResource kUpdateCallbacks[] = {CUPTI_CBID_RESOURCE_GRA
 
 constinit thread_local uint64_t updating_from = 0;  // node that the thread's update takes parameters from
 
-// The last waiting call of the thread.
+// The thread's last call that waited for the GPU.
 struct Wait {
-  uint32_t correlation;  // 0: no such call
+  uint32_t correlation;  // 0: no call has waited
   CUcontext context;
-  bool all;  // it waited for all streams of the context
+  bool all;  // the call waited for all streams of the context
   CUstream stream;
   bool per_thread;  // true: a null stream means the per-thread default stream
 };
@@ -157,7 +157,7 @@ void begin_graph_call(const CUpti_CallbackData& data, OpenCall* call) {
   } else if (call->domain == CUPTI_CB_DOMAIN_DRIVER_API && data.functionParams != nullptr) {
     call->name = name_of_function(kernel_of(call->kind, data.functionName, data.functionParams));
     if (call->kind == CallKind::sets_kernel_node || call->kind == CallKind::sets_node) {
-      // CUPTI reports SET_PARAMS only for nodes of executable graphs. The first parameter of these calls is the node.
+      // Needed because CUPTI reports SET_PARAMS only for nodes of executable graphs. The first parameter is the node.
       const uint64_t node = node_id(*static_cast<const CUgraphNode*>(data.functionParams));
       if (node != 0) {
         node_set(node, *call);

@@ -35,7 +35,8 @@ void module_loaded(const CUpti_ModuleResourceData& module) {
   }
 }
 
-// Notes the unload of a module. This matters also while CUPTI detaches, because CUPTI then delivers its last records.
+// Notes the unload of a module, after which the name pointers in older records may be invalid. Also needed while CUPTI
+// detaches, because CUPTI still delivers records.
 void note_unloading(CUcontext /*context*/) {
   const bool locked = try_lock_bounded(&doubts.lock);
   store_release(&doubts.unloaded_ns, now_ns());

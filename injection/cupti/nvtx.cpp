@@ -1,6 +1,6 @@
 // NVTX code in the target calls InitializeInjectionNvtx2() at its first NVTX call. The NVTX headers put that code, with
-// its own function table, into every library that uses them. The library connects to the recorder only when the target
-// initializes CUDA, perhaps much later. Until then, ranges are stored.
+// its own function table, into every library that uses them. The injection library connects to the recorder only when
+// the target initializes CUDA, perhaps much later. Until then, it stores the ranges in memory.
 #include <cstddef>
 #include <cstring>
 #include <cwchar>
@@ -55,7 +55,8 @@ class Narrow {
   size_t length_ = 0;
 };
 
-// Handles are library ids cast to pointers. Functions that use a handle validate it, since programs may pass any value.
+// An NVTX handle is an id of the injection library, cast to a pointer. Functions that use a handle validate it, since
+// programs may pass any value.
 template <typename Handle>
 Handle to_handle(uint32_t id) {
   return reinterpret_cast<Handle>(static_cast<uintptr_t>(id));  // NOLINT(performance-no-int-to-ptr)
@@ -138,7 +139,7 @@ nvtxDomainHandle_t create_w(const wchar_t* name) {
                                                             : range_domain(narrow.data(), narrow.length()));
 }
 // Ranges that begin with a payload get no name: the name is in data with a layout defined by the program, and gpuprof
-// does not read it. NCCL begins ranges with a name and ends them by pop_payload().
+// does not read it. pop_payload() also ends ranges that began with a name, because NCCL ends such ranges with it.
 int push_payload(nvtxDomainHandle_t domain, const nvtxPayloadData_t* /*data*/, size_t /*count*/) {
   return push_range(to_id(domain), label(to_id(domain), ""));
 }

@@ -9,20 +9,20 @@ namespace gpuprof::injection::cupti {
 
 struct Session {
   Api api;
-  // true: CUPTI refused the timestamp callback, so `clock_offset_ns` converts CUPTI's times. Each flush measures it
-  // again.
+  // true: CUPTI refused the timestamp callback, so `clock_offset_ns` converts CUPTI's times. Each flush measures
+  // that offset again.
   bool convert_clock;
   int64_t clock_offset_ns;  // atomic; CLOCK_MONOTONIC - CUPTI's clock
   uint32_t devices_named;   // atomic; 1: DEVICE records were emitted
   uint32_t ending;  // atomic; 1: the last, forced flush has begun: records without an end time are unfinished work
   uint64_t valid_records;     // atomic; number of records from CUPTI with valid times, to check the profile's sums
-  uint64_t valid_ns;          // sum of the durations of these records
+  uint64_t valid_ns;          // sum of the durations of the records counted in valid_records, in ns
   bool whole_graphs;          // GRAPH_TRACE is on during the complete recording
-  uint32_t paused;            // atomic; 1: the last call was set_recording(false)
-  uint32_t unified_asked;     // atomic; unified memory counters were requested
+  uint32_t paused;            // atomic; 1: set_recording() has switched recording off
+  uint32_t unified_asked;     // atomic; 1: unified memory counters were requested
   bool unified_memory;        // atomic; unified memory counters are on
-  uint32_t conditions;        // atomic; there may be graphs with conditional nodes
-  uint32_t updates_reported;  // CUPTI reports which nodes of executable graphs change
+  uint32_t conditions;        // atomic; 1: there may be graphs with conditional nodes
+  uint32_t updates_reported;  // 1: CUPTI reports which nodes of executable graphs change
   uint32_t finalize;          // atomic; enum Finalize of subscriber.cpp
 };
 

@@ -43,7 +43,8 @@ enum Finalize : uint32_t {
 };
 
 CUpti_SubscriberHandle subscriber = nullptr;
-// true on the thread that requested the detach. It makes a driver call, during which CUPTI takes about 2 s to detach.
+// true on the thread that requested the detach. This thread makes a driver call, during which CUPTI takes about 2 s to
+// detach.
 constinit thread_local bool may_finalize = false;
 uint32_t all_may_finalize = 0;  // atomic; 1: any thread may detach, because CUPTI did not report the driver call
 
@@ -98,7 +99,7 @@ bool learn_all_calls() {
   known += chosen.driver ? learn_calls(CUPTI_CB_DOMAIN_DRIVER_API) : 0;
   known += chosen.runtime ? learn_calls(CUPTI_CB_DOMAIN_RUNTIME_API) : 0;
   if (!chosen.driver && !chosen.runtime) {
-    note_work();  // the service thread flushes only after work was noted, and without callbacks no launch notes any
+    note_work();  // makes the service thread flush: usually the callbacks of launches note work, but there are none
     return true;
   }
   return known > 0;
@@ -257,7 +258,7 @@ void set_recording(bool on) {
   } else {
     enable_all_calls(false);
     disable_kinds();
-    // While recording is off, CUPTI does not report changes of graphs. So afterwards conditions may exist.
+    // While recording is off, CUPTI does not report changes of graphs. So conditional nodes may exist.
     store_relaxed(&session().conditions, 1U);
     distrust_node_names();
   }

@@ -5,8 +5,8 @@
 
 namespace gpuprof::injection::cupti {
 
-// Subscribes and starts recording. False: profiling was disabled with a reason. Called inside cuInit, or from a library
-// thread of a running process; also again after finalized().
+// Subscribes and starts recording. On failure, disables profiling with a reason for the profile, and returns false.
+// Called inside cuInit, or from a library thread of a running process. Can be called again after finalized().
 bool subscribe();
 
 // Enables CUPTI's callback for a resource event (event_handlers.h). Returns false if CUPTI does not have it.
@@ -15,8 +15,9 @@ bool enable_resource(CUpti_CallbackIdResource event, bool on);
 // Enables or disables activity kinds and callbacks; when off, the target pays no overhead. Call from one thread only.
 void set_recording(bool on);
 
-// Begins to detach CUPTI: stops recording and flushes, which may take long. CUPTI can detach only in the callback at
-// the end of a driver call: the next one of this thread. Call it only from the thread that calls set_recording().
+// Begins to detach CUPTI: stops recording and flushes, which may take long. This thread's next driver call then
+// detaches CUPTI, which is possible only in the callback at the end of a call. Call it only from the thread that calls
+// set_recording().
 void request_finalize();
 
 // Lets the next driver call of any thread detach CUPTI, which delays that thread of the program.

@@ -30,7 +30,8 @@ namespace {
 
 constexpr uint64_t kFinalizeWaitNs = GPUPROF_LEAVE_WAIT_NS;
 
-// Loads libcupti at the first call. Call it before connecting, because the recorder then reads the process's mappings.
+// Loads libcupti at the first call. Call it before connecting: the recorder reads the process's mappings at the
+// connection, and they must include libcupti.
 const Library& the_library() {
   static const Library library = find_cupti(driver_version());
   return library;
@@ -66,7 +67,8 @@ bool load_cupti() {
   return true;
 }
 
-// Reports a user's NVTX tool, which gets the ranges instead of gpuprof: src/backend/cupti does not replace it.
+// If the user has set an NVTX tool, reports it, because that tool gets the ranges and gpuprof gets none.
+// (src/backend/cupti leaves the user's tool in place.)
 void report_nvtx() {
   const char* tool = secure_getenv("NVTX_INJECTION64_PATH");
   if (tool != nullptr && tool[0] != '\0' && strstr(tool, "libgpuprof_cupti.so") == nullptr) {
@@ -107,7 +109,8 @@ void flush(bool last) {
     measure_clock_offset();
   }
   the_session.api.flush_all(last ? uint32_t{CUPTI_ACTIVITY_FLAG_FLUSH_FORCED} : 0);
-  count_dropped();  // also if everything was dropped and no buffer was returned
+  // If CUPTI has dropped all records, it returns no buffer, and on_buffer_completed() does not count them.
+  count_dropped();
   if (last) {
     end_handlers(true);
   } else {
@@ -136,7 +139,7 @@ bool wait_for_finalize() {
 }
 
 // Detaches CUPTI, which works only in the callback at the end of a driver call. Makes a driver call itself: the target
-// may never make one, and its call would be delayed by about 2 s.
+// may never make one, and a call of the target would be delayed by about 2 s.
 void detach() {
   request_finalize();
   report_totals();

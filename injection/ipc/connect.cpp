@@ -75,9 +75,9 @@ bool connect_to(int fd, const char* name) {
   return true;
 }
 
-// Checks the peer's user, because after a recorder's death anybody may listen at its name. In a user namespace the
-// recorder may have another user id. So the target's own user is accepted too, who can inspect the target anyway. The
-// overflow id is not accepted, because it represents all unmapped users.
+// Checks the peer's user, because after a recorder's death anybody may listen at the recorder's name. In a user
+// namespace the recorder may have another user id. So the target's own user, who can inspect the target anyway, is
+// accepted too. The overflow id is not accepted, because it represents all unmapped users.
 bool is_recorder(int fd, int64_t user) {
   constexpr uid_t kUnknown = 65534;
   ucred peer = {};
@@ -125,7 +125,7 @@ int receive_answer(int fd, gpuprof_welcome* welcome) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // CMSG_SPACE would leave space for a second descriptor
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // CMSG_SPACE could accept a second descriptor, and leak it
   const uint64_t deadline = now_ns() + kTimeoutSeconds * 1000000000ULL;
   ssize_t received = 0;
   do {

@@ -15,12 +15,12 @@ namespace gpuprof::injection {
 uint32_t name_id(const char* text);
 uint32_t name_id(const char* text, size_t length);
 
-bool range(gpuprof_range range);  // false: it was not written, and the loss was counted
+bool range(gpuprof_range range);  // false: the range was not written, and the loss was counted
 void span(gpuprof_span span);
 void device(uint32_t device, const char* name, const char* uuid);
 void meta(const char* key, const char* value);
 void meta(const char* key, uint64_t number);
-bool python(const gpuprof_python_layout& layout);  // false: not connected, or it was not written
+bool python(const gpuprof_python_layout& layout);  // false: not connected, or the layout was not written
 
 void lost(gpuprof_loss kind, uint64_t count);
 void count(gpuprof_count kind);

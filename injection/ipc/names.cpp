@@ -158,8 +158,9 @@ size_t cut_length(const char* text, size_t length) {
     return length;
   }
   size_t cut = GPUPROF_WIRE_MAX_TEXT - kDots;
+  // Moves a cut inside a UTF-8 character to its first byte: at most three steps, because the text may not be UTF-8.
   for (int i = 0; i < 3 && cut > 0 && (static_cast<uint8_t>(text[cut]) & 0xC0U) == 0x80U; ++i) {
-    --cut;  // inside a character; at most three steps, since the text may not be UTF-8
+    --cut;
   }
   return cut;
 }

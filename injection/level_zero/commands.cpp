@@ -24,14 +24,14 @@ namespace {
 
 struct Append {
   Pending* pending;
-  ze_event_handle_t theirs;  // event of the target that a library event replaces; null: no event
-  bool ours;                 // the driver got a library event, not the target's
+  ze_event_handle_t theirs;  // the target's event, which an event of the injection library replaces; null: no event
+  bool ours;                 // the driver got an event of the injection library, not the target's
   bool immediate;
   bool known;  // the list is in the table of lists
   bool timed;  // the cost of this call is measured
 };
 
-// Returns whether to record. A forked child has copies of the driver's memory, but not its threads or devices.
+// Returns whether to record. A forked child is not recorded, because it lacks the driver's threads and devices.
 bool wanted() {
   if (in_fork()) {
     if (active()) {
@@ -130,8 +130,9 @@ void choose_event(const List& list, ze_event_handle_t* signal, Append* append) {
   }
 }
 
-// Signals the target's event, which a library event replaces, by a barrier after all earlier commands. A barrier that
-// waits only for the library event would also hold up later commands, and delay the reuse of that event.
+// Signals the target's event, because the command signals a library event instead. Uses a barrier that waits for all
+// earlier commands. A barrier that waits only for the library event would hold up later commands just as long, and it
+// would delay the reuse of the library event.
 void signal_target_event(ze_command_list_handle_t list, ze_event_handle_t theirs) {
   if (api.zeCommandListAppendBarrier(list, theirs, 0, nullptr) != ZE_RESULT_SUCCESS) {
     api.zeCommandListAppendSignalEvent(list, theirs);  // otherwise the target would wait forever
@@ -188,7 +189,7 @@ bool prepare(const Command& command, Append* append) {
   const Locked locked;
   const List* list = locked.held() ? find_or_query_list(command.list) : nullptr;
   if (list == nullptr) {
-    append->immediate = true;  // reported as a launch with unknown time
+    append->immediate = true;  // the list is unknown: its command is reported as a launch with unknown time
     return false;
   }
   append->immediate = list->immediate;

@@ -13,12 +13,12 @@
 namespace gpuprof::injection::level_zero {
 namespace {
 
-constexpr uint32_t kMaxHandles = 16;             // drivers, or devices of a driver
-constexpr uint64_t kMeasureAgainNs = 500000000;  // measurement interval, in which the clocks drift by some microseconds
+constexpr uint32_t kMaxHandles = 16;             // limit for the number of drivers, and of devices per driver
+constexpr uint64_t kMeasureAgainNs = 500000000;  // clocks are read again after this time (drift: some microseconds)
 
 struct Device {
   ze_device_handle_t handle;
-  ze_driver_handle_t driver;  // null: no known driver lists it
+  ze_driver_handle_t driver;  // null: no known driver has this device
   uint32_t parent_plus_one;   // number of the parent device plus 1; 0: not a sub-device
   uint32_t announced_to;      // id of the source that has announced this device
   // State of the device's clock:
@@ -112,7 +112,8 @@ void ask_clock(Device& device) {
   device.clock.mask = mask_of_bits(properties.timestampValidBits) & mask_of_bits(properties.kernelTimestampValidBits);
 }
 
-// Reads device time, and host time in the middle of the call. Uses the shortest of three calls.
+// Reads the device time, and takes the middle of the call as its host time. Calls three times and uses the shortest
+// call, which is the most exact.
 bool measure(Device& device) {
   uint64_t shortest = UINT64_MAX;
   for (int i = 0; i < 3; ++i) {

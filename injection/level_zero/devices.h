@@ -20,7 +20,7 @@ uint32_t parent_of(uint32_t index);
 uint32_t sub_devices_of(uint32_t index, uint32_t* parts, uint32_t most);
 
 ze_device_handle_t handle_of(uint32_t index);
-ze_driver_handle_t driver_of(uint32_t index);  // null: no known driver lists it
+ze_driver_handle_t driver_of(uint32_t index);  // null: no known driver has this device
 
 // Returns the core clock in MHz; 0: unknown.
 uint32_t core_mhz(uint32_t index);

@@ -1,7 +1,7 @@
-// Hooks Level Zero's initialization: the preloaded library's functions override those of the same name. A program that
-// never initializes Level Zero runs none of this code. A program linked with the loader calls zeInit() or
-// zeInitDrivers() here. A program that uses dlsym() on a loader handle calls the loader's own functions. These look up
-// a function table by name, and find zeGetGlobalProcAddrTable() here.
+// Hooks Level Zero's initialization: the functions of this preloaded library override those of the same name. A program
+// that never initializes Level Zero runs none of this code. A program linked with the loader calls this library's
+// zeInit() or zeInitDrivers(). A program that uses dlsym() on a loader handle calls the loader's own functions, which
+// look up zeGetGlobalProcAddrTable() by name and find this library's.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -52,7 +52,7 @@ void replace(void** entry, Function* kept, Function ours) {
   }
 }
 
-// Returns the function in the caller's own library: the one it would have called without preloading.
+// Returns the function in the caller's own library, which the caller would have called without preloading.
 TableFunction own_function(const void* caller, const char* name, bool* is_loader) {
   Dl_info info = {};
   if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) {

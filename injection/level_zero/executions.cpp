@@ -119,7 +119,7 @@ void report_all(const Report& report, bool may_wait) {
   }
 }
 
-// Makes the readout reusable. If it was the last running one of a list that was reset or destroyed, frees the commands.
+// Makes the readout reusable. Frees the list's commands if the list was reset or destroyed and no other readout runs.
 void put_away(Readout* readout, bool failed) {
   Recorded* recorded = readout->recorded;
   --recorded->running;
@@ -337,7 +337,7 @@ void report_executions(bool may_wait) {
 
 void report_oldest_executions() {
   constexpr uint64_t kMany = 64;
-  constexpr uint64_t kLooks = 2;  // each launch adds one; reporting two shrinks the backlog
+  constexpr uint64_t kLooks = 2;  // each launch adds one execution, so reporting two per launch shrinks the backlog
   if (load_relaxed(&running_count) > kMany) {
     look_at(kLooks, false);
   }
@@ -353,7 +353,7 @@ void give_up_executions() {
   }
 }
 
-// Drops executions of a destroyed context. Does not free memory that a device may still write: the driver keeps it.
+// Drops executions of a destroyed context. Leaks memory that a device may still write.
 void drop_executions(ze_context_handle_t context) {
   for (uint64_t left = running_count; left != 0; --left) {
     Readout* readout = pop();

@@ -9,9 +9,9 @@
 
 namespace gpuprof::injection::level_zero {
 
-// Records a command of the list until its next reset. All functions need Locked unless stated otherwise.
+// Records a command of the list, until the list is reset. All functions need Locked unless stated otherwise.
 bool record_command(List* list, const Work& work);  // false: no memory
-// Notes that the list itself resets an event of the target: its time cannot be read after an execution.
+// Notes that a command of the list resets this event of the target: after an execution the event holds no time.
 void note_reset_inside(List* list, ze_event_handle_t event);
 // Notes that the host resets an event of the target: executions that were not read yet lose the time.
 void note_reset_by_host(ze_event_handle_t event);
@@ -24,7 +24,7 @@ void drop_recorded(List* list);
 
 uint32_t recorded_commands(const List* list);
 
-// Prepares for another execution of the list. If the device cannot copy times, executions not yet read lose theirs.
+// Prepares for another execution of the list. If the device cannot copy times, earlier executions lose unread times.
 void before_execution(List* list);
 // Where lists are executed: a queue or an immediate list (zeCommandListImmediateAppendCommandListsExp).
 struct Target {
@@ -33,7 +33,7 @@ struct Target {
   uint64_t number;
   uint32_t ordinal;
 };
-// Starts the readout of an execution by the launch `correlation`.
+// Starts the readout of an execution. `correlation`: id of the launch that executed the list.
 void after_execution(const Target& target, List* list, uint64_t correlation);
 
 // Waits for readouts, with a limit, before the target destroys a queue, list or event. Not under Locked.

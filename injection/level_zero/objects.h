@@ -26,7 +26,7 @@ class Locked {
   bool held_;
 };
 
-// Locked for callbacks that change a table. Does not lock in callbacks of the library's own calls.
+// Holds Locked in a callback that changes a table. Takes no lock if the library itself made the call.
 class LockedCallback {
  public:
   LockedCallback() : locked_(guard_.entered()) {}
@@ -37,15 +37,15 @@ class LockedCallback {
   Locked locked_;
 };
 
-// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Events with this flag have no device times and
-// stay unknown.
+// ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP of later versions. Events of a pool with this flag have no device times,
+// so gpuprof does not track them.
 constexpr uint32_t kMappedTimestamps = 1U << 3U;
 
 struct EventPool {
   const void* handle;
   EventPool* next;
   ze_context_handle_t context;
-  bool timed;  // its events have kernel timestamps
+  bool timed;  // the pool's events have kernel timestamps
 };
 
 struct Pending;
@@ -55,7 +55,7 @@ struct TargetEvent {
   TargetEvent* next;
   const void* pool;
   bool timed;
-  Pending* pending;  // unread command that signals this event; null: no such command
+  Pending* pending;  // command that signals this event, with a time not yet read; null: no such command
 };
 
 struct Queue {
@@ -94,7 +94,7 @@ struct OwnEvent;
 struct Work {
   uint64_t node;  // graph node id, if the list is executed later; else 0
   uint64_t bytes;
-  OwnEvent* own;            // library event that it signals; null: an event of the target, or no event
+  OwnEvent* own;            // library event that the command signals; null: an event of the target, or no event
   ze_event_handle_t users;  // event of the target with timestamps, left unchanged
   uint32_t name;
   gpuprof_op op;

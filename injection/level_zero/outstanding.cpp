@@ -138,7 +138,7 @@ void report_finished(uint32_t most, bool may_wait) {
 
 void report_oldest() {
   constexpr uint64_t kMany = 4096;  // launches in 200 ms, the service thread's interval, at 20 000 per second
-  constexpr uint32_t kLooks = 2;    // each launch adds one; reporting two shrinks the backlog
+  constexpr uint32_t kLooks = 2;    // each launch adds one command, so reporting two per launch shrinks the backlog
   if (load_relaxed(&pending_count) > kMany) {
     report_finished(kLooks, false);
   }

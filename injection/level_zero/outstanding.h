@@ -15,8 +15,8 @@ struct Pending {
   uint64_t stream;
   uint32_t device;
   bool appended;        // the target's call has returned, and the table owns the command
-  bool event_released;  // its event must not be read any more
-  bool read;            // its times were read before the target's call returned
+  bool event_released;  // the command's event must not be read any more
+  bool read;            // the command's times were read before the target's call returned
   ze_kernel_timestamp_result_t times;
 };
 
@@ -32,14 +32,14 @@ void report_finished(uint32_t most, bool may_wait);
 // Called at each launch: reports some of the oldest commands if many are pending, to keep few library events in use.
 void report_oldest();
 
-// Reads the time of the command that signals the event, or drops it if unfinished: the target is about to reuse the
-// event, or has seen it signaled. Another thread may still be in the call that appends the command. Needs Locked.
+// Reads the time of the command that signals the event, or drops an unfinished command. Called when the target will
+// reuse the event or has seen it signaled. Another thread may still be appending the command. Needs Locked.
 void read_or_drop(TargetEvent* event);
 
 // Drops unfinished commands of a context that the target destroys. Needs Locked.
 void drop_context(ze_context_handle_t context);
 
-// Waits at the end of the process: 0.2 s, longer while commands finish, at most 1 s. Counts the rest as lost.
+// Waits for commands at the end of the process: 0.2 s, or up to 1 s while more of them finish. Counts the rest as lost.
 void wait_for_outstanding();
 
 void report_work(const Work& work, uint64_t correlation, uint64_t stream, uint32_t device,

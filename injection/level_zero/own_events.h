@@ -31,7 +31,7 @@ void leave(OwnEvent* event);
 // Destroys the library events of a context that the target destroys.
 void destroy_events(ze_context_handle_t context);
 
-// Destroys the library events of all contexts that use none of them now. Returns false if any event may be in use.
+// For each context: destroys the library events if none of them is in use. Returns false if any may be in use.
 bool destroy_unused_events();
 
 void forget_events();

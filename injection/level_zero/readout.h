@@ -34,7 +34,7 @@ struct Recorded {
   uint32_t with_users;  // number of commands that signal an event of the target
   uint32_t running;     // number of running readouts
   bool abandoned;       // the list was reset or destroyed
-  bool cannot_query;    // the device cannot copy times itself: a copy-only engine
+  bool cannot_query;    // the list runs on a copy-only engine, which cannot copy event times
   bool untimed;         // no longer timed: other lists signal its events too, or the device failed
   Readout* idle;
 };

@@ -12,7 +12,7 @@ namespace {
 
 zel_tracer_handle_t tracer = nullptr;
 const char* missing = nullptr;  // name of a required callback that the loader lacks
-char context = 0;               // its address is the tracer's user data, which the loader requires
+char context = 0;               // user data of the tracer: the loader requires an address, which is not used
 bool layer_is_ours = false;     // start_tracer() enabled the layer
 bool stopped = false;
 
@@ -43,9 +43,9 @@ bool is_on() {
   return variable != nullptr && strcmp(variable, "1") == 0;
 }
 
-// Enables the tracing layer in a program started without ZE_ENABLE_TRACING_LAYER; only newer loaders can. Calls in
-// progress are not traced. Needs a tracer: otherwise a loader that has not loaded the layer would lose the program's
-// calls.
+// Enables the tracing layer in a program started without ZE_ENABLE_TRACING_LAYER, if the loader is new enough. Calls in
+// progress are not traced. Call it only while a tracer exists: without one, a loader that has not loaded the layer
+// loses the program's calls.
 void switch_layer_on() {
   const auto enable = reinterpret_cast<ze_result_t(ZE_APICALL*)()>(find_function("zelEnableTracingLayer"));
   if (enable != nullptr && !is_on()) {

@@ -28,7 +28,7 @@ struct Label {
   uint64_t hash;
   RangeText text;
   uint32_t domain;
-  uint32_t wanted;  // atomic; 0: not checked; else 2 * connection, plus 1 if it is the wanted name
+  uint32_t wanted;  // atomic; 0: not checked; else 2 * connection's number, plus 1 if the label is wanted
   uint32_t folded;  // atomic; label of the name with "[N]" for numbers; 0: not looked up
 };
 

@@ -45,7 +45,7 @@ struct Open {
   RangeLabel label;
 };
 
-// Global, as NVTX's functions carry no context. Changes need the lock, except `generation` and marked fields.
+// Global, because NVTX passes no user pointer to a tool. The lock protects changes of `open` and `*paths`.
 struct Shared {
   uint32_t lock;
   uint32_t generation;  // atomic; changes with `open` and `paths`: tells threads that cached data is old
@@ -71,12 +71,12 @@ struct Stack {
   uint32_t deeper;      // pushes beyond kMaxDepth
   uint32_t known;       // the first `known` entries have a valid path
   uint32_t base;        // id of the path of the process's open start/end ranges
-  uint32_t generation;  // generation of `known` and `base`; 0: not computed
+  uint32_t generation;  // value of Shared::generation for which `known` and `base` are valid; 0: none
   uint32_t tid;
   uint32_t changes;  // pushes and pops so far
   uint32_t wanted_changes;
   uint32_t wanted_generation;
-  bool wanted;  // result of find_wanted() at wanted_changes and wanted_generation
+  bool wanted;  // result of find_wanted() when `changes` and `generation` had the two values above
   Push entries[kMaxDepth];
 };
 // constinit avoids a check at each access.
@@ -190,13 +190,13 @@ void remove_later(uint64_t id) {
   lost(GPUPROF_LOSS_DETAIL, 1);
 }
 
-constexpr uint64_t kAllOpen = 0;  // no range has this id: copy_open() copies all ranges
+constexpr uint64_t kAllOpen = 0;  // passed to copy_open() instead of a range id: copy all ranges
 
 // The process's open ranges in order of their start, as copied by copy_open(): all, or up to the range `last`.
 struct OpenRanges {
   RangeLabel labels[kMaxOpen];
   uint32_t count;
-  uint64_t last_start_ns;  // 0: unknown, or no such range
+  uint64_t last_start_ns;  // start of the range `last`; 0: unknown, or that range is not open
 };
 
 // Copies the open ranges. Returns false if the lock is not available.
@@ -355,7 +355,7 @@ void new_generation() {
 }
 
 void after_fork_in_child() {
-  store_release(&shared.lock, 0U);  // its holder may exist only in the parent; an unfinished change is not visible
+  store_release(&shared.lock, 0U);  // the lock's holder may exist only in the parent; unfinished changes are invisible
   unlock_range_names();
   stack.tid = 0;
 }

@@ -4,7 +4,7 @@
 // freed, even if a driver thread still uses them.
 //
 // Sub-buffers, and images made from other objects, allocate nothing. Buffers in user memory (CL_MEM_USE_HOST_PTR)
-// are reported: drivers with device memory copy them, and no driver states whether it does.
+// are reported, too: a driver with device memory copies them, and a program cannot ask a driver whether it does.
 #include <cstdlib>
 
 #include "base/keep_errno.h"
@@ -13,6 +13,7 @@
 #include "opencl/allocation_table.h"
 #include "opencl/devices.h"
 #include "opencl/dispatch.h"
+#include "opencl/extensions.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
 #include "runtime/work.h"
@@ -173,7 +174,7 @@ Memory* take_all(cl_uint count, void* const* pointers) {
   return all;
 }
 
-void end_svm_free(Memory* all, bool freed) {
+void end_free(Memory* all, bool freed, const char* function) {
   const bool told = freed && recording();
   while (all != nullptr) {
     Memory* memory = all;
@@ -183,7 +184,7 @@ void end_svm_free(Memory* all, bool freed) {
       continue;
     }
     if (told) {
-      emit_here(GPUPROF_HOST_FREE, *memory, "clEnqueueSVMFree");
+      emit_here(GPUPROF_HOST_FREE, *memory, function);
     }
     free(memory);
   }
@@ -200,7 +201,55 @@ cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void*
   }
   const cl_int status = target.clEnqueueSVMFree(queue, count, pointers, function, data, waits, wait_list, event);
   const KeepErrno keep_errno;
-  end_svm_free(all, status == CL_SUCCESS);
+  end_free(all, status == CL_SUCCESS, "clEnqueueSVMFree");
+  return status;
+}
+
+// Unified memory of cl_intel_unified_shared_memory.
+constinit clHostMemAllocINTEL_fn host_alloc = nullptr;
+constinit clDeviceMemAllocINTEL_fn device_alloc = nullptr;
+constinit clSharedMemAllocINTEL_fn shared_alloc = nullptr;
+constinit clMemFreeINTEL_fn unified_free = nullptr;
+constinit clMemBlockingFreeINTEL_fn unified_blocking_free = nullptr;
+
+constexpr char kHostAlloc[] = "clHostMemAllocINTEL";
+constexpr char kDeviceAlloc[] = "clDeviceMemAllocINTEL";
+constexpr char kSharedAlloc[] = "clSharedMemAllocINTEL";
+constexpr char kUnifiedFree[] = "clMemFreeINTEL";
+constexpr char kUnifiedBlockingFree[] = "clMemBlockingFreeINTEL";
+
+void* unified_allocated(const char* function, void* memory, size_t bytes, uint32_t device) {
+  if (memory != nullptr) {
+    allocated(function, {memory, bytes, 0, device, 0, 1, false, nullptr});
+  }
+  return memory;
+}
+
+void* CL_API_CALL allocate_on_host(cl_context context, const cl_mem_properties_intel* properties, size_t bytes,
+                                   cl_uint alignment, cl_int* status) {
+  void* memory = host_alloc(context, properties, bytes, alignment, status);
+  const KeepErrno keep_errno;
+  return unified_allocated(kHostAlloc, memory, bytes, UINT32_MAX);
+}
+
+template <const char* Function, clDeviceMemAllocINTEL_fn* Driver>
+void* CL_API_CALL allocate_on_device(cl_context context, cl_device_id device, const cl_mem_properties_intel* properties,
+                                     size_t bytes, cl_uint alignment, cl_int* status) {
+  void* memory = (*Driver)(context, device, properties, bytes, alignment, status);
+  const KeepErrno keep_errno;
+  return unified_allocated(Function, memory, bytes, device == nullptr ? UINT32_MAX : device_index(device));
+}
+
+template <const char* Function, clMemFreeINTEL_fn* Driver>
+cl_int CL_API_CALL free_unified(cl_context context, void* pointer) {
+  Memory* memory = nullptr;
+  {
+    const KeepErrno keep_errno;
+    memory = take_all(1, &pointer);
+  }
+  const cl_int status = (*Driver)(context, pointer);
+  const KeepErrno keep_errno;
+  end_free(memory, status == CL_SUCCESS, Function);
   return status;
 }
 
@@ -210,6 +259,16 @@ void report_released_memory() {
   if (active()) {
     for_each_released(emit_destroyed);
   }
+}
+
+Extension memory_extension(const char* function) {
+  return find_extension(function,
+                        {extension(kHostAlloc, allocate_on_host, &host_alloc),
+                         extension(kDeviceAlloc, allocate_on_device<kDeviceAlloc, &device_alloc>, &device_alloc),
+                         extension(kSharedAlloc, allocate_on_device<kSharedAlloc, &shared_alloc>, &shared_alloc),
+                         extension(kUnifiedFree, free_unified<kUnifiedFree, &unified_free>, &unified_free),
+                         extension(kUnifiedBlockingFree, free_unified<kUnifiedBlockingFree, &unified_blocking_free>,
+                                   &unified_blocking_free)});
 }
 
 void hook_memory(cl_icd_dispatch& table) {

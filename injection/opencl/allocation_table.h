@@ -30,7 +30,7 @@ void set_released(const void* handle, uint64_t correlation, uint32_t tid);
 enum class Reference {
   unknown,     // not allocated through the layer
   held,        // the user has other references
-  last,        // it was the user's last reference; the driver will report the destruction
+  last,        // the user's last reference was released; the driver will report the destruction
   last_silent  // it was the user's last reference; the driver does not report the destruction
 };
 void retain_memory(const void* handle);

@@ -15,7 +15,7 @@ namespace {
 
 uint64_t outstanding = 0;
 
-// True while this thread requests a callback, which may run at once, on the user's launching thread: it must not wait.
+// True while this thread requests a callback. A callback that runs at once delays the launch, so it must not wait.
 constinit thread_local bool watching = false;
 
 struct Times {
@@ -41,6 +41,23 @@ bool read_times(cl_event event, Times* times) {
     times->submitted = 0;
   }
   return true;
+}
+
+// Sets the start of a command buffer. OpenCL does not measure its commands, and some drivers (PoCL) do not measure the
+// buffer: their event is a marker after the last command. If the event covers nearly nothing of the time in which the
+// buffer can have run, its time starts when all that it waited for has ended.
+void include_commands(cl_event before, Times* times) {
+  constexpr cl_ulong kNearlyNothing = 16;
+  cl_ulong ready = 0;
+  if (!read_time(before, CL_PROFILING_COMMAND_END, &ready)) {
+    return;
+  }
+  const cl_ulong begin = ready > times->queued ? ready : times->queued;
+  if (begin != 0 && begin < times->start && times->start <= times->end &&
+      times->end - times->start < (times->end - begin) / kNearlyNothing) {
+    times->start = begin;
+    times->submitted = 0;
+  }
 }
 
 void emit(const Pending& pending, const Times& times) {
@@ -69,16 +86,26 @@ void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
   auto* pending = static_cast<Pending*>(data);
   Times times;
   if (status >= 0 && read_times(event, &times)) {
+    if (pending->before != nullptr) {
+      include_commands(pending->before, &times);
+    }
     emit(*pending, times);
   } else {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
   }
-  free(pending);
+  discard(pending);
   target.clReleaseEvent(event);
   __atomic_fetch_sub(&outstanding, uint64_t{1}, __ATOMIC_RELAXED);
 }
 
 }  // namespace
+
+void discard(Pending* pending) {
+  if (pending->before != nullptr) {
+    target.clReleaseEvent(pending->before);
+  }
+  free(pending);
+}
 
 void watch(cl_event event, Pending* pending) {
   add_relaxed(&outstanding, uint64_t{1});

@@ -20,7 +20,11 @@ struct Pending {
   // Times of the driver's call, set only if the call is reported or blocks:
   uint64_t start_ns;  // 0: not measured
   uint64_t wait;      // result of stack_of_host_call(); 0: the call does not block
+  cl_event before;    // ends when a command buffer may begin; null for other commands
 };
+
+// Frees a command that is not watched.
+void discard(Pending* pending);
 
 // Requests a callback at completion. Takes ownership of `pending` and of one reference to the event.
 void watch(cl_event event, Pending* pending);

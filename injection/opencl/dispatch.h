@@ -6,6 +6,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 
@@ -37,8 +38,8 @@ inline cl_int answer(const void* value, size_t bytes, size_t capacity, void* to,
   return CL_SUCCESS;
 }
 
-// Returns whether the call has waited. Second status: it has, but a command failed. Other status: the driver refused
-// it.
+// Returns whether a call with this status has waited: it succeeded, or waited for a command that failed. Any other
+// status means that the driver refused the call.
 constexpr bool has_waited(cl_int status) {
   return status == CL_SUCCESS || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 }
@@ -47,6 +48,7 @@ void hook_queues(cl_icd_dispatch& table);
 void hook_commands(cl_icd_dispatch& table);
 void hook_waits(cl_icd_dispatch& table);
 void hook_memory(cl_icd_dispatch& table);
+void hook_extensions(cl_icd_dispatch& table);
 
 // Reports at the end of the process the objects that were released, but not yet destroyed by the driver.
 void report_released_memory();

@@ -7,6 +7,7 @@
 #include "base/thread_state.h"
 #include "ipc/emit.h"
 #include "opencl/devices.h"
+#include "opencl/extensions.h"
 #include "opencl/queues.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -42,7 +43,7 @@ uint32_t kernel_name(cl_kernel kernel) {
 void follow(Pending* pending, cl_event event, bool users_event) {
   if (users_event && target.clRetainEvent(event) != CL_SUCCESS) {
     lost(GPUPROF_LOSS_NO_TIMING, 1);
-    free(pending);
+    discard(pending);
     return;
   }
   watch(event, pending);
@@ -70,7 +71,9 @@ void report_enqueue(const Pending& pending, const char* function, cl_int status)
 Pending* begin(cl_command_queue handle, const Command& command) {
   const KeepErrno keep_errno;
   Queue queue = {};
-  if (!recording()) {
+  const bool on = recording();
+  report_unknown_calls(on);
+  if (!on) {
     return nullptr;
   }
   const bool timed = next_launch_timed();
@@ -84,8 +87,10 @@ Pending* begin(cl_command_queue handle, const Command& command) {
     return nullptr;
   }
   announce_device(queue.device);
-  const uint32_t name = command.op == GPUPROF_OP_KERNEL ? kernel_name(command.kernel) : 0;
-  *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed, 0, 0};
+  const uint32_t name = command.name != nullptr           ? name_id(command.name)
+                        : command.op == GPUPROF_OP_KERNEL ? kernel_name(command.kernel)
+                                                          : 0;
+  *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed, 0, 0, nullptr};
   if (timed) {
     add_overhead(now_ns() - entered);
   }
@@ -108,7 +113,7 @@ void end(Pending* pending, const char* function, cl_int status, cl_event event, 
     if (status != CL_SUCCESS) {
       launch_failed(pending->correlation);
     }
-    free(pending);
+    discard(pending);
     return;
   }
   const bool timed = pending->timed;

@@ -15,6 +15,7 @@ struct Command {
   uint64_t bytes = 0;
   bool blocking = false;  // the call returns after the command has completed
   cl_kernel kernel = nullptr;
+  const char* name = nullptr;  // name of work other than kernels
 };
 
 // Starts a command before the driver's call: calls the launch probe. Null: do not call end() for it.

@@ -2,8 +2,11 @@
 // callback on the command's event: the user's, or the library's. If the driver refuses
 // a command, the launch counts as failed, because the probe has been called. Mapping and unmapping count as copies,
 // which they are on a device with its own memory. Markers, barriers and migrations are not work.
+#include <type_traits>
+
 #include "opencl/dispatch.h"
 #include "opencl/enqueue.h"
+#include "opencl/extensions.h"
 
 namespace gpuprof::injection::opencl {
 namespace {
@@ -37,23 +40,43 @@ cl_event* event_of(First /*first*/, Rest... rest) {
   return event_of(rest...);
 }
 
-// A hook for an entry of the dispatch table. `Describe` makes a Command from the parameters that follow the queue.
+// Returns the driver's function. `Entry` is an entry of the dispatch table, or the address of an extension's function.
+template <auto Entry>
+auto driver() {
+  if constexpr (std::is_member_object_pointer_v<decltype(Entry)>) {
+    return target.*Entry;
+  } else {
+    return *Entry;
+  }
+}
+
+// A hook for an enqueue function. `Describe` makes a Command from the parameters that follow the queue.
 template <auto Entry, typename Describe, typename Function>
 struct Enqueue;
 template <auto Entry, typename Describe, typename... Parameters>
-struct Enqueue<Entry, Describe, cl_int (CL_API_CALL* cl_icd_dispatch::*)(cl_command_queue, Parameters...)> {
+struct Enqueue<Entry, Describe, cl_int(CL_API_CALL*)(cl_command_queue, Parameters...)> {
   static cl_int CL_API_CALL hook(cl_command_queue queue, Parameters... parameters) {
     return traced(queue, Describe{}(parameters...), event_of(parameters...),
-                  [&](cl_event* to) { return (target.*Entry)(queue, replaced(parameters, to)...); });
+                  [&](cl_event* to) { return driver<Entry>()(queue, replaced(parameters, to)...); });
   }
 };
 
 template <auto Entry, typename Describe>
 void hook(cl_icd_dispatch& table, Describe /*describe*/) {
   if (table.*Entry != nullptr) {
-    table.*Entry = Enqueue<Entry, Describe, decltype(Entry)>::hook;
+    table.*Entry = Enqueue<Entry, Describe, decltype(driver<Entry>())>::hook;
   }
 }
+
+template <auto Driver, typename Describe>
+Extension extension_hook(const char* function, Describe /*describe*/) {
+  return extension(function, Enqueue<Driver, Describe, decltype(driver<Driver>())>::hook, Driver);
+}
+
+constinit clEnqueueMemcpyINTEL_fn memcpy_intel = nullptr;
+constinit clEnqueueMemcpyINTEL_fn memcpy_arm = nullptr;
+constinit clEnqueueMemFillINTEL_fn fill_intel = nullptr;
+constinit clEnqueueMemFillINTEL_fn fill_arm = nullptr;
 
 // Map functions return the mapped memory. They return their status through a pointer, the parameter after the event.
 void* CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
@@ -177,6 +200,25 @@ void hook_commands(cl_icd_dispatch& table) {
   hook_images(table);
   GPUPROF_HOOK(table, clEnqueueMapBuffer, map_buffer);
   GPUPROF_HOOK(table, clEnqueueMapImage, map_image);
+}
+
+Extension copy_extension(const char* function) {
+  const auto fill = [](void*, const void*, size_t, size_t bytes, auto...) -> Command {
+    return {"clEnqueueMemFillINTEL", GPUPROF_OP_FILL, bytes};
+  };
+  const auto fill_svm = [](void*, const void*, size_t, size_t bytes, auto...) -> Command {
+    return {"clEnqueueSVMMemFillARM", GPUPROF_OP_FILL, bytes};
+  };
+  const auto copy = [](cl_bool blocking, void*, const void*, size_t bytes, auto...) -> Command {
+    return {"clEnqueueMemcpyINTEL", GPUPROF_OP_COPY, bytes, blocking != CL_FALSE};
+  };
+  const auto copy_svm = [](cl_bool blocking, void*, const void*, size_t bytes, auto...) -> Command {
+    return {"clEnqueueSVMMemcpyARM", GPUPROF_OP_COPY, bytes, blocking != CL_FALSE};
+  };
+  return find_extension(function, {extension_hook<&memcpy_intel>("clEnqueueMemcpyINTEL", copy),
+                                   extension_hook<&memcpy_arm>("clEnqueueSVMMemcpyARM", copy_svm),
+                                   extension_hook<&fill_intel>("clEnqueueMemFillINTEL", fill),
+                                   extension_hook<&fill_arm>("clEnqueueSVMMemFillARM", fill_svm)});
 }
 
 }  // namespace gpuprof::injection::opencl

@@ -4,6 +4,7 @@
 #include "opencl/allocation_table.h"
 #include "opencl/completion.h"
 #include "opencl/dispatch.h"
+#include "opencl/extensions.h"
 #include "runtime/lifecycle.h"
 #include "runtime/recording.h"
 
@@ -24,9 +25,12 @@ bool begin(bool /*attached*/) {
 void in_forked_child() {
   forget_outstanding();
   forget_memory();
+  forget_command_buffers();
+  report_unknown_calls(false);
 }
 
 void exiting() {
+  report_unknown_calls(active());
   wait_for_outstanding();
   report_released_memory();
 }
@@ -84,6 +88,7 @@ extern "C" CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, cons
   opencl::hook_commands(opencl::layer);
   opencl::hook_waits(opencl::layer);
   opencl::hook_memory(opencl::layer);
+  opencl::hook_extensions(opencl::layer);
   *num_entries_ret = entries;
   *layer_dispatch_ret = &opencl::layer;
   return CL_SUCCESS;

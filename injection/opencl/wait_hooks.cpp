@@ -4,6 +4,7 @@
 #include "base/keep_errno.h"
 #include "base/monotonic_clock.h"
 #include "opencl/dispatch.h"
+#include "opencl/extensions.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
 #include "runtime/work.h"
@@ -17,7 +18,9 @@ cl_int timed(const char* function, const Call& call) {
   uint64_t start_ns = 0;
   {
     const KeepErrno keep_errno;
-    if (recording()) {
+    const bool on = recording();
+    report_unknown_calls(on);
+    if (on) {
       correlation = stack_of_host_call();
       start_ns = now_ns();
     }

@@ -25,7 +25,7 @@ constexpr uint32_t kBeforeFirst = UINT32_MAX;
 
 // Functions of the interpreter. None of them takes a lock or needs the GIL.
 struct Functions {
-  void* (*current)();    // the attached thread state: of this thread (since 3.12), or of the thread with the GIL
+  void* (*current)();    // returns this thread's state; before Python 3.12, the state of the thread that has the GIL
   void* (*of_thread)();  // the thread state that this thread used last
   int (*is_initialized)();
   void* (*first_interpreter)();
@@ -38,9 +38,9 @@ enum Found : uint32_t { kNothing = 0, kFollowed = 1, kRefused = 2 };
 struct Python {
   uint32_t found = kNothing;
   uint32_t searching = 0;  // pid of the process whose thread is searching; 0: none
-  uint32_t reported = 0;   // 1: reported to the recorder
+  uint32_t reported = 0;   // 1: the recorder knows what was found
   uint32_t proven = 0;     // 1: a complete walk has found valid frames
-  uint64_t doubted = 0;    // first thread whose stack was invalid, before `proven`
+  uint64_t doubted = 0;    // while `proven` is 0: first thread whose stack was invalid
   uint32_t doubts = 0;     // number of later invalid stacks of the same thread
   uint64_t loaded = 0;     // number of loaded libraries at the last search
   const char* refused = nullptr;
@@ -173,9 +173,10 @@ void find_eval_range(Handle library, gpuprof_python_layout* layout) {
   }
 }
 
-// Checks the type object of code objects. Success proves that code_type is this object and code_type_field is right.
+// Checks that code_type is the address of the type object of code objects, and that code_type_field is the offset of
+// ob_type.
 bool is_code_type(const PythonLayout& layout, const void* type_of_types) {
-  const PythonMemory memory(false);  // false: direct reads; each value read shows that the next address is valid
+  const PythonMemory memory(false);  // false: direct reads, because each check shows that the next address is valid
   const gpuprof_python_layout& wire = layout.wire;
   uint64_t type = 0;
   uint64_t name = 0;
@@ -213,10 +214,10 @@ const char* examine(Handle library, Functions* functions, PythonLayout* layout) 
   layout->wire.code_type = reinterpret_cast<uint64_t>(dlsym(library, "PyCode_Type"));
   if (functions->current == nullptr || functions->of_thread == nullptr || functions->is_initialized == nullptr ||
       functions->first_interpreter == nullptr || functions->main_interpreter == nullptr) {
-    return "it lacks a function of the C API";
+    return "the interpreter lacks a function of the C API";
   }
   if (!is_code_type(*layout, dlsym(library, "PyType_Type"))) {
-    return "its structures differ from those of its version";
+    return "the interpreter's structures differ from those of its version";
   }
   return nullptr;
 }
@@ -266,10 +267,11 @@ void report_version() {
   }
 }
 
-// Rejects the interpreter: its structures are not at the expected offsets. No frames are better than wrong ones.
+// Rejects the interpreter: its structures are not at the expected offsets. Stacks then have no Python frames, which is
+// better than wrong frames.
 void refuse() {
   if (swap_if(&python_here.found, kFollowed, kRefused)) {
-    python_here.refused = "its frames are not at the offsets of its version";
+    python_here.refused = "the interpreter's frames are not at the offsets of its version";
     store_release(&python_here.reported, 0U);
     report_version();
   }
@@ -293,9 +295,9 @@ bool is_this_thread(const PythonLayout& layout, const PythonMemory& memory, uint
          ident == static_cast<uint64_t>(pthread_self());
 }
 
-// Before 3.12, the current thread state may belong to another thread, which may end at any moment. The current state is
-// read only if it differs from this thread's own and there are several interpreters. This thread may then run in
-// another interpreter than the one in which it started.
+// Before 3.12, the current thread state may belong to another thread, which may end at any moment. So the current state
+// is read only if this thread may run in another interpreter than the one in which it started: there are several
+// interpreters, and the current state is not the state that this thread used last.
 const void* thread_before_3_12(const Functions& functions, const PythonLayout& layout) {
   void* own = functions.of_thread();
   void* current = functions.current();
@@ -459,7 +461,7 @@ class EndWatch {
 // Walks all frames. Returns false if memory has invalid contents, or if the interpreter has begun to finalize.
 template <bool kCareful>
 bool walk_frames(gpuprof_segment* segment, uint64_t thread, const EndWatch& watch, PythonWalk* walk) {
-  const PythonLayout layout = python_here.layout;  // a local copy: stores through pointers cannot change it
+  const PythonLayout layout = python_here.layout;  // local, so that the compiler need not reload it after each store
   FrameWalk<kCareful> frames(layout);
   if (!is_this_thread(layout, FrameMemory<kCareful>::any(), thread) || !frames.begin(thread) || watch.ended()) {
     return false;
@@ -574,7 +576,7 @@ void reset_python() {
   reset_code();
   store_relaxed(&python_here.reported, 0U);
   if (load_relaxed(&python_here.searching) != static_cast<uint32_t>(getpid())) {
-    store_relaxed(&python_here.searching, 0U);  // left by a thread of the parent, which does not exist here
+    store_relaxed(&python_here.searching, 0U);  // set by a thread of the parent, which a forked child lacks
   }
 }
 

@@ -45,7 +45,7 @@ struct CodeTable {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): it is zero
 extern CodeTable* code_table;  // null before the first id
 
-// Factors of the hash. It runs for each frame of each launch, so it sums independent products, which is fast.
+// Factors of the hash, which is computed for each frame of each launch. A sum of independent products is fast.
 constexpr uint64_t kHashFactors[] = {GPUPROF_HASH_MULTIPLIER, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL,
                                      GPUPROF_OTHER_MULTIPLIER, 0xA0761D6478BD642FULL};
 

@@ -10,8 +10,8 @@ namespace gpuprof::injection {
 constexpr uint64_t kMaxAddress = 1ULL << 56U;
 constexpr uint64_t kMinAddress = 4096;
 
-// Reads the interpreter's structures. `careful`: by a system call, as memory may be invalid. Otherwise directly: the
-// memory is this thread's own, and only impossible pointers are rejected.
+// Reads the interpreter's structures. `careful`: uses a system call for each read, because memory may be invalid. If
+// not `careful`, reads directly, because the memory is this thread's own, and rejects only impossible pointers.
 class PythonMemory {
  public:
   explicit PythonMemory(bool careful) : careful_(careful) {}

@@ -52,7 +52,8 @@ void emit_launch_stack(gpuprof_segment* segment, ThreadState& thread, uint64_t c
   }
 }
 
-// Decides at random (xorshift) whether a launch gets a stack: every n-th launch could match the target's loops.
+// Decides at random (xorshift) whether a launch gets a stack. Every n-th launch could always be
+// the same launch of a loop in the target.
 bool chosen(const gpuprof_segment* segment, ThreadState& thread) {
   const uint32_t share = load_relaxed(&segment->stack_share);
   if (share >= GPUPROF_ALL_STACKS) {
@@ -127,7 +128,8 @@ void launch(uint64_t correlation, bool several, uint32_t name) {
     add_relaxed(&ring.counts[GPUPROF_COUNT_UNSAMPLED], uint64_t{1});
   }
   if (timed) {
-    // Clamped, not ignored: a launch that really costs this much (first stack in cold memory) must not appear free.
+    // Clamps a long time and does not ignore it: a launch that really costs this much (first stack in cold memory) must
+    // not appear free.
     const uint64_t spent = now_ns() - begin;
     add_relaxed(&ring.overhead_ns, spent < kMaxTimedNs ? spent : kMaxTimedNs);
     add_relaxed(&ring.overhead_samples, uint64_t{1});
@@ -158,7 +160,7 @@ void stack_here(uint64_t correlation) {
     read_thread(thread);
   }
   const bool host = (correlation & GPUPROF_CORRELATION_HOST) != 0;
-  // Not for graph nodes: a graph may be captured before the range and launched inside it.
+  // A graph node always gets a stack: its graph may be captured before the wanted range begins and launched inside it.
   const bool outside = host && !in_wanted_range();
   if (host) {
     note_launch(segment, thread, correlation, outside ? uint32_t{kLaunchOutside} : 0U, 0, 0);

@@ -21,7 +21,7 @@ struct Recording {
   uint32_t taken;  // atomic; 1: a recording exists
   bool exit_handled;
   const Vendor* vendor;
-  pid_t pid;  // process that subscribed: tells a child, as clone() and the fork system call run no fork handlers
+  pid_t pid;  // process that subscribed; another getpid() means a forked child (fork handlers may not have run)
   // Address of the recorder, if attached.
   char socket[108];
   char token[33];

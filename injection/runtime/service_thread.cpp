@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kTickNs = 100 * kMillisecond;          // longest interval between two reads of the control bits
-constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // flush interval without launches: long kernels may end
+constexpr uint64_t kIdleFlushNs = GPUPROF_IDLE_FLUSH_NS;  // flush interval without launches: earlier kernels may end
 constexpr uint32_t kSilentTicks = 3;  // more than 1: a recorder that was stopped with the target may resume after it
 constexpr size_t kStackBytes = 1U << 20;
 
@@ -74,8 +74,8 @@ struct MetaKey {
   char text[64];
 };
 
-// Returns whether the recorder is gone: a killed recorder cannot pause the target. If the recorder was only stopped and
-// continues, reports to it how long nothing was recorded.
+// Returns whether the recorder is gone. The target must find this out itself, because a killed recorder can no longer
+// switch recording off. If the recorder was only stopped and continues, reports how long nothing was recorded.
 bool recorder_left() {
   service.silent_ticks = recorder_silent() ? service.silent_ticks + 1 : 0;
   const bool left = service.silent_ticks >= kSilentTicks;
@@ -88,7 +88,7 @@ bool recorder_left() {
   return service.left_ns != 0;
 }
 
-// Starts or stops recording: a target that is paused, or whose recorder is gone, pays no overhead.
+// Starts or stops recording, so that the target pays no overhead while recording is paused or the recorder is gone.
 void follow_recorder() {
   const bool wanted = !recorder_left() && active();
   if (wanted == service.recording) {

@@ -9,7 +9,7 @@
 
 namespace gpuprof::injection {
 
-constexpr char kServiceThreadName[] = "gpuprof-flush";  // visible to users of the target
+constexpr char kServiceThreadName[] = "gpuprof-flush";  // shown by top and gdb as a thread of the target
 constexpr uint64_t kExitWaitNs = 2000000000;            // longest wait in finish_service_thread()
 
 // 1: there is something to record. Set by launches and other calls, read and cleared by the service thread.

@@ -62,7 +62,7 @@ bool read_module(uint64_t from, void* to, size_t bytes) {
   return true;
 }
 
-// Hashes the bytes at the module's marks. Returns 0 if the module was unloaded.
+// Hashes the bytes at parts.marks, which identify the module's file. Returns 0 if the module was unloaded.
 uint64_t hash_marks(const ModuleParts& parts) {
   uint64_t hash = 1;
   for (const uint64_t mark : parts.marks) {
@@ -193,7 +193,7 @@ uint64_t find_build_id(uint64_t notes, uint64_t bytes) {
   return 0;
 }
 
-// Finds the last entries of the .eh_frame_hdr table, if it has the usual linker format.
+// Returns the address of the last two entries of the .eh_frame_hdr table; 0: the table has an unusual format.
 uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
   struct {
     uint8_t version, pointer, count, table;
@@ -213,8 +213,8 @@ uint64_t find_last_entries(const Module& module, const unwind::Bytes& tables) {
   return module.header + sizeof(header) + (uint64_t{header.entries} - 2) * kEntryBytes;
 }
 
-// Reads program headers one at a time, because the thread's stack may be small. In normal files they are in the first
-// page. For other files the walk uses only .eh_frame_hdr.
+// Reads program headers one at a time, because the thread's stack may be small. Finds only headers in the first page of
+// the file, where they normally are. For other files the walk uses only .eh_frame_hdr.
 class Segments {
  public:
   explicit Segments(const Module& module) : at_(module.begin) {

@@ -11,7 +11,7 @@ namespace gpuprof::injection {
 struct Module {
   uint64_t begin;  // mapped addresses, [begin, end)
   uint64_t end;
-  uint64_t header;    // address of its .eh_frame_hdr
+  uint64_t header;    // address of the module's .eh_frame_hdr
   uint64_t identity;  // differs for most files that are loaded to the same address in succession
 };
 
@@ -20,7 +20,7 @@ bool find_module(uint64_t pc, Module* module);
 
 // The parts of a module that a walk reads.
 struct ModuleParts {
-  unwind::Bytes tables;  // the segment that holds its unwind tables
+  unwind::Bytes tables;  // the segment that holds the module's unwind tables
   uint64_t marks[4];     // each the address of 16 bytes that differ between files; 0: unused
 };
 constexpr size_t kMarkBytes = 16;

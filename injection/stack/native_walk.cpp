@@ -14,7 +14,8 @@ constexpr uint64_t kMaxPushed = uint64_t{1} << 20;  // largest frame on a stack 
 constexpr uint32_t kDeadEnds = 256;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kAddressBits) - 1;
 
-// Addresses at which a walk ended early even without cached rules. A walk that ends there is not repeated without them.
+// A walk that ends early is repeated without cached rules, because a cached rule may be wrong. dead_ends: addresses at
+// which the repeated walk ended early, too. Walks that end at these addresses are not repeated.
 uint64_t dead_ends[kDeadEnds];
 
 enum class Step : uint8_t { on, whole, astray };
@@ -248,7 +249,7 @@ void Walker::take_over(const LastStack& last, uint32_t from) {
     const LastFrame frame = last.frames[from + i];
     kept.frames[begin + i] = frame;
     frames[begin + i].word = frame.pc;
-    frames[begin + i].cfa = last.frames[from + i + 1].sp;  // unknown for the outermost frame; corrected below
+    frames[begin + i].cfa = last.frames[from + i + 1].sp;  // wrong for the outermost frame, whose cfa is set below
   }
   walk_.count = begin + taken;
   if (taken != wanted) {

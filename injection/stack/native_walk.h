@@ -27,7 +27,7 @@ struct LastFrame {
 // the modules and the words read (return addresses, saved fps) are unchanged.
 struct LastStack {
   uint32_t first;
-  uint32_t count;  // 0: cannot be reused
+  uint32_t count;  // number of frames; 0: later walks cannot reuse any
   LastFrame frames[GPUPROF_STACK_MAX_WORDS + 1];
 };
 

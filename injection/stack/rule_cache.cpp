@@ -18,7 +18,7 @@ struct Known {
 Known known[WalkMemory::kMaxModules];  // index 0 is unused
 uint32_t known_count = 0;              // not counting index 0
 uint32_t known_lock = 0;
-uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was at the module's addresses before or after it
+uint8_t replaced[WalkMemory::kMaxModules];  // 1: another file was at the module's addresses before or after the module
 
 // Hash table of module indices by start address. Modules that were loaded at the same address have one entry each.
 constexpr uint32_t kBuckets = 4 * WalkMemory::kMaxModules;
@@ -48,7 +48,7 @@ uint32_t search(const Module& module, uint64_t fingerprint, uint32_t* free_bucke
   return 0;
 }
 
-// Marks the new module and the modules whose addresses overlap it, unless it is the same file at the same addresses.
+// Marks the new module, and each module that overlaps it, unless both are the same file at the same addresses.
 void note_replaced(uint32_t index) {
   const Known& fresh = known[index];
   for (uint32_t i = 1; i < index; ++i) {
@@ -64,7 +64,7 @@ void note_replaced(uint32_t index) {
   }
 }
 
-// Returns the module's index; 0: the table is full, or another thread is adding one (not cached this time).
+// Returns the module's index. 0: the table is full, or another thread is changing it; the caller then caches no rule.
 uint32_t learn(const Module& module, const ModuleParts& parts, uint64_t fingerprint) {
   uint32_t bucket = 0;
   if (const uint32_t index = search(module, fingerprint, &bucket); index != 0) {
@@ -118,7 +118,8 @@ uint64_t rule_without_cfi(uint64_t at, bool return_address) {
   return follows_call(at + 1) ? kNoRuleAfterCall : uint64_t{GPUPROF_UNWIND_NONE};
 }
 
-// If no call precedes a return address, and it is the start of a function, the frame is the outermost one of a stack.
+// For a return address without a call before it. If that address is the start of a function, it belongs to the
+// outermost frame of a stack.
 uint64_t rule_at_start(uint64_t rule) {
   const bool start = rule == GPUPROF_RULE_AT_ENTRY || GPUPROF_UNWIND_RULE_KIND(rule) == GPUPROF_UNWIND_END;
   return start ? GPUPROF_UNWIND_END : GPUPROF_UNWIND_NONE;

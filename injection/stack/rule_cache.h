@@ -38,7 +38,7 @@ inline RuleSet& rule_set(uint64_t at) {
 }
 
 inline CachedRule load_entry(const CachedRule& entry) {
-  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // acquire: the entry's module is visible, too
+  return {load_acquire(&entry.key), load_acquire(&entry.rule)};  // acquire: `known` then holds the entry's module
 }
 
 // Returns the entry for `at`, or an entry for which is_of(at) is false.
@@ -70,7 +70,7 @@ inline uint64_t rule_at(WalkMemory& memory, uint64_t at, bool return_address) {
 // 1: a file replaced another at some addresses, so addresses alone no longer identify code.
 inline constinit uint32_t modules_replaced = 0;
 
-// The module of an address on the stack last walked with `memory`.
+// Result of module_of_address(), which finds the module of an address on the stack last walked with `memory`.
 struct ModuleOfAddress {
   uint32_t index;     // 0: unknown
   uint64_t contents;  // identifies the module's contents; 0: no other file was mapped at the module's addresses

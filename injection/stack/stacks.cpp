@@ -34,13 +34,13 @@ struct alignas(4096) Slot {
   uint64_t words[GPUPROF_STACK_MAX_WORDS + GPUPROF_STACK_MAX_MODULES];
 };
 
-// One mapping; unused parts cost nothing. `sent`: ids of stacks that the recorder has. In a full set a new id replaces
-// an older one, whose stack may be sent again.
+// All memory of this part, in one mapping, whose unused pages cost nothing. `sent`: ids of stacks that the recorder
+// has. In a full set a new id replaces an older one, whose stack may be sent again.
 struct Memory {
   Slot slots[kSlots];
   uint64_t sent[1U << kSetsLog2][kWays];
   uint32_t described_rings[WalkMemory::kMaxModules];  // bit i: ring i describes the module; high 16 bits: epoch
-  uint32_t epoch;                                     // number of connections: entries of other epochs are ignored
+  uint32_t epoch;                                     // new for each connection; entries of other epochs are ignored
 };
 constexpr uint32_t kNotDescribable = 1U << GPUPROF_RING_COUNT;
 constexpr uint32_t kEpochShift = 16;
@@ -181,7 +181,8 @@ bool describe_modules_once(gpuprof_segment* segment, Memory& all, Slot& slot, co
   return true;
 }
 
-// Nonzero if files at some addresses were replaced: then equal addresses may be another stack.
+// Hashes the contents of those modules that share addresses with an earlier or later file: there, equal words may be a
+// different stack. 0: no such module.
 uint64_t hash_replaced(WalkMemory& walked, const NativeWalk& native) {
   constexpr uint64_t kC = 0xA0761D6478BD642FULL;
   uint64_t hash = 0;
@@ -203,7 +204,7 @@ Taken merge(gpuprof_segment* segment, const void* python, const NativeWalk& nati
   MergeInput input = {native.frames, native.count, slot.python, 0, native.sp, 0, 0};
   const gpuprof_python_layout layout = python_layout();
   if (python != nullptr) {
-    const bool careful = native.in_signal != 0 || native.truncated != 0;  // a missing outer frame may be a signal frame
+    const bool careful = native.in_signal != 0 || native.truncated != 0;  // a frame not walked may be a signal frame
     walk_python(segment, python, careful, &frames);
   }
   input.python_count = frames.count;

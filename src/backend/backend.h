@@ -33,12 +33,14 @@ struct Descriptor {
   std::span<const Variable> variables = {};
   // Prefixes of the vendor's own environment variables. With --user, the target inherits these too.
   std::span<const std::string_view> vendor_variables = {};
+  std::string_view vendor_library = {};  // prefix of the file name; empty: the backend has no library()
+  const char* load_variable = "";        // the target's environment variable by which prepare() loads library()
 };
 
 struct Availability {
   bool available = false;
   std::string detail;       // what was found, or what is missing
-  std::string hint;         // how to make the interface available; empty if it is
+  std::string hint;         // how to make the interface available; empty if available
   bool unrecorded = false;  // true: programs can perhaps use the interface here, but gpuprof cannot record their work
 };
 
@@ -57,7 +59,8 @@ struct LaunchFunction {
   std::string_view library;  // prefix of the library's file name: "libOpenCL.so"
   std::string_view symbol;
   bool in_program = false;  // also search the program itself, which may link the library statically
-  // True: calls another one of launch_functions(). It is probed only if all others fail: a launch must not count twice.
+  // True: this function calls another one of launch_functions(). It is probed only if probing all others fails, because
+  // a launch must not count twice.
   bool outer = false;
 };
 
@@ -97,7 +100,7 @@ class Backend {
   // File name prefixes of libraries that only profilers use. Their frames at the innermost end of a stack are removed.
   [[nodiscard]] virtual std::span<const std::string_view> profiler_libraries() const { return {}; }
 
-  // True if only --backend NAME selects the backend: other backends see the same work, so it would count twice.
+  // True if only --backend NAME selects the backend: other backends see the same work, which would count twice.
   [[nodiscard]] virtual bool only_by_name() const { return false; }
 
   // Names the backend whose injection library sends the GPU code that this backend's samples need. Empty: none needed.
@@ -109,11 +112,10 @@ class Backend {
 
   virtual Status prepare(LaunchEnv& env) = 0;
 
-  // For record -p: file name prefix of the vendor's library. library() is loaded only into processes that have loaded
-  // the vendor's library. Empty: library() cannot be loaded into a running process.
-  [[nodiscard]] virtual std::string_view attaches_to() const { return {}; }
+  // For record -p: whether library() can be loaded into running processes that have loaded the vendor's library.
+  [[nodiscard]] virtual bool attaches() const { return false; }
 
-  // For record -p: a function that the library of attaches_to() must have. Empty: none.
+  // For record -p: a function that the vendor's library must have. Empty: none.
   [[nodiscard]] virtual std::string_view attach_needs() const { return {}; }
 
   // The functions that record -p probes. A launch must call only one of those without `outer`, so that it counts once.

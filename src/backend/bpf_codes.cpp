@@ -8,7 +8,7 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kEllipsis = "...";
-constexpr size_t kMaxUnfinished = 4096;  // threads that send at the same time: each sends one code object at a time
+constexpr size_t kMaxUnfinished = 4096;  // incomplete code objects; a sending thread has at most one
 
 uint32_t character_at(const uint8_t* at, unsigned kind) {
   uint32_t value = 0;
@@ -99,7 +99,7 @@ void BpfCodes::on_code(std::span<const std::byte> event, const Take& take) {
     if (unfinished_.size() >= kMaxUnfinished) {
       unfinished_.erase(std::min_element(unfinished_.begin(), unfinished_.end(), [](const auto& a, const auto& b) {
         return a.second.number < b.second.number;
-      }));  // drops the oldest one, whose missing pieces were lost in a full ring buffer
+      }));  // drops the oldest code object: its missing pieces were lost, because a ring buffer was full
     }
     code.lines.reserve(code.line_bytes);
     code.number = ++last_number_;

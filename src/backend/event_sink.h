@@ -31,7 +31,7 @@ struct GpuOp {
   bool more = false;        // more work with the same correlation id may follow
   bool unsampled = false;   // the launch has no stack because of --max-overhead; `tid` and `range` are set
   uint64_t graph_node = 0;  // 0: not part of a graph launch
-  uint32_t exec = 0;        // the executable graph, if its launch is unknown; else 0
+  uint32_t exec = 0;        // the executable graph, if the graph's launch is unknown; else 0
   bool outside = false;     // the launch is known and was outside of --nvtx-range
   uint32_t tid = 0;
   uint32_t range = 0;
@@ -65,7 +65,7 @@ struct GraphNode {
   uint64_t original = 0;  // the node that this one was copied from, or takes its work from (`updated`); 0: none
   uint64_t launch = 0;    // correlation id of the captured launch; 0: none
   uint64_t time_ns = 0;
-  uint32_t name_id = 0;  // name of its kernel; 0: unknown
+  uint32_t name_id = 0;  // name of the node's kernel; 0: unknown
   bool destroyed = false;
   bool updated = false;  // in launches after time_ns, the node runs the work of `original`
 };
@@ -74,7 +74,7 @@ struct GraphNode {
 struct GraphLaunch {
   uint64_t correlation = 0;
   uint64_t time_ns = 0;
-  uint64_t finished = 0;  // at this launch, the stream's launches with lower ids than this had ended; 0: unknown
+  uint64_t finished = 0;  // launches on the stream with correlation ids below this value had ended; 0: unknown
   uint32_t exec = 0;
   uint32_t stream = 0;
   uint32_t tid = 0;
@@ -102,7 +102,7 @@ struct Span {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   uint32_t range = 0;
-  uint32_t tid = 0;  // 0: a start/end range
+  uint32_t tid = 0;  // 0: a start/end range, which belongs to no thread
 };
 
 // A CPU stack; words as in wire/stack.h. Ids belong to the source. A stack may come more than once.
@@ -112,7 +112,7 @@ struct Stack {
   uint32_t flags = 0;                 // GPUPROF_STACK_*
   std::span<const uint32_t> modules;  // ids of the modules that contain its frames
   std::span<const uint64_t> kernel;   // kernel addresses, innermost first; only from local backends
-  uint64_t read_ns = 0;  // when the recorder read the mappings for the unwind tables; 0: not walked with them
+  uint64_t read_ns = 0;  // when the recorder read the mappings for the unwind tables; 0: the walk used no tables
 };
 
 // A loaded file, as in gpuprof_module. It comes before the stacks that refer to it.
@@ -148,7 +148,7 @@ struct SourceTraits {
 struct GpuModule {
   uint32_t id = 0;
   std::string_view name;
-  std::string_view hash;  // hash of its bytes in lower-case hex; empty: unknown
+  std::string_view hash;  // hash of the code's bytes in lower-case hex; empty: unknown
 };
 
 struct GpuFrame {
@@ -161,8 +161,8 @@ struct GpuPlace {
   uint32_t id = 0;
   uint32_t module = 0;  // 0: unknown
   std::string_view function;
-  uint64_t offset = 0;               // of the instruction in the function, in bytes
-  std::string_view instruction;      // its text; empty: unknown
+  uint64_t offset = 0;               // bytes from the start of the function to the instruction
+  std::string_view instruction;      // the instruction's text; empty: unknown
   std::span<const GpuFrame> frames;  // the outermost function first, then functions inlined into it
 };
 
@@ -178,7 +178,7 @@ struct Sample {
   uint64_t stream = 0;
   uint64_t graph_node = 0;  // see GpuOp
   uint64_t count = 1;
-  uint64_t period = 0;  // between two samples, in cycles or ns (see `unit`); 0: unknown
+  uint64_t period = 0;  // interval between two samples, in cycles or ns (see `unit`); 0: unknown
   std::string_view reason;
   uint32_t name_id = 0;  // the kernel's name
   uint32_t place = 0;
@@ -199,7 +199,7 @@ struct LocationSamples {
     uint32_t samples = 0;
   };
   uint64_t module = 0;       // number of the GPU code, as sent with the code; 0: unknown
-  uint64_t offset = 0;       // of the instruction, in bytes from the start of the function
+  uint64_t offset = 0;       // bytes from the start of the function to the instruction
   uint64_t address = 0;      // instruction address, for a lookup in LoadedKernels if the module is unknown; 0: unknown
   uint32_t function_id = 0;  // name id, mangled as in GpuOp; 0: the kernel at the address
   uint32_t window = 0;
@@ -216,7 +216,7 @@ struct SampleWindow {
   uint64_t handed = 0;   // samples that the source sent, even if they did not arrive
   uint64_t dropped = 0;  // samples that the hardware or the vendor's library dropped
   uint64_t foreign = 0;  // samples in the vendor's own GPU code, not in the program's kernels
-  uint64_t period = 0;   // between two samples, in cycles or ns (see `unit`); 0: unknown
+  uint64_t period = 0;   // interval between two samples, in cycles or ns (see `unit`); 0: unknown
   uint32_t window = 0;
   uint32_t device = 0;
   uint32_t whole = 0;  // if `device` is a partition: the device that contains it, whose kernels were sampled too
@@ -264,7 +264,7 @@ class EventSink {
   virtual void on_name(SourceId source, uint32_t id, std::string_view text) = 0;
   virtual void on_device(SourceId source, uint32_t device, uint32_t name_id, uint32_t uuid_id) = 0;
   virtual void on_gpu_op(const GpuOp& op) = 0;
-  // Names one kernel of a work item that runs several. Called before its on_gpu_op(). Samples may name it.
+  // Names one kernel of a work item that runs several, before on_gpu_op() of the item. Samples may name the kernel.
   virtual void on_kernel_of(const GpuOp& /*op*/, uint32_t /*name_id*/) {}
   virtual void on_launch(SourceId source, const LaunchCall& launch) = 0;
   virtual void on_host_op(const HostOp& op) = 0;
@@ -284,8 +284,8 @@ class EventSink {
   virtual void on_gpu_module(SourceId source, const GpuModule& module) = 0;
   virtual void on_gpu_place(SourceId source, const GpuPlace& place) = 0;
   virtual void on_sample(const Sample& sample) = 0;
-  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // `count`: since the last call
-  // Called before the launch's GPU work.
+  virtual void on_samples_dropped(SourceId source, uint64_t count) = 0;  // `count`: samples dropped since the last call
+  // Announces a launch that is sampled individually. Called before the launch's GPU work.
   virtual void on_sampled_launch(SourceId /*source*/, uint64_t /*correlation*/) {}
   virtual void on_location_samples(SourceId source, const LocationSamples& samples) = 0;
   virtual void on_sample_window(SourceId source, const SampleWindow& window) = 0;

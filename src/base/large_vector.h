@@ -53,7 +53,8 @@ class LargeAllocator {
 
  private:
   static constexpr size_t kHugePage = size_t{2} << 20U;
-  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;  // for fewer, rounding would waste too much memory
+  // Fewest elements in huge pages: rounding a smaller size up to complete huge pages would waste too much memory.
+  static constexpr size_t kFewest = 2 * kHugePage / sizeof(T) + 1;
 
   static size_t rounded(size_t count) { return (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage; }
 };

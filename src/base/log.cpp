@@ -28,7 +28,8 @@ std::atomic<Level> g_level{Level::normal};
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kMaxWait = std::chrono::seconds(1);
-constexpr auto kPause = std::chrono::seconds(2);  // for this time after a failed wait, only `patient` messages wait
+// For this time after a failed wait for stderr, only `patient` messages wait.
+constexpr auto kPause = std::chrono::seconds(2);
 constexpr auto kStep = std::chrono::milliseconds(10);
 
 std::atomic<uint64_t> g_dropped{0};  // messages dropped since stderr was last writable
@@ -109,7 +110,8 @@ ssize_t write_some(const UniqueFd& own, std::string_view text) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
 }
 
-// Writes until stderr is full; if `patient`, waits up to kMaxWait for space. Returns the written bytes; all on errors.
+// Writes until stderr is full; if `patient`, waits up to kMaxWait for space. Returns how many bytes were written. After
+// an error, returns text.size(), so that nothing is written again.
 size_t write_while_room(std::string_view text, bool patient) {
   const std::shared_ptr<const OwnStderr> own = own_stderr();
   const auto deadline = Clock::now() + kMaxWait;

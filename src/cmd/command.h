@@ -55,9 +55,9 @@ std::unique_ptr<Command> make_split();
 std::unique_ptr<Command> make_import();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_doctor();
-std::unique_ptr<Command> make_disassemble();  // not in the table; see disassemble.cpp
+std::unique_ptr<Command> make_disassemble();  // not in command_table(); see disassemble.cpp
 std::unique_ptr<Command> make_completion();
-std::unique_ptr<Command> make_complete();  // not in the table; shell completions run it
+std::unique_ptr<Command> make_complete();  // not in command_table(); shell completions run it
 std::unique_ptr<Command> make_manual();
 
 }  // namespace gpuprof::cmd

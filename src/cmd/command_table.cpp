@@ -76,7 +76,7 @@ std::string help_text() {
 }
 
 const Entry* similar_command(std::string_view name) {
-  constexpr size_t kLongest = 16;  // longest misspelt name that is compared
+  constexpr size_t kLongest = 16;  // longer misspelt names are not compared with commands
   constexpr size_t kMaxEditDistance = 2;
   const Entry* best = nullptr;
   size_t fewest = kMaxEditDistance + 1;

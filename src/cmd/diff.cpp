@@ -56,7 +56,7 @@ class Diff : public Command {
     markdown->excludes(folded);
     auto* const svg = add_file_option(app, "--svg", svg_, "draw a differential flame graph into this file");
     svg->excludes(json)->excludes(markdown)->excludes(folded);
-    app.add_flag("--inverse", inverse_, "with --svg: frame widths are the old profile's, which shows removed code")
+    app.add_flag("--inverse", inverse_, "with --svg: take frame widths from the old profile, to show removed code")
         ->needs(svg);
     add_lenient_flag(app, lenient_);
     stacks_.declare(app);

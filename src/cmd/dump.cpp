@@ -114,7 +114,7 @@ class Printer {
     }
     return (r.flags & p::kWorkUnsampled) != 0 ? word("unsampled", "yes") : *this;
   }
-  // Prints the fields of a line in their order, unless there is an overload for its type.
+  // Prints all fields of a record in the order of its line. Some record types have an overload of put() instead.
   template <typename R>
   void put(const R& r) {
     kind(kind_of(r));

@@ -86,7 +86,7 @@ class FilterCommand : public Command {
     RETURN_IF_ERROR(written);
     if (selected_window &&
         !(selected_window->from_ns == window_.chosen()->from_ns && selected_window->to_ns == window_.chosen()->to_ns)) {
-      log::info("time slices are kept completely: " + analyze::window_text(*selected_window));
+      log::info("the window was widened to complete time slices: " + analyze::window_text(*selected_window));
     }
     if (!left_out.empty()) {
       log::info("lines left out, because the filter cannot decide whether they match: " + left_out);

@@ -9,7 +9,7 @@ namespace gpuprof::compare {
 namespace {
 
 uint64_t whole(double value) {
-  constexpr double kMost = 9.2e18;  // the difference of two such values fits 64 bits
+  constexpr double kMost = 9.2e18;  // the difference of two values up to this maximum fits 64 bits
   return value <= 0 ? 0 : static_cast<uint64_t>(std::llround(std::min(value, kMost)));
 }
 

@@ -55,7 +55,8 @@ class Labels {
   }
 
   // Returns the rank of a frame in the bytewise order of output lines: "a" before "a b" before "a;b". `deeper`: a
-  // callee follows in the line, so the frame sorts as its text plus ';'. Equal texts have equal ranks in all classes.
+  // callee follows in the line, so the frame sorts as its text plus ';'. Labels with equal texts have equal ranks, even
+  // if their FrameClass differs.
   [[nodiscard]] uint32_t rank(LabelId label, bool deeper) const { return ranks_[2 * index(label) + (deeper ? 1 : 0)]; }
 
   [[nodiscard]] size_t size(LabelId label) const { return texts_[index(label)].size(); }

@@ -22,8 +22,9 @@ using FindSource = std::function<const SourceText&(std::string_view path)>;
 // Returns the text of a line, without characters that would break a table. Returns "" if the line is unknown.
 std::string source_line(const SourceText& source, uint32_t line);
 
-// Lists the lines of a file that have numbers. Calls `put(i)` for each element of `numbered` (ascending lines),
-// `plain(line)` for two lines of context around it, and `gap()` where lines are left out.
+// Lists the lines of a source file that have measured values, with context. Calls `put(i)` for each element of
+// `numbered` (ascending line numbers), `plain(line)` for up to two lines before and after it, and `gap()` where lines
+// are left out.
 template <typename Put, typename Plain, typename Gap>
 void list_lines(const SourceText& source, const std::vector<uint32_t>& numbered, Put put, Plain plain, Gap gap) {
   constexpr uint32_t kContext = 2;

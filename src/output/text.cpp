@@ -86,7 +86,7 @@ std::string one_path_text(std::string begin, std::span<const std::string_view> p
     const bool take_outer = inner.size() > outer.size();
     std::string next = frame_text(take_outer ? frames[outer.size()] : frames[frames.size() - 1 - inner.size()]);
     const size_t needed = kCalls.size() + utf8_length(next);
-    const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // then no space for "..." is needed
+    const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // if so, no space for "..." is needed
     if (!inner.empty() && needed > width_left + (is_last ? kCalls.size() + kLeftOut.size() : 0)) {
       break;
     }

@@ -74,7 +74,7 @@ class Timeline {
                                             uint64_t end_ns) = 0;
   virtual Track counter_track(profile::DeviceId device, const char* name) = 0;
 
-  virtual void begin() {}  // before the first slice
+  virtual void begin() {}  // called before the first slice
   virtual void put(const Slice& slice) = 0;
   virtual void put_arrow(const Place& /*call*/, const Place& /*work*/) {}
   virtual void put_counter(const Track& track, const char* name, uint64_t ns, uint64_t value) = 0;

@@ -12,11 +12,9 @@ namespace gpuprof::profile {
 namespace {
 
 constexpr std::array<std::string_view, kCoverageCounts> kWords = {
-    "launches",        "matched",        "captured",
-    "failed",          "without_record", "unsampled",
-    "without_stack",   "without_launch", "samples_without_launch",
-    "samples_foreign", "outside_range",  "stack_whole",
-    "stack_truncated", "stack_no_python"};
+    "launches",        "matched",       "captured",       "failed",          "without_record",
+    "unsampled",       "without_stack", "without_launch", "before_attach",   "samples_without_launch",
+    "samples_foreign", "outside_range", "stack_whole",    "stack_truncated", "stack_no_python"};
 
 // An unknown reason counts as lost work.
 uint64_t sum_of(const std::map<std::string, uint64_t>& losses, Missing what) {

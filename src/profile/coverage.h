@@ -18,6 +18,7 @@ enum class CoverageCount : uint8_t {
   unsampled,
   without_stack,
   without_launch,
+  before_attach,
   samples_without_launch,
   samples_foreign,
   outside_range,

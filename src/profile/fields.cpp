@@ -107,7 +107,7 @@ bool Fields::wide(std::string_view field, Uint128& out) {
     value = value * 10 + static_cast<unsigned>(*p - '0');
   }
   if (p == at_ || !ends_field(p)) {
-    return slow_number(field, value);  // fails, and sets the reason
+    return slow_number(field, value);  // no valid number: slow_number() only fails, and sets reason()
   }
   const std::string_view digits(at_, static_cast<size_t>(p - at_));
   step_over(p);
@@ -155,7 +155,7 @@ bool Fields::unescape(std::string_view field, char* begin, char* end, std::strin
     if (c == '\\') {
       const bool whole = end - from >= 4 && from[1] == 'x' && hex_digit(from[2]) >= 0 && hex_digit(from[3]) >= 0;
       if (!whole) {
-        return fail(field, "holds a bad escape; a backslash begins \\xHH");
+        return fail(field, "has a bad escape: a backslash must be followed by xHH (two hex digits)");
       }
       c = static_cast<char>(hex_digit(from[2]) * 16 + hex_digit(from[3]));
       from += 3;

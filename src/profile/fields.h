@@ -52,8 +52,8 @@ class Fields {
   bool wide(std::string_view field, Uint128& out);
   bool offset(std::string_view field, uint64_t& out);        // 0x and hexadecimal digits, or decimal
   bool text(std::string_view field, std::string_view& out);  // unescaped in place
-  bool rest(std::string_view field, std::string_view& out);  // the rest of the line, not unescaped
-  bool word(std::string_view field, std::string_view& out);  // up to the next ';', not unescaped
+  bool rest(std::string_view field, std::string_view& out);  // the rest of the line; keeps escapes
+  bool word(std::string_view field, std::string_view& out);  // up to the next ';'; keeps escapes
   bool element(StackElement& out);                           // an element of a USTACK or KSTACK
   bool done();                                               // succeeds if no field is left
 

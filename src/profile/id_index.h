@@ -1,4 +1,4 @@
-// Maps the ids that a file defines to positions.
+// Maps the ids that a file defines to positions in the caller's tables.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace gpuprof::profile {
 
-// Maps ids to positions. The file chooses the ids: small ones are in an array, others in a hash table. So the memory is
-// proportional to the number of ids, however large a hostile file chooses them.
+// Stores small ids in an array, others in a hash table. So the memory is proportional to the number of ids, however
+// large the ids are that a hostile file chooses.
 class IdIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;

@@ -10,7 +10,8 @@ struct Entry {
   LossReason reason;
   std::string_view word;
   Missing missing;
-  gpuprof_loss counted = GPUPROF_LOSS_COUNT;  // counter in a target's memory; GPUPROF_LOSS_COUNT: none
+  // The counter that a target increments. GPUPROF_LOSS_COUNT: only the recorder counts this reason.
+  gpuprof_loss counted = GPUPROF_LOSS_COUNT;
 };
 
 constexpr std::array<Entry, kLossReasons> kTable = {{
@@ -35,6 +36,7 @@ constexpr std::array<Entry, kLossReasons> kTable = {{
     {LossReason::memory_limit, "memory_limit", Missing::details},
     {LossReason::samples_dropped, "samples_dropped", Missing::samples},
     {LossReason::timeline_full, "timeline_full", Missing::details},
+    {LossReason::unknown_function, "unknown_function", Missing::work, GPUPROF_LOSS_UNKNOWN_FUNCTION},
 }};
 
 constexpr bool in_order() {

@@ -32,8 +32,9 @@ enum class LossReason : uint8_t {
   memory_limit,
   samples_dropped,
   timeline_full,
+  unknown_function,
 };
-inline constexpr size_t kLossReasons = static_cast<size_t>(LossReason::timeline_full) + 1;
+inline constexpr size_t kLossReasons = static_cast<size_t>(LossReason::unknown_function) + 1;
 
 // What the profile lacks because of a loss.
 enum class Missing : uint8_t {

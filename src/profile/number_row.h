@@ -38,7 +38,8 @@ class NumberRow {
  private:
   static constexpr size_t kBlock = 64;
 
-  // `Number` has 32 bits (ids), 64 or 128. Fails if the number does not fit, or needs more than 64 bits.
+  // `Number` has 32 bits (ids), 64 or 128. Fails if the number does not fit. Also fails above 64 bits if
+  // `Number` has 128; then the caller uses Fields.
   template <typename Number>
   [[gnu::always_inline]] bool number(char end_byte, Number& out) {
     uint64_t value = 0;

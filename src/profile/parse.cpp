@@ -62,7 +62,7 @@ bool take(Input& x, std::string_view name, Phase& out) {
   return take_word(x, name, phase_of, "is not a phase of a launch", out);
 }
 
-// Takes the remaining elements of the line. The context owns them and reuses their memory for the next line.
+// Takes the remaining elements of the line into `list`, to which `out` then points. The next line reuses `list`.
 template <typename T, typename TakeOne>
 bool take_list(Input& x, size_t most, const char* too_many, const TakeOne& take_one, std::vector<T>& list,
                std::span<const T>& out) {
@@ -189,11 +189,11 @@ constexpr std::array<Kind, sizeof...(Rs) + 1> kinds() {
   return {Kind{kLayout<Rs>.kind, parse_as<Rs>}..., Kind{"KSTACK", parse_kstack}};
 }
 
-// Frequent kinds come first.
+// Frequent kinds come first, because find_kind() compares a line with one kind after the other.
 constexpr auto kKinds =
     kinds<Gpu, EuStall, Share, Event, Idle, Call, Host, Launch, Work, GpuPlace, GpuInstruction, GpuCount, Span, String,
           Frame, Stack, Latency, Range, Meta, Process, Device, GpuModule, Sampling, Window, Coverage, Loss, End>();
-static_assert(kKinds.size() == std::variant_size_v<Record>);  // kinds: two of Stack, none of Unknown, one of others
+static_assert(kKinds.size() == std::variant_size_v<Record>);  // Stack has two kinds, Unknown none, others one
 
 // Returns nullptr for all kinds but the two that can have millions of lines. This is faster than find_kind().
 const Kind* frequent_kind(std::string_view line) {

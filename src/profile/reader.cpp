@@ -312,7 +312,7 @@ Reader::Batch Reader::State::take_rows() {
   return batch;
 }
 
-// `begin`: the first bytes of the input, as many as the longest kind has; the complete input if it is shorter.
+// `begin`: the first bytes of the input, enough for the longest name of a kind; the complete input if it is shorter.
 Status Reader::State::read_header(std::string_view begin) {
   if (begin.empty()) {  // a pipe from a recording that failed before its first line
     return Error{name + " is empty: this is not a profile", "`gpuprof record` may have failed: see its error messages"};

@@ -75,7 +75,7 @@ inline constexpr auto kLayout<Frame> = layout("FRAME", own_id(&Frame::id), field
                                               field("line", &Frame::line), field("module", &Frame::module),
                                               field("build_id", &Frame::build_id),
                                               field<Form::hexadecimal>("address", &Frame::address));
-// For kernel stacks, kind_of() returns KSTACK instead.
+// A kernel stack has the same layout. kind_of() returns KSTACK for it.
 template <>
 inline constexpr auto kLayout<Stack> = layout("USTACK", own_id(&Stack::id), field("frame", &Stack::elements));
 template <>
@@ -259,7 +259,7 @@ template <typename R, typename Visit>
   });
 }
 
-// True for records that define an id. Each subset of a profile gets the definitions to which its other records refer.
+// True for records that define an id. A subset of a profile contains a definition if its other records refer to the id.
 template <typename R>
 inline constexpr bool kIsDefinition = requires(R r) {
   own_space(r);

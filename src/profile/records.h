@@ -298,7 +298,8 @@ struct GpuInstruction {
   StringId what{};         // what the instruction at waits_for does: "load"
 };
 
-// A hardware counter at one instruction: no time, and of no single launch. Lines that differ only in `value` add up.
+// The value of a hardware counter at one instruction, over all launches of a process on a device. It is not a time.
+// Lines that differ only in `value` add up.
 struct GpuCount {
   ProcessId process{};
   DeviceId device{};

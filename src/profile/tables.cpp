@@ -29,9 +29,9 @@ bool same(const T& a, const T& b) {
 }
 template <typename T>
 bool same(std::span<const T> /*a*/, std::span<const T> /*b*/) {
-  return true;  // same_fields() ignores lists: their elements are compared where they are stored
+  return true;  // same_fields() ignores lists: define() compares their stored elements
 }
-// Compares all fields except lists, because a profile may define an id again only with the same value.
+// Compares two definitions of one id, except lists. A profile may define an id again only with the same value.
 template <typename R>
 bool same_fields(const R& a, const R& b) {
   return for_each_field(a, [&](const auto& field, const auto& value) { return same(value, b.*field.member); });

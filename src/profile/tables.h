@@ -120,7 +120,7 @@ class Tables {
   [[nodiscard]] Reason check_needed(Id id) const;
   template <typename Row>
   [[nodiscard]] Reason check_work(const Row& r) const;
-  bool add_frame(FrameId id);                                    // appends to scratch_; false if undefined
+  bool add_frame(FrameId id);  // appends the frame to scratch_; false if `id` is undefined
   std::optional<uint32_t> intern_label(std::string_view label);  // nullopt: too many labels
 
   std::array<IdIndex, kIdSpaces> ids_;  // id -> position in rows_, stack_rows_ and the like

@@ -16,8 +16,8 @@
 
 namespace gpuprof::record {
 
-using NameIndex = uint32_t;  // a text of this session; 0: no text
-using CodeIndex = uint32_t;  // a Python code object of this session, 31 bits; 0: no code object
+using NameIndex = uint32_t;  // index of a text in the recording's NameTable; 0: no text
+using CodeIndex = uint32_t;  // index of a Python code object in the recording's CodeTable, 31 bits; 0: no code object
 
 // Converts a NameIndex to the StringId of a record in a batch.
 constexpr profile::StringId name_id(NameIndex name) {
@@ -44,13 +44,13 @@ struct NewStack {
   std::shared_ptr<const ProcessImage> process;
   std::shared_ptr<const symbolize::ProcessMaps> maps;
   MappingsOver over;             // mappings that differed from `maps` when the stack was taken
-  uint64_t stack = 0;            // id in this session
+  uint64_t stack = 0;            // the stack's number, unique in the recording
   std::vector<uint64_t> words;   // as in wire/stack.h, but Python words hold a CodeIndex; innermost first
   std::vector<uint64_t> kernel;  // addresses in the Linux kernel, innermost first
   uint32_t flags = 0;            // GPUPROF_STACK_*
   uint64_t eval_begin = 0;       // address of Python's evaluation function in the process; 0: unknown
   bool frame_pointers = false;   // walked by frame pointers, so its outermost frames may be wrong
-  bool maps_current = false;     // true: mappings were read when the stack arrived; false: some may be missing
+  bool maps_current = false;  // true: `maps` was up to date when the stack arrived; false: it may lack newer mappings
 };
 
 // A Python code object. Stack words in this batch and in later batches refer to `index`.
@@ -67,7 +67,7 @@ struct NewCode {
 // Identifies a WORK line of the profile by process, thread, call path, range, device and kernel.
 struct WorkKey {
   uint64_t stack = 0;    // NewStack::stack; 0: no stack
-  uint64_t capture = 0;  // stack that created the graph node; 0: no stack
+  uint64_t capture = 0;  // stack of the call that created the graph node; 0: no stack
   uint64_t stream = 0;
   profile::ProcessId process{};
   profile::DeviceId device{};
@@ -148,7 +148,7 @@ struct SampleKey {
   bool operator==(const SampleKey&) const = default;
 };
 
-// StringIds of records in a batch are indices of session names (see name_id()). The writer replaces these indices.
+// In a batch, the StringIds of records are NameIndex values (see name_id()). The writer replaces them by STRING ids.
 struct Batch {
   std::vector<std::shared_ptr<const ProcessImage>> processes;
   std::vector<NewName> names;

@@ -15,7 +15,7 @@ uint64_t own_memory();
 class MemoryBudget {
  public:
   static constexpr uint64_t kLimit = uint64_t{256} << 20;    // above this, drops new details: stacks, names, threads
-  static constexpr uint64_t kFull = uint64_t{304} << 20;     // above this, also drops new processes and small items
+  static constexpr uint64_t kFull = uint64_t{304} << 20;     // above this, also drops new processes and names
   static constexpr uint64_t kReading = uint64_t{384} << 20;  // limit for all memory, with files read for symbolization
   static constexpr uint64_t kLookBytes = uint64_t{8} << 20;
 

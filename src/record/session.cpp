@@ -1,19 +1,24 @@
 #include "record/session.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/log.h"
+#include "base/unique_fd.h"
 #include "record/ipc/channel.h"
 #include "record/ipc/overhead_limiter.h"
 #include "record/join/correlator.h"
 #include "record/memory_budget.h"
+#include "record/process/unrecorded.h"
 #include "record/session/attachment.h"
 #include "record/session/clocks.h"
 #include "record/session/code/gpu_instructions.h"
@@ -39,6 +44,20 @@
 namespace gpuprof::record {
 namespace {
 
+// Running as root is a risk, and for a command of one's own it is not needed. Says so after sudo, once on a machine.
+void mention_root() {
+  constexpr const char* kFolder = "/var/cache/gpuprof";
+  constexpr const char* kMentioned = "/var/cache/gpuprof/root-mentioned";
+  // Without sudo, root is probably the only user, as in a container.
+  if (::getenv("SUDO_UID") == nullptr || log::level() == log::Level::quiet) {
+    return;
+  }
+  ::mkdir(kFolder, 0755);
+  if (const UniqueFd mark(::open(kMentioned, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644)); mark) {
+    log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
+  }
+}
+
 // Members are in order of creation: each uses only members above it.
 class Session {
  public:
@@ -52,6 +71,7 @@ class Session {
         output_(memory_, std::min(options.interval_ns, kWriteIntervalNs)) {}
 
   Result<SessionResult> run() {
+    called_ns_ = monotonic_ns();
     for (const auto step :
          {&Session::find_target_user, &Session::choose_stack_engine, &Session::open_channel_and_profile,
           &Session::prepare_target, &Session::start_sources, &Session::start_command}) {
@@ -60,6 +80,7 @@ class Session {
       }
     }
     begin_profile();
+    own_cpu_before_ns_ = own_cpu_ns();
     loop();
     live_.hide();
     return finish();
@@ -83,10 +104,9 @@ class Session {
       return std::move(stacks).error();
     }
     stacks_ = std::move(*stacks);
-    // Running as root is a risk. Mention it if root is not needed.
     const bool for_nothing = !attachment_.is_wanted() && !stacks_.engine && !LocalSources::are_in(backends_);
     if (::geteuid() == 0 && !user_ && for_nothing) {
-      log::info("root is not needed to record a command of your own; with sudo, --user NAME runs it as that user");
+      mention_root();
     }
     return {};
   }
@@ -109,9 +129,12 @@ class Session {
     for (const Error& remark : check_environment(own_environment(), backends_)) {
       log::warn(remark.message, remark.hint);
     }
-    return attachment_.is_wanted()
-               ? attachment_.begin(options_, backends_, *channel_, stacks_)
-               : injection_.prepare(backends_, *channel_, stacks_.engine.get(), user_, options_.preserve_environment);
+    if (attachment_.is_wanted()) {
+      return attachment_.begin(options_, backends_, *channel_, stacks_);
+    }
+    Status ready = injection_.prepare(backends_, *channel_, stacks_.engine.get(), user_, options_.preserve_environment);
+    unrecorded_.emplace(expected_libraries(backends_, injection_.env()), ::getpid(), !LocalSources::are_in(backends_));
+    return ready;
   }
 
   Status start_sources() {
@@ -170,6 +193,9 @@ class Session {
       if (!iteration_->ever_connected()) {
         attachment_.warn_if_not_connected(start_ns_, now);
       }
+      if (unrecorded_) {
+        unrecorded_->look(now, [this](pid_t pid) { return channel_->has_source_of(pid); });
+      }
       clocks_.look(*correlator_, backends_);
       output_.write_if_due(now, *correlator_, *channel_, stacks_.engine.get());
       live_.show_if_due(now, *correlator_, windows_->on());
@@ -221,8 +247,10 @@ class Session {
   }
 
   Result<SessionResult> finish() {
+    const uint64_t cpu_ns = own_cpu_ns() - own_cpu_before_ns_;
     const uint64_t end_ns = stop_recording();
     SummaryFacts facts = facts_at(end_ns);
+    facts.recorder_cpu_ns = cpu_ns;
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
@@ -230,6 +258,10 @@ class Session {
     Status written = output_.finish(correlator_->totals(), end_ns, signals_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     const int status = command_.status().value_or(0);
+    facts.other_cpu_ns = own_cpu_ns() - cpu_ns;
+    if (attachment_.is_wanted()) {
+      facts.around = {start_ns_ - called_ns_, monotonic_ns() - end_ns};
+    }
     return conclude(output_.file(), status, std::move(facts), std::move(written), channel_->budget_state().exceeded);
   }
 
@@ -252,7 +284,6 @@ class Session {
     SummaryFacts facts;
     facts.wall_ns = end_ns - start_ns_;
     facts.overhead = channel_->overhead();
-    facts.recorder_cpu_ns = own_cpu_ns();
     facts.counts_only = !attachment_.counts_only().empty() && !sources_.started_any();
     facts.counted = correlator_->counted();
     facts.stacks_missing = !stacks_.any();
@@ -260,7 +291,11 @@ class Session {
     facts.only_a_window = windows_->had_gaps() || attachment_.is_wanted();
     facts.used_gpu = iteration_->ever_connected();
     const Totals& totals = correlator_->totals();
-    facts.unrecorded = totals.launches == 0 && totals.gpu_records == 0 ? unseen_backends(backends_) : "";
+    const bool nothing = totals.launches == 0 && totals.gpu_records == 0;
+    facts.unrecorded = nothing ? unseen_backends(backends_) : "";
+    if (unrecorded_) {
+      facts.unrecorded_processes = unrecorded_->messages(nothing && !facts.used_gpu);
+    }
     return facts;
   }
 
@@ -277,7 +312,8 @@ class Session {
   std::unique_ptr<Channel> channel_;
   std::optional<GpuLines> gpu_lines_;
   InjectionSetup injection_;  // used if a command is recorded
-  Attachment attachment_;     // used if a running process is recorded
+  std::optional<UnrecordedProcesses> unrecorded_;
+  Attachment attachment_;  // used if a running process is recorded
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
   Clocks clocks_;
@@ -287,7 +323,9 @@ class Session {
   LiveShow live_;
   ProfileOutput output_;
 
+  uint64_t called_ns_ = 0;  // start of the session, before the attaching
   uint64_t start_ns_ = 0;
+  uint64_t own_cpu_before_ns_ = 0;
   uint64_t next_budget_ns_ = 0;
   std::vector<pollfd> poll_fds_;
 };

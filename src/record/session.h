@@ -34,7 +34,7 @@ struct SessionOptions {
   bool whole_graphs = false;             // one record for each graph launch
   std::string commit;                    // commit of the program; empty: determined automatically
   std::string nvtx_range;                // NAME or NAME@DOMAIN: only launches inside this range
-  double max_overhead = 0;               // percent; 0: no limit
+  double max_overhead = 0;               // argument of --max-overhead in percent; 0: no limit
   RecordingSwitch::Options recording;
   LiveView* live = nullptr;  // display while recording; must outlive the session
 };

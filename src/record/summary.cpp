@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/log.h"
 #include "base/text/numbers.h"
@@ -16,110 +17,181 @@ namespace {
 
 using profile::CoverageCount;
 
-// Includes launches without GPU work. They lower the coverage on the same line, so "lost nothing" would contradict it.
-std::string losses(const SummaryFacts& facts) {
-  const Totals& t = facts.totals;
-  std::string text;
-  for (const auto& [reason, count] : t.lost) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, count);
+constexpr uint64_t kShownCpuNs = 100'000'000;
+
+constexpr size_t kColumns = 100 - std::string_view("gpuprof: ").size();
+
+using Phrases = std::vector<std::string>;
+
+// Joins phrases into lines of at most kColumns. A longer phrase has a line of its own.
+void add_lines(const Phrases& phrases, std::vector<std::string>& lines) {
+  std::string line;
+  for (const std::string& phrase : phrases) {
+    if (!line.empty() && line.size() + 2 + phrase.size() > kColumns) {
+      lines.push_back(std::exchange(line, {}));
+    }
+    line += line.empty() ? phrase : ", " + phrase;
   }
-  if (const uint64_t launches = t.coverage[CoverageCount::without_record]; launches > 0 && !facts.counts_only) {
-    text += fmt::format("{}the GPU work of {} launches", text.empty() ? "" : ", ", launches);
+  if (!line.empty()) {
+    lines.push_back(std::move(line));
   }
-  return text.empty() ? "lost nothing" : "LOST " + text;
 }
 
-std::string coverage(const SummaryFacts& facts) {
-  if (facts.stacks_missing) {
-    return " (no stack engine)";
+// Includes launches without GPU work. They lower the coverage, which the same line shows. "lost nothing" beside a
+// coverage below 100% would be a contradiction.
+Phrases losses(const SummaryFacts& facts) {
+  Phrases phrases;
+  for (const auto& [reason, count] : facts.totals.lost) {
+    phrases.push_back(fmt::format("{} {}", reason, count));
   }
-  const profile::WorkCoverage covered = covered_work(facts);
-  const std::string left_out = facts.totals.unsampled_records == 0
-                                   ? ""
-                                   : fmt::format(" ({} left without a stack by --max-overhead)",
-                                                 percent_text(facts.totals.unsampled_records, covered.all()));
-  return ", coverage " + covered.percent_text() + left_out;
+  if (const uint64_t launches = facts.totals.coverage[CoverageCount::without_record];
+      launches > 0 && !facts.counts_only) {
+    phrases.push_back(fmt::format("the GPU work of {} launches", launches));
+  }
+  if (phrases.empty()) {
+    return {"lost nothing"};
+  }
+  phrases.front().insert(0, "LOST ");
+  return phrases;
 }
 
-std::string ending(const SummaryFacts& facts) {
-  const bool is_status = facts.target_end.find_first_not_of("0123456789") == std::string::npos;
-  return facts.target_end.empty() ? "" : (is_status ? "; target: exit status " : "; target: ") + facts.target_end;
-}
-
-bool saw_nothing(const Totals& totals) {
-  return totals.launches == 0 && totals.gpu_records == 0 && totals.samples == 0;
-}
-
-std::string nothing_seen(const SummaryFacts& facts) {
-  if (facts.only_a_window && facts.used_gpu) {
-    return fmt::format(
-        "the target launched no GPU work while recording was on, although it has loaded a GPU library: {} is an empty "
-        "profile{}{}",
-        facts.file,
-        facts.totals.off_records == 0
-            ? std::string()
-            : fmt::format(" ({} GPU records while recording was off)", facts.totals.off_records),
-        ending(facts));
-  }
-  return fmt::format(
-      "the target used no GPU that gpuprof can see: {} is an empty profile ({}'gpuprof doctor' lists what can be "
-      "seen){}",
-      facts.file, facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded + "; ", ending(facts));
-}
-
-}  // namespace
-
-std::string summary_line(const SummaryFacts& facts) {
-  const Totals& t = facts.totals;
-  if (facts.counts_only && t.launches == 0) {
-    return fmt::format("the process launched no GPU work while it was watched: {} is an empty profile{}", facts.file,
-                       ending(facts));
-  }
-  if (saw_nothing(t) && !t.lost.empty()) {
-    return fmt::format("nothing could be recorded, {}: {} is an empty profile{}", losses(facts), facts.file,
-                       ending(facts));
-  }
-  if (saw_nothing(t) && facts.counted > 0) {
-    return fmt::format("{} counts of instructions, no GPU times, gpuprof itself {} of a core -> {} ({}){}",
-                       facts.counted, percent_text(facts.recorder_cpu_ns, facts.wall_ns), facts.file,
-                       bytes_text(facts.file_bytes), ending(facts));
-  }
-  if (saw_nothing(t)) {
-    return nothing_seen(facts);
-  }
-  std::string line = fmt::format("{} launches", t.launches);
-  if (facts.counts_only) {
-    line += " (counted, no GPU times)";
-  } else {
-    line += fmt::format(", {} GPU records, {} GPU time", t.gpu_records, duration_text(t.gpu_ns));
-  }
-  if (t.samples > 0) {
-    line += fmt::format(", {} samples", t.samples);
-  }
-  line += fmt::format(", {} stacks{}, {}", facts.stacks, coverage(facts), losses(facts));
-  if (facts.overhead.samples > 0) {
-    const uint64_t per_launch = facts.overhead.ns / facts.overhead.samples;
-    line += fmt::format(", overhead {} a launch ({} of the run)", duration_text(per_launch),
-                        percent_text(per_launch * t.launches, facts.wall_ns));
-  }
-  line += fmt::format(", gpuprof itself {} of a core", percent_text(facts.recorder_cpu_ns, facts.wall_ns));
-  return line + fmt::format(" -> {} ({}){}", facts.file, bytes_text(facts.file_bytes), ending(facts));
-}
-
-std::string trust_line(const SummaryFacts& facts) {
+Phrases incomplete(const SummaryFacts& facts) {
   const CoverageCounts& c = facts.totals.coverage;
-  std::string text;
-  const auto part = [&text](uint64_t count, uint64_t of, const char* what) {
+  Phrases phrases;
+  const auto part = [&phrases](uint64_t count, uint64_t of, const char* what) {
     if (count > 0) {
-      text += fmt::format("{}{} ({}) {}", text.empty() ? "" : ", ", count, percent_text(count, of), what);
+      phrases.push_back(
+          fmt::format("{}{} ({}) {}", phrases.empty() ? "incomplete: " : "", count, percent_text(count, of), what));
     }
   };
   part(c[CoverageCount::without_record], c[CoverageCount::launches], "launches without GPU work");
   part(c[CoverageCount::unsampled], c[CoverageCount::launches], "launches without a stack because of --max-overhead");
   part(c[CoverageCount::without_stack], facts.totals.gpu_records, "GPU records whose stack is missing");
   part(c[CoverageCount::without_launch], facts.totals.gpu_records, "GPU records without a known launch");
+  part(c[CoverageCount::before_attach], facts.totals.gpu_records, "GPU records launched before gpuprof was attached");
   part(c[CoverageCount::samples_without_launch], facts.totals.samples, "samples without a known launch");
-  return text.empty() ? text : "incomplete: " + text;
+  return phrases;
+}
+
+std::string coverage(const SummaryFacts& facts) {
+  const profile::WorkCoverage covered = covered_work(facts);
+  const std::string left_out = facts.totals.unsampled_records == 0
+                                   ? ""
+                                   : fmt::format(" ({} left without a stack by --max-overhead)",
+                                                 percent_text(facts.totals.unsampled_records, covered.all()));
+  return "coverage " + covered.percent_text() + left_out;
+}
+
+Phrases recorded(const SummaryFacts& facts) {
+  const Totals& t = facts.totals;
+  Phrases phrases = {fmt::format("{} launches", t.launches)};
+  if (facts.counts_only) {
+    phrases.back() += " (counted, no GPU times)";
+  } else {
+    phrases.push_back(fmt::format("{} GPU records", t.gpu_records));
+    phrases.push_back(duration_text(t.gpu_ns) + " GPU time");
+  }
+  if (t.samples > 0) {
+    phrases.push_back(fmt::format("{} samples", t.samples));
+  }
+  phrases.push_back(fmt::format("{} stacks{}", facts.stacks, facts.stacks_missing ? " (no stack engine)" : ""));
+  return phrases;
+}
+
+// The CPU time before and after the recording is left out if it is short.
+Phrases costs(const SummaryFacts& facts) {
+  Phrases phrases;
+  if (facts.overhead.samples > 0) {
+    const uint64_t per_launch = facts.overhead.ns / facts.overhead.samples;
+    phrases.push_back(fmt::format("overhead {} a launch ({} of the run)", duration_text(per_launch),
+                                  percent_text(per_launch * facts.totals.launches, facts.wall_ns)));
+  }
+  phrases.push_back("gpuprof itself " + percent_text(facts.recorder_cpu_ns, facts.wall_ns) + " of a core");
+  if (facts.other_cpu_ns >= kShownCpuNs) {
+    phrases.push_back(duration_text(facts.other_cpu_ns) + " of CPU time before and after");
+  }
+  return phrases;
+}
+
+Phrases times(const SummaryFacts& facts) {
+  if (!facts.around) {
+    return {};
+  }
+  return {"recorded " + duration_text(facts.wall_ns), "attaching took " + duration_text(facts.around->attach_ns),
+          "leaving took " + duration_text(facts.around->leave_ns)};
+}
+
+Phrases ending(const SummaryFacts& facts) {
+  const bool is_status = facts.target_end.find_first_not_of("0123456789") == std::string::npos;
+  return facts.target_end.empty() ? Phrases()
+                                  : Phrases{(is_status ? "target: exit status " : "target: ") + facts.target_end};
+}
+
+bool saw_nothing(const Totals& totals) {
+  return totals.launches == 0 && totals.gpu_records == 0 && totals.samples == 0;
+}
+
+std::string empty_profile(const std::string& reason, const SummaryFacts& facts) {
+  return reason + ": " + facts.file + " is an empty profile";
+}
+
+Summary nothing_seen(const SummaryFacts& facts) {
+  if (facts.counts_only) {
+    return {true, {empty_profile("the process launched no GPU work while it was watched", facts)}};
+  }
+  if (!facts.totals.lost.empty()) {
+    Summary summary;
+    summary.is_warning = true;
+    Phrases lost = losses(facts);
+    lost.front().insert(0, "nothing could be recorded: ");
+    lost.push_back(facts.file + " is an empty profile");
+    add_lines(lost, summary.lines);
+    return summary;
+  }
+  if (facts.only_a_window && facts.used_gpu) {
+    Summary summary{true, {empty_profile("the target launched no GPU work while recording was on", facts)}};
+    summary.hint = "the target has loaded a GPU library; record at another time, or longer";
+    if (facts.totals.off_records != 0) {
+      summary.hint += fmt::format(" ({} GPU records while recording was off)", facts.totals.off_records);
+    }
+    return summary;
+  }
+  if (!facts.unrecorded_processes.empty()) {
+    return {true, {empty_profile("nothing was recorded", facts)}};
+  }
+  return {true,
+          {empty_profile("the target used no GPU that gpuprof can see", facts)},
+          (facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded + "; ") +
+              "gpuprof doctor lists what can be seen"};
+}
+
+}  // namespace
+
+Summary summary_of(const SummaryFacts& facts) {
+  if (saw_nothing(facts.totals) && facts.counted == 0) {
+    Summary summary = nothing_seen(facts);
+    add_lines(times(facts), summary.lines);
+    add_lines(ending(facts), summary.lines);
+    return summary;
+  }
+  Summary summary;
+  if (saw_nothing(facts.totals)) {
+    add_lines({fmt::format("{} counts of instructions", facts.counted), "no GPU times"}, summary.lines);
+  } else {
+    Phrases first = losses(facts);
+    if (!facts.stacks_missing) {
+      first.insert(first.begin(), coverage(facts));
+    }
+    add_lines(first, summary.lines);
+    add_lines(incomplete(facts), summary.lines);
+    add_lines(recorded(facts), summary.lines);
+  }
+  add_lines(costs(facts), summary.lines);
+  add_lines(times(facts), summary.lines);
+  Phrases last = ending(facts);
+  last.insert(last.begin(), fmt::format("wrote {} ({})", facts.file, bytes_text(facts.file_bytes)));
+  add_lines(last, summary.lines);
+  return summary;
 }
 
 std::string python_line(const RefusedPython& refused) {
@@ -150,14 +222,16 @@ std::string left_out_line(const symbolize::ReadingBudget::LeftOut& left_out) {
 }
 
 void print_summary(const SummaryFacts& facts, bool budget_exceeded) {
-  const std::string line = summary_line(facts);
-  if (saw_nothing(facts.totals) && facts.counted == 0) {
-    log::warn(line);  // also with -q: a recording without GPU work is rarely intended
-  } else {
-    log::info(line);
+  const Summary summary = summary_of(facts);
+  for (const std::string& line : summary.lines) {
+    if (summary.is_warning && &line == &summary.lines.front()) {
+      log::warn(line, summary.hint);  // also with -q: a recording without GPU work is rarely intended
+    } else {
+      log::info(line);
+    }
   }
-  if (const std::string text = trust_line(facts); !text.empty()) {
-    log::info(text);
+  for (const Error& process : facts.unrecorded_processes) {
+    log::warn(process.message, process.hint);
   }
   if (const std::string text = python_line(facts.totals.refused_python); !text.empty()) {
     log::warn(text);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "profile/coverage.h"
@@ -16,7 +17,13 @@ namespace gpuprof::record {
 struct SummaryFacts {
   Totals totals;
   uint64_t wall_ns = 0;
-  uint64_t recorder_cpu_ns = 0;
+  uint64_t recorder_cpu_ns = 0;  // of gpuprof itself in wall_ns
+  uint64_t other_cpu_ns = 0;     // of gpuprof itself before and after
+  struct Around {
+    uint64_t attach_ns = 0;
+    uint64_t leave_ns = 0;
+  };
+  std::optional<Around> around;  // with record -p: how long attaching and leaving took
   Channel::Overhead overhead;
   uint64_t stacks = 0;  // distinct stacks in the profile
   symbolize::ReadingBudget::LeftOut left_out;
@@ -25,16 +32,21 @@ struct SummaryFacts {
   bool stacks_missing = false;  // no stack engine
   std::string file;
   uint64_t file_bytes = 0;
-  std::string target_end;      // from target_end(); empty: not printed
-  bool only_a_window = false;  // recording was off during a part of the target's life
-  bool used_gpu = false;       // a process of the target connected
-  std::string unrecorded;      // if no GPU work was recorded: unavailable backends, with reasons
+  std::string target_end;                   // from target_end(); empty: not printed
+  bool only_a_window = false;               // recording was off during a part of the target's life
+  bool used_gpu = false;                    // a process of the target connected
+  std::string unrecorded;                   // if no GPU work was recorded: unavailable backends, with reasons
+  std::vector<Error> unrecorded_processes;  // from UnrecordedProcesses::messages()
 };
 
-std::string summary_line(const SummaryFacts& facts);
+struct Summary {
+  bool is_warning = false;         // the profile is empty
+  std::vector<std::string> lines;  // at most 100 columns with "gpuprof: ", unless one phrase or file name is longer
+  std::string hint = {};
+};
 
-// Returns a message about missing data; empty: no data is missing.
-std::string trust_line(const SummaryFacts& facts);
+// Lists losses and missing data first, then what was recorded, its cost, and the file.
+Summary summary_of(const SummaryFacts& facts);
 
 // Returns why Python frames are missing; empty: no process lacks Python frames.
 std::string python_line(const RefusedPython& refused);

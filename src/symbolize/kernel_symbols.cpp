@@ -76,7 +76,7 @@ SymbolizedFrame KernelSymbols::frame_at(uint64_t address) const {
   }
   --found;
   while (found != symbols_.begin() && (found - 1)->address == found->address) {
-    --found;  // if an address has several names, use the first
+    --found;  // if several symbols have this address, use the first of them
   }
   frame.name = texts_.c_str() + found->name;
   frame.module = texts_.c_str() + found->name + frame.name.size() + 1;

@@ -160,7 +160,7 @@ std::string ProcessMaps::perf_map_path() const {
   return "/tmp/perf-" + std::to_string(namespace_pid_) + ".map";
 }
 
-// Reads the maps, after the end of the main thread through a thread that still lives.
+// Reads the maps. If the main thread has ended, reads them through a thread that still lives.
 std::string ProcessMaps::read_maps() {
   thread_fd_.reset();
   errno = 0;
@@ -251,7 +251,7 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   std::shared_ptr<MappedFile> file = cache_->find(line);
   const bool deleted = ends_with_deleted(line.path);
   std::string path = deleted ? line.path.substr(0, line.path.size() - kDeleted.size()) : line.path;
-  // Retries a failed open if the path, the process or its rights differ: the inode number may now mean another file.
+  // Retries a failed open unless path, process and rights are the same: the inode number may mean another file now.
   if (file && (file->fd || (file->path == path && cache_->is_of(line, pid_, rights_)))) {
     return file;
   }

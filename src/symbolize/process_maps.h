@@ -109,7 +109,7 @@ class ProcessMaps {
   bool has_vdso_ = false;
   bool denied_ = false;
   std::optional<FileRights> first_rights_;
-  std::optional<FileRights> rights_;  // at the last refresh()
+  std::optional<FileRights> rights_;  // the process's rights at the last refresh()
   std::shared_ptr<PerfMap> perf_map_;
 };
 

@@ -27,7 +27,7 @@ bool ReadingBudget::take_whole(uint64_t& used, uint64_t limit, uint64_t wanted, 
   return true;
 }
 
-// Grants half of the memory, because a growing string of names exists twice for a moment: old and new.
+// Grants at most half of the free memory: while the string of names grows, its old and its new copy exist at once.
 uint64_t ReadingBudget::take_perf_map(uint64_t wanted) {
   return take_part(perf_map_bytes_, limits_.perf_map_bytes, wanted, room() / 2, left_out_.perf_maps);
 }

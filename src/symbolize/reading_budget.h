@@ -12,11 +12,11 @@ namespace gpuprof::symbolize {
 // Limits for one recording, over all processes and files.
 struct ReadingLimits {
   uint64_t perf_map_bytes = uint64_t{128} << 20;
-  uint64_t perf_map_functions = 1 << 20;                   // of all perf maps, in memory at the same time
-  uint64_t checksum_bytes = uint64_t{1} << 30;             // read for the CRC of .gnu_debuglink
+  uint64_t perf_map_functions = 1 << 20;                   // functions of all perf maps in memory together
+  uint64_t checksum_bytes = uint64_t{1} << 30;             // bytes read to compute the CRC of .gnu_debuglink
   uint64_t debug_info_bytes = uint64_t{1} << 30;           // memory for DWARF and .gnu_debugdata
   uint64_t others_debug_info_bytes = uint64_t{128} << 20;  // part of debug_info_bytes for files of other users
-  uint64_t symbols = 8 << 20;                              // over all symbol tables
+  uint64_t symbols = 8 << 20;                              // symbols of all symbol tables together
   uint64_t time_after_end_ns = 30'000'000'000;        // time to name the remaining addresses after the end of recording
   uint64_t download_ns = uint64_t{120} * 1000000000;  // total wait for debuginfod; not part of time_after_end_ns
 };

@@ -11,7 +11,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Opens the location with O_PATH, which has no side effects, and then reopens only a regular file.
+// `location` was opened with O_PATH, which has no side effects. Reopens it for reading if it is a regular file.
 UniqueFd reopen_regular(const UniqueFd& location) {
   struct stat status {};
   if (!location || ::fstat(location.get(), &status) != 0 || !S_ISREG(status.st_mode)) {

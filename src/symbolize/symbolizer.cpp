@@ -48,8 +48,8 @@ struct Symbolizer::State {
   bool by_perf_map(const ProcessMaps& maps, uint64_t address, std::vector<SymbolizedFrame>& out);
 };
 
-// Opens no further file if the time is over. Drops a file that was overwritten, because its names are those of other
-// code now.
+// After the time limit for naming addresses, opens no further file: returns null unless the module is known already.
+// Drops a file that was overwritten, because its names are those of other code now.
 ElfModule* Symbolizer::State::module_of(const std::shared_ptr<MappedFile>& file, const ProcessMaps& maps) {
   auto known = files.find(file.get());
   if (known == files.end()) {
@@ -76,7 +76,7 @@ ElfModule* Symbolizer::State::vdso_of(const ProcessMaps& maps) {
   return maps.vdso().empty() ? nullptr : vdso.get();
 }
 
-// Null if the time is over and the frames are not cached.
+// After the time limit for naming addresses, returns only cached frames, else null.
 const std::vector<SymbolizedFrame>* Symbolizer::State::frames_of(ElfModule& module, uint64_t vaddr,
                                                                  const ProcessMaps& maps) {
   return budget.in_time() ? &module.frames(vaddr, maps) : module.known_frames(vaddr);

@@ -16,7 +16,7 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr std::string_view kTemporary = ".new-";
-constexpr time_t kStaleSeconds = 3600;  // the writer of an older temporary file must have ended
+constexpr time_t kStaleSeconds = 3600;  // older temporary files are deleted, because their writer must have ended
 constexpr size_t kMaxFiles = 100'000;   // listed per directory
 
 // Whether only root and this user can create entries in the directory.

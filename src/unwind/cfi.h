@@ -10,7 +10,7 @@
 
 namespace gpuprof::unwind {
 
-// Bytes, and the memory address of the first byte. It is needed to decode pointers that are relative to their address.
+// Bytes, and the memory address of the first one, to decode pointers that are relative to their own address.
 struct Bytes {
   const uint8_t* data = nullptr;
   size_t size = 0;

@@ -15,7 +15,7 @@ struct CfaRule {
 
 struct ReturnAddress {
   enum class Kind : uint8_t {
-    not_needed,  // no caller, no rule, or a signal frame (it holds all registers)
+    not_needed,  // no caller, no rule, or a signal frame, which holds all registers
     not_found,   // neither in memory nor in a link register
     at_cfa,      // in memory, at CFA + offset
     // Still in the link register: in a leaf function, or before the prologue saves it. Not on x86-64. The reader
@@ -29,7 +29,7 @@ struct ReturnAddress {
 };
 
 struct FrameRule {
-  uint64_t rule = GPUPROF_UNWIND_NONE;  // for the CFA and the caller's frame pointer
+  uint64_t rule = GPUPROF_UNWIND_NONE;  // how to compute the CFA and the caller's frame pointer
   ReturnAddress return_address;
 
   bool operator==(const FrameRule&) const = default;

@@ -13,7 +13,7 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr uint64_t kMaxSection = uint64_t{256} << 20;
-constexpr uint64_t kMaxAddress = uint64_t{1} << 62;  // the sum of two addresses does not overflow
+constexpr uint64_t kMaxAddress = uint64_t{1} << 62;  // limit, so that the sum of two addresses does not overflow
 
 void add_code(FrameSections& found, uint64_t address, uint64_t size) {
   if (size > 0 && size < kMaxAddress && address < kMaxAddress) {

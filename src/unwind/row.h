@@ -8,7 +8,7 @@
 
 namespace gpuprof::unwind {
 
-// Refers to the section's bytes, which must outlive it.
+// Refers to the section's bytes, which must outlive the Expression.
 struct Expression {
   const uint8_t* data = nullptr;
   uint64_t size = 0;

@@ -6,7 +6,7 @@
 
 #include "wire/bpf_events.h"
 
-#define GPUPROF_BATCH_KERNELS 64    /* kernels stored per batch, the first ones; a power of two */
+#define GPUPROF_BATCH_KERNELS 64    /* limit of kernels stored per batch: the first ones; a power of two */
 #define GPUPROF_BATCH_COMMANDS 4096 /* commands scanned per batch */
 #define GPUPROF_BATCH_WINDOW 20     /* dwords read from the start of a command */
 #define GPUPROF_BATCH_DEPTH 3       /* nesting depth of batch calls */
@@ -39,7 +39,7 @@ struct gpuprof_batch_scan {
   gpuprof_u32 state;
   gpuprof_u32 count;
   gpuprof_u32 pad;
-  gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* relative to the instruction base address */
+  gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* of the kernels' code, relative to the instruction base address */
   gpuprof_u64 recent[GPUPROF_BATCH_KERNELS]; /* recent starts, indexed by their low bits, to skip repetitions */
 };
 

@@ -34,7 +34,7 @@ struct gpuprof_bpf_launch {
   gpuprof_u64 correlation; /* correlation id, or with source 0 the index of the probed function */
   gpuprof_u64 stack;       /* 0: the stack could not be read */
   gpuprof_u64 time_ns;     /* CLOCK_MONOTONIC */
-  gpuprof_u32 pid;         /* process (tgid), initial pid namespace */
+  gpuprof_u32 pid;         /* process (tgid), in the recorder's pid namespace */
   gpuprof_u32 tid;
   gpuprof_u32 range; /* wire RANGE id of the source; 0: outside of all ranges */
   gpuprof_u32 pad;
@@ -130,7 +130,7 @@ struct gpuprof_bpf_mapping {
   gpuprof_u32 words_at; /* index of the file's first word in the pool */
   gpuprof_u32 page_count;
   gpuprof_u32 rules_at; /* index of the first rule in the pool */
-  gpuprof_u64 inode;    /* of the file; 0: no file */
+  gpuprof_u64 inode;    /* inode of the file; 0: no file */
   gpuprof_u64 offset;   /* file offset of `begin` */
   gpuprof_u32 gone;     /* 1: the last read of the mappings did not find this mapping */
   gpuprof_u32 pad;
@@ -157,13 +157,13 @@ struct gpuprof_bpf_config {
   gpuprof_u32 slot_mask;    /* number of walk slots (a power of two) minus 1 */
   gpuprof_u32 cache_mask;   /* entries of the rule cache (a power of two) minus 1 */
   gpuprof_u32 batches;      /* drm.bpf.c: 1: scan batches of commands */
-  gpuprof_u32 root;         /* drm.bpf.c: pid (in the namespace); its jobs and its descendants' are recorded */
+  gpuprof_u32 root;         /* drm.bpf.c: jobs of the process with this pid and of its descendants are recorded */
 };
 
 /* Why the BPF side lost something; index into the per-CPU counter map `losses`. */
 enum gpuprof_bpf_loss {
   GPUPROF_BPF_LOST_LAUNCH = 0, /* ring buffer full at a launch event */
-  GPUPROF_BPF_LOST_STACK = 1,  /* ring buffer full at a stack event; the next launch sends it again */
+  GPUPROF_BPF_LOST_STACK = 1,  /* ring buffer full at a stack event; the next launch sends the stack again */
   GPUPROF_BPF_LOST_READ = 2,   /* a walk was not possible: no memory */
   GPUPROF_BPF_LOSSES = 3
 };

@@ -16,6 +16,7 @@ enum gpuprof_loss {
   GPUPROF_LOSS_STACK = 9,             /* launches that were not reported, or whose stack was not taken or not sent */
   GPUPROF_LOSS_DETAIL = 10,           /* another record (name, call, ...) did not fit into the ring, or came too late */
   GPUPROF_LOSS_KERNEL_NAME = 11,      /* kernels whose module was unloaded before their name could be read */
+  GPUPROF_LOSS_UNKNOWN_FUNCTION = 12, /* calls of functions that the vendor library does not know: they may run work */
   GPUPROF_LOSS_COUNT,                 /* number of reasons in use; add new reasons above */
   GPUPROF_LOSS_KINDS = 16             /* capacity of the counter array */
 };

@@ -13,11 +13,11 @@ namespace gpuprof {
 // Offsets in bytes: `wire` for stack walks, the others only for the search for a thread's state.
 struct PythonLayout {
   gpuprof_python_layout wire;
-  uint16_t thread_ident;         // pthread_self() of the thread, in the thread state
-  uint16_t thread_next;          // next thread state of the interpreter
-  uint16_t thread_interpreter;   // the thread state's interpreter
-  uint16_t runtime_interpreter;  // pointer to the main interpreter in _PyRuntime; 0: unknown
-  uint16_t interpreter_threads;  // pointer to the first thread state; 0: unknown for this version
+  uint16_t thread_ident;         // offset of the thread's pthread_self() in the thread state
+  uint16_t thread_next;          // offset of the pointer to the interpreter's next thread state
+  uint16_t thread_interpreter;   // offset of the pointer to the thread state's interpreter
+  uint16_t runtime_interpreter;  // offset of the pointer to the main interpreter in _PyRuntime; 0: unknown
+  uint16_t interpreter_threads;  // offset of the pointer to an interpreter's first thread state; 0: unknown
 };
 
 inline constexpr size_t kPythonRuntimeBytes = 81 * sizeof(uint64_t);
@@ -163,15 +163,15 @@ inline constexpr PythonLayout layout_3_14() {
 // Positions of the groups in _Py_DebugOffsets, counted in 64-bit numbers. A cookie comes first. Each group begins with
 // the size of the structure that it describes.
 struct DebugOffsets {
-  uint32_t runtime;       // numbers of this group: size, finalizing, interpreters (the first one, then the main one)
-  uint32_t interpreter;   // numbers: size, id, next, threads
-  uint32_t thread_state;  // numbers: size, prev, next, interp, current_frame, thread_id, ...
-  uint32_t frame;         // numbers: size, previous, executable, instr_ptr, localsplus, owner, ...
-  // Numbers: size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive.
+  uint32_t runtime;       // position of: size, finalizing, interpreters (the first one, then the main one)
+  uint32_t interpreter;   // position of: size, id, next, threads
+  uint32_t thread_state;  // position of: size, prev, next, interp, current_frame, thread_id, ...
+  uint32_t frame;         // position of: size, previous, executable, instr_ptr, localsplus, owner, ...
+  // Position of: size, filename, name, qualname, linetable, firstlineno, argcount, 2 more, co_code_adaptive.
   uint32_t code;
-  uint32_t object;  // numbers: size, ob_type
-  uint32_t bytes;   // numbers: size, ob_size, ob_sval
-  uint32_t text;    // numbers: size, state, length, asciiobject_size
+  uint32_t object;  // position of: size, ob_type
+  uint32_t bytes;   // position of: size, ob_size, ob_sval
+  uint32_t text;    // position of: size, state, length, asciiobject_size
 };
 inline constexpr DebugOffsets kOffsets3_13 = {3, 6, 19, 28, 34, 44, 64, 67};
 inline constexpr DebugOffsets kOffsets3_14 = {3, 6, 22, 31, 39, 50, 74, 77};
@@ -225,7 +225,7 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   wire.text_ascii = static_cast<uint16_t>(text[3]);
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
-  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // this int and a pointer precede the code
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);  // the int before a pointer and the code
   wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // the sixth int after code_first_line
   take_threads(numbers, at, layout);
   return true;
@@ -234,7 +234,7 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
 // Takes the offsets from the interpreter's own description. Returns null, or why the description cannot be used.
 inline const char* describe(uint32_t version, const void* runtime, PythonLayout* layout) {
   if (runtime == nullptr || memcmp(runtime, kCookie, sizeof(kCookie)) != 0) {
-    return "it does not describe its structures";
+    return "the interpreter does not describe its structures";
   }
   uint64_t numbers[kNumbers] = {};
   memcpy(numbers, runtime, sizeof(numbers));
@@ -242,11 +242,11 @@ inline const char* describe(uint32_t version, const void* runtime, PythonLayout*
     return "a free-threaded build";
   }
   if (numbers[kVersionNumber] >> kMinor != version >> kMinor) {
-    return "it describes the structures of another version";
+    return "the interpreter describes the structures of another version";
   }
   const bool old = version >> kMinor == 0x030dU;
   if (!take_offsets(numbers, old ? kOffsets3_13 : kOffsets3_14, layout)) {
-    return "it describes its structures in an unknown way";
+    return "the interpreter describes its structures in an unknown way";
   }
   return nullptr;
 }
@@ -280,7 +280,7 @@ inline const char* layout_of_python(uint32_t version, const void* runtime, Pytho
       refused = python_layouts::describe(version, runtime, layout);
       break;
     default:
-      refused = "its version is not 3.9 to 3.14";
+      refused = "gpuprof supports only versions 3.9 to 3.14";
   }
   layout->wire.version = version;
   layout->wire.flags = refused != nullptr ? GPUPROF_PYTHON_REFUSED : 0U;

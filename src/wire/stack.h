@@ -93,8 +93,8 @@ struct gpuprof_python_layout {
   GPUPROF_U64 code_type;  /* address of PyCode_Type, which every code object points to */
   GPUPROF_U64 eval_begin; /* _PyEval_EvalFrameDefault: [begin, end); 0: unknown */
   GPUPROF_U64 eval_end;
-  GPUPROF_U16 tstate_frame;    /* innermost frame in the thread state, or in the CFrame that holds it */
-  GPUPROF_U16 cframe_frame;    /* innermost frame in the CFrame */
+  GPUPROF_U16 tstate_frame;    /* offset of the innermost frame in the thread state (3.9, 3.10, since 3.13) */
+  GPUPROF_U16 cframe_frame;    /* offset of the innermost frame in the current CFrame (3.11, 3.12) */
   GPUPROF_U16 cframe_previous; /* 3.10, 3.11: each evaluation loop's C frame contains a CFrame */
   GPUPROF_U16 tstate_cframe;
   GPUPROF_U16 frame_previous;
@@ -105,19 +105,19 @@ struct gpuprof_python_layout {
   GPUPROF_U8 shim_owner;
   GPUPROF_U8 instruction_unit; /* bytes per unit of the int; 0: frame_instruction is a pointer */
   GPUPROF_U8 code_tagged;      /* 1: the low bits of the code pointer are a tag (3.14) */
-  GPUPROF_U16 code_type_field; /* ob_type in an object */
-  GPUPROF_U16 code_start;      /* first instruction in the code object (since 3.11) */
+  GPUPROF_U16 code_type_field; /* offset of ob_type in an object */
+  GPUPROF_U16 code_start;      /* offset of the first instruction in the code object (since 3.11) */
   GPUPROF_U16 code_name;
   GPUPROF_U16 code_qualname;
   GPUPROF_U16 code_filename;
   GPUPROF_U16 code_first_line;
   GPUPROF_U16 code_line_table;
-  GPUPROF_U16 bytes_size; /* length in a bytes object */
+  GPUPROF_U16 bytes_size; /* offset of the length in a bytes object */
   GPUPROF_U16 bytes_data;
-  GPUPROF_U16 text_length;          /* length in a str object, in characters */
-  GPUPROF_U16 text_state;           /* 32-bit bit field of a str object */
-  GPUPROF_U16 text_ascii;           /* characters of a compact ASCII string */
-  GPUPROF_U16 text_wide;            /* characters of another compact string */
+  GPUPROF_U16 text_length;          /* offset of the length in a str object; the length is in characters */
+  GPUPROF_U16 text_state;           /* offset of the 32-bit bit field of a str object */
+  GPUPROF_U16 text_ascii;           /* offset of the characters of a compact ASCII string */
+  GPUPROF_U16 text_wide;            /* offset of the characters of another compact string */
   GPUPROF_U16 frame_owner;          /* a byte; 1 in a generator's frame (since 3.11) */
   GPUPROF_U16 code_first_traceable; /* int, 2-byte units: frames before this instruction did not start (since 3.11) */
   GPUPROF_U16 code_version;         /* int that differs between code objects, or 0 (since 3.12) */

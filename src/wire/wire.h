@@ -6,8 +6,7 @@
  * validates and maps. From then on it only writes memory: if it dies, nothing that it has written is lost. The seals
  * stop a misbehaving target from shrinking the file under the recorder.
  *
- * All times are nanoseconds of the recorder's clock: CLOCK_MONOTONIC of the initial time namespace. All sizes are
- * bytes. */
+ * All times are nanoseconds of the recorder's clock: CLOCK_MONOTONIC of the initial time namespace. Sizes are bytes. */
 #ifndef GPUPROF_WIRE_WIRE_H
 #define GPUPROF_WIRE_WIRE_H
 
@@ -89,7 +88,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_welcome) == 24, "welcome layout");
 
 /* Bits of gpuprof_segment.control, written by the recorder. */
 #define GPUPROF_CONTROL_ENABLED 1u        /* record; cleared to pause */
-#define GPUPROF_CONTROL_LAUNCH_RECORDS 2u /* emit GPUPROF_RECORD_LAUNCH for each launch, as no BPF program does */
+#define GPUPROF_CONTROL_LAUNCH_RECORDS 2u /* emit GPUPROF_RECORD_LAUNCH for each launch: no BPF program does */
 /* The recorder stops soon: flush what the vendor library holds, then set gpuprof_segment.flushed. */
 #define GPUPROF_CONTROL_FLUSH 4u
 #define GPUPROF_CONTROL_CALLS 8u    /* emit GPUPROF_RECORD_CALL for each call, GPUPROF_RECORD_SPAN for each range */
@@ -134,7 +133,7 @@ struct gpuprof_ring {
   uint64_t head;             /* written by the target, release */
   uint64_t launches;         /* calls that put work on a GPU */
   uint64_t overhead_samples; /* launches whose own cost was measured (a sample) */
-  uint64_t overhead_ns;      /* sum of these costs: callback and probe, including trap and BPF program */
+  uint64_t overhead_ns;      /* sum of the measured costs: callback and probe, including trap and BPF program */
   uint32_t lock;             /* 0 free, 1 held */
   uint32_t pad0;
   uint64_t pad1[3];
@@ -230,7 +229,7 @@ struct gpuprof_record {
 struct gpuprof_name {
   struct gpuprof_record header;
   uint32_t id;
-  uint32_t length; /* of `text`, which has no terminator */
+  uint32_t length; /* length of `text`, which has no terminator */
   char text[];
 };
 
@@ -259,14 +258,14 @@ enum gpuprof_op {
   GPUPROF_OP_COPY = 6, /* unknown direction */
   GPUPROF_OP_FILL = 7, /* memset, fill */
   GPUPROF_OP_OTHER = 8,
-  GPUPROF_OP_GRAPH = 9, /* a complete graph launch (GPUPROF_OPTION_WHOLE_GRAPHS) */
+  GPUPROF_OP_GRAPH = 9, /* a complete graph launch (GPUPROF_OPTION_WHOLE_GRAPHS) or OpenCL command buffer */
   GPUPROF_OPS = 10
 };
 
 /* A finished work item. */
 struct gpuprof_gpu_op {
   struct gpuprof_record header;
-  uint64_t correlation; /* of the launch, unique in the source; or GPUPROF_CORRELATION_EXEC | id */
+  uint64_t correlation; /* the launch's id, unique in the source; or GPUPROF_CORRELATION_EXEC | id */
   uint64_t start_ns;
   uint64_t end_ns;
   uint64_t queued_ns;    /* 0: unknown */
@@ -292,7 +291,7 @@ struct gpuprof_launch {
   struct gpuprof_record header;
   uint64_t correlation;
   uint64_t time_ns;
-  uint32_t tid;    /* in the target's pid namespace */
+  uint32_t tid;    /* thread id in the target's pid namespace */
   uint32_t range;  /* id of a RANGE; 0: outside of all ranges */
   char thread[16]; /* name, NUL padded */
   uint64_t stack;  /* id of a STACK; 0: no stack was taken */
@@ -313,7 +312,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_stack) == 24, "stack layout");
 
 /* 16 bytes of a file that distinguish it from other files. */
 struct gpuprof_module_mark {
-  uint64_t offset; /* in the file; UINT64_MAX: this mark is unused */
+  uint64_t offset; /* offset in the file; UINT64_MAX: this mark is unused */
   uint8_t bytes[16];
 };
 #define GPUPROF_MODULE_MARKS 4
@@ -325,7 +324,7 @@ struct gpuprof_module_mark {
  * 2.35 (no lookup without a lock). */
 struct gpuprof_module {
   struct gpuprof_record header;
-  uint64_t start; /* of the executable mapping, [start, end); whole pages */
+  uint64_t start; /* addresses of the executable mapping, [start, end); whole pages */
   uint64_t end;
   uint64_t offset;     /* file offset of `start` */
   uint32_t module;     /* 1 .. GPUPROF_MAX_MODULES - 1; belongs to the source and is never reused */
@@ -375,7 +374,7 @@ enum gpuprof_host_op_kind {
 /* An event that belongs to GPU work without being GPU work. No sum of GPU time includes its time. */
 struct gpuprof_host_op {
   struct gpuprof_record header;
-  uint64_t correlation; /* of the call that has the stack, with GPUPROF_CORRELATION_HOST; 0: no call (unified memory) */
+  uint64_t correlation; /* id of the stack's call, with GPUPROF_CORRELATION_HOST; 0: no call (unified memory) */
   uint64_t start_ns;
   uint64_t end_ns; /* equals start_ns if there is no duration */
   uint64_t bytes;
@@ -405,7 +404,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_graph_node) == 48, "graph node layou
 #define GPUPROF_GRAPH_NODE_UPDATED 2u /* launches after time_ns run the work of `original`, or the kernel name_id */
 
 /* A launch of an executable graph, sent before its work, while the process may have graphs with conditional nodes. Work
- * in the bodies of these has no correlation id, but an executable graph runs its launches one by one. */
+ * in the bodies of such nodes has no correlation id, but an executable graph runs its launches one by one. */
 struct gpuprof_graph_launch {
   struct gpuprof_record header;
   uint64_t correlation;
@@ -460,11 +459,11 @@ struct gpuprof_samples {
   struct gpuprof_record header;
   uint64_t module; /* the source's number of the module, as in gpuprof_code_offer; 0: unknown */
   uint64_t offset; /* from the start of the function to the instruction; with ADDRESS: GPU address of the instruction */
-  uint32_t function_id; /* name id of the function, mangled as in the code; with ADDRESS 0 */
+  uint32_t function_id; /* name id of the function, mangled as in the code; 0 with ADDRESS */
   uint32_t window;      /* number of its SAMPLE_WINDOW */
   uint32_t count;       /* number of reasons, at most GPUPROF_SAMPLES_MAX_REASONS */
   uint32_t flags;       /* GPUPROF_SAMPLES_* */
-  uint64_t correlation; /* of the launch, announced by a SAMPLED_LAUNCH; 0: unknown */
+  uint64_t correlation; /* id of the launch, announced by a SAMPLED_LAUNCH; 0: unknown */
   struct gpuprof_sample_reason reasons[];
 };
 GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_samples) == 48, "samples layout");
@@ -486,9 +485,9 @@ struct gpuprof_sample_window {
   struct gpuprof_record header;
   uint64_t start_ns;
   uint64_t end_ns;
-  uint64_t handed;  /* in the SAMPLES of this window, including those that did not fit into the ring */
-  uint64_t dropped; /* by the hardware or the vendor's library */
-  uint64_t foreign; /* taken in code that does not belong to the program */
+  uint64_t handed;  /* samples in the SAMPLES of this window, also in SAMPLES that did not fit into the ring */
+  uint64_t dropped; /* samples dropped by the hardware or the vendor's library */
+  uint64_t foreign; /* samples taken in code that does not belong to the program */
   uint64_t period;  /* cycles between samples, as read back from the vendor; 0: unknown */
   uint32_t window;  /* never 0; the source's number of the window */
   uint32_t device;
@@ -518,7 +517,7 @@ GPUPROF_STATIC_ASSERT(sizeof(struct gpuprof_count_record) == 48, "count layout")
 struct gpuprof_gpu_kernel {
   struct gpuprof_record header;
   uint64_t module;  /* as in SAMPLES; 0: the code is unknown */
-  uint64_t address; /* of the kernel's first byte, in the process's GPU address space */
+  uint64_t address; /* address of the kernel's first byte, in the process's GPU address space */
   uint64_t time_ns;
   uint64_t load;    /* the source's number of this load of the module: never 0, never reused */
   uint32_t name_id; /* kernel name as in the code */

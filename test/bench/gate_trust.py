@@ -43,7 +43,7 @@ def compare(options, old, new):
 
 
 def series(options, name, count, new, names):
-    """Returns the outcomes of `count` comparisons, and the number of regressions that name the site."""
+    """Returns the outcomes of `count` comparisons, and the number of regressions whose output contains `names`."""
     outcomes, named, noise = collections.Counter(), 0, []
     for number in range(count):
         outcome, text, found, seconds = compare(options, command(options), new)

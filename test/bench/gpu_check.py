@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs everything that needs an NVIDIA GPU: the matrix, torch.profiler's times, and the cost of recording.
+"""Runs everything that needs an NVIDIA GPU: comparisons with known answers and with torch.profiler, and the cost of recording.
 
     test/bench/gpu_check.py --gpuprof PATH --examples FOLDER [--part NAME ...] [--piece NAME ...] [--rounds N]
                             [--seconds N]
@@ -89,7 +89,7 @@ def part_torch(options, deadline):
             return None
         mine = kernels_of(options, profile)
     profiled = json.loads(run([*step, "--torch-profiler"]).stdout)["torch_profiler"]
-    # The profile also has warm-up steps, so mean times are compared, weighted by torch.profiler's count of each kernel.
+    # The profile includes warm-up steps, which torch.profiler leaves out. So the mean times of each kernel are compared.
     scaled = total = 0
     for name, kernel in profiled["kernels"].items():
         if name in mine and mine[name][0] > 0:

@@ -120,7 +120,7 @@ def known_answers(options, check):
 
 
 def meta(gpuprof, profile, ending):
-    """Returns the sum of the values that all processes have for one META key, which ends in `ending`."""
+    """Returns the sum of the META values whose key ends in `ending`: each process has one."""
     total = 0
     for line in run([gpuprof, "dump", "-i", profile]).stdout.splitlines():
         match = re.match(rf'meta key="[^"]*\.{re.escape(ending)}" value="(\d+)"', line)
@@ -206,7 +206,7 @@ def counts(options, check):
 
 
 def other_compilers(options, check):
-    """Checks the lines of kernels that CuPy and Numba compile."""
+    """Checks the source lines of samples in kernels that CuPy and Numba compile."""
     for module, script, source in (("cupy", "cupy_kernel.py", ""), ("numba.cuda", "numba_kernel.py", "numba_kernel.py")):
         if run(["python3", "-c", f"import numpy; numpy.row_stack = numpy.vstack; import {module}"]).returncode != 0:
             print(f"skip  {module}: python3 has none", flush=True)
@@ -257,7 +257,7 @@ def python_lines(options, check):
 
 
 def training_step(options, check):
-    """Draws one picture from Python lines to stalls, for a person to inspect."""
+    """Draws a flame graph that leads from Python lines to stall reasons, for a person to inspect."""
     with tempfile.TemporaryDirectory() as scratch:
         profile, report = record(options.gpuprof, check, scratch,
                                  ["python3", TORCH_STEP, "--layers", "14", "--steps", "30"])

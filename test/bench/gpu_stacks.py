@@ -2,7 +2,7 @@
 
 The pieces are independent: if one fails, the script reports it and goes on. Pieces:
   whole   share of launches whose stack reaches the thread's start; depths of the stacks; whether launches of autograd
-          threads, which run no Python, are labelled so
+          threads, which run no Python, have the frame [no Python frames]
   sites   Python stacks compared with traceback.extract_stack() at a few known launches
   step    milliseconds per PyTorch step: native, CUPTI alone, each engine, Proton and torch.profiler with stacks
   llama   the same for a small Llama of `transformers`: training steps and generated tokens
@@ -44,7 +44,7 @@ MOST_OF_NATIVE = 1.20  # limit for a launch-bound step with complete stacks
 
 
 class StepCase(overhead.Case):
-    """A Python example. For some variants, the example itself starts another profiler."""
+    """A case that runs a Python example. In the variants of UNDER, the example itself starts Proton or torch.profiler."""
 
     def __init__(self, name, pattern, command, variants):
         super().__init__(name, pattern, command, variants)

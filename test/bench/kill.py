@@ -53,7 +53,7 @@ def alive(pid):
 
 
 def read_log(path):
-    """Returns [(ns, fills done)], without a line that the kill cut off."""
+    """Returns [(CLOCK_MONOTONIC ns, fills done)], without a line that the kill cut off."""
     with open(path, encoding="ascii") as file:
         lines = file.read().split("\n")[:-1]
     return [tuple(map(int, line.split())) for line in lines]

@@ -116,7 +116,7 @@ class Case:
 
 
 def alternate(gpuprof, cases, rounds, deadline=float("inf"), timeout=300):
-    """Measures all cases and variants in each round, and prints them, so that an interrupted run has all of them."""
+    """Measures all cases and variants in each round. Prints the results after each round, in case the run is interrupted."""
     for case in cases:
         case.warm_up(gpuprof, timeout)
     for number in range(1, rounds + 1):

@@ -58,7 +58,7 @@ def finished(command):
 
 
 def run(arguments, profile, *options):
-    """Makes one recording. Returns (stdout of the job, output of `ranks --json`, start in CLOCK_MONOTONIC ns)."""
+    """Makes one recording. Returns (stdout of the job, output of `ranks --json`, start of the recording in CLOCK_MONOTONIC ns)."""
     job = [arguments.example, "--ranks", arguments.ranks, "--steps", arguments.steps, "--work", arguments.work, *options]
     if arguments.job == "cuda":
         job += ["--timeout", JOB_SECONDS] + (["--nccl", arguments.nccl] if arguments.nccl else [])

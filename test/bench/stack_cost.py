@@ -21,7 +21,7 @@ ENGINES = [overhead.Variant(name, [f"--stacks={name}"], {}) for name in ("inproc
 VARIANTS = [overhead.NATIVE, NONE, *ENGINES]
 DEPTHS = (20, 60, 120)
 PATTERN = r"(\d+) ns per launch \(median"
-# What differs from the previous launch: nothing (same), the innermost frame (leaves), or it and the next ten (climb).
+# Frames that differ from those of the previous launch. same: none; leaves: the innermost one; climb: the eleven innermost.
 SHAPES = {"same": [], "leaves": ["--leaves", "16"]}
 CLIMBING = {"climb": ["--leaves", "16", "--climb", "10"]}
 

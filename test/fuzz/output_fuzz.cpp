@@ -177,7 +177,7 @@ void differences(std::span<const compare::Run> before, std::span<const compare::
   require(!output::diff_svg(lines, !same, "").empty());
 }
 
-// Checks the verdict on three old and three new runs, which are just enough for a verdict.
+// Checks the verdict on three old and three new runs, the fewest that can have one. `same`: both sides are equal.
 void verdict(const std::vector<compare::Run>& before, const std::vector<compare::Run>& after, bool same) {
   const compare::Comparison all = compare::compare(before, after);
   const compare::Judgement judgement = compare::judge(all, {});

@@ -65,7 +65,7 @@ void check_stacks(const gpuprof::record::Batch& batch) {
   for (const auto& stack : batch.stacks) {
     require(stacks.insert(stack.stack).second);
     frames.clear();
-    frames_of.of(stack, frames);  // may be empty for an invalid stack
+    frames_of.of(stack, frames);  // adds no frames if the stack is invalid
     require(frames.size() <= 64 * stack.words.size() + 2);
   }
   for (const auto& work : batch.works) {

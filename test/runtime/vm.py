@@ -106,7 +106,7 @@ class Archive:
         return found.group(1) if found else None
 
     def unpacked(self, package, target=None, but=()):
-        """Returns the folder with the unpacked package. `but`: patterns below the folder that are not kept."""
+        """Returns the folder with the unpacked package. Files that match a pattern in `but` are removed."""
         target = target or self.folder / package
         done = target / f".has-{package}"
         if not done.exists():

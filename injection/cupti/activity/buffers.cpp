@@ -203,7 +203,7 @@ void free_spare_buffers() {
 }
 
 void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* max_records) {
-  const KeepErrno keep_errno;  // runs inside the target's launch
+  const KeepErrno keep_errno;  // runs inside a launch of the target, whose errno must not change
   *max_records = 0;
   *size = kBufferBytes;
   *buffer = take_free();
@@ -220,7 +220,7 @@ void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* bu
   if (buffer == nullptr) {
     return;
   }
-  const KeepErrno keep_errno;  // may run on a thread of the target that waits for its work
+  const KeepErrno keep_errno;  // may run inside a call of the target, whose errno must not change
   if (!in_fork()) {
     const Guard guard;
     if (valid > 0) {

@@ -80,7 +80,7 @@ void enable_unified_memory() {
   const gpuprof_options* wanted = options();
   if (wanted == nullptr || wanted->nvtx_range[0] != '\0' || (wanted->flags & GPUPROF_OPTION_COUNTS) != 0 ||
       !swap_if(&s.unified_asked, 0, 1)) {
-    return;  // page migrations cannot be assigned to an NVTX range
+    return;  // a recording of one NVTX range omits page migrations, because they belong to no range
   }
   CUpti_ActivityUnifiedMemoryCounterConfig config[4] = {};
   config[0].kind = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;

@@ -14,8 +14,8 @@ void emit_memory(const MemoryRecord& record);
 void emit_unified_memory(const UnifiedMemoryRecord& record);
 
 // Requests CUPTI's counters of unified memory (page faults, migrations). Call it once after cuInit: from a library
-// thread, or at the end of the first call that allocates unified memory. On most machines without unified memory CUPTI
-// refuses. META "cupti.unified_memory" reports the result.
+// thread, or at the end of the first call that allocates unified memory. CUPTI refuses on most machines whose GPUs have
+// no unified memory. META "cupti.unified_memory" reports the result.
 void enable_unified_memory();
 
 }  // namespace gpuprof::injection::cupti

@@ -145,7 +145,7 @@ SAME_FUNCTIONS(cuFuncGetName, cuKernelGetName);
 
 SAME_SIZE(cuStreamSynchronize_params);
 SAME_FIELDS(cuStreamSynchronize_params, hStream);
-SAME_SIZE(cuGraphLaunch_params);  // not the first argument: newer headers give it another name
+SAME_SIZE(cuGraphLaunch_params);  // the first argument is not compared, because newer headers give it another name
 SAME_FIELDS(cuGraphLaunch_params, hStream);
 SAME_PLACES_IN(cuGraphLaunch_params, cuGraphLaunch_ptsz_params, hStream);
 

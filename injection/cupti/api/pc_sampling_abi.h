@@ -24,10 +24,10 @@ struct alignas(8) CUpti_PCSamplingStallReason {
 struct alignas(8) CUpti_PCSamplingPCData {
   size_t size;
   uint64_t cubinCrc;
-  uint64_t pcOffset;  // from the start of the function
+  uint64_t pcOffset;  // bytes from the start of the function to the instruction
   uint32_t functionIndex;
   uint32_t pad;
-  char* functionName;  // CUPTI shares it between calls and users: it must not be freed
+  char* functionName;  // CUPTI may return the same text to other callers, so it must not be freed
   size_t stallReasonCount;
   CUpti_PCSamplingStallReason* stallReason;  // the caller's buffer, with space for all stall reasons
   uint32_t correlationId;                    // 0 in continuous mode

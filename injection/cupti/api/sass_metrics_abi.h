@@ -54,7 +54,7 @@ struct CUpti_SassMetricsEnable_Params {
   size_t structSize;
   void* pPriv;
   CUcontext ctx;
-  uint8_t enableLazyPatching;  // functions are patched when they first run
+  uint8_t enableLazyPatching;  // 1: CUPTI patches a function when it first runs
 };
 
 struct CUpti_SassMetricsDisable_Params {
@@ -83,7 +83,7 @@ struct CUpti_SassMetrics_Data {
   uint32_t cubinCrc;
   uint32_t functionIndex;
   const char* functionName;
-  uint32_t pcOffset;  // from the start of the function
+  uint32_t pcOffset;  // bytes from the start of the function to the instruction
   CUpti_SassMetrics_InstanceValue* pInstanceValues;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxMetrics = 64;
 constexpr size_t kMaxName = 128;
-constexpr size_t kMaxRecords = size_t{1} << 22;  // records (one per instruction and metric): about 300 MB during a read
+constexpr size_t kMaxRecords = size_t{1} << 22;  // records in one read, about 300 MB: one per instruction and metric
 
 struct Metric {
   uint64_t id;
@@ -113,7 +113,7 @@ void emit(const CUpti_SassMetrics_Data& data, size_t instances, uint32_t device,
   record.device = device;
   if (record.name_id != 0) {
     write_record_to(segment, ring, &record.header, sizeof(record), nullptr, 0,
-                    may_wait);  // write_record_to() counts the loss
+                    may_wait);  // if the record does not fit, write_record_to() counts it as lost
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint32_t kMaxDevices = 64;
-constexpr uint64_t kReadPaceNs = 950000000;  // 1 s minus some slack: the service thread checks every 200 ms
+constexpr uint64_t kReadPaceNs = 950000000;  // 1 s, minus a tolerance for early checks by the service thread
 constexpr uint64_t kHoldNs = 100000000;
 constexpr uint64_t kLongestReadingNs = 5000000000;
 constexpr long kPauseNs = 100000;
@@ -34,10 +34,11 @@ struct Context {
 };
 
 struct Counting {
-  uint32_t wanted;     // atomic
-  uint32_t reading;    // atomic; 1: launches must wait
-  uint32_t launching;  // atomic; number of threads that are in a launch of the current epoch
-  uint32_t epoch;      // atomic; gets a new value when recording begins or resumes; never 0
+  uint32_t wanted;   // atomic
+  uint32_t reading;  // atomic; 1: counts are being read, so launches must wait
+  // Atomic. Lower half: number of threads in a launch that began in the current epoch. Upper half: the epoch, which
+  // gets a new value when recording begins or resumes, and is never 0.
+  uint64_t launches;
   uint32_t abandoned;  // atomic; 1: reads have stopped, because a kernel did not end: it may wait for the host
   uint32_t unusable;   // atomic; 1: counting is not possible in this process
   uint32_t changes;    // atomic; number of destroyed contexts
@@ -48,14 +49,14 @@ struct Counting {
   Context contexts[kMaxContexts];
 };
 constinit Counting state = {};
-constinit bool configured[kMaxDevices] = {};  // permanent: CUPTI accepts no second configuration
+constinit bool configured[kMaxDevices] = {};  // never reset, because CUPTI accepts no second configuration
 uint32_t recordings = 0;                      // atomic
 
 // The context of the thread's last launch in this recording.
 struct NotedContext {
   CUcontext context;
   uint32_t recording;
-  uint32_t changes;  // Counting::changes at that launch: detects a reused handle
+  uint32_t changes;  // Counting::changes at that launch; if it differs now, the context's handle may have been reused
 };
 constinit thread_local NotedContext noted = {};
 
@@ -90,7 +91,7 @@ Context* add(CUcontext wanted) {
       return &context;
     }
   }
-  report_off("more than 64 contexts at once: the others are not counted");
+  report_off("more than 64 contexts at once: instructions in the others are not counted");
   return nullptr;
 }
 
@@ -104,7 +105,7 @@ bool configure(uint32_t device) {
   }
   const CUptiResult result = configure_counts(device, segment->counted);
   if (result != CUPTI_SUCCESS) {
-    report_refusal("CUPTI cannot count on this device", result);
+    report_refusal("CUPTI cannot count instructions on this device", result);
     return false;
   }
   configured[device] = true;
@@ -120,7 +121,7 @@ void switch_on(Context& context) {
   const CUptiResult result = enable_counts(context.context);
   context.state = result == CUPTI_SUCCESS ? kOn : kRefused;
   if (result != CUPTI_SUCCESS) {
-    report_refusal("CUPTI cannot count in this context", result);
+    report_refusal("CUPTI cannot count instructions in this context", result);
   }
 }
 
@@ -136,13 +137,14 @@ bool hold_launches() {
   }
   __atomic_store_n(&state.reading, 1U, __ATOMIC_SEQ_CST);
   const uint64_t deadline = now_ns() + kHoldNs;
-  while (__atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) != 0 && now_ns() < deadline) {
+  const auto launching = [] { return static_cast<uint32_t>(__atomic_load_n(&state.launches, __ATOMIC_SEQ_CST)); };
+  while (launching() != 0 && now_ns() < deadline) {
     pause();
   }
-  return __atomic_load_n(&state.launching, __ATOMIC_SEQ_CST) == 0;
+  return launching() == 0;
 }
 
-// Reads the counts of one context (null: all). Returns false and reads nothing if launches do not stop. Needs the lock.
+// Reads counts of one context (null: all). Returns false without reading if a thread stays in a launch. Needs the lock.
 bool read_held(CUcontext only, bool may_wait) {
   const bool held = hold_launches();
   for (Context& context : state.contexts) {
@@ -168,11 +170,22 @@ void read_last(CUcontext only, bool may_wait) {
   }
 }
 
+// Makes end_launch() ignore the launches that have begun so far. The epoch stays odd, so it is never 0.
+void begin_epoch() {
+  const uint64_t epoch = load_relaxed(&state.launches) >> 32U;
+  store_relaxed(&state.launches, ((epoch + 2) | 1U) << 32U);
+}
+
+// Returns the launch's epoch.
+uint32_t begin_launch() {
+  return static_cast<uint32_t>(__atomic_fetch_add(&state.launches, uint64_t{1}, __ATOMIC_SEQ_CST) >> 32U);
+}
+
 void end_launch(uint32_t epoch) {
-  uint32_t launching = load_relaxed(&state.launching);
-  while (epoch == load_relaxed(&state.epoch) && launching != 0 &&
-         !swap_if(&state.launching, launching, launching - 1)) {
-    launching = load_relaxed(&state.launching);
+  uint64_t launches = load_relaxed(&state.launches);
+  while (epoch == launches >> 32U && static_cast<uint32_t>(launches) != 0 &&
+         !__atomic_compare_exchange_n(&state.launches, &launches, launches - 1, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE)) {
   }
 }
 
@@ -220,8 +233,7 @@ void begin_counting() {
     state.reported = 0;
     state.paused = 0;
     state.reading = 0;
-    state.launching = 0;
-    state.epoch = (state.epoch + 2) | 1U;
+    begin_epoch();
     state.abandoned = 0;
     state.unusable = 0;
     state.read_ns = 0;
@@ -257,8 +269,7 @@ void pause_counting(bool paused) {
   if (paused) {
     read_last(nullptr, true);
   } else {
-    add_relaxed(&state.epoch, 2U);  // the ends of earlier launches are then ignored; an odd epoch is never 0
-    store_relaxed(&state.launching, 0U);
+    begin_epoch();
   }
   if (!try_lock_bounded(&state.lock)) {
     return;
@@ -290,11 +301,10 @@ bool counting() {
 }
 
 uint32_t begin_counted_launch(CUcontext context) {
-  const uint32_t epoch = load_relaxed(&state.epoch);
   const uint64_t deadline = now_ns() + kLongestReadingNs;
-  __atomic_fetch_add(&state.launching, 1U, __ATOMIC_SEQ_CST);
+  uint32_t epoch = begin_launch();
   while (__atomic_load_n(&state.reading, __ATOMIC_SEQ_CST) != 0 && load_relaxed(&state.abandoned) == 0) {
-    if (now_ns() >= deadline) {  // the kernel that the read waits for may itself wait for this launch
+    if (now_ns() >= deadline) {  // give up: the read may wait for a kernel that waits for this launch
       store_relaxed(&state.abandoned, 1U);
       report_off("a kernel did not end while its counts were read: counting stopped");
       lost(GPUPROF_LOSS_DETAIL, 1);
@@ -302,7 +312,7 @@ uint32_t begin_counted_launch(CUcontext context) {
     }
     end_launch(epoch);
     pause();
-    __atomic_fetch_add(&state.launching, 1U, __ATOMIC_SEQ_CST);
+    epoch = begin_launch();
   }
   count_in_context(context);
   return epoch;

@@ -13,13 +13,14 @@ extern const EventHandlers kCounting;
 // Returns whether this recording counts instructions and nothing else.
 [[nodiscard]] bool counting();
 
-// Call these before and after each launch; pass on the result. A context's first launch enables counting in that
-// context. CUPTI loses launches made during a read. So a launch waits for the end of the read, and a read waits for
-// running kernels.
+// Call these before and after each launch. Pass the result of the first call to the second. A context's first launch
+// enables counting in that context. CUPTI does not count launches that are made during a read. So a launch waits for
+// the end of the read, and a read waits for running kernels.
 uint32_t begin_counted_launch(CUcontext context);
 void end_counted_launch(uint32_t epoch);
 
-// Call it before code is unloaded, because CUPTI then discards its counts. Waits for the GPU. Null: all contexts.
+// Call it before code is unloaded, because CUPTI discards the counts of unloaded code. Waits for the GPU. Null: all
+// contexts.
 void read_counts_now(CUcontext context);
 
 }  // namespace gpuprof::injection::cupti

@@ -24,7 +24,7 @@ struct Exact {
   uint64_t begin_ns;
   uint64_t spent_ns;  // atomic
   uint64_t sampled;   // atomic, launches
-  uint64_t missed;    // atomic, selected launches that were not sampled
+  uint64_t missed;    // atomic; number of selected launches that were not sampled
   uint64_t too_dear;  // atomic; number of launches that were not sampled because of the time budget
 };
 constinit Exact exact = {};
@@ -95,7 +95,8 @@ void count_exact(bool sampled) {
   add_relaxed(sampled ? &exact.sampled : &exact.missed, uint64_t{1});
 }
 
-// Exempts the first sampled launch from the time budget: it initializes CUPTI (0.3 s), too much for a short program.
+// Charges all but the first sampled launch to the time budget. The first one initializes CUPTI (0.3 s), which would use
+// up the budget of a short program.
 void charge_exact(uint64_t ns) {
   if (load_relaxed(&exact.sampled) > 1) {
     add_relaxed(&exact.spent_ns, ns);

@@ -23,13 +23,13 @@ struct ExactRange {
   uint64_t opened_ns;
 };
 
-// Open and close a range on the launching thread; 0.4 us each. open_range() waits some milliseconds for a reader. It
-// opens nothing if the reader takes longer or CUPTI refuses.
+// Open and close a range on the launching thread; 0.4 us each. If a thread is reading samples, open_range() waits some
+// milliseconds for the end of the read. It opens nothing if the read takes longer or CUPTI refuses.
 ExactRange open_range(ExactRanges* ranges, CUcontext context);
 void close_range(ExactRanges* ranges, CUcontext context, const ExactRange& range);
 
 // Returns true if no range is open. Then no range opens until release_ranges(). Closes ranges that are open too long
-// (their thread may have ended). With `may_wait`, waits some time for open ranges.
+// (their thread may have ended). With `may_wait`, waits some time until open ranges are closed.
 bool hold_ranges(ExactRanges* ranges, CUcontext context, bool may_wait);
 void release_ranges(ExactRanges* ranges);
 

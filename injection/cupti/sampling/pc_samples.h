@@ -38,7 +38,7 @@ void free_buffer(PcBuffer* buffer);
 void clear_buffer(PcBuffer* buffer);
 
 struct SampleCounts {
-  uint64_t total;  // as reported by CUPTI; equals handed + dropped + foreign
+  uint64_t total;  // samples that CUPTI reports; equals handed + dropped + foreign
   uint64_t handed;
   uint64_t dropped;
   uint64_t foreign;

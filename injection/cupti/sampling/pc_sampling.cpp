@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kMaxContexts = 64;
 constexpr uint64_t kMillisecond = 1000000;
-constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // 1 s minus some slack: the service thread checks every 200 ms
+constexpr uint64_t kReadPaceNs = 950 * kMillisecond;  // 1 s, minus a tolerance for early checks by the service thread
 constexpr uint64_t kEndNs = 1200 * kMillisecond;      // limit for stopping all contexts at exit
 constexpr int kLockTries = 10;
 
@@ -193,7 +193,8 @@ void flush_sampling() {
 }
 
 void pause_sampling(bool paused) {
-  const bool silent = recorder_silent();  // a silent recorder may never continue, so a pause must stop all sampling
+  // Usually CUPTI goes on sampling in a pause. If the recorder is silent, it may have been killed, so sampling stops.
+  const bool silent = recorder_silent();
   for_each([=](SampledContext& context) {
     if (!is(context, kOn)) {
       return;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLateNs = 250 * kMillisecond;  // longest delay of samples in CUPTI, whose threads poll every 100 ms
-constexpr int kMaxReadings = 4096;                // most CUPTI reads in one call of read_context()
-constexpr uint32_t kMaxRestarts = 16;             // successive restarts without a successful read
+constexpr int kMaxReadings = 4096;                // limit of CUPTI reads in one call of read_context()
+constexpr uint32_t kMaxRestarts = 16;             // limit of successive restarts without a successful read
 
 // Counters of all contexts; each is atomic.
 struct Sums {
@@ -157,7 +157,7 @@ void close_window(SampledContext& context, bool may_wait) {
     return;
   }
   learn_ids(context);
-  // CUPTI delivers samples up to kLateNs late: the window may include samples from before the last read.
+  // CUPTI delivers samples up to kLateNs late. So the window starts that much earlier, to include late samples.
   const uint64_t late = context.begin_ns > kLateNs ? context.begin_ns - kLateNs : 0;
   gpuprof_sample_window window = {};
   window.start_ns = late > context.floor_ns ? late : context.floor_ns;

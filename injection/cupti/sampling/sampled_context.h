@@ -11,7 +11,7 @@ namespace gpuprof::injection::cupti {
 
 enum State : uint32_t {
   kFree = 0,
-  kWanted = 1,  // to be sampled; the service thread starts it
+  kWanted = 1,  // the service thread will start to sample the context
   kOn = 2,
   kRefused = 3,
   kGone = 4  // the context was destroyed: it must not be used in calls
@@ -32,7 +32,7 @@ struct SampledContext {
   uint64_t floor_ns;  // start of recording: windows must not begin earlier
   SampleCounts counts;
   Sampler sampler;
-  ExactRanges ranges;  // has its own lock
+  ExactRanges ranges;  // protected by a lock of its own
 };
 
 void start_context(SampledContext& context);

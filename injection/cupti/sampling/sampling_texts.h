@@ -7,14 +7,14 @@
 
 namespace gpuprof::injection::cupti {
 
-// A stall reason in common terms; `length` 0: ignore the reason.
+// A stall reason's name without the vendor's prefix. If `length` is 0, the reason is ignored.
 struct ReasonName {
   const char* text;
   size_t length;
 };
 
-// Shortens "smsp__pcsamp_warps_issue_stalled_long_scoreboard" to "long_scoreboard". Ignores names in "_not_issued": the
-// reason without that suffix includes their samples.
+// Shortens "smsp__pcsamp_warps_issue_stalled_long_scoreboard" to "long_scoreboard". Ignores names that end in
+// "_not_issued": the reason without that suffix includes their samples.
 ReasonName reason_name(const char* name);
 
 // Returns one line that explains why there are no samples and what to do. Null: unknown result.

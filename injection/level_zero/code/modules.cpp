@@ -34,7 +34,7 @@ struct Driver {
 
 struct Calls {
   GetBinary get_binary;
-  Translate translate;  // null: translation is not needed or not possible
+  Translate translate;  // null: the loader's handles need no translation, or the loader cannot translate them
   Driver drivers[kMaxDrivers];
   uint32_t driver_count;
 };
@@ -60,7 +60,7 @@ void find_drivers() {
   ze_driver_handle_t drivers[kMaxDrivers] = {};
   uint32_t count = kMaxDrivers;
   uint32_t found = 0;
-  store_release(&calls.driver_count, 0U);  // empty until the table is filled: callbacks may already be enabled
+  store_release(&calls.driver_count, 0U);  // callbacks that already run find no driver until the table is filled
   if (api.zeDriverGet(&count, drivers) != ZE_RESULT_SUCCESS) {
     return;
   }
@@ -142,8 +142,8 @@ void remove(Module* module) {
   }
 }
 
-// Registers a loaded module. `made`: its device. Null after dynamic linking: the module keeps its device. Calls the
-// driver before it takes the tables' lock, because the call may take long.
+// Registers a loaded module. `made`: the module's device; null after dynamic linking, which does not change the device.
+// Calls the driver before it takes the tables' lock, because the call may take long.
 void loaded(ze_module_handle_t handle, const Origin* made) {
   const uint64_t key = wants_code() ? keep_binary(handle) : 0;
   const Locked locked;

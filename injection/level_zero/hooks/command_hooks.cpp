@@ -106,7 +106,7 @@ Hook append_hook(const char* name, void(ZE_APICALL* before)(Parameters*, ze_resu
   return {name, as_callback(before), as_callback(appended<Parameters>), required};
 }
 
-constexpr bool kOptional = false;  // for functions newer than 1.8 or of an extension, which not every loader has
+constexpr bool kOptional = false;  // the loader may lack a function that is an extension, or newer than Level Zero 1.8
 
 }  // namespace
 

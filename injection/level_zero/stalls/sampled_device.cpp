@@ -14,8 +14,8 @@ namespace {
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kLagNs = 20 * kMillisecond;     // longest delay from taking a sample until it can be read
 constexpr uint64_t kRetryNs = 100 * kMillisecond;  // delay before a lost stream is reopened
-constexpr uint32_t kMaxTries = 100;                // successive reopens without a read
-constexpr int kMaxReads = 64;                      // reads of a stream per poll iteration
+constexpr uint32_t kMaxTries = 100;                // limit of successive reopens without a read
+constexpr int kMaxReads = 64;                      // limit of reads of a stream per poll iteration
 constexpr uint32_t kPeriodNs = 100000;             // requested, in ns; drivers choose the nearest period they support
 
 uint32_t off_reported = 0;  // atomic

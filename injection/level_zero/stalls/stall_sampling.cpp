@@ -23,7 +23,9 @@ namespace {
 constexpr char kThreadName[] = "gpuprof-stalls";
 constexpr uint64_t kMillisecond = 1000000;
 constexpr uint64_t kPaceNs = 50 * kMillisecond;  // interval between reads
-constexpr uint32_t kSilentPolls = 3;             // more than 1: a stopped recorder may resume after the target
+// The streams are closed when this many successive polls find the recorder silent. More than one, because after Ctrl-Z
+// the recorder may resume later than the target.
+constexpr uint32_t kSilentPolls = 3;
 constexpr uint64_t kFlushWaitNs = 300 * kMillisecond;
 constexpr uint64_t kEndWaitNs = 1000 * kMillisecond;
 constexpr uint32_t kMaxStreams = 64;
@@ -73,7 +75,7 @@ void read_streams() {
   }
 }
 
-// Closes the streams while the recorder is silent, possibly forever: sampling then must not cost anything.
+// Closes the streams while the recorder is silent: it may never return, and sampling for nobody must cost nothing.
 void pause_streams() {
   for (SampledDevice& one : sampled) {
     if (load_acquire(&one.state) == kOn && !one.lost && may_call()) {

@@ -1,6 +1,6 @@
 // Samples EU stalls by Level Zero's metrics, on devices that the process loads code for. Active if the recorder
-// requests samples and cannot take them itself, because the devices' Linux drivers have no interface for stalls. A
-// library thread reads the streams. If the Level Zero driver refuses, recording continues without samples.
+// requests samples from this library, which it does only where the Linux driver has no interface for stalls. A library
+// thread reads the streams. If the Level Zero driver refuses, recording continues without samples.
 #pragma once
 
 #include "level_zero/api.h"

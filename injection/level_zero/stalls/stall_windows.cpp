@@ -116,7 +116,7 @@ void StallWindows::close(const StallGroup& group, uint64_t start_ns, uint64_t en
     record.flags = GPUPROF_SAMPLE_WINDOW_NS;
     if (write(&record.header, sizeof(record), nullptr, 0)) {
       window = {};
-    } else {  // no space, as the recorder is delayed: report with the next window
+    } else {  // the ring is full, because the recorder is delayed: the next window includes this one
       window.number = record.window;
       window.since_ns = record.start_ns;
     }

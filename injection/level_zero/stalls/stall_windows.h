@@ -26,7 +26,7 @@ class StallWindows {
 
  private:
   struct Window {
-    uint32_t number = 0;  // 0: no SAMPLES emitted yet
+    uint32_t number = 0;  // the window's number; 0: no SAMPLES emitted yet
     uint64_t handed = 0;
     uint64_t dropped = 0;
     uint64_t since_ns = 0;  // start of earlier samples that did not fit into the ring; 0: all fitted

@@ -150,7 +150,7 @@ class Merger {
     return {};
   }
 
-  // Same as take_record(), but faster for a row whose work id has an id in the result already. `row` is inside row_.
+  // Same as take_record(), but faster if the result has an id for the row's work already. `row` is the record in row_.
   template <typename Row>
   MergeReason take_row(Row& row) {
     const uint32_t position = tables_.position(row.work);
@@ -258,7 +258,7 @@ class Merger {
     const bool fits = for_each_field(end_, [&](const auto& field, uint64_t& sum) {
       return field.name == "end_ns" || !__builtin_add_overflow(sum, end.*field.member, &sum);
     });
-    return fits ? MergeReason() : MergeReason("the sum of all END records exceeds 64 bits");
+    return fits ? MergeReason() : MergeReason("the sum of the values in all END records exceeds 64 bits");
   }
 
   MergeReason shift(p::Record& record) const {
@@ -296,7 +296,7 @@ class Merger {
   const RecordSink& sink_;
   MergeIds ids_;
   p::Tables tables_;                  // tables of the current input
-  std::vector<p::WorkId> gpu_works_;  // work ids of the result, indexed by position in `tables_`; 0: not mapped yet
+  std::vector<p::WorkId> gpu_works_;  // the result's work ids, indexed by position in `tables_`; 0: none assigned yet
   p::Record row_;
   ClockShift shift_;
   bool ended_ = false;   // whether the current input's END was read

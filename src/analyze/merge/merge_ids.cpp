@@ -41,7 +41,7 @@ bool MergeIds::map_record(R& r) {
   if constexpr (p::kIsDefinition<R>) {
     return define(r);
   } else if constexpr (std::is_same_v<R, p::GpuInstruction>) {
-    // The first input's GPU_INSTRUCTION is used, even if another input knows more about this code location.
+    // The result uses the first input's GPU_INSTRUCTION of a code location, even if a later input's says more.
     return explained_.insert(index(r.place)).second;
   }
   return true;

@@ -26,7 +26,7 @@ class MergeIds {
   bool map(profile::Record& record);
 
  private:
-  // Ids of equal definitions. The key is the definition's line with the id 0, plus a discriminator such as the host.
+  // Gives equal definitions of several inputs one id. Key: the definition's line with id 0, plus for example the host.
   struct Definitions {
     std::unordered_map<std::string, uint32_t> ids;
     uint32_t last = 0;

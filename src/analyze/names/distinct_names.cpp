@@ -12,12 +12,13 @@
 namespace gpuprof::analyze {
 namespace {
 
-// Names in larger groups of equal short names get numbers, not their differing arguments: no screen has so many lines.
+// If more names than this have one short form, numbers distinguish them ("#2"), not the arguments in which they differ.
+// No screen shows so many names, so it is not worth the time to find the arguments.
 constexpr size_t kMostAlike = 100;
 constexpr size_t kMostDifferences = 3;  // maximum number of differing arguments to show for one name
 constexpr std::string_view kOpening = "<({[";
 constexpr std::string_view kClosing = ">)}]";
-constexpr const char* kPlainEnds = "_:";  // characters that end a word of a name without brackets
+constexpr const char* kPlainEnds = "_:";  // characters at which a word ends, in names without brackets
 
 using SameNames = std::vector<size_t>;  // positions in the list of names
 
@@ -42,7 +43,7 @@ size_t common_begin(const std::vector<std::string>& texts) {
   return before == std::string_view::npos ? 0 : before + 1;
 }
 
-// Returns the length of the common suffix after `begin`. The suffix starts at the end of a word.
+// Returns the length of the texts' common suffix after `begin`. A word counts only if all of it is common.
 size_t common_end(const std::vector<std::string>& texts, size_t begin) {
   const std::string& first = texts.front();
   size_t length = first.size() - begin;
@@ -96,8 +97,8 @@ class NameDifferences {
   }
 
  private:
-  // Divides the group by the differing arguments of kernel_name_form(). Appends subgroups that are still equal to
-  // `further`.
+  // Divides the group by the arguments in which its names differ, if shortened by kernel_name_form(form). Appends
+  // subgroups of names with equal texts to `further`.
   void part(const SameNames& group, size_t form, std::vector<SameNames>& further) {
     std::vector<SameNames> groups = {group};
     for (size_t round = 0; round < kMostDifferences && !groups.empty(); ++round) {

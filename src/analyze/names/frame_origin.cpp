@@ -66,8 +66,8 @@ Origin python_origin(std::string_view file) {
   return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
 }
 
-// False for the program's own functions, such as "clRender". True for "cuda..." without a source file: the CUDA runtime
-// may be linked into the program.
+// True if the function may be a vendor's: its module is unknown or a library, unlike that of the program's "clRender".
+// "cuda..." without a source file may be in any module, because the CUDA runtime may be linked into the program.
 bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
   return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
 }
@@ -99,7 +99,8 @@ bool is_uninformative(std::string_view frame) {
 Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {
   const std::string_view name = frame_name(tables, element);
   const bool is_python = !kernel && !element.is_label && tables.frame(element).kind == p::FrameKind::python;
-  if (is_python ? name == kUnknown : is_uninformative(name)) {  // a Python function may have the name of libc's clone()
+  // A Python function can be called "clone", which is_uninformative() would take for libc's start-up code.
+  if (is_python ? name == kUnknown : is_uninformative(name)) {
     return Origin::none;
   }
   if (kernel) {

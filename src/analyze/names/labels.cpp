@@ -38,6 +38,8 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
         return "[" + std::string(name) + " launches]";
       case p::Op::sync:
         return "[sync " + std::string(name) + "]";
+      case p::Op::graph:
+        return "[" + std::string(name) + "]";
       default:  // for all other operations the label is enough
         break;
     }
@@ -101,7 +103,7 @@ std::string_view without_parameters(std::string_view name) {
       break;
     }
   }
-  // Keep the name if it is only "operator()", which has no parameter list, or if the result would be empty.
+  // Keep the name if it is only "operator()", whose brackets are not a parameter list, or if the result would be empty.
   return head.empty() || depth != 0 || head.ends_with("operator") || head.ends_with(" ") ? name : head;
 }
 

@@ -28,7 +28,7 @@ struct AnnotatedLine {
   uint32_t line = 0;
   uint64_t samples = 0;  // including inlined lines
   std::array<uint64_t, kAnnotatedReasons> reasons{};
-  std::vector<SampledInstruction> instructions;  // sorted by offset; without the samples of inlined lines
+  std::vector<SampledInstruction> instructions;  // sorted by offset; not those of lines inlined into this one
   std::vector<size_t> inlined;                   // indexes into AnnotatedKernel::lines, most samples first
 };
 

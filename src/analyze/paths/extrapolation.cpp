@@ -15,7 +15,8 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return fold_multiply(a ^ kHashMultiplier, b ^ GPUPROF_OTHER_MULTIPLIER);
 }
 
-// Limits the sampled stacks per group. Each unsampled work item is divided among all of them, and a file may have many.
+// Maximum number of sampled stacks per group. Each unsampled work item is divided among all stacks of its group, so
+// many stacks would cost much time and memory.
 constexpr size_t kMaxSampledStacks = 1000;
 
 // Merges entries with equal stacks (from different ranges or streams). Keeps only the heaviest kMaxSampledStacks.
@@ -33,7 +34,7 @@ void join_equal_stacks(std::vector<StackExtrapolation::SampledStack>& donors) {
       donors[++kept] = donors[i];
     }
   }
-  donors.resize(kept + 1);  // correct because `donors` is never empty
+  donors.resize(kept + 1);  // `kept` is the last index, because `donors` is never empty
   if (donors.size() > kMaxSampledStacks) {
     std::stable_sort(donors.begin(), donors.end(),
                      [](const auto& a, const auto& b) { return std::pair(a.ns, a.count) > std::pair(b.ns, b.count); });

@@ -34,10 +34,11 @@ class StackExtrapolation {
   // the thread, until a launch matches. Empty if not even process, operation and name match.
   const std::vector<SampledStack>& of(const profile::Work& work);
 
-  // Calls `emit(site, part)` for the work's own site, or for each donor's site. The parts add up to the weight.
+  // Calls `emit(site, part)` for the launch site of the work or, if its stack was not sampled, for the launch site of
+  // each donor. The parts add up to `weight`.
   template <typename W, typename Emit>
   void each_part(const profile::Work& work, const W& weight, Emit emit);
-  // Call it before another pass over all rows: restarts the count for kMostParts.
+  // Resets the count of parts. Call it before another pass over the rows, so that each pass can make kMostParts parts.
   void restart() { parts_ = 0; }
 
  private:

@@ -25,10 +25,10 @@ enum class FrameClass : uint8_t {
   interpreter,  // CPU, machine code of the Python interpreter
   kernel,       // CPU, kernel space; folded suffix _[k]
   separator,    // "-" between user and kernel frames
-  gpu,          // GPU kernel, copy, file or symbol; folded suffix _[G]
+  gpu,          // GPU kernel, copy, source line, module or function; folded suffix _[G]
   gpu_detail,   // instruction, stall reason, offset; folded suffix _[g]
   note,         // "[no CPU stack]", "[truncated]", "[unknown]": missing data
-  mark,         // NVTX range, "[captured at]", "[idle before saxpy]": explains the frames around it
+  mark,         // NVTX range, "[captured at]", "[idle before saxpy]": not code, explains the frames next to it
 };
 
 inline constexpr size_t kFrameClasses = 11;
@@ -111,7 +111,7 @@ class FlameTree {
     uint32_t begin = 0;  // position in blocks_ of the run that consists of only this label
   };
 #ifdef GPUPROF_FUZZING
-  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // labels per block; enough for every fuzzing input
+  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // few labels: each fuzzing input allocates a whole block
 #else
   static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels per block
 #endif

@@ -183,7 +183,7 @@ class TreeBuilder {
 
   // Adds samples sorted by work and code location: consecutive rows then share most lookups and memory.
   void add_samples() {
-    // Prefetch distance in rows. The hardware cannot prefetch them, because they are not stored in this order.
+    // Prefetch distance in rows. The hardware cannot prefetch the rows, because `order` is not the order in memory.
     constexpr size_t kAhead = 16;
     const SampleOrder order(rows_);
     tree_.reserve(order.size());
@@ -258,7 +258,7 @@ class TreeBuilder {
     is_spread(work) ? extrapolation_.each_part(work, weight, add) : add(site_of(work), weight);
   }
 
-  // True for graph nodes that are shown only under the call that captured them: the launch's stack is not needed.
+  // True for graph nodes that are shown only under the call that captured them. Their launch's stack is not needed.
   [[nodiscard]] bool is_shown_by_capture(const p::Work& work) const {
     return options_.graph == GraphStacks::capture && site_of(work).is_graph_node();
   }
@@ -407,7 +407,7 @@ class TreeBuilder {
   StackExtrapolation extrapolation_;
   RangeFilter filter_;
   std::string_view host_;
-  size_t shared_parts_ = 0;       // total of samples times stacks in extrapolated rows
+  size_t shared_parts_ = 0;       // sum of samples * stacks over all extrapolated rows; must not exceed kMostParts
   uint32_t first_shared_ = 0;     // position in SampleOrder of shares_[0]
   std::vector<uint64_t> shares_;  // sample counts, starting at first_shared_
   // Caches of the last lookup, because consecutive rows are often alike. Nodes stay valid when split() divides them.
@@ -427,7 +427,7 @@ class TreeBuilder {
   } last_end_;
   struct {
     std::array<Waiting, kWaiting> leaves;
-    size_t queued = 0;  // number of leaves ever put into the queue
+    size_t queued = 0;  // number of leaves queued so far, including those that have left the queue
     size_t added = 0;
   } waiting_;
   std::vector<LabelId> path_;                          // scratch buffer

@@ -28,7 +28,7 @@ enum class RangeFrames : uint8_t {
 struct FoldOptions {
   StackOptions stacks;
   GraphStacks graph = GraphStacks::both;
-  std::vector<Dimension> by;  // frames above the process frame, in this order
+  std::vector<Dimension> by;  // dimensions shown as frames around the process frame, outermost first
   RangeFrames ranges = RangeFrames::frames;
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
@@ -47,7 +47,7 @@ struct Apportioned {
 };
 
 struct FoldResult : ProfileInfo {
-  FlameTree tree;      // its total is the exact sum over all folded records
+  FlameTree tree;      // the total of the tree is the exact sum of all folded records
   Weight spread;       // part of the total that was extrapolated to stacks of other launches
   Weight not_sampled;  // part of the total below "[stack not sampled]"
   bool has_shares = false;

@@ -11,7 +11,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 // Builds a FunctionTable. Reduces each stack to its functions only once, because a stack has far more frames than
-// functions, and may belong to many launches (a graph's launch with each capture of a node).
+// functions, and may belong to many launches: a graph's launch stack occurs with each of its nodes.
 class Functions {
  public:
   Functions(StackView& view, const LaunchSums& launches) : view_(view), launches_(launches) {}
@@ -41,7 +41,7 @@ class Functions {
     size_t size = 0;
   };
 
-  // Returns the stacks outermost first: a node's capture is below the launch of its graph.
+  // Returns the stacks outermost first: the stacks of the launch, then the stack of a graph node's capture.
   static std::array<std::pair<bool, p::StackId>, 3> stacks_of(const LaunchSums::Launch& launch) {
     return {{{false, launch.site.ustack}, {true, launch.site.kstack}, {false, launch.site.capture}}};
   }
@@ -58,7 +58,7 @@ class Functions {
     table_.steps += frames.size();
     for (const uint32_t frame : frames) {
       if (is_function(frame)) {
-        const uint32_t line = line_of(frame);  // creates lines of callers before those of callees
+        const uint32_t line = line_of(frame);  // a new function gets a line here, after its callers
         table_.lines[line].origin = std::min(table_.lines[line].origin, view_.origin(frame));
       }
     }
@@ -119,11 +119,11 @@ class Functions {
   StackView& view_;
   const LaunchSums& launches_;
   FunctionTable table_;
-  std::unordered_map<uint32_t, uint32_t> lines_;  // key: function number of the view
+  std::unordered_map<uint32_t, uint32_t> lines_;  // key: result of StackView::function()
   std::unordered_map<uint64_t, Run> runs_;        // key: stack id; the upper half of the key is 1 for kernel stacks
   std::vector<uint32_t> functions_;               // line indexes for all stacks
-  std::vector<uint64_t> last_stack_;              // for each line, the last stack that has it
-  std::vector<uint64_t> last_launch_;             // for each line, the last launch that was added to it
+  std::vector<uint64_t> last_stack_;              // for each line of the table, the last stack with its function
+  std::vector<uint64_t> last_launch_;             // for each line of the table, the last launch added to it
   uint64_t stack_ = 0;
   uint64_t launch_ = 0;
   const uint64_t seed_ = random_seed();

@@ -47,7 +47,7 @@ struct FunctionLine {
 struct FunctionTable {
   std::vector<FunctionLine> lines;  // in the order of their first appearance, callers before callees
   Weight with_stack;                // work with at least one function in its stacks
-  uint64_t steps = 0;               // cost measure: number of frames and functions examined
+  uint64_t steps = 0;               // number of frames and functions examined, so that tests can check the effort
 };
 
 // Sums the launched work by launch site: there are many rows, but few stacks.
@@ -70,10 +70,10 @@ class LaunchSums {
 // stack once, and then, for each launch, the distinct functions of its stacks.
 FunctionTable function_table(const LaunchSums& launches, StackView& view);
 
-// Merges functions that are in the same paths, such as a chain of calls, into one line, and sums their `direct`. Shows
-// the program's innermost function. A chain of library functions that launches work shows the outermost native
-// function, which says what was requested. Other chains show the innermost library function, because the paths divide
-// below it.
+// Merges functions that are in the same paths, such as a chain of calls, into one line, and sums their `direct`. The
+// line shows the innermost function of the program. If all are library functions, and one launches work, it shows the
+// outermost native function, which says what was requested. If none launches work, it shows the innermost library
+// function, because the calls of that one lead to different paths.
 void join_chains(std::vector<FunctionLine>& lines);
 
 }  // namespace gpuprof::analyze

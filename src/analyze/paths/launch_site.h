@@ -42,7 +42,7 @@ inline LaunchSite site_of(const profile::Work& work) {
   return site;
 }
 
-// Returns the stacks of the work, without notes for missing ones.
+// Returns the stacks of the work. If a stack is missing, adds no note that says why.
 inline LaunchSite stacks_of(const profile::Work& work) {
   return {.ustack = work.ustack, .kstack = work.kstack, .capture = work.capture};
 }

@@ -84,7 +84,7 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
     if (frame.role == Role::start_up) {
       begin = i + 1;
     } else if (shown_[frame.shown].cls != FrameClass::mark) {
-      break;  // stop, even in a truncated stack: only the outermost frames can be a thread's start
+      break;  // stop at the first other frame, also at "[truncated]": start-up code is outermost
     }
   }
   return begin < elements.size() ? begin : 0;  // show all frames rather than none
@@ -123,7 +123,8 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
   return shown.cls == FrameClass::mark || !shown.left_out;
 }
 
-// Appends a frame, and removes a repetition that it completes. Earlier calls leave none, so one removal is enough.
+// Appends a frame. If the path then ends with the same functions twice in a row, removes one of the two copies. Earlier
+// calls have removed all earlier repetitions.
 void StackView::push(uint32_t frame, p::Element element) {
   path_.push_back(frame);
   path_elements_.push_back(element);
@@ -195,7 +196,7 @@ const StackView::Known& StackView::known(bool kernel, p::Element element) {
   return frame;
 }
 
-// Returns true if the label gets a location. Then adds the label's size to composed_bytes_.
+// Returns true if the frame's label gets "(file:line)" after the name. If so, adds the label's size to composed_bytes_.
 bool StackView::composes(p::Element element) {
   if (element.is_label) {
     return false;

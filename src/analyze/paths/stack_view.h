@@ -36,7 +36,7 @@ struct StackOptions {
   PythonFrames python = PythonFrames::frames;
   std::vector<Pattern> only;  // show only frames whose name or label matches one of these; empty: all
   std::vector<Pattern> hide;  // hide frames whose name or label matches one of these
-  // If a sequence of up to kLongestCycle functions repeats itself directly, keep only the innermost occurrence.
+  // If a sequence of up to kLongestCycle functions is followed directly by the same sequence, keep only the innermost.
   bool collapse_recursion = false;
   bool lines = false;   // append " (file:line)" to native frames with a known line
   bool numbers = true;  // false: "(file)" instead of "(file:line)"
@@ -81,7 +81,7 @@ class StackView {
   };
   [[nodiscard]] FunctionText function_text(uint32_t function) const;
 
-  // Returns the origin of the frame's code. If one of several frames with the same label is Origin::own, all are.
+  // Returns the origin of the frame's code. If frames with different origins have one label, Origin::own wins.
   [[nodiscard]] Origin origin(uint32_t frame) const { return shown_[frame].origin; }
 
   // Returns the id of the stack that represents all stacks with the same shown frames.
@@ -109,7 +109,7 @@ class StackView {
     size_t name_size = 0;  // length of the name at the start of the label
     FrameClass cls = FrameClass::note;
     Origin origin = Origin::none;
-    uint32_t function = 0;  // equal for all lines of a function
+    uint32_t function = 0;  // number of the function, equal for all its source lines
     bool left_out = false;  // hidden by `hide` or `only`
     bool trim_here = false;
   };
@@ -150,7 +150,7 @@ class StackView {
   std::vector<uint32_t> path_;
   std::vector<profile::Element> path_elements_;
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
-  std::unordered_map<std::u32string, uint32_t> contents_[2];  // shown frames -> id of the representative
+  std::unordered_map<std::u32string, uint32_t> contents_[2];  // shown frames -> id of the representative stack
   std::unordered_set<uint32_t> counted_;
   Trimmed trimmed_;
 };

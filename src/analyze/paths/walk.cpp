@@ -136,7 +136,7 @@ void Walk::put_place(const SampleRow& row, const p::Work& work) {
   }
 }
 
-// Returns the frame for a text. If `module` is not null, the text is its name, and each module has its own frame.
+// Returns the frame for a text, or for a module's name if `module` is not null. Equal module names get separate frames.
 uint32_t Walk::string_frame(p::StringId id, FrameClass cls, const p::GpuModule* module) {
   const uint64_t key = module == nullptr ? join_ids(static_cast<uint8_t>(cls), index(id)) : index(module->id);
   const auto [known, is_new] = (module == nullptr ? string_ids_ : module_ids_).try_emplace(key);

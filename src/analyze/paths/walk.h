@@ -85,7 +85,7 @@ class Walk {
   const Aggregate& rows_;
   const profile::Tables& tables_;
   StackOptions stack_options_;
-  bool instructions_ = false;  // show instructions, as flame graphs of profiles with only samples do
+  bool instructions_ = false;  // show instructions: only if the profile has nothing but samples, as flame graphs do
   WalkFrames frames_;
   WorkPaths& paths_ = frames_.paths();
   std::optional<StackView::Trimmed> folded_;

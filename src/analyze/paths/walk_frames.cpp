@@ -21,7 +21,7 @@ void WalkFrames::add_part(WorkPaths::PathSegment part) {
   const WorkPaths::Kind kind = paths_.kind(part);
   ids_.resize(begin + shown.size());
   if (kind == WorkPaths::Kind::text) {
-    for (size_t i = shown.size(); i > 0; --i) {  // in reverse, so that the innermost NVTX range gets the smallest id
+    for (size_t i = shown.size(); i > 0; --i) {  // in reverse: ids are assigned from the innermost NVTX range outwards
       ids_[begin + i - 1] = text(shown[i - 1]);
     }
     return;

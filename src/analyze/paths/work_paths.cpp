@@ -58,7 +58,8 @@ uint32_t WorkPaths::range_frame(const p::Range& range) {
   const auto [known, is_new] = range_frames_.try_emplace(index(range.id), 0);
   if (is_new) {
     const std::string_view name = tables_.text(range.name);
-    const size_t bytes = tables_.text(range.domain).size() + name.size();  // many labels may repeat a long domain
+    // The labels have a limit, because many ranges of a small profile may repeat one long domain.
+    const size_t bytes = tables_.text(range.domain).size() + name.size();
     if (bytes <= kMostComposedBytes - range_bytes_) {
       range_bytes_ += bytes;
       known->second = view_.text(range_label(tables_, range), FrameClass::mark);

@@ -28,7 +28,7 @@ inline constexpr std::string_view kAllHidden = "[all frames hidden]";
 // Paths share segments: a process, NVTX ranges, a stack, a note. Each is built once. Callers may cache its number.
 class WorkPaths {
  public:
-  using PathSegment = uint32_t;  // small and dense; kNothing has no frames
+  using PathSegment = uint32_t;  // segments are numbered from 0; kNothing has no frames
   static constexpr PathSegment kNothing = 0;
 
   // The tables must outlive the object, and may grow.
@@ -93,7 +93,7 @@ class WorkPaths {
   std::unordered_map<uint32_t, PathSegment> stacks_[2];  // [1]: kernel stacks
   std::unordered_map<uint32_t, uint32_t> range_frames_;
   std::unordered_map<uint64_t, uint32_t> works_;  // key: class, operation and name
-  size_t range_frame_count_ = 0;                  // frames in all paths of ranges
+  size_t range_frame_count_ = 0;                  // number of frames, summed over all range paths
   size_t range_bytes_ = 0;                        // size of labels with domain and name
   std::array<PathSegment, 8> notes_ = {};
   std::vector<PathSegment> path_;

@@ -182,7 +182,7 @@ uint64_t Job::block_of(uint64_t slice) {
   if (slice < *origin_) {  // move the origin back by whole blocks, so that block borders stay
     const uint64_t back = (*origin_ - slice + width_ - 1) / width_;
     if (back > kMostBlocks || blocks_ + back > kMostBlocks) {
-      return 0;  // the clock was changed: add the slice to block 0, which the search for lags skips
+      return 0;  // a clock was changed during the job: add the slice to block 0, which the search for lags skips
     }
     origin_ = *origin_ >= back * width_ ? *origin_ - back * width_ : 0;
     std::unordered_map<uint64_t, PathSum> moved;

@@ -27,12 +27,12 @@ enum class Activity : uint8_t { compute, collective, wait, collective_wait, othe
 
 struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
-  uint64_t floor = 0;       // like `busy`, as if each work item had taken the shortest time of its kind in its slice
+  uint64_t floor = 0;       // like `busy`, but counts each work item with the shortest time of its kind in its slice
   uint64_t collective = 0;  // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
   uint64_t waits = 0;       // the CPU waited for the GPU, except in collectives
   uint64_t idle = 0;
   uint64_t collectives = 0;  // number of collectives
-  uint64_t meetings = 0;     // number of CPU waits in collectives; finish() adds them to other fields
+  uint64_t meetings = 0;     // number of CPU waits in collectives; finish() counts them as collectives or as waits
   uint64_t meetings_ns = 0;
 };
 
@@ -85,13 +85,13 @@ class Job {
   [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
   [[nodiscard]] uint64_t collectives() const { return collectives_; }
-  [[nodiscard]] uint64_t without_rank() const { return without_rank_; }  // GPU records of processes without a rank
+  [[nodiscard]] uint64_t without_rank() const { return without_rank_; }  // number of GPU records without rank
   [[nodiscard]] uint64_t lost() const { return lost_; }
   [[nodiscard]] std::string part() const { return part_text(part_meta_); }  // empty: complete profile
   [[nodiscard]] bool has_idle() const { return has_idle_; }
   [[nodiscard]] bool has_waits() const { return has_waits_; }
 
-  // Sums the blocks `first` to `last` (inclusive) by path, and then by rank. Ranks without work of a path are missing.
+  // Sums the blocks `first` to `last` (inclusive): for each path, the sums of the ranks that have work of that path.
   [[nodiscard]] std::vector<std::unordered_map<uint32_t, PathSum>> sums(uint64_t first, uint64_t last) const;
 
   [[nodiscard]] std::string kernel(const JobPath& path);

@@ -22,7 +22,7 @@ constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
 constexpr double kMostAlikeRanks = 0.8;
-constexpr double kLikelihood = 4;  // a start is possible if at least e^-4 (about 1/50) as likely as the best
+constexpr double kLikelihood = 4;  // a lag may start at a column that is at least e^-4 (1/50) as likely as the best
 
 double mad_of(const std::vector<double>& values) {
   const double middle = median_of(values);
@@ -42,7 +42,7 @@ double median_without(const std::vector<double>& sorted, double value) {
   return rest.size() % 2 == 1 ? rest[half] : (rest[half - 1] + rest[half]) / 2;
 }
 
-struct Excess {  // indexed by rank and column
+struct Excess {  // both members are indexed by rank, then by column
   std::vector<std::vector<double>> share;
   std::vector<std::vector<double>> others_ns;
 };
@@ -74,13 +74,13 @@ Excess excess_of(const OwnTimes& own) {
 }
 
 struct Fit {
-  size_t first = 1;  // columns of the lag; first > last: no lag, all columns are nearer to `outside`
+  size_t first = 1;  // first and last column of the lag; first > last: no lag, all columns are outside
   size_t last = 0;
   double outside = 0;
   double within = 0;
 };
 
-// Returns how much nearer each value is to `within` than to `outside`, at most their distance: outliers count little.
+// Returns how much nearer each value is to `within` than to `outside`. Outliers count at most the two levels' distance.
 std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
   std::vector<double> votes;
   votes.reserve(values.size());
@@ -123,7 +123,7 @@ std::vector<double> medians_of(const std::vector<double>& values, size_t group) 
   return medians;
 }
 
-// Estimates a column's noise from the changes between neighbours. A lag hardly matters: only its ends are changes.
+// Estimates a column's noise from the changes between neighbours. Only the two ends of a lag affect these changes.
 double noise_of_changes(const std::vector<double>& values, size_t group) {
   const std::vector<double> medians = medians_of(values, group);
   std::vector<double> steps;
@@ -141,7 +141,7 @@ size_t least_length(size_t columns, size_t last) {
 double noise_of(const Excess& excess, size_t rank) {
   const size_t columns = excess.share[rank].size();
   double noise = noise_of_changes(excess.share[rank], 1);
-  if (columns >= kGroup * kLeastGroups) {  // a disturbed host affects several columns: compare groups, too
+  if (columns >= kGroup * kLeastGroups) {  // a disturbed host affects several columns: also compare groups of columns
     noise = std::max(noise, noise_of_changes(excess.share[rank], kGroup));
   }
   if (excess.share.size() >= kRanksForSpread) {

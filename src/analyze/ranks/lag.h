@@ -16,7 +16,7 @@ struct LagOptions {
   double least_score = 4.5;    // minimum ratio of the median excess to its standard error
 };
 
-constexpr size_t kLeastLag = 3;  // minimum columns of a lag; for many columns, lag.cpp requires a share of them
+constexpr size_t kLeastLag = 3;  // minimum columns of a lag; with many columns, lag.cpp requires a share of all
 
 struct Lag {
   size_t rank = 0;
@@ -27,10 +27,10 @@ struct Lag {
   double effect = 0;  // excess over the others' median, relative to that median; median over columns
   double noise = 0;   // noise of one column, as a share like `effect`
   double score = 0;
-  double own_ns = 0;  // median over the lag's columns
+  double own_ns = 0;  // the rank's own time per column: median over the lag's columns
   double others_ns = 0;
   bool by_work = false;    // score, noise and columns were computed from GPU work instead of own times
-  bool waited_for = true;  // false: own times show no waiting rank, so `effect` compares GPU work (by_work)
+  bool waited_for = true;  // false: own times show no wait for this rank, so `effect` compares GPU work (by_work)
 };
 
 // Finds the lagging ranks, the most expensive one first. A fit of two levels by least absolute deviations chooses the

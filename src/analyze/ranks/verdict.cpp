@@ -155,7 +155,7 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
     const RankCell& cell = rank.cells[i];
     if (cell.collectives > 0) {
       const double each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
-      times.resize(i - verdict.first, each);  // blocks before the first collective get this value, too
+      times.resize(i - verdict.first, each);  // blocks before the first collective get the value of this block
       times.push_back(each);
     } else if (!times.empty()) {  // the whole block is inside one collective: repeat the last value
       times.push_back(times.back());
@@ -195,7 +195,7 @@ std::vector<Lag> lags_of(const Job& job, const OwnTimes& own, const OwnTimes& wo
     const auto known = std::find_if(lags.begin(), lags.end(), [&](const Lag& one) { return one.rank == lag.rank; });
     if (known == lags.end()) {
       lags.push_back(lag);
-    } else if (lag.waited_for && lag.score > known->score) {  // GPU work shows the start better than own times
+    } else if (lag.waited_for && lag.score > known->score) {  // GPU work shows the lag more clearly than own times do
       *known = lag;
     }
   }

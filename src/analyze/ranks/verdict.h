@@ -14,7 +14,7 @@ struct Difference {   // between a rank and the median of the others, in an inte
   uint32_t path = 0;  // index into Job::paths()
   uint64_t ns = 0;    // time of the rank per block
   uint64_t others_ns = 0;
-  uint64_t floor = 0;  // like `ns`, as if each work item had taken the shortest time of its kind in its slice
+  uint64_t floor = 0;  // like `ns`, but counts each work item with the shortest time of its kind in its slice
   uint64_t others_floor = 0;
   double count = 0;  // number of work items or calls per block
   double others_count = 0;
@@ -36,7 +36,7 @@ constexpr size_t kMostDifferences = 3;
 struct JobVerdict {
   std::vector<LaggingRank> laggards;  // the most expensive one first
   std::string inconclusive;           // why no verdict is possible; otherwise empty
-  uint64_t first = 0;                 // the judged blocks, inclusive
+  uint64_t first = 0;                 // first judged block; `last` is judged, too
   uint64_t last = 0;
   bool by_collectives = false;  // false: judged by GPU time only, which does not show whether others wait
 };

@@ -17,7 +17,7 @@ namespace p = gpuprof::profile;
 using Reason = std::optional<std::string>;
 
 constexpr const char* kAfterEnd = "there are records after END";
-constexpr const char* kTooLarge = "the sum of all records up to this one exceeds 64 bits";
+constexpr const char* kTooLarge = "the sum of the values in all records up to this one exceeds 64 bits";
 
 // True if the sum of a device's busy and idle time fits 64 bits.
 bool fit_together(uint64_t busy_ns, uint64_t idle_ns) {
@@ -209,7 +209,7 @@ class Aggregator {
     size_t slot = 0;
     SampleRow* row = map_.find(sample.key, sample.hash, slot);
     if (row == nullptr) {
-      // Ids need a check only for the first sample with this key.
+      // Only the first sample with a key adds a row, so only its ids need a check.
       const SampleKey& key = sample.key;
       Reason reason = map_.full()
                           ? Reason("too many distinct rows")
@@ -313,7 +313,8 @@ class Aggregator {
     result_.queue_total_ns += std::min(queue_ns, UINT64_MAX - result_.queue_total_ns);
   }
 
-  // True if slices sum counts and bytes of GPU lines. For Measure::busy and exclusive, times are from SHARE lines.
+  // True if AggregateOptions::slices selects a measure of GPU work. Counts and bytes then come from GPU lines; for
+  // Measure::busy and exclusive, times come from SHARE lines.
   [[nodiscard]] bool measures_gpu() const {
     return options_.slices == Measure::gpu || options_.slices == Measure::busy || options_.slices == Measure::exclusive;
   }
@@ -330,7 +331,7 @@ class Aggregator {
       result_.squares.resize(position + 1);
     }
     const auto low = static_cast<uint64_t>(squares);
-    // Avoids the conversion from 128 bits if possible: it takes as long as everything else that is done for a row.
+    // Converts from 64 bits if the value fits: a conversion from 128 bits takes as long as everything else for a row.
     result_.squares[position] += low == squares ? static_cast<double>(low) : static_cast<double>(squares);
   }
 
@@ -357,7 +358,7 @@ class Aggregator {
     uint64_t busy = result_.busy_ns;
     uint64_t exclusive = result_.exclusive_ns;
     if (!add_to(busy, r.busy_ns) || !add_to(exclusive, r.exclusive_ns) || !fit_together(busy, result_.idle_ns)) {
-      return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
+      return "the sum of the values in all SHARE and IDLE records up to this one exceeds 64 bits";
     }
     Reason reason;
     if (Row* const row = find_row(r, RowKind::gpu, reason)) {
@@ -391,7 +392,7 @@ class Aggregator {
   Reason keep(const p::Host& r) {
     const Weight weight{.ns = r.sum_ns, .count = r.count, .bytes = r.bytes};
     if (!add_to(result_.host_total, weight)) {
-      return "the sum of all HOST records up to this one exceeds 64 bits";
+      return "the sum of the values in all HOST records up to this one exceeds 64 bits";
     }
     if (is_outside(r.slice)) {
       outside_.host_total += weight;
@@ -417,7 +418,7 @@ class Aggregator {
   Reason keep(const p::Idle& r) {
     uint64_t idle = result_.idle_ns;
     if (!add_to(idle, r.ns) || !fit_together(result_.busy_ns, idle)) {
-      return "the sum of all SHARE and IDLE records up to this one exceeds 64 bits";
+      return "the sum of the values in all SHARE and IDLE records up to this one exceeds 64 bits";
     }
     result_.idle_ns = idle;
     if (is_outside(r.slice)) {
@@ -440,7 +441,7 @@ class Aggregator {
 
   Reason keep(const p::Window& r) {
     if (!add_to(result_.window_ns, r.end_ns - r.start_ns)) {
-      return "the sum of all WINDOW records up to this one exceeds 64 bits";
+      return "the sum of the values in all WINDOW records up to this one exceeds 64 bits";
     }
     result_.windows.push_back(r);
     return std::nullopt;

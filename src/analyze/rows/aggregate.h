@@ -21,14 +21,14 @@
 
 namespace gpuprof::analyze {
 
-// What a profile measures. Determines the default weight. Ignores HOST lines, and samples if there is anything else.
+// What a profile measures; sets the default weight. HOST lines do not count; samples count only if nothing else exists.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // Facts about the complete recording.
 struct ProfileInfo {
   ProfileKind kind = ProfileKind::empty;
   std::map<std::string, uint64_t> losses;    // LOSS counts by reason
-  std::map<std::string, uint64_t> coverage;  // COVERAGE counts by what they count
+  std::map<std::string, uint64_t> coverage;  // COVERAGE counts; the key is the word for what was counted
   std::multimap<std::string, std::string> meta;
   std::vector<std::string> warnings;  // contradictions in a profile that is still readable
   bool complete = false;              // not cut short; always true for the published form (FORMAT.md), which has no END
@@ -39,7 +39,7 @@ struct ProfileInfo {
   uint64_t unsampled = 0;   // GPU records without a CPU stack because of --max-overhead
   uint64_t samples = 0;
   uint64_t estimated = 0;  // samples whose attribution was estimated
-  // Coverage by CPU stacks: of GPU records, if there are any or some were lost; otherwise of launches, or of samples.
+  // CPU stack coverage of GPU records, if any exist or were lost; else of launches; without launches, of samples.
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
@@ -50,7 +50,8 @@ struct ProfileInfo {
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
 
   [[nodiscard]] uint64_t dropped_samples() const;
-  // True if at most 1% of the samples was dropped. Busy code loses most samples, so with more loss the shares mislead.
+  // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so with more
+  // loss the shares mislead.
   [[nodiscard]] bool samples_are_reliable() const;
 };
 
@@ -61,7 +62,7 @@ struct alignas(64) Row {
   RowKind kind = RowKind::gpu;
   uint32_t ref = 0;  // position of the WORK: see Aggregate::work()
   Weight weight;
-  uint64_t min_ns = 0;  // shortest record; min_ns and max_ns are 0 if nothing was timed
+  uint64_t min_ns = 0;  // time of the shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
   uint64_t busy_ns = 0;  // from SHARE lines; gpu rows only
   uint64_t exclusive_ns = 0;
@@ -110,7 +111,7 @@ struct Aggregate {
   profile::Tables tables;
   LargeVector<Row> rows;           // gpu and launch rows, in the order of their first appearance
   std::vector<double> squares;     // with AggregateOptions::squares: sums of squared ns, parallel to `rows`
-  std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: parallel to `rows`; missing values are 0
+  std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: one per row; 0 for rows beyond the end of the list
   uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
   LargeVector<SampleRow> samples;
   StallSlices stall_slices;              // with AggregateOptions::stall_slices: stalls over time
@@ -125,7 +126,7 @@ struct Aggregate {
   Weight host_total;  // sum of all HOST lines, even without AggregateOptions::host; does not overflow
   uint64_t busy_ns = 0;
   uint64_t exclusive_ns = 0;
-  uint64_t idle_ns = 0;  // busy_ns + idle_ns does not overflow
+  uint64_t idle_ns = 0;  // the sum of busy_ns and idle_ns fits 64 bits
   uint64_t window_ns = 0;
   std::map<profile::DeviceId, DeviceTime> device_times;  // from SHARE and IDLE lines
   bool has_shares = false;           // has SHARE lines, so the weights busy, exclusive and idle are valid

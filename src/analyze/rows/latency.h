@@ -48,8 +48,8 @@ struct LatencyOptions {
   StackOptions stacks;
 };
 
-// Returns the lines, sorted by the sum of call_to_start in descending order (by the sum of all phases if unknown).
-// `rows` must be read with AggregateOptions::latency. `trimmed` (may be null) receives StackView::trimmed().
+// Returns the lines with the greatest sum of call_to_start first; if that is unknown, by the sum of all phases. `rows`
+// must be read with AggregateOptions::latency. `trimmed` (may be null) receives StackView::trimmed().
 std::vector<LatencyLine> latency_lines(const Aggregate& rows, const LatencyOptions& options,
                                        StackView::Trimmed* trimmed = nullptr);
 

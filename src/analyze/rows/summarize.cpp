@@ -37,7 +37,7 @@ struct Sum {
   [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
   [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
 
-  // Returns nullopt if the squares were not recorded: their sum is then less than the mean requires.
+  // Returns nullopt if the squares were not recorded, which shows in a sum of squares that is too small for the mean.
   [[nodiscard]] std::optional<uint64_t> deviation() const {
     if (weight.count == 0 || weight.ns == 0) {
       return std::nullopt;
@@ -261,7 +261,7 @@ class PlaceCounts {
 
   // Returns the code locations with the most samples, ties by id. `found` becomes the number of all code locations.
   [[nodiscard]] std::vector<PlaceLine> heaviest(size_t top, size_t& found) const {
-    std::vector<std::pair<uint64_t, uint32_t>> list;  // inverted sample count (for sorting), id
+    std::vector<std::pair<uint64_t, uint32_t>> list;  // ~samples, so that the greatest is first; id
     for (size_t i = 0; i < counts_.size(); ++i) {
       if (counts_[i].is_there) {
         list.emplace_back(~counts_[i].samples, i + 1 == counts_.size() ? 0 : index(tables_.gpu_places()[i].id));

@@ -43,10 +43,10 @@ struct SummaryOptions {
 // One line of a report: GPU or host work, optionally with the call path that launched it.
 struct SummaryLine {
   std::string_view process;  // set only with a call path; empty if several processes are summed
-  std::string_view work;     // kernel or a label such as "[copy HtoD]"; or a stall reason
+  std::string_view work;     // kernel name, label such as "[copy HtoD]", or stall reason (depends on the list)
   CallPath path;             // CPU frames, outermost first; only with a call path
   Weight weight;
-  uint64_t min_ns = 0;  // shortest record; min_ns and max_ns are 0 if nothing was timed
+  uint64_t min_ns = 0;  // time of the shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
   std::optional<uint64_t> deviation_ns;  // standard deviation of the records' times; nullopt: squares not recorded
 };
@@ -65,7 +65,7 @@ struct GroupLine {
   Weight weight;
   uint64_t min_ns = 0;
   uint64_t max_ns = 0;
-  uint64_t busy_ns = 0;  // busy time of its devices; 0 if the profile has no SHARE lines
+  uint64_t busy_ns = 0;  // busy time of the group's devices; 0 if the profile has no SHARE lines
   std::optional<uint64_t> deviation_ns;
 };
 
@@ -95,7 +95,7 @@ struct Summary {
   uint64_t with_stack_records = 0;
   uint64_t recorded_samples = 0;
   uint64_t estimated = 0;
-  std::shared_ptr<WorkPaths> texts;  // owns texts of the lines, in addition to the rows
+  std::shared_ptr<WorkPaths> texts;  // owns those texts of the lines that the rows do not own
   Weight all;                        // all work in the window
   Weight total;                      // the selected work
   bool filtered = false;             // `total` contains only the work that the patterns select
@@ -119,9 +119,9 @@ struct Summary {
   uint64_t stalls_without_in_zebins = 0;  // those of stalls_without_lines in code of Intel's compiler
   std::vector<CountedTable> counted;  // hardware counts per instruction, without call paths; empty with a path filter
   // CPU-side work. Sums of GPU work do not include it. Requires AggregateOptions::host.
-  std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; by ns, then bytes
-  std::vector<SummaryLine> waits;        // call paths of blocking calls, by ns
-  std::vector<SummaryLine> allocations;  // call paths of allocations, by bytes
+  std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; sorted by ns, then bytes
+  std::vector<SummaryLine> waits;        // call paths of blocking calls, sorted by ns
+  std::vector<SummaryLine> allocations;  // call paths of allocations, sorted by bytes
   Weight wait_total;
   Weight allocation_total;
   StackView::Trimmed trimmed;

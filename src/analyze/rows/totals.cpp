@@ -163,7 +163,7 @@ std::string end_mismatch(const char* what, uint64_t end, uint64_t sum) {
 
 void check_conservation(Aggregate& rows) {
   ProfileInfo& info = rows.info;
-  // Skip subsets: they may lack earlier work or the idle time, so their times need not agree.
+  // Skip subsets: a subset may lack earlier work or the idle time, so its times need not add up.
   const bool is_part = !part_text(info.meta).empty();
   if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window || is_part) {
     return;

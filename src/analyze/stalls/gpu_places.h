@@ -21,7 +21,8 @@ class GpuPlaces {
   struct Shown {
     FlameTree::Run above;
     FlameTree::Run below;
-    uint32_t kernel = kNotYet;  // STRING of the only kernel that has these frames; 0: any kernel
+    uint32_t kernel =
+        kNotYet;  // STRING of the kernel; 0: the frames are the same for all kernels; kNotYet: no frames yet
   };
 
   // Converts each code location only once (without source lines: once per kernel), because many samples share it.
@@ -52,7 +53,7 @@ class GpuPlaces {
   bool shows_stall_ = false;
   bool shows_instruction_ = false;              // true if Leaf::instruction or Leaf::offset is shown
   std::vector<LabelId> path_;                   // scratch buffer
-  std::vector<Shown> first_;                    // frames for the first kernel; indexed by position of the code location
+  std::vector<Shown> first_;                    // indexed by code location: the frames of the first kernel that has it
   std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel
   std::array<Offset, 1024> offsets_ = {};       // small cache, indexed by bits of the offset
   std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // [FrameClass], key: STRING

@@ -14,8 +14,8 @@ class SampleMap {
  public:
   explicit SampleMap(LargeVector<SampleRow>& rows) : rows_(rows) {}
 
-  // For queued records, begin() and a later approach() prefetch the two cache misses of find() in a large table.
-  // approach() returns false if the key is certainly new.
+  // In a large table, find() has two cache misses. For queued records, first call begin(), which prefetches the slot,
+  // then approach(), which prefetches the row. approach() returns false if the key is certainly new.
   [[nodiscard]] uint64_t begin(const SampleKey& key) const {
     const uint64_t h = hash(key);
     slots_.prefetch(h);

@@ -40,7 +40,7 @@ class SampleOrder {
 
  private:
   const Aggregate& rows_;
-  std::vector<uint32_t> begins_;  // indexed by position of the work
+  std::vector<uint32_t> begins_;  // for each work, by position: where its samples begin in order_
   LargeVector<uint64_t> order_;   // lower half: row index; upper half: id of the code location, for sorting
 };
 

@@ -80,7 +80,7 @@ constexpr std::array kReasons = {
                 "Try independent work in each thread."},
     StallReason{"sbid", true, "Threads wait for data that a send message asked for: memory, samplers, shared memory.",
                 "Usually memory latency is not hidden.",
-                "Try to load earlier, to use local memory, to coalesce, or to run more threads."},
+                "Try to load earlier, to use shared local memory (SLM), to coalesce accesses, or to run more threads."},
     StallReason{"sync", true, "Threads wait at a barrier, a fence or another synchronization.",
                 "Usually threads of a work-group have different amounts of work.",
                 "Try to balance the work, or use smaller work-groups or fewer barriers."},

@@ -20,7 +20,7 @@ StallSlices::Blocks* StallSlices::blocks_of(std::unordered_map<uint64_t, size_t>
   return &all.emplace_back(Blocks{});
 }
 
-// Joins blocks in pairs until kBlocks blocks include the slice.
+// Joins blocks in pairs, which doubles the length of a block, until one of the kBlocks blocks contains the slice.
 void StallSlices::widen_blocks(uint64_t slice) {
   while ((slice - first_) / width_ >= kBlocks) {
     for (std::vector<Blocks>* all : {&of_kernels_, &of_pairs_}) {

@@ -28,7 +28,7 @@ struct StallSpread {
 class StallSlices {
  public:
   static constexpr size_t kBlocks = 64;
-  static constexpr size_t kMostPairs = 65536;  // kernels and reasons; further pairs are ignored
+  static constexpr size_t kMostPairs = 65536;  // maximum number of (kernel, reason) pairs; further pairs are ignored
 
   void add(profile::StringId kernel, profile::StringId reason, uint64_t slice, uint64_t count);
 

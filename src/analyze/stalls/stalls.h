@@ -16,7 +16,7 @@ namespace gpuprof::analyze {
 struct StallLine {
   std::string_view reason;
   uint64_t samples = 0;
-  Interval share;  // share of the kernel's samples, 95% confidence interval
+  Interval share;  // 95% confidence interval of the reason's share of the kernel's samples
 };
 
 // A source line with samples. `function` is the innermost inlined function.

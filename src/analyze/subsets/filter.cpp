@@ -191,8 +191,8 @@ Error Filter::nothing() const {
     return {"the profile holds no records to filter", "`gpuprof report` shows what the profile contains", kExitNothing};
   }
   if (conditions_.inverted) {
-    return {"no record is left: all records with the tested fields match " + conditions_.text, "leave out --not",
-            kExitNothing};
+    return {"no record is left: except for records without the tested fields, all match " + conditions_.text,
+            "leave out --not", kExitNothing};
   }
   for (size_t i = 0; i < kAspects; ++i) {
     if (conditions_.has(static_cast<Aspect>(i)) && matched_.at(i) == 0) {

@@ -105,7 +105,7 @@ std::optional<uint64_t> Split::key_of(const RowOwner& row) const {
   return part > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(part);
 }
 
-// Returns what identifies a subset: a number as text, and a name. Either may be empty.
+// Returns the two parts of a subset's description: a number as text, and a name. Either may be empty.
 std::pair<std::string, std::string> Split::identity_of(uint64_t key) const {
   const p::Tables& tables = whole_.tables();
   const auto id = static_cast<uint32_t>(key);

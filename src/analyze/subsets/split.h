@@ -24,7 +24,7 @@ inline constexpr size_t kMostParts = 4096;  // maximum number of subsets, not co
 
 class Split {
  public:
-  // Opens the output of a subset. `name` is unique, consists of [A-Za-z0-9._+-] and begins with a fixed word ("rank").
+  // Opens a subset's output. `name` is unique, consists of [A-Za-z0-9._+-] and begins with a kind of subset ("rank").
   using OpenPart = std::function<Result<RecordSink>(const std::string& name)>;
 
   // `length_ns` is the length of a subset for SplitBy::time.

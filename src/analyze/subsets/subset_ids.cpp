@@ -109,7 +109,7 @@ void SubsetIds::add(p::DeviceId id) {
 Status SubsetIds::map(p::Record& row) {
   if (const auto* idle = std::get_if<p::Idle>(&row)) {
     p::WorkId work = idle->work;
-    map_id(p::kWorkIds, work);  // write the WORK's definition before the device's, as for other rows
+    map_id(p::kWorkIds, work);  // write the WORK before the IDLE record's device, in the order used for other rows
   }
   std::visit([this](auto& r) { map_ids(r); }, row);
   return status_;

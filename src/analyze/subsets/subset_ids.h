@@ -42,7 +42,7 @@ class SubsetIds {
   void map_ids(R& record);
   void put(const profile::Record& record);
 
-  // Return definitions of the complete profile with its ids. map_frames() adds the frames of stacks and code locations.
+  // Return a definition with the complete profile's ids. map_frames() adds the frames of stacks and code locations.
   [[nodiscard]] auto definition(profile::StringId id) const { return profile::String{id, tables().text(id)}; }
   [[nodiscard]] auto definition(profile::StackId id) const { return profile::Stack{.id = id}; }
   [[nodiscard]] auto definition(profile::FrameId id) const { return *tables().frame(id); }

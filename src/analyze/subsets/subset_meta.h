@@ -18,7 +18,7 @@ inline constexpr std::string_view kFilterKey = "filter";            // the condi
 inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // counts of records that lack a tested field
 inline constexpr std::string_view kPartPrefix = "part.";
 inline constexpr std::string_view kPartOf = "part.of";        // random id, the same in all outputs of one `split`
-inline constexpr std::string_view kPartWhich = "part.which";  // "process 4242 train, of a profile split by process"
+inline constexpr std::string_view kPartWhich = "part.which";  // like "process 42 train, of a profile split by process"
 inline constexpr std::string_view kPartCount = "part.count";  // number of outputs; written at the end
 
 // Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
@@ -47,7 +47,7 @@ class SubsetCollector {
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
-    Lines inherited;  // distinct META lines of the split profile, if it was a subset itself
+    Lines inherited;  // distinct META lines from an earlier split, if the split profile was a subset, too
     std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how often the result has each window
     [[nodiscard]] bool complete() const {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());

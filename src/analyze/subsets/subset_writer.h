@@ -35,7 +35,7 @@ class SubsetWriter {
   Status add(profile::Record row);  // adds a row that has ids of the complete profile
   Status add_definitions(std::span<const profile::ProcessId> processes, std::span<const profile::DeviceId> devices);
 
-  // True if no rows were added but LOSS and COVERAGE, which describe processes, not their work.
+  // True if all added rows are LOSS or COVERAGE rows, which describe processes, not their work.
   [[nodiscard]] bool is_empty() const { return is_empty_; }
 
   // Returns the number of launches for END: from COVERAGE if available, otherwise GPU work items plus counted launches.

@@ -26,6 +26,7 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kCuptiFile = "libgpuprof_cupti.so";
+constexpr std::string_view kDriverLibrary = "libcuda.so";
 constexpr const char* kInjectionVariable = "CUDA_INJECTION64_PATH";
 constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";
 
@@ -119,8 +120,9 @@ std::optional<Error> check_domains(const std::string& value) {
       return std::nullopt;
     }
   }
-  return Error{"GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none: gpuprof uses both",
-               "leave it unset (default: driver); other values are only for comparing the callback domains"};
+  return Error{
+      "GPUPROF_CUPTI_DOMAINS='" + value + "' is not one of driver, runtime, both and none: gpuprof uses the value both",
+      "leave it unset (default: driver); other values are only for comparing the callback domains"};
 }
 
 std::optional<Error> check_flush(const std::string& value) {
@@ -137,7 +139,9 @@ constexpr Variable kVariables[] = {{GPUPROF_ENV_CUPTI_PATH, check_path},
                                    {GPUPROF_ENV_CUPTI_FLUSH_MS, check_flush},
                                    {GPUPROF_ENV_NEXT_CUDA_INJECTION}};
 constexpr std::string_view kCudaVariables[] = {"CUDA_", "NVIDIA_"};
-constexpr Descriptor kCupti = {"cupti", "CUDA kernels, copies and fills on NVIDIA GPUs", kVariables, kCudaVariables};
+constexpr Descriptor kCupti = {"cupti",        "CUDA kernels, copies and fills on NVIDIA GPUs",
+                               kVariables,     kCudaVariables,
+                               kDriverLibrary, kInjectionVariable};
 
 // The runtime's launch functions call the exported launch functions of libcuda. So probes on libcuda's functions count
 // each launch once, with the runtime's function on the stack. (Test on driver 580: of 311 720 launches, probes in both
@@ -147,7 +151,7 @@ std::vector<LaunchFunction> counted_functions() {
   std::vector<LaunchFunction> functions;
   for (const CudaLaunch& launch : kCudaLaunches) {
     for (const std::string_view symbol : launch.in_driver) {
-      functions.push_back({"libcuda.so", symbol});
+      functions.push_back({kDriverLibrary, symbol});
     }
     for (const std::string_view symbol : launch.in_runtime) {
       functions.push_back({"libcudart.so", symbol, true, true});
@@ -195,7 +199,7 @@ class CuptiBackend final : public Backend {
     return functions;
   }
 
-  [[nodiscard]] std::string_view attaches_to() const override { return "libcuda.so"; }
+  [[nodiscard]] bool attaches() const override { return true; }
 
   // libcuda loads only one injection library, so gpuprof's library then calls the one that the user set. gpuprof cannot
   // pass NVTX calls on to a user's NVTX tool in this way, because an NVTX handle is valid only for the tool that made

@@ -70,7 +70,7 @@ class Nvml {
     return found;
   }
 
-  // Returns nullopt if the clock is unknown, or the device is idle: an idle clock says nothing about its work.
+  // Returns nullopt if the clock is unknown, or the device is idle: an idle clock says nothing about the device's work.
   [[nodiscard]] std::optional<unsigned> busy_clock_mhz(void* device) const {
     Utilization used{1, 0};  // a device that does not report its utilization (MIG) counts as busy
     unsigned mhz = 0;
@@ -84,7 +84,7 @@ class Nvml {
   template <typename Function>
   void find(const char* name, Function*& function) {
     if (library_ != nullptr) {
-      function = reinterpret_cast<Function*>(dlsym(library_, name));  // NOLINT: what dlsym is for
+      function = reinterpret_cast<Function*>(dlsym(library_, name));  // NOLINT: dlsym() returns void*
     }
   }
 

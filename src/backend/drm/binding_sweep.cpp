@@ -11,7 +11,8 @@
 namespace gpuprof::backend::drm {
 namespace {
 
-constexpr size_t kMaxKeys = 1 << 18;  // more than a map holds: ends the loop if the map changes during it
+// More keys than any map holds. The limit ends a loop over keys, which may begin again if the map changes.
+constexpr size_t kMaxKeys = 1 << 18;
 
 template <typename Key>
 std::vector<Key> keys_of(int map) {

@@ -195,7 +195,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
     // An ended process keeps its source for one more interval, in which the driver can finish its jobs.
     for (const SourceId source : std::exchange(to_end_, submitters_.ended())) {
       if (stalls_) {
-        stalls_->end_source(source, now);  // before join_ drops the jobs that the last samples belong to
+        stalls_->end_source(source, now);  // attributes the last samples to jobs that join_ then drops
       }
       join_.end_source(source);
       clients_.forget(submitters_.pid_of(source));
@@ -280,7 +280,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
                  " batches were incomplete when they were submitted, and gpuprof did not see the rest: some of their "
                  "kernels are unknown");
     report_count("bindings.lost", programs_->count(GPUPROF_DRM_LOST_BINDINGS),
-                 " VM binds were not followed: later batches in these VMs were not read");
+                 " VM binds were not tracked: later batches in these VMs were not read");
   }
 
   void report_lost_times() {
@@ -304,7 +304,7 @@ class DrmRecording final : public drm::JobEventSink, public drm::JobSink {
   drm::Submitters submitters_;
   drm::Clients clients_;
   drm::JobJoin join_;
-  std::optional<drm::StallSampling> stalls_;   // empty: not requested; without reader: the GPU cannot be sampled
+  std::optional<drm::StallSampling> stalls_;   // nullopt: neither samples nor the kernels of jobs are reported
   std::vector<gpuprof_drm_queued> unclaimed_;  // jobs of clients with unknown owner
   std::vector<SourceId> to_end_;
   uint64_t next_poll_ns_ = 0;

@@ -81,7 +81,7 @@ const btf_type* behind_pointer(const btf* types, uint32_t id) {
   return type;
 }
 
-// Whether an argument of the function points to a struct of this name. The BPF programs read that struct.
+// Returns whether an argument of the function points to a struct of this name. The BPF programs read that struct.
 bool takes(const btf* types, const btf_type* function, uint16_t argument, std::string_view name) {
   if (function == nullptr || !btf_is_func_proto(function) || btf_vlen(function) <= argument) {
     return false;

@@ -40,7 +40,7 @@ Status check_i915_events(const Has& has);
 Status check_i915_contexts(const Has& has);
 Status check_xe_exec_queues(const Has& has);
 
-// Finds the events of this kernel. The error says why there are none. `root` is a prefix of /sys.
+// Finds the events of this kernel. The error says why there are none. `root` is put before /sys, for tests.
 Result<KernelEvents> find_kernel_events(const std::string& root = "");
 
 }  // namespace gpuprof::backend::drm

@@ -65,7 +65,7 @@ void Submitters::on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64
   waiting_[stack.stack] = {{words.begin(), words.end()}, {kernel.begin(), kernel.end()}, stack.flags, stack.read_ns};
 }
 
-// Only known processes have Python frames. A process becomes known with its first submission.
+// Ignores unknown processes: stacks have Python frames only after the process's first submission, which makes it known.
 void Submitters::on_code(uint32_t pid, const PythonCode& code) {
   if (const auto known = by_pid_.find(pid); known != by_pid_.end()) {
     recording_.sink.on_code(known->second, code);

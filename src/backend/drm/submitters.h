@@ -19,7 +19,7 @@
 
 namespace gpuprof::backend::drm {
 
-// Returns N if the device with this name on its bus is cardN. nullopt: not a card, or gone. `root` is a prefix of /sys.
+// Returns N if the device with this name on its bus is cardN. nullopt: no card, or gone. Tests put `root` before /sys.
 std::optional<uint32_t> card_number(const std::string& device, const std::string& root = "");
 
 // Makes a job's name from its driver and ring. A ring of xe is a queue, whose number differs between runs, so only the

@@ -19,15 +19,17 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kLevelZeroVariables[] = {"ZE_"};
-constexpr Descriptor kLevelZero = {
-    "level_zero", "Level Zero kernels, copies and fills (Intel GPUs)", {}, kLevelZeroVariables};
+constexpr std::string_view kZeLibrary = "libze_loader.so";
+constexpr const char* kPreloadVariable = "LD_PRELOAD";
+constexpr Descriptor kLevelZero = {"level_zero", "Level Zero kernels, copies and fills (Intel GPUs)",
+                                   {},           kLevelZeroVariables,
+                                   kZeLibrary,   kPreloadVariable};
 constexpr std::string_view kLevelZeroFile = "libgpuprof_level_zero.so";
 constexpr const char* kLoader = "libze_loader.so.1";
 constexpr std::string_view kTracingLayer = "libze_tracing_layer.so.1";
 constexpr const char* kTracingVariable = "ZE_ENABLE_TRACING_LAYER";
 constexpr const char* kMetricsVariable = "ZET_ENABLE_METRICS";
 constexpr const char* kDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
-constexpr const char* kPreloadVariable = "LD_PRELOAD";
 
 // Returns the file of the loader that a program on this machine would load
 // (/usr/lib/x86_64-linux-gnu/libze_loader.so.1), or an empty string. Loads no drivers. zeInit() would.
@@ -92,14 +94,14 @@ std::string find_device(const std::string* alternative_drivers) {
 }
 
 constexpr LaunchFunction kLevelZeroLaunches[] = {
-    {"libze_loader.so", "zeCommandListAppendLaunchKernel"},
-    {"libze_loader.so", "zeCommandListAppendLaunchCooperativeKernel"},
-    {"libze_loader.so", "zeCommandListAppendLaunchKernelIndirect"},
-    {"libze_loader.so", "zeCommandListAppendLaunchMultipleKernelsIndirect"},
-    {"libze_loader.so", "zeCommandListAppendLaunchKernelWithArguments"},
-    {"libze_loader.so", "zeCommandListAppendLaunchKernelWithParameters"},
-    {"libze_loader.so", "zeCommandListAppendMemoryCopy"},
-    {"libze_loader.so", "zeCommandListAppendMemoryFill"},
+    {kZeLibrary, "zeCommandListAppendLaunchKernel"},
+    {kZeLibrary, "zeCommandListAppendLaunchCooperativeKernel"},
+    {kZeLibrary, "zeCommandListAppendLaunchKernelIndirect"},
+    {kZeLibrary, "zeCommandListAppendLaunchMultipleKernelsIndirect"},
+    {kZeLibrary, "zeCommandListAppendLaunchKernelWithArguments"},
+    {kZeLibrary, "zeCommandListAppendLaunchKernelWithParameters"},
+    {kZeLibrary, "zeCommandListAppendMemoryCopy"},
+    {kZeLibrary, "zeCommandListAppendMemoryFill"},
 };
 
 // The loader's functions call the injection library through the tracing layer, so stacks contain frames of the layer.
@@ -140,13 +142,13 @@ class LevelZeroBackend final : public Backend {
 
   [[nodiscard]] std::span<const LaunchFunction> launch_functions() const override { return kLevelZeroLaunches; }
 
-  [[nodiscard]] std::string_view attaches_to() const override { return "libze_loader.so"; }
+  [[nodiscard]] bool attaches() const override { return true; }
 
   // Older loaders can enable the tracing layer only at program start, by an environment variable.
   [[nodiscard]] std::string_view attach_needs() const override { return "zelEnableTracingLayer"; }
 
-  // The library must be in the process when it initializes Level Zero, because only then does the loader read the
-  // variable. Without a device, programs do not get the library, because it would do nothing.
+  // Preloads the injection library, and sets ZE_ENABLE_TRACING_LAYER: the loader reads this variable only when the
+  // program initializes Level Zero. Without a device, changes nothing, because there is nothing to record.
   Status prepare(LaunchEnv& env) override {
     if (find_device(env.get(kDriversVariable)).empty()) {
       return {};

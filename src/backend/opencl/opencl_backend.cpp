@@ -24,9 +24,11 @@ namespace gpuprof::backend {
 namespace {
 
 constexpr std::string_view kOpenClVariables[] = {"OCL_", "OPENCL_", "POCL_"};
-constexpr Descriptor kOpenCl = {
-    "opencl", "OpenCL kernels, copies and fills on any driver, the CPU included", {}, kOpenClVariables};
 constexpr const char* kLayersVariable = "OPENCL_LAYERS";
+constexpr std::string_view kIcdLibrary = "libOpenCL.so";
+constexpr Descriptor kOpenCl = {"opencl",    "OpenCL kernels, copies and fills on any driver, the CPU included",
+                                {},          kOpenClVariables,
+                                kIcdLibrary, kLayersVariable};
 constexpr std::string_view kOpenClFile = "libgpuprof_opencl.so";
 constexpr const char* kVendorsDirectory = "/etc/OpenCL/vendors";
 
@@ -115,9 +117,8 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 constexpr LaunchFunction kOpenClLaunches[] = {
-    {"libOpenCL.so", "clEnqueueNDRangeKernel"}, {"libOpenCL.so", "clEnqueueTask"},
-    {"libOpenCL.so", "clEnqueueReadBuffer"},    {"libOpenCL.so", "clEnqueueWriteBuffer"},
-    {"libOpenCL.so", "clEnqueueCopyBuffer"},    {"libOpenCL.so", "clEnqueueFillBuffer"},
+    {kIcdLibrary, "clEnqueueNDRangeKernel"}, {kIcdLibrary, "clEnqueueTask"},       {kIcdLibrary, "clEnqueueReadBuffer"},
+    {kIcdLibrary, "clEnqueueWriteBuffer"},   {kIcdLibrary, "clEnqueueCopyBuffer"}, {kIcdLibrary, "clEnqueueFillBuffer"},
 };
 
 class OpenClBackend final : public Backend {
@@ -131,11 +132,10 @@ class OpenClBackend final : public Backend {
               "install a loader and a driver: on Debian and Ubuntu, apt install ocl-icd-libopencl1 pocl-opencl-icd"};
     }
     if (!loader.layers) {
-      return {
-          false, "the OpenCL loader does not support layers: " + loader.path,
-          "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer, instead of the vendor's libOpenCL: where "
-          "both are installed, LD_LIBRARY_PATH chooses",
-          true};
+      return {false, "the OpenCL loader does not support layers: " + loader.path,
+              "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer, instead of the vendor's libOpenCL: if "
+              "several loaders are installed, LD_LIBRARY_PATH chooses one",
+              true};
     }
     const std::string path = vendors_path();
     const std::vector<std::string> drivers = find_drivers(path);

@@ -28,7 +28,7 @@ std::optional<bool> is_in_own_user_namespace(int proc_fd) {
   struct stat theirs {};
   struct stat ours {};
   if (::stat("/proc/self/ns/user", &ours) != 0) {
-    return true;  // this kernel does not support user namespaces
+    return true;  // this kernel has no user namespaces, so all processes share one
   }
   if (::fstatat(proc_fd, "ns/user", &theirs, 0) != 0) {
     return std::nullopt;
@@ -185,7 +185,8 @@ ActAs::~ActAs() {
   if (!own_) {
     return;
   }
-  // Restores the ids first, because this needs no capability. If setgroups() then fails, the thread has fewer rights.
+  // Restores the ids first, because this needs no capability. If setgroups() then fails, the thread has fewer rights
+  // than before, never more.
   set_fsuid(own_->uid);
   set_fsgid(own_->gid);
   ::syscall(SYS_setgroups, own_->groups.size(), own_->groups.data());

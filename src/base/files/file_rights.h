@@ -15,7 +15,7 @@ struct FileRights {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
-  uint64_t capabilities = 0;  // may hold CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH (bits)
+  uint64_t capabilities = 0;  // bit mask; only the bits CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
 
   bool operator==(const FileRights&) const = default;
 };

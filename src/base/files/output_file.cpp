@@ -121,8 +121,8 @@ Result<OutputFile> OutputFile::open_named(const std::string& name, const OutputO
   if (there && kind == S_IFDIR) {
     return failure("cannot write " + name, std::strerror(EISDIR), "name a file in it");
   }
-  // `name` may be another spelling of /dev/stdout, which means the descriptor, even if /dev has no such entry. Root
-  // must not create or replace a file there.
+  // `name` may be another spelling of /dev/stdout. It then means the descriptor, even if /dev has no such entry. Root
+  // must not create or replace a file in /dev.
   if (const std::string path = real_path(file.folder_.get()) + "/" + file.entry_;
       path != name && descriptor_named(path)) {
     return open(path, options);
@@ -192,7 +192,7 @@ Status OutputFile::make_temporary(mode_t mode) {
     return failure("cannot write " + name_, std::strerror(errno), "name another file, in a folder that you may write");
   }
   temporary_ = std::move(*temporary);
-  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // while this process has it open, others see that it is being written
+  ::flock(fd_.get(), LOCK_EX | LOCK_NB);  // shows other processes that the file is still being written
   file_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return file_ ? Status() : failure("cannot write " + name_, std::strerror(errno), hints::kMoreFiles);
 }
@@ -253,7 +253,7 @@ Status OutputFile::rotate() const {
   return {};
 }
 
-// Whether another process, most likely gpuprof, holds a lock on the file because it still writes it.
+// Whether another process, most likely gpuprof, still writes the file and therefore holds a lock on it.
 bool OutputFile::is_being_written() const {
   struct stat info {};
   if (!keep_old_ || ::fstatat(folder_.get(), entry_.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 ||

@@ -18,7 +18,7 @@ struct OutputOptions {
   // An existing file becomes NAME.old. If a program still writes the existing file, the new one gets another name.
   bool keep_old = false;
   mode_t mode = 0666;                                // reduced by the umask, and by the permissions of a replaced file
-  StopRequested stop;                                // ends the wait for the reader of a pipe
+  StopRequested stop;                                // returns true to end the wait for the reader of a pipe
   const char* busy_hint = "give each its own name";  // hint if another program still writes the file
   // With keep_old: whether a file has no value, so that it must not replace NAME.old. Null: all files have value.
   bool (*is_worthless)(int fd) = nullptr;

@@ -15,7 +15,8 @@ namespace gpuprof {
 namespace {
 
 constexpr int kStepMs = 50;
-constexpr int kWarnAfterMs = 1000;  // open_when_read() then reports the wait; wait_until_writable() then gives up
+// After this time, open_when_read() reports that it waits, and wait_until_writable() gives up.
+constexpr int kWarnAfterMs = 1000;
 
 Error refused(const std::string& name, const std::string& why, std::string hint) {
   return Error{"cannot write " + name + ": " + why, std::move(hint)};

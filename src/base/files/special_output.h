@@ -19,7 +19,7 @@ using StopRequested = std::function<bool()>;
 // The descriptor of /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N and /proc/self/fd/N; nullopt for other names.
 std::optional<int> descriptor_named(const std::string& path);
 
-// Duplicates the descriptor, which shares its position and flags. `name` is for messages.
+// Duplicates the descriptor. Both share position and flags. `name` is for messages.
 Result<UniqueFd> duplicate_for_writing(int fd, const std::string& name);
 
 // Opens `place` (an O_PATH descriptor with the status `info`). Accepts character devices. Accepts pipes of root or

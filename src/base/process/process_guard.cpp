@@ -19,7 +19,7 @@ namespace {
 constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, Linux 6.5
 
 Error cannot_hold(pid_t pid, int error) {
-  const std::string who = "cannot hold on to process " + std::to_string(pid) + ": ";
+  const std::string who = "cannot open a descriptor of process " + std::to_string(pid) + ": ";
   if (error == ESRCH || error == ENOENT) {
     return {who + "it has ended", ""};
   }
@@ -88,7 +88,7 @@ ProcessGuard::State ProcessGuard::state() {
     return State::same;
   }
   // If a process is not dumpable, root owns its files in /proc. Root also owns the files of a process without memory,
-  // which is about to end. The status of such a process has no line VmSize.
+  // which is about to end. The status of such a process has no line VmSize, so it counts as ended.
   struct stat file {};
   const bool found = ::fstatat(proc_.get(), "maps", &file, 0) == 0;
   const std::string status = read_status(proc_.get());

@@ -15,7 +15,7 @@ namespace gpuprof {
 std::string read_status(int proc_fd);
 std::string read_status_of(uint32_t pid, pid_t thread = 0);
 
-// Returns the text after "Name:" and blanks. nullopt: no such complete line. Does not find the name of the first line.
+// Returns the text after "Name:" and blanks. Does not search the first line. nullopt: no such complete line.
 std::optional<std::string_view> status_value(std::string_view status, std::string_view name);
 
 // Like status_value(), but parses the value as numbers: uint32_t for ids, uint64_t for masks (`base` 16). Returns

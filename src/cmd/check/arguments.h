@@ -1,4 +1,4 @@
-// Parses the words after the options of `check`: files or commands of one or two sides.
+// Parses the words after the options of `check`: the files or commands of the new side, or of the old and the new side.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNoCommit = "_unknown";  // stands for an unknown commit; valid names have no '_'
+constexpr const char* kNoCommit = "_unknown";  // unknown commit; names of known commits have no '_'
 constexpr size_t kMostNameBytes = 100;
 constexpr uint64_t kSecond = 1'000'000'000;
 
@@ -56,7 +56,8 @@ std::string machine_name(const compare::RunFacts& facts) {
   return folded_name(text + facts.driver);
 }
 
-// Returns a folder name for the commit: its own name if that is valid, else a changed one that no valid name equals.
+// Returns a folder name for the commit: the commit's name if that can be a folder name, else folded_name(), which no
+// other commit's name can equal.
 std::string commit_name(const std::string& commit) {
   const bool is_name = commit.size() <= kMostNameBytes && !commit.starts_with(".") &&
                        std::all_of(commit.begin(), commit.end(), is_plain);

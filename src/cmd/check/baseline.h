@@ -22,7 +22,7 @@ class Baseline {
  public:
   explicit Baseline(std::string folder) : folder_(std::move(folder)) {}
 
-  // Returns the newest runs in the folder with the devices and driver of `like`, but another commit; nullopt if none.
+  // Returns the newest runs that have the devices and driver of `like`, but another commit; nullopt if none have.
   [[nodiscard]] Result<std::optional<BaselineRuns>> newest(const compare::RunFacts& like) const;
 
   // Checks whether keep() can create folders, without creating any. Call it before the runs, because they take long.

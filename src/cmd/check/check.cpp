@@ -146,7 +146,7 @@ class Check final : public Command {
       return check_usage("--save without --baseline", "--baseline FOLDER says where profiles are kept");
     }
     if (is_budget() && !baseline_.empty()) {
-      return check_usage("both a budget and --baseline", "run `gpuprof check` once for each");
+      return check_usage("both a budget and --baseline", "run `gpuprof check` twice, once with each of them");
     }
     if (runs_ == 0 && self_runs_ == 0 && (!folder_.empty() || !record_options_.empty())) {
       return check_usage("-o and --record apply only to runs that `gpuprof check` itself records",
@@ -180,7 +180,7 @@ class Check final : public Command {
       return check_usage("unknown option '" + arguments_.front() + "'", "gpuprof check --help lists the options");
     }
     if (runs_ > 0 || self_runs_ > 0) {
-      return {};  // the arguments are commands, not files
+      return {};  // the arguments are commands; the checks below are for files
     }
     const auto inputs = std::count(arguments_.begin(), arguments_.end(), "-");
     if (inputs + (thresholds_ == "-" ? 1 : 0) > 1) {
@@ -265,7 +265,7 @@ class Check final : public Command {
     return compare_runs(*old_runs, *new_runs, {});
   }
 
-  // Reads the profiles of runs that were just recorded. A bad profile is a failure of its run.
+  // Reads the profiles of runs that were just recorded. A run whose profile cannot be read counts as failed.
   Runs read_recorded(RunReader& reader, const std::vector<std::string>& files, std::vector<std::string>& failures) {
     Runs runs;
     for (const std::string& file : files) {

@@ -28,7 +28,7 @@ class RunReader {
 
   analyze::StackOptions stacks_;
   std::vector<FileId>& opened_;
-  std::vector<std::pair<std::string, std::string>> seen_;  // (identity of a recording or a file, its name)
+  std::vector<std::pair<std::string, std::string>> seen_;  // (identity of a recording or a file, name of the file)
 };
 
 // Reads the allowed slowdowns from `file` (- is standard input). Warns of entries whose last day has passed.

@@ -30,7 +30,8 @@ Status write_to(const std::string& file, const Write& write) {
   return file.empty() ? Status() : write_file(file, "", write);
 }
 
-// Opens and closes the file, except pipes and devices: the reader of a pipe would take this for the end of the output.
+// Tests whether the file can be written: opens and closes it. Does not open pipes and devices, because closing a pipe
+// would end the input of its reader.
 Status can_be_made(const std::string& file) {
   struct stat info {};
   if (file == kStdout || (::stat(file.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
@@ -49,9 +50,9 @@ bool lies_in(const std::string& file, const std::string& folder) {
 }  // namespace
 
 void CheckOutputs::declare(CLI::App& app) {
-  add_file_option(app, "--json", json_, "also write JSON; - replaces the text on stdout");
-  add_file_option(app, "--markdown", markdown_, "also write Markdown; - replaces the text on stdout");
-  add_file_option(app, "--junit", junit_, "also write JUnit XML; - replaces the text on stdout");
+  add_file_option(app, "--json", json_, "also write JSON; \"-\": print it instead of the text");
+  add_file_option(app, "--markdown", markdown_, "also write Markdown; \"-\": print it instead of the text");
+  add_file_option(app, "--junit", junit_, "also write JUnit XML; \"-\": print it instead of the text");
   app.add_flag("--annotations", annotations_, "also print annotations for GitHub Actions");
   add_width_option(app, width_, 40);
 }

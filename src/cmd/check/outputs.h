@@ -23,7 +23,7 @@ class CheckOutputs {
   // `folder`: where profiles will be written; it may not exist yet.
   [[nodiscard]] Status usable(bool budget, const std::string& folder) const;
 
-  // Fails if an output would overwrite a profile, or one of the files `read` by this command.
+  // Fails if an output would overwrite a profile, or an input file of this command (`read`).
   [[nodiscard]] Status may_write(std::span<const FileId> read) const;
 
   [[nodiscard]] Status write(const compare::Comparison& runs, const compare::Judgement& judgement) const;

@@ -45,7 +45,7 @@ Status make_folder(const std::string& folder) {
   return {};
 }
 
-// Opens the file for what a command prints, so that gpuprof's standard output has only the result.
+// Opens the file that receives the output of a recorded command. gpuprof's own standard output has only the result.
 Result<UniqueFd> open_log(const std::string& file) {
   auto log = OutputFile::open(file, {});
   if (!log) {
@@ -164,7 +164,8 @@ class Runner {
     return status;
   }
 
-  // Forwards signals. The recording then ends its command and completes its profile, and gpuprof ends with it.
+  // Forwards signals to the recording `pid`, which then ends its command and completes its profile. `check` ends after
+  // that recording.
   void pass_signals(pid_t pid) {
     while (const auto event = signals_.next()) {
       if (record::is_stop(event->signal)) {

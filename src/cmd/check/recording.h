@@ -13,7 +13,7 @@ namespace gpuprof::cmd {
 struct RunSide {
   std::string name;  // "old"
   std::vector<std::string> command;
-  std::string commit;  // for `record --commit`; empty: record finds it
+  std::string commit;  // for `record --commit`; empty: `record` determines the commit
 };
 
 struct RunPlan {

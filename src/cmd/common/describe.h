@@ -34,7 +34,7 @@ struct CommandDescription {
   std::string summary;
   std::string usage;  // "gpuprof record [OPTIONS] -- COMMAND [ARGS...]"
   std::string footer;
-  bool takes_files = false;   // takes positional arguments that no option describes
+  bool takes_files = false;   // accepts file names that `options` does not list
   bool runs_command = false;  // a command line follows "--"; for check, profiles may follow instead
   std::vector<OptionDescription> options;
 };

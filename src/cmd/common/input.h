@@ -39,10 +39,11 @@ Result<profile::Reader> open_profile(const std::string& path, bool lenient, std:
 Status read_records(profile::Reader& reader, profile::Tables& tables,
                     const std::function<Status(const profile::Record&)>& see);
 
-// Warns of a profile that is cut short, of losses, skipped lines and contradictions.
+// Warns if the profile is a subset, cut short or inconsistent, if records were lost, or if lines were skipped.
 void warn_of_gaps(const analyze::ProfileInfo& info);
 
-// Returns the warnings of warn_of_gaps() in one line, for a picture; "" if nothing is missing.
+// Returns one line for a picture: the warnings of warn_of_gaps() and the trust footer's last line; "" if there are
+// none.
 std::string gaps(const analyze::ProfileInfo& info);
 
 // Warns of what the recording missed. Prints the same lines as the "trust footer" at the end of a report.
@@ -55,7 +56,7 @@ struct MinCoverage {
   double percent = 0;
 
   void declare(CLI::App& app);
-  // Both check() fail with exit code kExitCoverage if the coverage is below `percent`. Without GPU work, it is 0%.
+  // Fail with exit code kExitCoverage if the coverage is below `percent`. Without GPU work, the coverage is 0%.
   [[nodiscard]] Status check(const profile::WorkCoverage& covered) const;
   [[nodiscard]] Status check(const analyze::ProfileInfo& info) const;
 };

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kWidth = 80;
 constexpr size_t kTextColumn = 26;
 constexpr const char* kMore = "more";      // group of the options that only --help-all shows
-constexpr const char* kAlways = "always";  // group of help and log levels, which all commands have
+constexpr const char* kAlways = "always";  // group of the help and log level options, which all commands have
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 // Appends `text` to `line` and wraps it. Indents all lines but the first by `indent` blanks.
@@ -51,7 +51,7 @@ std::string option_names(const CLI::Option& option) {
   return text.empty() ? option.get_name(true) : text;
 }
 
-// Formats help texts: the options in two columns, the command's description wrapped at the width.
+// Formats help texts: the options in two columns, the command's description wrapped at kWidth characters.
 class HelpText : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {

@@ -19,7 +19,7 @@ class Command;
 // Adds an option that takes a file name. An empty name is a usage error.
 CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& value, const std::string& text);
 
-// The functions below add options of several commands: --lenient, --width (at least `least`), --top (0: all), -o.
+// Each function adds one option that several commands have: --lenient, --width (at least `least`), --top (0: all), -o.
 void add_lenient_flag(CLI::App& app, bool& lenient);
 void add_width_option(CLI::App& app, size_t& width, size_t least);
 CLI::Option* add_top_option(CLI::App& app, size_t& top, const std::string& text);
@@ -29,10 +29,10 @@ void add_profile_output_option(CLI::App& app, std::string& output);
 CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64_t& value_ns, const std::string& text,
                                  uint64_t least_ns, uint64_t most_ns);
 
-// Returns the given options except those in `but`, as a user would type them: "--weight busy --by device".
+// Returns the options that the user gave, except those in `but`, in the form "--weight busy --by device".
 std::string options_given(const CLI::App& app, std::initializer_list<const char*> but);
 
-// Shows these options of those declared so far in --help. The command's other options appear only in --help-all.
+// Of the options declared so far, --help shows only `names`. The command's other options appear only in --help-all.
 void show_in_help(CLI::App& app, std::initializer_list<const char*> names);
 
 // Names values of an option for help and shell completion. It does not reject other values.
@@ -46,7 +46,7 @@ struct Levels {
 // Declares the options of `command` and the common options. Formats --help and --help-all in 80 columns.
 void declare_all(CLI::App& app, Command& command, Levels& levels);
 
-// The functions below describe an option. usage_line() returns "gpuprof record [OPTIONS] -- COMMAND [ARGS...]".
+// The next functions describe an option. usage_line() describes a command: "gpuprof record [OPTIONS] -- COMMAND ...".
 bool is_basic(const CLI::Option& option);
 bool is_common(const CLI::Option& option);                        // all commands have it
 std::vector<std::string> value_words(const CLI::Option& option);  // possible values; empty if unknown

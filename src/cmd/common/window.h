@@ -17,7 +17,7 @@ namespace gpuprof::cmd {
 class Window {
  public:
   void declare(CLI::App& app);
-  [[nodiscard]] Status check() const;  // checks --from and --to, without a profile
+  [[nodiscard]] Status check() const;  // fails if --to is not after --from
 
   [[nodiscard]] std::optional<analyze::TimeWindow> chosen() const;
 

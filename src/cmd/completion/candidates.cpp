@@ -9,7 +9,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-// The last word of the command line in two parts: `begun` is completed, `kept` precedes it and does not change.
+// The last word of the command line is `kept` followed by `begun`. A completion replaces only `begun`.
 struct Cursor {
   std::string kept;
   std::string begun;

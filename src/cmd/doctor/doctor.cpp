@@ -112,7 +112,7 @@ std::string as_text(const std::vector<Section>& sections) {
       line.resize(std::max(line.size() + 1, kStateWidth), ' ');
       line += fact.name;
       line.resize(std::max(line.size() + 1, kStateWidth + kNameWidth), ' ');
-      out += "  " + line + escaped(fact.detail) + "\n";  // escaped: may hold a program's name
+      out += "  " + line + escaped(fact.detail) + "\n";  // escaped, because a program's name can hold any bytes
       if (!fact.hint.empty()) {
         out += std::string(2 + kStateWidth + kNameWidth, ' ') + "-> " + escaped(fact.hint) + "\n";
       }

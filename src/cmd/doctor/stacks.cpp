@@ -24,7 +24,7 @@ Result<std::string> try_bpf(record::BpfWalk walk) {
   RETURN_IF_ERROR(engine);
   std::string note((*engine)->note());
   if (walk == record::BpfWalk::tables && (*engine)->name() != "bpf") {
-    return Error{std::move(note), ""};  // the engine works, but walks only frame pointers, not unwind tables
+    return Error{std::move(note), ""};  // make_bpf_engine() fell back to frame pointers, so tables do not work
   }
   return note;
 }
@@ -32,9 +32,7 @@ Result<std::string> try_bpf(record::BpfWalk walk) {
 std::vector<Fact> stack_facts(const TryBpf& try_bpf) {
   const Result<std::string> tables = try_bpf(record::BpfWalk::tables);
   const Result<std::string> pointers = try_bpf(record::BpfWalk::frame_pointers);
-  const char* counting = tables     ? "bpf"
-                         : pointers ? "bpf by frame pointers"
-                                    : "nothing: such processes cannot be recorded";
+  const char* counting = tables ? "bpf" : pointers ? "bpf by frame pointers" : "nothing: launches cannot be counted";
   std::vector<Fact> facts;
   facts.push_back({"auto selects", State::info,
                    std::string("inproc, which costs least and needs no privileges; if launches are only counted "

@@ -56,7 +56,8 @@ class Flame : public Command {
     stacks_.declare(app);
     suggest(app.add_option("--by", by_, "group stacks by these dimensions, outermost first")->type_name("LIST"),
             analyze::dimension_list());
-    app.add_option("--graph", graph_, "stack of CUDA graph nodes: of launch, capture or both (default: both)")
+    app.add_option("--graph", graph_,
+                   "which stack to show for CUDA graph nodes: launch, capture or both (default: both)")
         ->check(CLI::IsMember({"both", "launch", "capture"}));
     app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)")
         ->check(CLI::IsMember({"frames", "filter", "off"}));

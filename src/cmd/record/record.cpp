@@ -145,7 +145,7 @@ class Record final : public Command {
         ->check(CLI::IsMember({"continuous", "exact"}));
     auto* const counted =
         app.add_option("--sass-metrics", metrics_,
-                       "count per GPU instruction, without GPU times: CUPTI metrics, or groups of them")
+                       "count, for each GPU instruction and without GPU times, CUPTI metrics or groups of them")
             ->delimiter(',')
             ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});

@@ -31,7 +31,7 @@ std::string rate(const LiveState& state, const LiveState& before) {
 }
 
 std::string busy(const LiveState::Device& device) {
-  return percent_text(static_cast<uint64_t>(device.busy * 1000), 1000);
+  return device.busy ? percent_text(static_cast<uint64_t>(*device.busy * 1000), 1000) : "-";
 }
 
 std::string fitting(const std::string& text, size_t width) {

@@ -13,7 +13,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr uint64_t kLineNs = 5'000'000'000;  // between two lines of a log
+constexpr uint64_t kLineNs = 5'000'000'000;  // time between two lines of a log
 constexpr size_t kLeastRows = 8;             // rows of the smallest terminal on which the view is drawn
 constexpr size_t kMostTopLines = 24;
 

@@ -22,7 +22,7 @@
 namespace gpuprof::cmd {
 namespace {
 
-constexpr size_t kMostOfOne = size_t{256} << 10U;  // buffered bytes per file
+constexpr size_t kMostOfOne = size_t{256} << 10U;  // limit on the buffered bytes of one file
 constexpr size_t kMostOfAll = size_t{64} << 20U;
 constexpr mode_t kFolderMode = 0777;  // before the umask
 constexpr mode_t kFileMode = 0644;

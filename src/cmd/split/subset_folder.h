@@ -51,7 +51,7 @@ class SubsetFolder {
   std::string temporary_;  // name of the hidden folder within parent_ until finish()
   UniqueFd folder_;
   mode_t mode_ = 0;                               // final mode of the folder
-  std::optional<std::pair<uid_t, gid_t>> owner_;  // final owner of the folder, if it is not this user
+  std::optional<std::pair<uid_t, gid_t>> owner_;  // owner that the folder gets; nullopt: gpuprof's user
   std::deque<File> files_;
   size_t waiting_ = 0;  // bytes
   uint64_t bytes_ = 0;

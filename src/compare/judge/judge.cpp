@@ -78,7 +78,7 @@ double Judge::detectable(const TestedLine& tested, double level) const {
     const auto n_old = static_cast<double>(tested.values.old_side().size());
     const auto n_new = static_cast<double>(tested.values.new_side().size());
     difference.error *= std::sqrt(2 / planned / (1 / n_old + 1 / n_new));
-    difference.freedom += planned;  // halves: K - 2 degrees of freedom; K runs per side: 2K - 2
+    difference.freedom += planned;  // K runs: two halves have K - 2 degrees of freedom, two sides of K runs have 2K - 2
   }
   return tested.values.percent(difference.detectable(level, kPower));
 }
@@ -219,7 +219,7 @@ void Judge::compare_cycles(std::span<const Cost> costs, double level, TestedLine
     return;
   }
   for (double& clock : clocks) {
-    clock = -clock;  // values_of() then adds the log of the clock to the log of the time: cycles
+    clock = -clock;  // so that values_of() adds log(clock) to log(time): the sum is log(cycles)
   }
   const Values cycles = values_of(costs, runs_.old_runs, clocks);
   const EstimatedDifference in_cycles = plain_difference(cycles);
@@ -255,7 +255,7 @@ void Judge::test_total() {
   compare_cycles(runs_.totals, options_.total_level, total_);
 }
 
-// Tests how the kernels of one side change the total. Removes the common factor first, whose noise could hide that.
+// Tests how kernels of only one side change the total, without the common factor, whose noise could hide the change.
 void Judge::test_unmatched() {
   std::vector<Cost> matched(runs_.runs.size());
   bool any = false;

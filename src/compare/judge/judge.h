@@ -15,8 +15,8 @@ namespace gpuprof::compare {
 struct JudgeOptions {
   double material_percent = 2;          // ignore differences of at most this percentage
   double share_percent = 0.1;           // ignore differences below this percentage of all GPU time
-  double false_discovery_rate = 0.013;  // expected share of false alarms among all flagged kernels
-  double total_level = 0.002;  // of the total's test; at most 2% of unchanged programs fail it or the kernels' tests
+  double false_discovery_rate = 0.013;  // expected share of false alarms among all kernels reported as changed
+  double total_level = 0.002;  // level of the total's test; at most 2% of unchanged programs fail it or a kernel's test
   double min_effect_percent = 25;  // report "inconclusive" unless the runs could have shown a slowdown of this size
   size_t min_runs = 3;             // minimum number of runs per side
   double max_loss_percent = 1;     // limit for lost GPU work; more in any run makes the outcome inconclusive
@@ -38,7 +38,7 @@ struct Finding {
   double new_ns = 0;
   // Percentages are infinite if unknown (one run per side) or if the old value is 0.
   double change_percent = 0;  // change of the geometric means; excludes the common factor if factor_removed
-  double low_percent = 0;     // 95% confidence interval of change_percent
+  double low_percent = 0;     // low_percent to high_percent: 95% confidence interval of change_percent
   double high_percent = 0;
   double p = 1;                           // p-value of the one-sided test for slower new runs
   double adjusted_p = 1;                  // Benjamini-Hochberg over kernels, Holm over the paths of a kernel
@@ -60,7 +60,7 @@ struct Judgement {
   bool moderated = false;                 // each kernel's variance was moved towards the average of all kernels
   bool factor_removed = false;            // kernel times exclude the factor by which a run slows all kernels
   double factor_percent = 0;              // common factor, new against old: "everything 2.1% slower"
-  double noise_percent = 0;               // standard deviation between runs of one side; median of all kernels
+  double noise_percent = 0;               // standard deviation between runs of one side: the median over all kernels
   double minimum_detectable_percent = 0;  // median of Finding::minimum_detectable_percent of all kernels
   double material_percent = 0;            // smaller differences are not regressions
 };

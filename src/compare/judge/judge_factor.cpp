@@ -8,8 +8,9 @@
 namespace gpuprof::compare {
 namespace {
 
+// The common factor is suspicious if at least kLeastApart kernels, and a tenth of all, did not become slower with it.
 constexpr size_t kLeastApart = 2;
-constexpr size_t kPartApart = 10;  // suspicious: at least kLeastApart kernels, and a tenth of all kernels
+constexpr size_t kPartApart = 10;
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr double kLevel = 0.05;  // level of Holm's test; the kernel itself is known to be slower
+constexpr double kLevel = 0.05;  // level of Holm's test: not strict, because the paths' kernel is known to be slower
 
 Verdict verdict_of(Change change) {
   switch (change) {

@@ -7,7 +7,7 @@
 
 namespace gpuprof::compare {
 
-std::string signed_percent(double percent);  // "+2.1%", "-0.04%", "not known"
+std::string signed_percent(double percent);  // returns for example "+2.1%", "-0.04%", "not known"
 
 std::string few_kernels_text(size_t kernels);
 std::string unequal_variances_text();

@@ -160,7 +160,7 @@ VariancePrior fit_variance_prior(std::span<const double> variances, double freed
   if (variances.size() < 2 || freedom <= 0) {
     return {};
   }
-  // Limit small variances: the logarithm of a line that never varies would dominate the spread.
+  // Limit small variances: the extreme logarithm of a line that never varies would dominate the spread of logarithms.
   const double least = 1e-5 * median({variances.begin(), variances.end()});
   if (least <= 0) {
     return {};
@@ -246,7 +246,7 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
     as_far += sum >= enough ? 1 : 0;
   };
   if (draws_permutations(old_side.size(), taken)) {
-    std::mt19937_64 random(seed);  // NOLINT(bugprone-random-generator-seed): same runs, same verdict
+    std::mt19937_64 random(seed);  // NOLINT(bugprone-random-generator-seed): a fixed seed, for repeatable verdicts
     count(seen);                   // include the observed split
     while (ways < kMostSplits / 10) {
       double sum = 0;

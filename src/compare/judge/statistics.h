@@ -41,8 +41,9 @@ VariancePrior fit_variance_prior(std::span<const double> variances, double freed
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 std::vector<double> holm(std::span<const double> p);
 
-// permutation_p() returns which share of all splits of the runs into sides of these sizes has at least the observed
-// difference of means (new - old). Beyond kMostSplits, it uses kMostSplits / 10: the observed one and random ones.
+// permutation_p() splits the runs into sides of these sizes in all possible ways. It returns the share of splits with
+// at least the observed difference of means (new - old). If there are more than kMostSplits ways, it examines
+// kMostSplits / 10 of them: the observed split and random ones.
 inline constexpr uint64_t kMostSplits = 200'000;
 bool draws_permutations(size_t old_runs, size_t new_runs);
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);

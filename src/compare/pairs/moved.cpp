@@ -7,7 +7,7 @@
 namespace gpuprof::compare {
 namespace {
 
-// Minimum relative change of a path's launches. A smaller change may be one more iteration of a loop.
+// Minimum relative change of a path's launches. A smaller change may only mean one more iteration of a loop.
 constexpr double kLeastChange = 0.1;
 // Minimum share of a path's change that other paths of its kernel must offset.
 constexpr double kLeastMoved = 0.5;

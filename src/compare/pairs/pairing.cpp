@@ -13,7 +13,7 @@ constexpr double kLeastUnplacedRatio = 0.5;
 constexpr double kLeastSharedParents = 0.5;
 constexpr double kLeastLikeness = 0.5;     // minimum likeness() of a pair chosen among several possible pairs
 constexpr double kRivalLikeness = 0.9;     // a second pair with this share of the best likeness prevents a match
-constexpr std::ptrdiff_t kNeighbours = 4;  // candidates with a shorter mean to compare, and as many with a longer one
+constexpr std::ptrdiff_t kNeighbours = 4;  // number of compared candidates with a shorter mean, and with a longer mean
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 using Group = std::vector<const Candidate*>;

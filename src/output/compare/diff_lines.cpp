@@ -252,7 +252,7 @@ std::vector<DiffLine> significant_functions(const DiffLines& lines) {
     const compare::FunctionLine& function = lines.all.functions[at];
     return !function.note && !is_launch_call(function.name);
   };
-  // Functions that are always in the same stacks have equal costs.
+  // Functions that are always in the same stacks have equal costs, so equal numbers identify them.
   const auto numbers = [](const Difference& d) {
     return std::tuple(d.before.value, d.after.value, d.before.count, d.after.count, d.by_launches);
   };

@@ -28,7 +28,7 @@ struct DiffFilter {
 struct DiffLines {
   const compare::Comparison& all;
   bool timed = true;
-  compare::Difference total;  // old and new total of the runs; with a filter, only of the matching paths
+  compare::Difference total;  // old and new total of the runs; with a filter, the total of the matching paths only
   bool filtered = false;
   bool stalls = true;  // stalls can be shown; false with a path filter, as stalls are known only per kernel
   std::vector<DiffLine> kernels;

@@ -10,7 +10,7 @@
 namespace gpuprof::output {
 namespace {
 
-constexpr int kGzipHeader = 16;  // added to zlib's window bits: write a gzip header, without a name and a time
+constexpr int kGzipHeader = 16;  // added to zlib's window bits: zlib then writes a gzip header, without name and time
 constexpr int kMemoryLevel = 8;  // zlib's default
 constexpr size_t kMostAtOnce = size_t{1} << 30U;  // zlib's sizes are unsigned int
 
@@ -24,7 +24,7 @@ struct Gzip::State {
 Gzip::Gzip(TextStream& out) : out_(out), state_(std::make_unique<State>()) {
   if (::deflateInit2(&state_->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipHeader, kMemoryLevel,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
-    throw std::bad_alloc();  // with valid arguments, deflateInit2() fails only without memory
+    throw std::bad_alloc();  // with valid arguments, deflateInit2() fails only if memory is exhausted
   }
 }
 

@@ -21,7 +21,7 @@ namespace p = gpuprof::profile;
 using perfetto::Interned;
 using Table = Interned::Table;
 
-constexpr size_t kMostPacketRangeBytes = 80;  // longest range name, because each event repeats it
+constexpr size_t kMostPacketRangeBytes = 80;  // longer range names are cut, because each event repeats its range's name
 
 // Returns the flow id that a call shares with its GPU work.
 uint64_t flow_of(p::ProcessId process, uint64_t correlation) {

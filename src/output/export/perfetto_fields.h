@@ -87,7 +87,7 @@ inline constexpr uint32_t kMappingPaths = 17;
 inline constexpr uint32_t kSourcePaths = 18;
 inline constexpr uint32_t kMappings = 19;
 }  // namespace interned
-namespace interned_text {  // EventCategory, EventName, DebugAnnotationName, InternedString
+namespace interned_text {  // fields of EventCategory, EventName, DebugAnnotationName and InternedString
 inline constexpr uint32_t kIid = 1;
 inline constexpr uint32_t kText = 2;
 }  // namespace interned_text

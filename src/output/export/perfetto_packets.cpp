@@ -33,7 +33,7 @@ Status Packets::flush() {
   packed_.resize(size);
   if (::compress2(reinterpret_cast<Bytef*>(packed_.data()), &size, reinterpret_cast<const Bytef*>(batch_.data()),
                   batch_.size(), kLevel) != Z_OK) {
-    throw std::bad_alloc();  // with a large enough output buffer, compress2() fails only without memory
+    throw std::bad_alloc();  // in a large enough buffer, compress2() fails only if memory is exhausted
   }
   packed_.resize(size);
   batch_.clear();

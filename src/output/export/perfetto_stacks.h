@@ -23,10 +23,10 @@ class Interned {
   static constexpr size_t kTables = 7;
   uint64_t text(Table table, std::string_view value);
 
-  uint64_t call_stack(const analyze::LaunchSite& site);  // 0 if the launch has no stack
+  uint64_t call_stack(const analyze::LaunchSite& site);  // returns the stack's iid; 0 if the launch has no stack
 
   [[nodiscard]] bool has_new() const { return !new_.empty(); }
-  std::string take() { return std::exchange(new_, {}); }  // fields of an InternedData
+  std::string take() { return std::exchange(new_, {}); }  // returns the new fields for an InternedData message
 
  private:
   uint64_t frame(uint32_t id);

@@ -147,7 +147,7 @@ class Pprof {
       put_value_type(profile_field::kSampleType, type);
     }
     profile_.number(profile_field::kDefaultSampleType, text(main_weight(walk_.total()).name));
-    put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // the period is 1 ns of GPU time
+    put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // sampling period: 1 ns of GPU time
     profile_.number(profile_field::kPeriod, 1);
     const analyze::ProfileInfo& info = walk_.rows().info;
     put_time(number_of(first_meta(info, "start_unix_ns")));
@@ -398,7 +398,7 @@ class Pprof {
   std::unordered_map<std::string, uint64_t> texts_;
   std::vector<const std::string*> order_;  // point to keys of texts_, whose addresses are stable
   std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, PairHash> functions_;  // by (name, file)
-  std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;    // by (file, build id)
+  std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;    // string indexes (file, build id)
   std::vector<uint64_t> single_;  // frame to the location that has only this frame; 0: not written yet
   std::unordered_map<std::u32string, uint64_t> inlined_;  // inlined frames to their common location
   uint64_t location_count_ = 0;

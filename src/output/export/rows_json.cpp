@@ -88,7 +88,7 @@ class JsonRows {
     put_text(object, "range", facts.range);
   }
 
-  // Writes all frames in the order of their numbers. Must follow the rows, which number the frames.
+  // Writes all frames in the order of their numbers. Call it after the rows, because a frame's first row numbers it.
   void put_frames(JsonObject& object) {
     object.key("frames") += '[';
     for (uint32_t id = 0; id < walk_.frame_count() && !stream_.failed(); ++id) {

@@ -25,7 +25,7 @@ using analyze::Summary;
 using analyze::SummaryLine;
 
 constexpr size_t kNameBytes = 2048;
-constexpr size_t kPathFrames = 40;  // shown per path, starting with the innermost frame
+constexpr size_t kPathFrames = 40;  // frames shown per path, starting with the innermost one
 
 std::string text_of(std::string_view name) {
   return xml_escaped(cut_to_bytes(printable(name.substr(0, 2 * kNameBytes)), kNameBytes));

@@ -217,7 +217,7 @@ int write_header(Picture& picture) {
   return header.height();
 }
 
-// Returns the smallest width to draw. Narrower frames are below the requested width, or would be too many.
+// Returns the width below which frames are not drawn: the requested minimum, or more if too many frames were left.
 uint64_t least_drawn(const Picture& picture) {
   const auto& frames = picture.layout.frames;
   const double per_px = static_cast<double>(frames[0].width) / (kSvgWidth - 2.0 * kSvgPad);

@@ -61,7 +61,7 @@ Children sorted_children(const FlameTree& tree) {
 struct Segment {
   NodeId node = 0;
   uint64_t depth = 0;  // of the first frame
-  uint64_t size = 1;   // frames; the root counts as one
+  uint64_t size = 1;   // number of frames; the root counts as one
   Weight weight;
   uint64_t width = 0;
 };

@@ -24,7 +24,7 @@ struct FlameLayout {
   size_t left_out = 0;            // number of frames that a limit dropped, without frames of weight 0
 };
 
-// Keeps the `max_frames` heaviest frames within `max_depth` levels of the root, so also the parents of each kept frame.
+// Keeps the `max_frames` heaviest frames up to `max_depth` levels. Parents are never lighter, so they are kept, too.
 FlameLayout lay_out(const analyze::FlameTree& tree, WeightKind kind, size_t max_frames, size_t max_depth);
 
 }  // namespace gpuprof::output

@@ -39,7 +39,7 @@ class SvgHeader {
   void notice(std::string_view text);
   // Writes two lines, which the script replaces by facts of the hovered frame. `without_script` is for image viewers.
   void details(std::string_view hint, std::string_view without_script);
-  // Returns a key of the legend in the colour of `style`.
+  // Returns a legend entry: a box in the colour of `style`, and `label`.
   static std::string key(double x, std::string_view style, std::string_view label);
   static std::string text_at(double x, int y, std::string_view text);
   [[nodiscard]] int height() const { return y_; }
@@ -53,7 +53,7 @@ struct SvgFrame {
   int height = 0;
   std::string title;
   std::string description;
-  std::string style;  // in addition to the common style
+  std::string style;  // CSS rules of this picture, which follow those that all pictures share
 };
 
 // Writes the beginning of the file. The picture, write_head(), the script's data and end_svg() follow in this order.

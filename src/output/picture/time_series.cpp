@@ -93,7 +93,7 @@ void write_series_legend(SvgHeader& header, const Map& map) {
   for (uint64_t level = 0; level <= kLevels; ++level) {
     const uint64_t value = map.most / kLevels * level + map.most % kLevels * level / kLevels;
     if (level > 0 && level_of(value, map.most) != level) {
-      continue;  // no value has this level, because the maximum is below kLevels
+      continue;  // no value has this level, because map.most is below kLevels
     }
     const std::string label = (level == 0 ? "" : "up to ") + short_text(value, map.options.kind);
     keys += SvgHeader::key(x, "h" + std::to_string(level), label);

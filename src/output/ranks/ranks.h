@@ -23,7 +23,7 @@ struct RanksView {
 void ranks_text(const RanksView& view, TextStream& out);
 void ranks_json(const RanksView& view, TextStream& out);  // docs/schema/ranks.json
 
-// Draws ranks over time as one self-contained SVG. The colour is own_share() of the interval.
+// Draws ranks over time as one self-contained SVG. A cell's colour shows own_share() of its time interval.
 std::string ranks_svg(const RanksView& view);
 
 // Returns "Rank 2 lags since 3.4s: ..." in one line.

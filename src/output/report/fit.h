@@ -7,7 +7,7 @@
 
 namespace gpuprof::output {
 
-// Maximum number of functions in the table of a report with limited length. All functions are ranked to choose frames.
+// Maximum number of functions in a report of limited length. Functions beyond it still help to choose a path's frames.
 inline constexpr size_t kMostFunctions = 12;
 
 struct Detail {

@@ -47,7 +47,7 @@ void print_part(const ProfileInfo& info, Page& page) {
     page.fact("part", shown_name(shown_ends(part)));
   }
   if (const std::string text = meta_text(info, std::string(analyze::kLeftOutKey)); !text.empty()) {
-    page.fact("left out", "lines that cannot be assigned to the selected work: " + text);
+    page.fact("left out", "records without the fields that `filter` tested: " + text);
   }
 }
 

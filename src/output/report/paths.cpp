@@ -53,7 +53,7 @@ std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Pa
       std::find_if(frames.begin(), frames.end(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
   const auto innermost_own =
       std::find_if(frames.rbegin(), frames.rend(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
-  std::unordered_set<const char*> seen;  // addresses of names: comparing long names of many frames would be slow
+  std::unordered_set<const char*> seen;  // addresses of the names: many long names would be slow to compare
   std::vector<std::pair<int, size_t>> importance(frames.size());
   for (const size_t position : order) {
     const PathFrame& frame = frames[position];

@@ -289,7 +289,7 @@ void print_trust(const Summary& summary, Page& page) {
   }
   if (!page.detail().whole_trust) {
     page.line("");
-    return page.clauses(lines.back(), "");  // the last line is the coverage, which summarizes the others
+    return page.clauses(lines.back(), "");  // short form: only the coverage, the last line, which summarizes the others
   }
   page.title(summary.window ? "What the whole recording saw and missed" : "What this recording saw and missed", 0, 0);
   for (const std::string& line : lines) {

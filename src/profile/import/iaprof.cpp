@@ -218,7 +218,7 @@ bool IaprofForm::take_pid(IaprofFields& in) {
 }
 
 bool IaprofForm::take_kernel(IaprofFields& in) {
-  uint64_t address = 0;  // where the kernel was loaded, which no record needs
+  uint64_t address = 0;  // address of the kernel's code; parsed, but not stored in a record
   FileOrigin origin;
   if (!in.hexadecimal("address", address) || !in.number("command_name", origin.process_name) ||
       !in.number("pid", origin.pid) || !in.number("stack", origin.ustack) || !in.number("file", origin.file) ||
@@ -229,7 +229,7 @@ bool IaprofForm::take_kernel(IaprofFields& in) {
   return true;
 }
 
-// Takes an `eustall` line of the dialect "whole lines" or "counts" (FORMAT.md). Only in "counts", it begins with 0x.
+// Takes an `eustall` line of the dialect "counts", whose first field begins with 0x, or "whole lines" (FORMAT.md).
 bool IaprofForm::take_stall(IaprofFields& in) {
   return in.ahead().starts_with("0x") ? take_stall_counts(in) : take_whole_stall(in);
 }

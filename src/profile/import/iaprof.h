@@ -22,7 +22,7 @@ class IaprofForm {
  public:
   // True for the kinds that a file in this form can begin with.
   static bool is_kind(std::string_view kind);
-  static bool is_kind_prefix(std::string_view text);  // whether a kind begins with `text`
+  static bool is_kind_prefix(std::string_view text);  // whether the name of such a kind begins with `text`
 
   // Returns the line's first record; nullopt if the line holds nothing new, or if it is bad (then sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);
@@ -74,9 +74,9 @@ class IaprofForm {
   std::deque<std::string> texts_;       // index: STRING id - 1; a deque because the stacks point to its strings
   std::array<IdIndex, 2> stacks_;       // [0] USTACK, [1] KSTACK: ids of the STRINGs that are stacks
   IdIndex modules_;                     // ids of the STRINGs that are GPU_MODULEs
-  std::array<StringId, 11> reasons_{};  // for the dialect "counts"; the index is a stall_type
+  std::array<StringId, 11> reasons_{};  // names of stall types in the dialect "counts"; index: stall_type
   std::deque<std::vector<StackElement>> elements_;  // stacks of the current line
-  FileOrigin origin_;                               // the most recent values
+  FileOrigin origin_;                               // most recent value of each field, for lines without that field
   bool begun_ = false;
   bool timed_ = false;
   uint64_t first_ns_ = 0;  // time of the first interval; without times: its number * kSliceNs

@@ -26,7 +26,7 @@ class PublishedForm {
  public:
   // True for the kinds that a file in this form can begin with.
   static bool is_kind(std::string_view kind);
-  static bool is_kind_prefix(std::string_view text);  // whether a kind begins with `text`
+  static bool is_kind_prefix(std::string_view text);  // whether the name of such a kind begins with `text`
 
   // Returns the line's first record; nullopt if the line holds nothing new, or if it is bad (then sets `reason`).
   std::optional<Record> take(Line line, std::string& reason);

@@ -25,7 +25,7 @@ class StallRecords {
     return handed_out_ == records_.size() ? std::nullopt : std::optional(records_[handed_out_++]);
   }
 
-  // Adds a STRING record with a new id, even if the value is known.
+  // Adds a STRING record with a new id, even if an earlier record has the same value.
   StringId string(std::string_view value) {
     const StringId id{++strings_};
     add(String{id, value});

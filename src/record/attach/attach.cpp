@@ -104,8 +104,8 @@ bool has_function(const symbolize::ProcessMaps& maps, std::string_view library, 
 
 // Whether the backend's injection library can be loaded into the running process.
 bool can_attach(const symbolize::ProcessMaps& maps, const backend::Backend& backend) {
-  const std::string_view library = backend.attaches_to();
-  return !library.empty() && has_mapped(maps, library) &&
+  const std::string_view library = backend.descriptor().vendor_library;
+  return backend.attaches() && has_mapped(maps, library) &&
          (backend.attach_needs().empty() || has_function(maps, library, backend.attach_needs()));
 }
 
@@ -122,10 +122,9 @@ const backend::Backend* backend_for(const symbolize::ProcessMaps& maps,
 Error cannot_inject(const symbolize::ProcessMaps& maps,
                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   for (const auto& backend : backends) {
-    const auto functions = backend->launch_functions();
-    const bool never =
-        backend->attaches_to().empty() || !(backend->attach_needs().empty() || can_attach(maps, *backend));
-    if (never && !functions.empty() && has_mapped(maps, functions.front().library)) {
+    const std::string_view library = backend->descriptor().vendor_library;
+    const bool never = !backend->attaches() || !(backend->attach_needs().empty() || can_attach(maps, *backend));
+    if (never && !library.empty() && has_mapped(maps, library)) {
       return {"the process uses " + std::string(backend->descriptor().name) +
                   ", which loads an injection library only at the program's first call",
               "for GPU times, start it with gpuprof record -- COMMAND"};

@@ -20,7 +20,7 @@ struct AttachChannel {
   std::function<bool()> stop;  // see InjectionRequest::stop
 };
 
-// Injects the library of the backend that Backend::attaches_to() selects for the mapped vendor library. The error says
+// Injects the library of the backend that Backend::attaches() selects for the mapped vendor library. The error says
 // why the injection failed.
 Result<Injection> attach_by_injection(const TracedIdentity& who,
                                       const std::vector<std::unique_ptr<backend::Backend>>& backends,

@@ -114,7 +114,7 @@ ThreadState state_of(uint32_t pid, pid_t tid) {
     return state;
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), state.system_call);
-  state.running = error != std::errc{};  // without a system call number, is_safe() decides by the registers
+  state.running = error != std::errc{};  // no number of a system call: treat the thread as running
   return state;
 }
 

@@ -24,7 +24,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr uint64_t kStepNs = 5'000'000'000;   // maximum wait for one ptrace stop
-constexpr uint64_t kCallNs = 60'000'000'000;  // maximum for a function call that continues to make system calls
+constexpr uint64_t kCallNs = 60'000'000'000;  // maximum time of a function call, if it continues to make system calls
 constexpr uint64_t kBackNs = 10'000'000'000;  // maximum wait for the ptrace stop in which the thread is restored
 constexpr useconds_t kPollUs = 100;
 constexpr int kSpins = 100;  // polls before sleeping: most steps are short system calls of the loader

@@ -1,5 +1,5 @@
-// Makes a stopped thread of another process run system calls and functions, then restores it. ptrace requires that all
-// these calls come from one thread of the recorder.
+// Makes a stopped thread of another process run system calls and functions, then restores it. ptrace requires that
+// one recorder thread calls all functions of this header.
 #pragma once
 
 #include <sys/types.h>

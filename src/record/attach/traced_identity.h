@@ -28,7 +28,7 @@ class TracedIdentity {
   struct Facts {
     std::string ids;  // real, effective, saved and file system ids of user and group, as in /proc/PID/status
     dev_t program_device = 0;
-    ino_t program_inode = 0;  // 0: unknown, no permission
+    ino_t program_inode = 0;  // 0: /proc/PID/exe could not be read
   };
   TracedIdentity(uint32_t pid, UniqueFd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
   [[nodiscard]] Facts read(pid_t thread) const;

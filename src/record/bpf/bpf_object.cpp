@@ -16,7 +16,8 @@ namespace gpuprof::record {
 #ifdef GPUPROF_HAVE_BPF
 namespace {
 
-constexpr uint32_t kCachedRules = 1U << 18;  // in one cache for all processes; 16 bytes each
+// Unwind rules in the cache that all processes share. A rule takes 16 bytes.
+constexpr uint32_t kCachedRules = 1U << 18;
 
 bool configure(bpf_object* object, BpfWalk walk, bool sleepable) {
   gpuprof_bpf_config config = make_bpf_config();

@@ -50,8 +50,8 @@ void BpfProcesses::on_process_end(uint32_t pid) {
   tables_.on_process_end(pid);
 }
 
-// Attaches a probe to the dynamic loader of the process, which reports changes of libraries. If that fails (no glibc,
-// or a static program), the recorder notices changes only when it reads the mappings the next time.
+// Attaches a probe to the dynamic loader of the process. The probe reports loaded and unloaded libraries. Without it
+// (no glibc, or a static program), the recorder notices changes only when it reads the mappings the next time.
 void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
   Loader& loader = loaders_[maps.pid()];
   for (const symbolize::Mapping& mapping : maps.mappings()) {

@@ -98,7 +98,7 @@ Change change_of(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<
   return change;
 }
 
-// Whether no old mapping is still in the list, as after an exec. Both lists ascend.
+// Whether no old mapping is in the fresh list, as after an exec. Both lists are sorted by address.
 bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpuprof_bpf_mapping>& fresh) {
   auto is = fresh.begin();
   return !old.empty() && std::none_of(old.begin(), old.end(), [&](const gpuprof_bpf_mapping& was) {
@@ -230,7 +230,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   process.generation += change == Change::replaced ? 1 : 0;
   count_users(entries, 1);
   if (!write_mappings(pid, process, entries)) {
-    // The walk then follows frame pointers. With the old mappings, it would apply the unwind rules of other files.
+    // Without mappings, the walk follows frame pointers. With the old ones, it would apply unwind rules of other files.
     bpf_map_delete_elem(maps_.mappings, &pid);
   }
   write_process(pid, process);

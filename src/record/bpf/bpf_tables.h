@@ -43,7 +43,7 @@ class BpfTables {
     uint32_t number = 0;
     uint32_t image = 0;
     uint32_t generation = 0;
-    uint64_t read_ns = 0;  // when the mappings were read
+    uint64_t read_ns = 0;  // time at which the mappings were read (monotonic)
     gpuprof_python_layout python{};
     gpuprof_python_threads python_threads{};
     std::vector<symbolize::Mapping> mappings;

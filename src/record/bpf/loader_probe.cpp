@@ -12,7 +12,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kMaxTable = 1U << 20;  // bytes of symbols, and of their names; the loader exports about forty
+// Limit on the bytes of .dynsym, and on those of .dynstr. The loader exports about forty symbols.
+constexpr uint64_t kMaxTable = 1U << 20;
 
 std::optional<uint64_t> exported(const std::vector<uint8_t>& symbols, const std::vector<uint8_t>& names,
                                  std::string_view wanted) {

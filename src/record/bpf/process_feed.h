@@ -30,8 +30,8 @@ class ProcessFeed {
   // engine receives the end (of an earlier process) first. It receives the mappings last, because they take longest.
   void put(std::vector<ProcessEvent> events);
 
-  // put_so_far() returns the number of events put. taken() returns n if each of the first n events has reached the
-  // engine or was replaced by a newer event.
+  // put_so_far() returns the number of events put. taken() returns the largest n such that each of the first n events
+  // has reached the engine or was replaced by a newer event.
   [[nodiscard]] uint64_t put_so_far() const { return put_; }
   [[nodiscard]] uint64_t taken() const;
 

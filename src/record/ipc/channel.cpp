@@ -21,7 +21,7 @@
 namespace gpuprof::record {
 namespace {
 
-// After a failed handshake, waits this long for the process to end. If it lives longer, it continues unrecorded.
+// After a failed handshake, the recorder waits this long for the process to end. If it lives on, it is not recorded.
 constexpr uint64_t kBrokenHandshakeNs = 200'000'000;
 
 constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two checks of a process's rights
@@ -68,7 +68,7 @@ struct Channel::Source {
   // The recorder's own tails. A process can overwrite the tails in its segment, but no record may be read twice.
   std::array<uint64_t, GPUPROF_RING_COUNT> tails{};
   std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head was below the tail; counted as one malformed record
-  bool exited = false;  // the process had exited before the last snapshot(), which so includes its last records
+  bool exited = false;  // exited before the last snapshot(), so the snapshot includes the process's last records
   bool ended = false;
   bool reason_shown = false;
   uint64_t launches = 0;
@@ -522,6 +522,11 @@ bool Channel::all_retracted() const {
 
 size_t Channel::live_sources() const {
   return sources_.size();
+}
+
+bool Channel::has_source_of(pid_t pid) const {
+  return std::any_of(sources_.begin(), sources_.end(),
+                     [pid](const auto& source) { return source->guard->pid() == pid; });
 }
 
 }  // namespace gpuprof::record

@@ -70,7 +70,7 @@ class Channel {
   // Accepts connections of new processes, and of known processes that offer GPU code.
   void accept_all(backend::EventSink& sink);
 
-  // Returns the processes that have connected since the last call, with ChannelOptions::hold. They wait in the
+  // Returns, if ChannelOptions::hold is set, the processes that have connected since the last call. They wait in the
   // handshake for release(). After GPUPROF_HANDSHAKE_WAIT_NS they continue without being recorded.
   std::vector<backend::SourceId> take_waiting();
   void release(backend::SourceId source);
@@ -96,8 +96,8 @@ class Channel {
   // Adjusts each process's share of launches with a stack, to keep the overhead below options.max_overhead.
   void keep_budget(uint64_t now_ns);
   struct BudgetState {
-    uint32_t least_share = GPUPROF_ALL_STACKS;  // the smallest share that any process has had
-    bool exceeded = false;                      // even the smallest share exceeded the limit
+    uint32_t least_share = GPUPROF_ALL_STACKS;  // smallest share of any process so far, in 1/GPUPROF_ALL_STACKS
+    bool exceeded = false;                      // the overhead exceeded the limit even at the smallest allowed share
   };
   [[nodiscard]] BudgetState budget_state() const { return budget_state_; }
 
@@ -113,6 +113,7 @@ class Channel {
   [[nodiscard]] const CodeObjects& code() const { return code_; }
 
   [[nodiscard]] size_t live_sources() const;
+  [[nodiscard]] bool has_source_of(pid_t pid) const;
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
   // Number of the recording's processes that could not be recorded.
   [[nodiscard]] uint64_t refused() const { return refused_ + listener_.forgotten(); }

@@ -23,7 +23,7 @@ namespace gpuprof::record {
 struct Caller {
   uint32_t pid = 0;  // from the kernel
   Hello hello;
-  UniqueFd connection;                  // waits for the welcome, or for the answer to the offer
+  UniqueFd connection;                  // here the caller waits for its welcome, or for the answer to its offer
   std::optional<CodeOffer> offer = {};  // set if the packet was an offer of GPU code, not a hello
 };
 
@@ -61,8 +61,8 @@ class Listener {
   };
 
   explicit Listener(const ExpectedCallers& expected) : expected_(expected) {}
-  bool accept_new(std::vector<Caller>& callers);                  // true: many callers or strangers, so pause
-  bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: accept no more now
+  bool accept_new(std::vector<Caller>& callers);                  // true: many or unexpected callers came, so pause
+  bool accept_one(bool& stranger, std::vector<Caller>& callers);  // false: stop accepting for now
   bool is_expected(const Credentials& peer);
   bool is_ours(PendingConnection& silent) const;
   void forget(PendingConnection& silent);

@@ -6,7 +6,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;  // extrapolation needs at least a few stacks
-constexpr uint64_t kFewSamples = 8;  // timed launches (1 in 64) per update; the cost of fewer is small and too noisy
+constexpr uint64_t kFewSamples = 8;  // timed launches (1 in 64) that an update needs; with fewer, noise dominates
 constexpr double kHeadroom = 0.9;    // the limiter aims for this fraction of the limit
 constexpr double kFastest = 2;       // the share at most doubles per update: a sudden burst must not get all its stacks
 // The recording starts by taking every stack, because start-up launches may come only once. For this long after the

@@ -18,7 +18,7 @@ class OverheadLimiter {
   uint32_t update(uint64_t launches, uint64_t samples, uint64_t sampled_ns, uint64_t now_ns);
 
   [[nodiscard]] uint32_t share() const { return share_; }
-  // Whether even the smallest share exceeds the limit.
+  // Whether the overhead exceeds the limit even at the smallest allowed share.
   [[nodiscard]] bool exceeded() const { return exceeded_; }
 
   static constexpr uint64_t kIntervalNs = 100'000'000;

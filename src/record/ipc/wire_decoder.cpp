@@ -58,7 +58,7 @@ bool is_launch_id(uint64_t correlation) {
   return (correlation & (kCorrelationBits | GPUPROF_CORRELATION_EXEC)) == 0;
 }
 
-// Whether the id belongs to a launch, or to an executable graph, whose id is sent with work whose launch is unknown.
+// Whether the id belongs to a launch or to an executable graph. Work with an unknown launch has the id of its graph.
 bool is_launch_of(uint64_t correlation) {
   const uint64_t exec = correlation & ~GPUPROF_CORRELATION_EXEC;
   return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);

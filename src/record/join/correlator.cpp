@@ -57,7 +57,7 @@ void Correlator::on_module(backend::SourceId id, const backend::Module& module) 
 void Correlator::on_mappings(backend::SourceId id) {
   with(id, [&](const Source& source) {
     LiveProcesses& processes = producers_.processes();
-    if (source.traits.walks_stacks) {  // the injection library has unwind tables of the process, which must be updated
+    if (source.traits.walks_stacks) {  // the drm backend's BPF walk needs new unwind tables of the process
       processes.on_loader(source.pid);
     } else {
       processes.on_mappings(*source.image);

@@ -74,7 +74,7 @@ bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
   }
   WorkKey key = parts_.attribution.key_of(*source, event.site, launch);
   const profile::WorkId work = parts_.rows.intern(key);
-  count(event, key, launch);
+  count(*source, event, key, launch);
   parts_.rows.add(event, key, work, source->pid, launch == nullptr ? 0 : launch->time_ns);
   if (join_.options.sampling.samples && event.site.op == profile::Op::kernel && !event.site.is_host) {
     parts_.kernel_times.add({event.site.source, event.site.device, key.name}, work, key.stack != 0, event.start_ns,
@@ -95,7 +95,7 @@ void WorkJoin::add_kernel(Source& source, const WorkEvent& event, const PendingL
                           event.start_ns, event.end_ns);
 }
 
-void WorkJoin::count(const WorkEvent& event, const WorkKey& key, const PendingLaunch* launch) {
+void WorkJoin::count(const Source& source, const WorkEvent& event, const WorkKey& key, const PendingLaunch* launch) {
   if (event.site.is_host) {
     return;
   }
@@ -103,6 +103,11 @@ void WorkJoin::count(const WorkEvent& event, const WorkKey& key, const PendingLa
   SourceCoverage& coverage = join_.counters.coverage(event.site.source);
   ++totals.gpu_records;
   totals.gpu_ns += event.duration();
+  const bool is_unknown = !event.site.unsampled && (launch == nullptr || launch->orphan);
+  if (is_unknown && parts_.launches.is_before_attach(source, event.site)) {
+    coverage.count(profile::CoverageCount::before_attach);
+    return;
+  }
   if (event.site.unsampled) {
     ++totals.unsampled_records;
   } else if (key.stack != 0) {
@@ -110,7 +115,7 @@ void WorkJoin::count(const WorkEvent& event, const WorkKey& key, const PendingLa
   } else if (join_.options.stacks_wanted) {
     coverage.count(profile::CoverageCount::without_stack);
   }
-  if (!event.site.unsampled && (launch == nullptr || launch->orphan)) {
+  if (is_unknown) {
     coverage.count(profile::CoverageCount::without_launch);
   }
 }

@@ -32,7 +32,7 @@ class WorkJoin {
   [[nodiscard]] bool is_left_out(const WorkEvent& event, const PendingLaunch* launch);
   void retry_bodies(bool last, backend::SourceId only);
   void add_kernel(Source& source, const WorkEvent& event, const PendingLaunch* launch);
-  void count(const WorkEvent& event, const WorkKey& key, const PendingLaunch* launch);
+  void count(const Source& source, const WorkEvent& event, const WorkKey& key, const PendingLaunch* launch);
 
   JoinContext& join_;
   JoinParts parts_;

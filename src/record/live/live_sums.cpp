@@ -116,11 +116,12 @@ void LiveSums::close(uint64_t now_ns, uint64_t swept_ns) {
   for (const profile::Device& device : tables_.devices()) {
     const uint32_t id = profile::index(device.id);
     Sum& sum = devices_[id];
+    std::optional<double>& busy = busy_[id];
     if (swept > 0) {  // without new device times, show the last value
-      busy_[id] = std::min(1.0, static_cast<double>(sum.ns - sum.before_ns) / static_cast<double>(swept));
+      busy = std::min(1.0, static_cast<double>(sum.ns - sum.before_ns) / static_cast<double>(swept));
       sum.before_ns = sum.ns;
     }
-    state.devices.push_back({std::string(tables_.text(device.name)), busy_[id]});
+    state.devices.push_back({std::string(tables_.text(device.name)), busy});
   }
   state.gpu_ns = all_.ns;
   state.recent_gpu_ns = all_.ns - all_.before_ns;

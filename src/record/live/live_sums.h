@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -70,7 +71,7 @@ class LiveSums {
   Sum all_;
   uint64_t made_ns_ = 0;
   uint64_t made_swept_ns_ = 0;
-  std::map<uint32_t, double> busy_;
+  std::map<uint32_t, std::optional<double>> busy_;
 
   mutable std::mutex mutex_;
   LiveState state_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct LiveState {
   };
   struct Device {
     std::string name;
-    double busy = 0;  // 0 to 1, between the last two states; some seconds late, because records of work arrive late
+    // 0 to 1, between the last two states. Some seconds late, because records of work arrive late; until then nullopt.
+    std::optional<double> busy;
   };
   std::vector<Kernel> kernels;  // the ones with the most GPU time, in descending order
   std::vector<Path> paths;      // the ones with the most GPU time, in descending order

@@ -63,9 +63,9 @@ class ProcessTable {
   Entry& by_pid(uint32_t pid);
 
   // Reads the mappings again if an address is in no known mapping, or if the last read was over a second ago. Unmapped
-  // files stay known until another file replaces them. Some addresses are in no mapping, so the next read is at least
-  // 20 ms later if a read does not find the address. Returns false if the process has ended; mappings made after the
-  // last read are then unknown.
+  // files stay known until another file replaces them. An address can be in no mapping at all: if a read does not find
+  // it, the next read is at least 20 ms later. Returns false if the process has ended; mappings made after the last
+  // read are then unknown.
   bool know_mappings(Entry& entry, std::span<const uint64_t> addresses);
 
   // Reads mappings that are known to have changed, at most every 20 ms. Returns whether they have changed.

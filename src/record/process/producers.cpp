@@ -171,7 +171,7 @@ void Producers::on_meta(Source& source, std::string_view text) {
   }
   const char* const what = key == "sampling.off" ? "no samples: " : key == "counting.off" ? "no counts: " : "";
   if ((*what != '\0' || key.starts_with("note.")) && notes_.size() < kMaxNotes && notes_.insert(key).second) {
-    std::string shown;  // a target may write any text
+    std::string shown;  // escaped, because a target may write any text
     append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
     log::info(what + shown);  // printed for the first process only
   }
@@ -183,7 +183,7 @@ void Producers::on_tables_late(const Source& source) {
   if (notes_.insert("tables").second) {
     log::warn(
         "the first stacks of process " + std::to_string(source.pid) + " are cut until its unwind tables are ready",
-        "the next recording finds them in the cache");
+        "the next recording finds the tables in the cache");
   }
   add_meta(meta_key(source, "note.tables"), "not ready in time: the first stacks are cut");
 }

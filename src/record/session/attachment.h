@@ -30,7 +30,8 @@ class Attachment {
   // and replaces `stacks` by an engine that can do so.
   Status begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel, StackSetup& stacks);
 
-  // Returns which processes may connect: the attached process and its descendants, or those of a command run by `user`.
+  // Returns which processes may connect: the attached process, its descendants and its user's processes. If a command
+  // is recorded: the recorder's descendants, and processes of `user`.
   [[nodiscard]] ExpectedCallers expected_callers(const std::optional<TargetUser>& user) const;
 
   void add_poll_fd(std::vector<pollfd>& fds) const;  // readable once the process has ended

@@ -11,7 +11,8 @@ namespace gpuprof::record {
 // Launches do not wake the recorder: it polls, less often if nothing arrives.
 inline constexpr int kBusyPollMs = 2;
 inline constexpr int kIdlePollMs = GPUPROF_POLL_NS / 1'000'000;
-static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS, "targets must see that the recorder is alive");
+static_assert(GPUPROF_POLL_NS * 10 <= GPUPROF_RECORDER_ALIVE_NS,
+              "targets must see several heartbeats of the recorder before they take it for dead");
 static_assert(GPUPROF_POLL_NS < OverheadLimiter::kIntervalNs);
 
 // The time between two batches. If gpuprof is killed, the records of at most this time are lost.

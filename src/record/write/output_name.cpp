@@ -92,7 +92,7 @@ bool goes_to_stdout(const std::string& pattern) {
   if (!fd || *fd == STDOUT_FILENO) {
     return fd.has_value();
   }
-  // Another descriptor may refer to the same file as stdout (3>&1). In a terminal or /dev/null, mixing does no harm.
+  // Another descriptor may refer to the file of stdout (3>&1). Profile and output may mix in a terminal or /dev/null.
   struct stat profile {};
   struct stat out {};
   return ::fstat(*fd, &profile) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 && !S_ISCHR(out.st_mode) &&

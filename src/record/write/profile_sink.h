@@ -57,7 +57,7 @@ class ProfileSink {
   void close();
   [[nodiscard]] bool ended() const;
 
-  std::atomic<bool> give_up_ = false;  // stop waiting for a pipe's reader
+  std::atomic<bool> give_up_ = false;  // true: the writer thread no longer waits for a pipe's reader
   std::unique_ptr<BatchWriter> writer_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -58,9 +58,9 @@ size_t valid_words(const NewStack& stack) {
   return count;
 }
 
-// Returns whether the outermost frame `first` of a walk by frame pointers is the start of a thread. libc keeps no frame
-// pointer there, so the function name decides. The ABI starts threads with frame pointer 0, but other code may also
-// hold 0 in the register. So a walk that ended at 0 is complete only if the frame has no name.
+// Returns whether the outermost frame `first` of a walk by frame pointers is the start of a thread. Either it is one of
+// libc's start functions, which keep no frame pointer. Or the walk ended at frame pointer 0, with which the ABI starts
+// threads, in a frame without a name: named functions may use the register for other values, such as 0.
 bool is_first_of_thread(const NewStack& stack, const SymbolizedFrame& first) {
   return is_start_up_function(first.name) ||
          ((stack.flags & GPUPROF_STACK_TRUNCATED) == 0 && first.kind == FrameKind::unknown);

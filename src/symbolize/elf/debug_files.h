@@ -15,7 +15,7 @@ namespace gpuprof::symbolize {
 struct DebugFile {
   UniqueFd fd;                  // closed: not found
   std::string path;             // path in the root directory of the target or of gpuprof
-  bool in_target_root = false;  // `path` is in the root of: true, the target; false, gpuprof
+  bool in_target_root = false;  // true: `path` is in the target's root directory; false: in gpuprof's
 };
 
 struct DebugSearch {

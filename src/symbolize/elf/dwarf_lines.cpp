@@ -16,11 +16,11 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Larger files are mapped, but only files of root or gpuprof's user, because others could shrink a mapped file.
+// Larger files are mapped if root or gpuprof's user owns them, else rejected: other owners could shrink a mapped file.
 constexpr uint64_t kMaxReadBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 30;
 constexpr size_t kMaxUnits = 1 << 18;
-constexpr uint64_t kUnitBytes = 512;  // memory per unit, here and in libdw
+constexpr uint64_t kUnitBytes = 512;  // memory per compilation unit: our tables and libdw's
 constexpr size_t kMaxRanges = 4 << 20;
 constexpr int kMaxVisits = 4 << 20;  // DIEs visited in one unit: malformed siblings may form a cycle
 constexpr int kMaxDepth = 128;
@@ -31,7 +31,7 @@ constexpr size_t kMaxName = 64 << 10;  // bytes of a function or file name
 // Memory per line that libdw needs while it reads (peak) and afterwards (kept). A line needs only one byte of file.
 constexpr uint64_t kLinePeak = 128;
 constexpr uint64_t kLineKept = 48;
-constexpr uint64_t kStepBytes = 1 << 20;  // memory of our own tables between two checks of the budget
+constexpr uint64_t kStepBytes = 1 << 20;  // our tables may grow by this much before the budget is checked again
 
 struct ElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }
@@ -161,7 +161,7 @@ std::pair<uint64_t, uint64_t> debug_bytes(const ElfImage& image) {
         image.source().read(section.header.sh_offset, &compression, sizeof compression)) {
       unpacked += std::min<uint64_t>(compression.ch_size, kMaxUnpackedBytes + 1);
     } else if (section.name.starts_with(".zdebug_")) {
-      unpacked += kMaxUnpackedBytes + 1;  // reject the outdated compressed form: its size field is not checked
+      unpacked += kMaxUnpackedBytes + 1;  // a value that is rejected, because nothing checks the size in this old form
     }
   }
   return {packed, unpacked};
@@ -328,7 +328,7 @@ bool DwarfLines::State::visit() {
   return ++visits <= kMaxVisits && (visits % kVisitsPerCheck != 0 || budget.in_time());
 }
 
-// Entries can share long ranges and names, so a small file may need much memory for them.
+// Returns false if `bytes` more exceed the budget. Even a small file may need much, if entries share ranges and names.
 bool DwarfLines::State::grow(uint64_t bytes) {
   growth += bytes;
   if (may_grow && growth >= kStepBytes) {
@@ -457,7 +457,7 @@ bool DwarfLines::State::inlined_at(Dwarf_Die parent, uint64_t vaddr, std::vector
         return true;
       }
     } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
-      // The optimizer may have dropped the ranges of the block, but not those of the calls inside it.
+      // The optimizer may drop a block's ranges but keep those of calls in it, so search blocks without ranges.
       const bool ranges_known = dwarf_hasattr(&die, DW_AT_ranges) != 0 || dwarf_hasattr(&die, DW_AT_low_pc) != 0;
       if ((!ranges_known || dwarf_haspc(&die, vaddr) > 0) && inlined_at(die, vaddr, chain, depth + 1)) {
         return true;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMaxSymbols = 8 << 20;                 // per table; the largest known tables have about a million
 constexpr size_t kChunk = 16384;                          // symbols read at a time
-constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // names in one table
+constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // bytes of the names in one table
 constexpr int kMaxMatches = 4096;                         // symbols with a wanted name; a file has one or two of each
 
 using Wanted = std::unordered_map<std::string_view, size_t>;
@@ -89,7 +89,8 @@ Result<std::vector<ElfSymbol>> find_symbols(const ElfImage& image, const std::ve
     wanted.emplace(names[i], i);
   }
   Search search(image, wanted, stop);
-  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {  // only the first of each type: there may be thousands
+  // Searches only the first section of each type, because a file may have thousands.
+  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
     const ElfSection* const section = image.section_of_type(type);
     if (section != nullptr && !search.table(*section)) {
       return Error{"the search for functions in it was stopped", ""};

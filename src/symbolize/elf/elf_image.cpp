@@ -69,7 +69,7 @@ std::optional<ElfImage> ElfImage::parse(ByteSource source) {
 
 bool ElfImage::read_segments(const Elf64_Ehdr& header) {
   if (header.e_phnum == 0) {
-    return true;  // some debug files and all relocatable files have no segments
+    return true;  // valid: some debug files and all relocatable files have no segments
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == PN_XNUM) {
     return false;

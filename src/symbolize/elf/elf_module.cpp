@@ -76,7 +76,7 @@ std::unique_ptr<ElfModule> ElfModule::of_file(std::shared_ptr<MappedFile> file, 
   module->file_ = std::move(file);
   module->search_ = search;
   module->load_symbols();
-  module->search_.target.reset();  // the root_fd in `target` is valid only during this call
+  module->search_.target.reset();  // `target` contains root_fd, which the caller may close after this call
   return module;
 }
 

@@ -33,7 +33,7 @@ struct Child {
 [[noreturn]] void become(const char* program, const char* const* arguments, int code, int output,
                          const CodeOwner& owner, const ReaderLimits& limits) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setpgid(0, 0);  // so that Ctrl-C ends the command, but not this child
+  ::setpgid(0, 0);  // so that Ctrl-C in the terminal, which ends the recording, does not end this child
   if (::geteuid() == 0 &&
       (::syscall(SYS_setgroups, 0, nullptr) != 0 || ::syscall(SYS_setresgid, owner.gid, owner.gid, owner.gid) != 0 ||
        ::syscall(SYS_setresuid, owner.uid, owner.uid, owner.uid) != 0)) {
@@ -69,7 +69,7 @@ Child start(const std::string& program, const std::vector<std::string>& argument
   }
   Child child{UniqueFd(ends[0]), UniqueFd()};
   const UniqueFd ours(ends[1]);
-  // Both descriptors must be above kCodeFd, because the child moves them to lower numbers.
+  // `output` and `source` must be above kCodeFd, because the child duplicates them to 1 and kCodeFd.
   const UniqueFd output(::fcntl(ours.get(), F_DUPFD_CLOEXEC, kCodeFd + 1));
   const UniqueFd source(::fcntl(code, F_DUPFD_CLOEXEC, kCodeFd + 1));
   std::vector<const char*> words = {program.c_str()};

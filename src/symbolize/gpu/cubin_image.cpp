@@ -10,7 +10,7 @@ constexpr uint16_t kCudaMachine = 190;     // EM_CUDA
 constexpr uint8_t kWideArchitecture = 8;   // first ABI version with two bytes for the architecture
 constexpr uint8_t kEntry = 0x10;           // STO_CUDA_ENTRY in st_other: a kernel
 constexpr uint32_t kToolNote = 2000;       // type of the note in .note.nv.tkinfo
-constexpr size_t kMaxFunctions = 1 << 20;  // per file; the largest known have about 10 000
+constexpr size_t kMaxFunctions = 1 << 20;  // per file; the largest known cubins have about 10 000
 constexpr size_t kMaxRelocations = 1 << 20;
 constexpr size_t kMaxSectionName = 64 << 10;
 // Names may overlap, so a small string table can hold any number of long names.

@@ -23,7 +23,7 @@ struct CubinFunction {
   bool kernel = false;  // false: a function that kernels call
 };
 
-// The eight bytes at `place`, in another section, mean the address `offset` of `section`.
+// The eight bytes at `place`, in another section, stand for an address: `offset` bytes into `section`.
 struct CubinRelocation {
   uint64_t place = 0;
   uint64_t offset = 0;

@@ -10,7 +10,7 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMaxTables = 1 << 20;   // per section; each linked object has one
-constexpr size_t kMaxFiles = 1 << 16;    // files, and folders, per table
+constexpr size_t kMaxFiles = 1 << 16;    // files per table, and folders per table
 constexpr size_t kMaxRows = 1 << 20;     // per sequence; a kernel of 1 MiB has 65536 instructions
 constexpr size_t kMaxPath = 4096;        // bytes of a folder name, and of a file name
 constexpr size_t kHeaderLengthAt = 6;    // offset of the header length in the table
@@ -279,7 +279,7 @@ class CubinLineTable::Program {
     column = static_cast<uint32_t>(value);
   }
   void advance(uint64_t instructions) {
-    // The limit avoids an overflow of the product.
+    // Without this limit, the product below could overflow.
     valid_ = valid_ && instructions <= std::numeric_limits<uint32_t>::max();
     move_to(address_ + (valid_ ? instructions * table_.minimum_length_ : 0));
   }

@@ -16,7 +16,7 @@
 namespace gpuprof::symbolize {
 
 struct CubinRow {
-  uint32_t address = 0;  // in the code section
+  uint32_t address = 0;  // offset in the code section
   uint32_t file = 0;     // see CubinLineTable::file()
   uint32_t line = 0;
   uint32_t context = 0;

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kLineSection = ".debug_line";
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr size_t kMaxFrames = 1024;              // per code location, as in the profile
+constexpr size_t kMaxFrames = 1024;              // per code location; a profile has the same limit
 constexpr size_t kMaxStepsBack = 64;             // functions to check before an address, for one that contains it
 constexpr size_t kMaxSectionRows = 1 << 20;      // rows of all sequences of a section
 constexpr size_t kMaxRowsKept = 4 << 20;         // stored rows, of 20 bytes each
 constexpr size_t kMaxFilesKept = 1 << 20;        // stored files, of 24 bytes each
 constexpr size_t kMaxNameBytesKept = 8 << 20;    // stored bytes of demangled names
 constexpr size_t kMaxKernelName = 32 << 10;      // bytes per function; demangle() leaves longer names unchanged
-constexpr size_t kMaxKernelNameBytes = 1 << 20;  // of the names of all functions at one code location
+constexpr size_t kMaxKernelNameBytes = 1 << 20;  // bytes of the names of all functions at one code location
 
 // A function that only one kernel calls has the name "$_Z6kernelv$_Z6calleev" in that kernel's section.
 std::string_view own_name(std::string_view name) {
@@ -168,7 +168,8 @@ std::vector<SourceFrame> CubinLines::frames(std::string_view function, uint64_t 
                                         [](uint64_t address, const CubinRow& row) { return address < row.address; });
     if (after != rows.begin() && at < decoded.sequence.end) {
       const auto row = static_cast<size_t>(after - rows.begin() - 1);
-      // A row that begins before `owner` belongs to another function: `owner` was not compiled from source code.
+      // A row that begins before `owner` belongs to another function. Then `owner` has no rows, because it was not
+      // compiled from source code.
       return rows[row].address >= owner->begin ? chain(decoded, row, *owner)
                                                : std::vector<SourceFrame>{{demangled(own_name(owner->name)), {}, 0}};
     }
@@ -220,7 +221,7 @@ std::string_view CubinLines::inlined_name(uint32_t table_index, uint32_t offset)
   if (of == nullptr || !of->names_begin()) {
     return {};
   }
-  // A linker should store where each input's names begin. If it does not, only the first input's offsets are valid.
+  // A linker should store each input file's names_begin(). If it stored 0, only the first file's offsets are valid.
   if (*of->names_begin() == 0 && table_index != first_named()) {
     return {};
   }

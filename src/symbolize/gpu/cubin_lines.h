@@ -40,7 +40,8 @@ class CubinLines {
   [[nodiscard]] const CubinFacts& facts() const { return facts_; }
   // Kernels and the functions that they call, sorted by section and offset.
   [[nodiscard]] std::span<const CubinFunction> functions() const { return functions_; }
-  // `function` is a name from functions(). False if the name is ambiguous: no function with that name is preferred.
+  // `function` is a name from functions(). Also false if the name is ambiguous: several functions have this name and
+  // the same, best rank (global, weak, local).
   [[nodiscard]] bool has_lines(std::string_view function) const;
 
   // Returns the compiled function and the functions inlined into it at `offset` bytes from the start of `function`,

@@ -54,7 +54,7 @@ size_t matrix_width(const Opcode& opcode) {
 
 struct Widths {
   size_t result = 1;
-  std::array<size_t, 3> sources = {1, 1, 1};  // a fourth and later sources have one register
+  std::array<size_t, 3> sources = {1, 1, 1};  // register counts of the first sources; others have 1
 };
 
 // Register counts for the shape of a matrix product: rows x columns x depth, as in PTX. All threads get equal shares.

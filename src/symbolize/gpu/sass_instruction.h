@@ -32,7 +32,7 @@ enum class SassKind : uint8_t {
 // Returns "load", "shared load", "special function": the words for "waits for the ... at file:line".
 std::string_view sass_kind_word(SassKind kind);
 
-// Numbers the registers of all register files. RZ, PT and the like have no number: they are constants.
+// The registers of all register files have numbers below this. RZ, PT and the like have no number: they are constants.
 inline constexpr size_t kSassRegisters = 529;
 using SassRegisterSet = std::bitset<kSassRegisters>;
 constexpr size_t sass_register(size_t number) {

@@ -19,7 +19,7 @@ enum class SassForm : uint8_t {
   atomic,         // like `result`; the modifiers give the width of the result and of the data
   mma,            // like `result`; the shape gives the widths
   texture,        // the first two operands are results
-  predicates,     // the first two operands, if they are predicates
+  predicates,     // the first two operands are results if they are predicates
   to_predicates,  // any predicate may be a result: a mask selects them
   store,          // no result; the modifiers give the width of the data
   matrix_store,   // no result; the number of matrices gives the width of the data
@@ -31,7 +31,7 @@ struct SassOpcode {
   SassKind kind = SassKind::none;
   SassForm form = SassForm::reads;
   SassFlow flow = SassFlow::next;
-  size_t more_predicates = 0;  // predicate results after the first register
+  size_t more_predicates = 0;  // number of predicate results after the first register
 };
 
 const SassOpcode* sass_opcode(std::string_view name);

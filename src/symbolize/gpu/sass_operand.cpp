@@ -89,7 +89,7 @@ SassOperand parse_sass_operand(std::string_view text) {
   }
   while (!text.empty()) {
     if (text.front() == '`') {
-      break;  // a label may hold any characters
+      break;  // the rest is a label, not registers
     }
     if (!is_word(text.front())) {
       text.remove_prefix(1);

@@ -17,7 +17,7 @@ struct SassOperand {
 
   std::vector<Register> registers;
   bool valid = true;          // false: it names a register that does not exist
-  bool is_predicate = false;  // P0, PT, UP0, PR
+  bool is_predicate = false;  // a predicate register such as P0, PT, UP0 or PR
   bool negated = false;       // "!P0": never a result
   bool is_memory = false;     // an address, or a constant
   bool is_constant = false;

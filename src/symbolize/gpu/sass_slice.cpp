@@ -118,7 +118,7 @@ void SassSlice::add_edges(std::span<const GpuInstruction> instructions, Edges& e
       jumps_ = jumps_ || meeting.empty() || meeting.size() > kMaxReconvergencePoints;
       meeting.resize(std::min(meeting.size(), kMaxReconvergencePoints));
     }
-    // In most cases, a barrier continues directly after its BSYNC.
+    // In most cases, threads continue at the instruction after the BSYNC. Then an edge to that instruction is enough.
     const bool goes_on = meeting.empty() || std::find(meeting.begin(), meeting.end(), at + 1) != meeting.end();
     if (at + 1 < nodes_.size() && (goes_on || instruction.conditional) && falls_through(instruction) &&
         nodes_[at + 1].offset - nodes_[at].offset == kInstructionSize) {

@@ -50,7 +50,7 @@ class SassSlice {
  private:
   struct Node {
     uint64_t offset = 0;
-    uint32_t first_source = 0;  // first index in sources_; the last is before first_source of the next node
+    uint32_t first_source = 0;  // index into sources_; the node's list ends at first_source of the next node
     bool open = false;          // may be reached from an unknown instruction
     SassInstruction instruction;
   };

@@ -12,7 +12,7 @@
 namespace gpuprof::symbolize {
 namespace {
 
-// Newest first. The process that loads one does not get the user's LD_LIBRARY_PATH.
+// Newest first. The process that disassembles has no LD_LIBRARY_PATH, so it finds them only in the system's folders.
 constexpr std::array<const char*, 2> kLibraries = {"libiga64.so.2", "libiga64.so.1"};
 constexpr size_t kMaxText = 1024;
 constexpr size_t kMaxCode = size_t{16} << 20;

@@ -242,7 +242,7 @@ class Relocations {
   Bytes& bytes_;
   const std::vector<ElfSection>& sections_;
   const std::vector<uint64_t>& addresses_;
-  uint64_t left_;  // relocations that may still be applied; many tables may share the same bytes
+  uint64_t left_;  // relocations that may still be applied: limited, because many tables may share bytes
 };
 
 // Makes a file of the bytes, because libdw reads only files.
@@ -265,7 +265,7 @@ struct Zebin::State {
   std::optional<ElfImage> image;
   std::unique_ptr<DwarfLines> dwarf;  // null: no DWARF
   std::vector<Kernel> kernels;
-  std::vector<uint64_t> addresses;                       // of the kernels' code
+  std::vector<uint64_t> addresses;                       // addresses of the kernels' code, in the order of `kernels`
   std::unordered_map<std::string_view, size_t> by_name;  // the first kernel of each name
   GpuPlatform platform = GpuPlatform::unknown;
 };

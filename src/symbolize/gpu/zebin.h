@@ -24,8 +24,8 @@ class Zebin {
  public:
   struct Kernel {
     std::string name;
-    uint64_t bytes = 0;   // size of its code
-    uint64_t offset = 0;  // offset of its code in the zebin
+    uint64_t bytes = 0;   // size of the kernel's code
+    uint64_t offset = 0;  // offset of the kernel's code in the zebin
   };
 
   // All of `bytes` may be hostile. Null: not a zebin, or too little memory.

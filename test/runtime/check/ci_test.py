@@ -109,7 +109,7 @@ class OnPocl(Ci):
         self.sh("git", "checkout", "-q", "-")
         self.sh("git", "bisect", "start", "HEAD", "HEAD~5")
         run = self.sh("sh", "-c", line, expect=(0, 2))
-        # git skips commits that could not be judged. No commit may get the wrong verdict.
+        # git skips commits whose verdict is inconclusive. All other commits must have the right verdict.
         verdicts = re.findall(r"^# (good|bad): \[\w+\] commit (\d)", self.sh("git", "bisect", "log").stdout, re.MULTILINE)
         self.assertEqual([verdict for verdict, commit in verdicts if (verdict == "bad") != (int(commit) >= 3)], [],
                          run.stdout)

@@ -152,7 +152,8 @@ class CheckRuns(rig.RuntimeTest):
         _, err = self.check(*arguments, "--commit", "second", "--", self.app("b", 400), expect=REGRESSION)
         self.assertIn("the baseline is commit first", err)
         self.assertEqual(glob.glob(f"{kept}/*/*"), folders)
-        # The new side can be recorded profiles instead of a command. The commit "st" must not be mistaken for "first".
+        # The new side can be recorded profiles instead of a command. With the new commit "st", commit "first" is still the
+        # baseline, although its name has the same end.
         self.check("--baseline", kept, *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
         self.check("--baseline", kept, "--commit", "st", *sorted(glob.glob(f"{self.out}/new-*.txt")), expect=REGRESSION)
 

@@ -106,7 +106,7 @@ class Sandbox:
         os.mkdir(programs)
         os.symlink(rig.GPUPROF, os.path.join(programs, "gpuprof"))
         write_program(os.path.join(programs, "sudo"), '#!/bin/sh\nexec "$@"\n')
-        # `pidof app` needs an app that runs for long. ./app makes few launches, as some examples run it a dozen times.
+        # ./app must end soon, as some examples run it a dozen times. So `pidof app` finds another app, which runs for long.
         os.mkdir(os.path.join(folder, "long"))
         self.app = shutil.copy(rig.EXAMPLE, os.path.join(folder, "long/app"))
         for name in ("app", "app.main", "app.good", "old-app", "new-app"):

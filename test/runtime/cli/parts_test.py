@@ -26,7 +26,7 @@ def resolved(export):
 
 
 def tidy(value):
-    """Sorts JSON lines of equal weight."""
+    """Sorts all lists in JSON data, because entries of equal weight have no fixed order."""
     if isinstance(value, dict):
         return {key: tidy(item) for key, item in value.items()}
     if isinstance(value, list):

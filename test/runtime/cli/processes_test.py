@@ -45,7 +45,7 @@ class Processes(rig.RuntimeTest):
 
     @rig.requires("opencl")
     def test_wait_main_ends_the_recording_with_the_command(self):
-        # The background process uses the GPU until the file `stop` exists, after the recorder has ended.
+        # The background process keeps using the GPU after the recorder has ended, until the test creates the file `stop`.
         script = (f'(while [ ! -e stop ]; do {PROGRAM}; touch once; done; touch ended) >/dev/null 2>&1 & '
                   'while [ ! -e once ]; do sleep 0.02; done; exit 4')
         self.addCleanup(self.stop_loop)
@@ -227,6 +227,52 @@ class Killed(rig.RuntimeTest):
             # Only complete lines count; the last line may be cut.
             has_work = b"\nGPU;" in whole[:whole.rindex(b"\n", 0, size)]
             self.gpuprof("flame", "-i", cut, expect=(0,) if has_work else (0, rig.NOTHING))
+
+
+class Unrecorded(rig.RuntimeTest):
+    """Processes that use OpenCL without gpuprof's library: record names the process and what to set."""
+
+    def stderr_of(self, script, *options):
+        profile, stderr = self.record(["sh", "-c", script, rig.EXAMPLE], options=options)
+        self.assertNotIn("used no GPU that gpuprof can see", stderr)
+        return profile, stderr
+
+    @rig.requires("opencl")
+    def test_a_cleared_environment_is_the_reason(self):
+        profile, stderr = self.stderr_of(f'env -i HOME="$HOME" PATH="$PATH" {PROGRAM}')
+        self.assertEqual(profile.end()["gpu_records"], 0)
+        self.assertRegex(stderr, r"process \d+ \(example_opencl\) has loaded libOpenCL\.so\.1\S* without gpuprof's library")
+        self.assertIn("its environment has no OPENCL_LAYERS", stderr)
+        self.assertIn("--preserve-env=OPENCL_LAYERS,GPUPROF_SOCKET,", stderr)
+
+    @rig.requires("opencl")
+    def test_the_variables_of_the_hint_are_enough(self):
+        keep = " ".join(f'{name}="${name}"' for name in ("OPENCL_LAYERS", "GPUPROF_SOCKET", "GPUPROF_TOKEN", "GPUPROF_UID"))
+        profile, stderr = self.record(["sh", "-c", f'env -i HOME="$HOME" PATH="$PATH" {keep} {PROGRAM}', rig.EXAMPLE])
+        self.assertGreater(profile.end()["gpu_records"], 0, stderr)
+        self.assertNotIn("without gpuprof's library", stderr)
+
+    @rig.requires("opencl")
+    def test_the_unrecorded_process_is_named_beside_a_recorded_one(self):
+        profile, stderr = self.stderr_of(f'{PROGRAM}; env -i PATH="$PATH" {PROGRAM}')
+        self.assertGreater(profile.end()["gpu_records"], 0)
+        self.assertIn("its environment has no OPENCL_LAYERS", stderr)
+        self.assertNotIn("empty profile", stderr)
+
+    @rig.requires("opencl", "root", "program:unshare")
+    def test_a_library_that_is_hidden_in_the_process_s_namespace_is_the_reason(self):
+        # The example may be below /tmp, which the mount hides: the shell opens it first.
+        script = 'exec 3<"$0"; mount -t tmpfs none /tmp && exec /proc/self/fd/3 --launches 100'
+        profile, stderr = self.record(["unshare", "-m", "sh", "-c", script, rig.EXAMPLE],
+                                      env={**os.environ, "TMPDIR": "/tmp"})
+        self.assertEqual(profile.end()["gpu_records"], 0)
+        self.assertRegex(stderr, r"its root directory or mount namespace has no /tmp/\S+/libgpuprof_opencl\.so")
+        self.assertIn("set TMPDIR", stderr)
+
+    @rig.requires("opencl")
+    def test_a_backend_that_was_switched_off_is_the_reason(self):
+        _, stderr = self.stderr_of(PROGRAM, "--backend", "cupti")
+        self.assertIn("--backend has switched the backend opencl off", stderr)
 
 
 if __name__ == "__main__":

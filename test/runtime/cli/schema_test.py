@@ -26,7 +26,7 @@ GOLDEN = os.path.join(rig.SOURCE, "test/golden")
 
 
 def output_of(*arguments):
-    """Returns standard output, or nothing for a rejected profile."""
+    """Returns what gpuprof prints to standard output: nothing if it rejects the profile."""
     run = subprocess.run([rig.GPUPROF, *arguments], capture_output=True, text=True, check=False)
     return run.stdout
 

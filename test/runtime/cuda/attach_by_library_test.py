@@ -24,8 +24,8 @@ class RecordAttach(rig.RuntimeTest):
         return process
 
     def record(self, pid, records, *options, end=signal.SIGINT):
-        """Records the process and returns stderr; the profile is at self.profile_path. After `records` GPU records, sends the
-        signal `end` to the recorder, or calls `end`."""
+        """Records the process and returns stderr; the profile is at self.profile_path. Waits for `records` GPU
+        records. Then sends the signal `end` to the recorder, or calls `end` if it is a function."""
         if os.path.exists(self.profile_path):
             os.unlink(self.profile_path)  # the profile of another recording
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", self.profile_path, *options],
@@ -82,6 +82,18 @@ class RecordAttach(rig.RuntimeTest):
         self.assertLessEqual(len(outside), 1, outside)  # a launch may be in progress as the window ends
 
     @rig.requires("root")
+    def test_the_cost_of_the_recorder_is_that_of_the_window(self):
+        # The CPU time of attaching and naming is stated beside it: over a short window it would look like a busy core.
+        process = self.start(*LONG)
+        stderr = self.record(process.pid, 0, "--duration", "0.3", end=None)
+        meta = rig.Profile(self.profile_path).meta()
+        wall, cpu = (int(meta[f"overhead.{what}"][0]) for what in ("wall_ns", "recorder_cpu_ns"))
+        self.assertGreaterEqual(wall, 300_000_000)
+        stated = re.search(r"gpuprof itself ([\d.]+)% of a core", stderr)
+        self.assertAlmostEqual(float(stated.group(1)), 100 * cpu / wall, delta=0.1, msg=stderr)
+        self.assertRegex(stderr, r"recorded \d+ ms, attaching took \S+ \S+, leaving took \S+ \S+\n")
+
+    @rig.requires("root")
     def test_a_process_can_be_recorded_until_it_ends(self):
         end = os.path.join(self.folder, "end")
         process = self.start("--launches", "1000000000", "--gap-us", "300", "--kernels-only", "--until", end)
@@ -99,6 +111,7 @@ class RecordAttach(rig.RuntimeTest):
         self.assertTrue(rig.wait_for(lambda: rig.napping(process.pid)))
         stderr = self.record(process.pid, 0, "--duration", "0.5", end=None)
         self.assertIn("the target launched no GPU work while recording was on", stderr)
+        self.assertRegex(stderr, r"gpuprof: recorded \d+ ms, attaching took [\d.]+ m?s, leaving took [\d.]+ m?s")
         self.gpuprof("flame", "-i", self.profile_path, expect=(rig.NOTHING,))
 
     @rig.requires("root")

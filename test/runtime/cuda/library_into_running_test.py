@@ -286,7 +286,7 @@ class Recording(AttachTest):
 
 
 class Refusals(AttachTest):
-    """Each refusal prints one line with the reason, and leaves no trace in the program."""
+    """If the library cannot be injected, one line says why, and the program is left as it was."""
 
     def refused(self, pid):
         recorder = self.recorder()

@@ -376,7 +376,7 @@ class Sampling(InjectionTest):
         for op in source.gpu_ops:
             self.assertEqual(op["correlation"] in told, not op["flags"] & GPU_OP_UNSAMPLED)
         self.assertGreater(source.overhead_samples, did["launches"] // 64 - 4)
-        # Each of the three sites must get its share; a choice of every n-th launch could miss a site.
+        # Launches come from three sites in turn. A quarter of the launches of each site must have stacks.
         order = sorted(op["correlation"] for op in source.gpu_ops)
         for site in range(3):
             chosen = sum(1 for correlation in order[site::3] if correlation in told)

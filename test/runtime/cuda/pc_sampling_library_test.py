@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests PC sampling in the CUPTI injection library alone: it reports each sample of the mock once, with injected faults too.
+"""Tests PC sampling in the CUPTI injection library alone: it reports each sample of the mock once, even if
+the mock injects faults.
 
 test/mocks/cupti/mock_cupti_sampling.h says which samples the mock takes."""
 
@@ -251,7 +252,8 @@ class Pauses(SamplingTest):
                                delta=50 * samples_of(DURATIONS[DEAR], PERIOD))
 
     def stays(self, value, seconds=1.2):
-        """Returns whether the value stays the same for `seconds`, by default longer than the library's interval."""
+        """Returns whether the value stays the same for `seconds`, by default longer than the library's interval between two
+        reads of samples."""
         begin = value()
         return not wait_for(lambda: value() != begin, seconds)
 

@@ -156,7 +156,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(profile.coverage()["samples_foreign"] % fills, 0)
 
     def exact(self, *arguments, options=(), **extra):
-        """Like sample(), with --pc-sampling=exact. The gaps give the recorder time to choose kernels by name."""
+        """Like sample(), with --pc-sampling=exact. Gaps between launches let the recorder choose kernels."""
         return self.sample("--kernels-only", "--gap-us", "200", *arguments,
                            options=["--pc-sampling=exact", "--max-overhead", "100", *options], **extra)
 
@@ -192,7 +192,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual(set(samples), {"solve"}, stderr)
         launches = self.told_of_exact(profile)["exact_launches"]
         self.assertEqual(samples["solve"], launches * samples_of("solve"))
-        # The first launch of solve() is counted too: it waits until the recorder has chosen the kernel by its name.
+        # No launch of solve() is left out: the first one waits until the recorder has decided whether to sample this kernel.
         missed = self.told_of_exact(profile)["exact_launches_missed"]
         self.assertEqual(launches + missed, sum(op["count"] for name, op in did["ops"].items() if "solve" in name))
 

@@ -25,7 +25,7 @@ class Kernels:
         return found, profile
 
     def test_stalls_belong_to_their_kernels_and_launch_paths(self):
-        """Of the samples from staller.c, 510 belong to one call path each, 200 to two equally, 75 to no job. Both GTs have some."""
+        """Of 785 samples on both GTs, 510 belong to one call path each, two call paths share 200, and 75 have no call path."""
         found, profile = self.stalls()
         shared = {path: found.pop((path, "kernel at 0x40000", 0x80, "dist_acc", 1), 0) for path in ("forward", "backward")}
         self.assertEqual(found, {
@@ -112,7 +112,8 @@ class Kernels:
                          ["context 1, VM 7", "context 2, VM 7", "context 3"])
 
     def test_incomplete_batches_are_counted(self):
-        """The incomplete batches are all four of gone(), and those of hostile() that are noise or at unbound addresses."""
+        """The incomplete batches are all four of gone(), and those of hostile() that hold random bytes or are at
+        unbound addresses."""
         _, profile = self.stalls()
         meta = {key.split(".drm.", 1)[1]: values for key, values in profile.meta().items()
                 if ".drm." in key and ".note." not in key}

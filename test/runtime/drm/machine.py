@@ -14,7 +14,7 @@ import vm
 
 HERE = Path(__file__).resolve().parent
 BOOT_SECONDS = 1200  # limit for QEMU without KVM on a busy machine; three minutes on an idle one
-# Newer header packages contain programs. If this machine's C library is too old for them, they run with these packages.
+# Newer header packages contain programs. If this machine's C library is too old for them, they run with these libraries.
 LIBRARIES = ["libc6", "libelf1t64", "zlib1g", "libzstd1"]
 COMPILER = "gcc-12"
 
@@ -117,7 +117,7 @@ def build_modules(headers, image, release, folder):
         modules.append("xe")
         kbuild += "obj-m += xe.o\nxe-y := fake_xe.o\n"
     (folder / "Kbuild").write_text(kbuild)
-    # A newer compiler may have built the kernel, and its BTF may need a newer pahole. So these options are off.
+    # The kernel may have options that need a newer compiler or pahole than this machine has. So two options are off here.
     vm.run(["make", "-C", str(tree), "-f", str(makefile), f"M={folder}", f"CC={COMPILER}", "CROSS_COMPILE=",
             "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])
     types = kernel_with_types(tree, image, folder)

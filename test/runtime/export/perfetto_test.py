@@ -33,7 +33,8 @@ class PerfettoTest(rig.RuntimeTest):
         return path
 
     def compare(self, trace, path):
-        """Checks that every EVENT, CALL and SPAN is one slice. Slices of a stream are side by side; all others nest."""
+        """Checks that every EVENT, CALL and SPAN is one slice. Slices of a stream must not overlap. On other tracks,
+        one slice may contain another."""
         profile = rig.Profile(path)
         works, strings = profile.works, profile.strings()
         shown = collections.Counter((one.start, one.end, one.category, one.facts.get("correlation", 0))

@@ -101,7 +101,8 @@ class AttachByLayer(ze_rig.LevelZeroTest):
         _, stderr = recorder.communicate(timeout=60)  # ends when the process ends
         self.assertEqual((self.target.returncode, recorder.returncode), (0, 0), stderr)
         profile = rig.Profile(self.profile_path)
-        # Each of five rounds has five launches with times, and executes once the command list from before the attach.
+        # Each of five rounds makes five launches that have times. It also executes the command list that was filled before the
+        # attach, whose work has no times.
         self.assertEqual(sum(row[3] for row in profile.gpu()), 5 * 5, stderr)
         self.assertEqual(profile.losses(), {"no_timing": 5}, stderr)
 

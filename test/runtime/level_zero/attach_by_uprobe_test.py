@@ -23,7 +23,7 @@ class Attach(rig.RuntimeTest):
         self.assertEqual(target.stdout.readline(), "ready\n")
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(target.pid), "-o", self.profile_path],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        # The profile gets its final name once the probes are set.
+        # Waits for the profile's final name: the profile gets it once the probes are set.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path) or recorder.poll() is not None))
         target.stdin.write("go\n")
         target.stdin.flush()

@@ -19,7 +19,8 @@ class LevelZero(ze_rig.LevelZeroTest):
                 self.assert_exact(*self.record_app(case, "50"))
 
     def test_two_drivers_are_recorded_with_both_loader_modes(self):
-        # With two drivers, the loader wraps their handles, or (1, the default since 1.24) finds the driver in the handle.
+        # How a loader with two drivers finds the driver of a handle. 0: it wraps the handles; 1 (default since 1.24): the handle
+        # leads to the driver's functions.
         for by_handle in ("0", "1"):
             for case in ("immediate", "regular_with_events", "copies", "devices"):
                 for drivers in ((DRIVER,), (DRIVER, SECOND_DRIVER)):
@@ -136,7 +137,8 @@ class LevelZero(ze_rig.LevelZeroTest):
 
     def test_an_event_that_is_reused_too_early_is_counted_without_a_time(self):
         profile, expected, stderr = self.record_app("reuse_event")
-        # All launches share one event. The last launch has a time, an earlier one only if the next launch was delayed.
+        # All launches share one event, in which each launch overwrites the time of the one before. So the last launch has a time,
+        # and an earlier launch has one only if the next launch was delayed.
         told, ns = self.sums(profile, expected)[("careless", "kernel", "slow")]
         self.assertEqual(ns, told * 20_000_000, stderr)
         self.assertEqual(told + profile.losses()["no_timing"], 10)

@@ -65,7 +65,7 @@ class Stalls(ze_rig.LevelZeroTest):
         self.assertEqual(sum(row[3] for row in profile.gpu()), 80, "the work is told as without samples")
         self.assertEqual([profile.strings()[row[2]] for row in profile.of("SAMPLING")], ["ns"])
         self.assertEqual({int(row[1]) for row in profile.of("SAMPLING")}, {PERIOD_NS})
-        # Expected by hand: 40 * 6 samples of `light`, and 40 * 19 of `heavy`.
+        # The numbers below were calculated by hand: 40 * 6 samples of `light`, and 40 * 19 of `heavy`.
         by_reason = collections.Counter()
         for frames, count in rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "samples",
                                                            "--leaf", "stall")):
@@ -84,7 +84,8 @@ class Stalls(ze_rig.LevelZeroTest):
         for (offset, reason), count in LEAVES["light"].items():
             parts = [found.get((site, "mock GPU 0", "light", offset, reason), 0) for site in SITES]
             self.assertEqual(sum(parts), 160 * count, stderr)
-            # The first site makes one of four launches in a round. Its share of the samples varies if they are read amid a round.
+            # The first site makes one of four launches in a round. Its share of the
+            # samples varies if samples are read in the middle of a round.
             self.assertAlmostEqual(parts[0], 40 * count, delta=8 * count, msg=stderr)
         self.assertEqual(profile.losses(), {}, stderr)
 

@@ -42,7 +42,7 @@ def is_function(frame, name):
 
 
 def is_kernel(found, name):
-    """Returns whether the found kernel name, which may be mangled, is that kernel."""
+    """Returns whether `found`, the name of a kernel in a profile, is `name` or the mangled form of `name`."""
     return is_function(found, name) or f"_Z{len(name)}{name}" in found
 
 
@@ -101,7 +101,7 @@ class Recording:
         return self.count("GPU", lambda work: work.op == "kernel" and ranges.get(work.range) == path)
 
     def check_expectations(self, stacks=True):
-        """Checks the profile against each key that the program printed. Rows check their special keys themselves."""
+        """Checks the profile against the keys that the program printed. A key that only one row has is checked by that row."""
         checks = {
             "records": lambda _: self.profile.end()["gpu_records"],
             "launches": lambda _: self.profile.end()["launches"],
@@ -282,7 +282,7 @@ class RunningRecorder(Running):
         self.path, self.program = path, program
 
     def begun(self):
-        """Returns whether the profile has a process, so that recording has begun."""
+        """Returns whether recording has begun: the profile then has a process."""
         return rig.has_line(self.path, "PROCESS")
 
     def wait_for_records(self, count, seconds=60):

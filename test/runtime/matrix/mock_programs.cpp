@@ -1,6 +1,6 @@
 // The known-answer programs of examples/cuda for the mock driver: the same functions and the same lines "expect
 // KEY=VALUE".
-//   mock_programs graphs NODES ADDED REPLAYS [FILE]      (replays them once the file exists)
+//   mock_programs graphs NODES ADDED REPLAYS [FILE]      (begins the replays once FILE exists)
 //   mock_programs streams STREAMS KERNELS DEVICES
 //   mock_programs variants LAUNCHES
 //   mock_programs modules ROUNDS

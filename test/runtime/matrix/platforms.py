@@ -76,7 +76,8 @@ class Gpu:
         return Program([self.program("example_cuda_streams"), "--streams", str(streams), "--kernels", str(kernels),
                         "--devices", str(devices)])
 
-    # With `go`, the program waits before the replays, so that a test can attach: here 6 s, on the mock until `go` exists.
+    # With `go`, the program waits before the replays, so that a test can attach. On a GPU it waits for 6 s. On the mock it
+    # waits until the file `go` exists.
     def graphs(self, nodes=10, added=3, replays=100, child=True, go=None):
         return Program([self.program("example_cuda_graphs"), "--nodes", str(nodes), "--added", str(added), "--replays",
                         str(replays), "--child", str(int(child)), "--wait-ms", "6000" if go else "0"])

@@ -54,7 +54,7 @@ define_trees()
 
 @row(4, "tree-stacks")
 def tree_with_stacks(matrix):
-    """With stacks: a child of fork and exec has stacks of its own."""
+    """If stacks are recorded, a child made by fork and exec has stacks of its own."""
     matrix.need_stacks()
     recording = matrix.record(platforms.process_tree("subprocess"))
     recording.check_conserved()

@@ -206,7 +206,7 @@ def library_unloaded(matrix):
 
 @row(11, "fork-after-cuda", only="mock")
 def fork_after_cuda(matrix):
-    """Children of a CUDA process, made by fork or by the bare system call, neither hang nor are counted."""
+    """Children that a CUDA process makes by fork or the bare system call do not hang, and their CUDA calls are not recorded."""
     recording = matrix.record(matrix.platform.run("--launches", 100, "--fork"))
     recording.check_conserved()
     recording.check_expectations(matrix.stacks)

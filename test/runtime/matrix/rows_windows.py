@@ -190,7 +190,7 @@ def attach_exact(matrix):
 
 @row(10, "attach-recorder-killed")
 def attach_recorder_killed(matrix):
-    """After SIGKILL of an attached recorder, the library leaves, and the target goes on and can be attached to again."""
+    """After SIGKILL of an attached recorder, the library ends its threads. The target goes on and can be attached to again."""
     target = matrix.start_endless()
     try:
         before = rig.threads(target.pid)

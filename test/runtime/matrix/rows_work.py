@@ -265,7 +265,7 @@ def graph_whole(matrix):
 
 @row(2, "graph-without-capture")
 def graph_attached_late(matrix):
-    """If the recording begins after the capture, it marks all nodes and counts them exactly, without capture stacks."""
+    """If the recording begins after the capture, all graph nodes are counted and flagged as nodes, but have no capture stacks."""
     matrix.need_stacks()
     go = matrix.path("go")
     program = matrix.platform.graphs(go=go, child=False)

@@ -24,7 +24,7 @@ class Attach(rig.RuntimeTest):
     def attach(self, pid, profile):
         recorder = subprocess.Popen([rig.GPUPROF, "record", "-p", str(pid), "-o", profile],
                                     stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        # The profile gets its final name once the probes are set.
+        # Waits for the profile's final name: the profile gets it once the probes are set.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(profile) or recorder.poll() is not None))
         return recorder
 

@@ -88,6 +88,21 @@ class OpenClCalls(rig.RuntimeTest):
         self.assertEqual((coverage["matched"], coverage["failed"]), (expected["calls"], expected["failed"]))
 
     @rig.requires("opencl", f"program:{PROGRAM}")
+    def test_command_buffers_are_work_with_a_stack_and_a_note(self):
+        profile, expected = self.record_calls()
+        if "command_buffers" not in expected:
+            self.skipTest("this OpenCL has no command buffers")
+        name = "[command buffer: [fill] x1, spin x3]_[G]"
+        found = collections.Counter()
+        for frames, value in self.folded("--weight", "count"):
+            if frames[-1].startswith("[command buffer"):
+                found[frames[-1], site_of(frames, ["run_command_buffers"])] += value
+        self.assertEqual(found, {(name, "run_command_buffers"): expected["command_buffers"]})
+        notes = [text for key, text in profile.meta().items() if key.endswith("note.opencl.command_buffers")]
+        self.assertEqual(len(notes), 1)
+        self.assertIn("command buffer", self.gpuprof("report", "-i", self.profile_path))
+
+    @rig.requires("opencl", f"program:{PROGRAM}")
     def test_timeline_has_calls_and_a_flow_to_each_piece_of_work(self):
         profile, expected = self.record_calls("--timeline")
         text, calls = profile.strings(), profile.of("CALL")

@@ -5,6 +5,7 @@ import glob
 import os
 import re
 import shutil
+import time
 
 import rig
 
@@ -12,6 +13,9 @@ RENDERERS = ("/usr/share/perl5/Devel/NYTProf/flamegraph.pl",)  # Brendan Gregg's
 
 
 class Programs(rig.RuntimeTest):
+    def counts(self, *options):
+        return rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "count", *options))
+
     @rig.requires("opencl", "program:clpeak")
     def test_clpeak_is_recorded(self):
         # Limits the run time of clpeak, which grows with both numbers.
@@ -34,6 +38,42 @@ class Programs(rig.RuntimeTest):
         run = self.run_command([rig.GPUPROF, "record", "-q", "-o", self.profile_path, "--", rig.EXAMPLE])
         self.assertEqual((run.returncode, run.stdout), (plain.returncode, plain.stdout))
 
+    @rig.requires("opencl")
+    def test_stacks_are_complete_after_the_main_thread_has_ended(self):
+        run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, "--",
+                                os.environ["GPUPROF_OPENCL_THREADS"], "2", "20", "1", "--main-ends"])
+        self.assertEqual(run.returncode, 5, run.stderr)
+        stacks = self.counts()
+        self.assertEqual(sum(count for _, count in stacks), 40)
+        for stack, _ in stacks:
+            self.assertTrue(any("launch_all" in frame for frame in stack), stack)
+
+    @rig.requires("opencl", "root", "program:unshare")
+    def test_times_of_another_time_namespace_are_on_the_recorders_clock(self):
+        for offset in ("3600", "-100"):  # seconds; an offset that would make the clock negative is refused
+            in_namespace = ["unshare", "--time", "--monotonic", offset, "--fork"]
+            if self.run_command([*in_namespace, "true"]).returncode != 0:
+                self.skipTest("no time namespaces here")
+            profile, stderr = self.record([*in_namespace, rig.EXAMPLE], ["--timeline"])
+            self.assert_conserved(profile)
+            self.assertNotIn("lost:", stderr)
+            start_ns = int(profile.meta()["start_ns"][0])
+            times = [int(row[2]) for row in profile.of("EVENT")]
+            self.assertTrue(times)
+            self.assertTrue(all(0 <= time - start_ns < 120e9 for time in times), (offset, start_ns, times[:3]))
+            self.assertEqual(self.counts("--from", "0s", "--to", "60s"), self.counts())
+
+    @rig.requires("opencl", "root", "program:unshare")
+    def test_a_recorder_in_a_time_namespace_uses_the_clock_of_ebpf(self):
+        in_namespace = ["unshare", "--time", "--monotonic", "3600", "--fork"]
+        if self.run_command([*in_namespace, "true"]).returncode != 0:
+            self.skipTest("no time namespaces here")
+        run = self.run_command([*in_namespace, rig.GPUPROF, "record", "--stacks", "bpf", "-o", self.profile_path, "--",
+                                rig.EXAMPLE])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        profile = rig.Profile(self.profile_path)
+        self.assert_conserved(profile)
+        self.assertLess(abs(int(profile.meta()["start_ns"][0]) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)), 120e9)
 
     @rig.requires("opencl")
     def test_a_loader_without_layers_is_named(self):

@@ -6,7 +6,7 @@ import traceback
 
 
 def stack_of(frame):
-    """Returns [(name, file, line)] by traceback, innermost first. Names are qualified if the interpreter can."""
+    """Returns [(name, file, line)] by traceback, innermost first. Names are qualified if code objects have co_qualname."""
     frames = []
     for entry in reversed(traceback.extract_stack(frame)):
         code = frame.f_code

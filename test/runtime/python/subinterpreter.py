@@ -24,7 +24,7 @@ within("held")
 
 
 def interpreters():
-    """Returns (create, run, destroy) for this version of Python."""
+    """Returns the functions (create, run, destroy) of this Python version for sub-interpreters."""
     try:
         import _interpreters
         return lambda: _interpreters.create("legacy"), _interpreters.exec, _interpreters.destroy

@@ -58,7 +58,7 @@ class AnnotateTest(rig.RuntimeTest):
     def test_the_profile_of_another_user_shows_what_that_user_may_read(self):
         os.chown(self.profile, self.stranger.uid, self.stranger.gid)
         self.assert_only_what_all_may_read(self.annotate())
-        # If root annotates this profile, it shows a source file that only the owner of the profile and root may read.
+        # If root annotates a profile, the output shows a source file that only root and the owner of the profile may read.
         os.chown(self.secret, self.stranger.uid, self.stranger.gid)
         self.assertEqual(self.annotate().count(SECRET), 1)
 

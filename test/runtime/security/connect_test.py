@@ -220,7 +220,7 @@ class Connect(rig.RuntimeTest):
                                     cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL, text=True,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self.end, recorder)
-        # The profile gets its final name once the target has been started.
+        # Waits for the profile's final name: the profile gets it once the target has been started.
         self.assertTrue(rig.wait_for(lambda: os.path.exists(self.profile_path) or recorder.poll() is not None))
         name = socket_name(recorder.pid)
         self.assertIsNotNone(name)

@@ -203,7 +203,8 @@ class OutputsTest(rig.RuntimeTest):
         recording = self.start([rig.GPUPROF, "record", "-o", pipe, "--", "sh", "-c", f": {long_name}; : >ended"],
                                start_new_session=True)
         self.assertTrue(rig.wait_for(lambda: os.path.exists(os.path.join(self.folder, "ended"))))
-        # record passes signals on while the command runs. The test cannot see when that ends, so it repeats the signal.
+        # While the command runs, record forwards signals to it and does not end. The test cannot see when the command ends, so it
+        # repeats the signal.
         def ended():
             if recording.poll() is None:
                 recording.send_signal(signal.SIGTERM)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests how targets are started and attached to: a stranger, or the target itself, must not gain anything by it."""
+"""Tests that neither a stranger nor the target gains any rights when gpuprof starts a target or attaches to one."""
 
 import os
 import shutil
@@ -51,7 +51,7 @@ if libc.syscall(248, b"user", b"gpuprof-test", b"secret", 6, -3) < 0:
 os.execv(sys.argv[1], sys.argv[1:])
 """
 
-# Searches for that key.
+# Searches the session keyring for the key that WITH_KEY adds.
 FIND_KEY = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -250,9 +250,15 @@ class User(Test):
 
 
 class Root(Test):
-    """If root is not needed, one notice is printed, except with -q or --user."""
+    """If root is not needed, one notice is printed after sudo, once on a machine, except with -q or --user."""
 
     TEXT = b"root is not needed"
+    MARK = "/var/cache/gpuprof/root-mentioned"
+    SUDO = {**os.environ, "SUDO_UID": "1000"}
+
+    def forget(self):
+        if os.path.lexists(self.MARK):
+            os.unlink(self.MARK)
 
     def told(self, *options, target=("true",), **run_options):
         run = self.run_command([rig.GPUPROF, "record", "-o", self.profile_path, *options, "--", *target], **run_options)
@@ -261,13 +267,17 @@ class Root(Test):
 
     @strangers.needed
     def test_the_notice_about_root_is_printed_once(self):
-        self.assertEqual(self.told(target=("sh", "-c", "true & true")), 1)
-        self.assertEqual(self.told("-q"), 0)
-        self.assertEqual(self.told("--user", strangers.victim().name), 0)
+        self.forget()
+        self.assertEqual(self.told(env={key: value for key, value in self.SUDO.items() if key != "SUDO_UID"}), 0)
+        self.assertEqual(self.told("--user", strangers.victim().name, env=self.SUDO), 0)
+        self.assertEqual(self.told("-q", env=self.SUDO), 0)
+        self.assertEqual(self.told(target=("sh", "-c", "true & true"), env=self.SUDO), 1)
+        self.assertEqual(self.told(env=self.SUDO), 0)
 
     @rig.requires("root", "ebpf")
     def test_no_notice_is_printed_if_root_is_needed(self):
-        self.assertEqual(self.told("--stacks", "bpf"), 0)
+        self.forget()
+        self.assertEqual(self.told("--stacks", "bpf", env=self.SUDO), 0)
 
 
 class Attach(Test):

@@ -62,7 +62,7 @@ def _remove_stale():
 
 @functools.lru_cache(maxsize=None)
 def user(letter):
-    """Returns the test program's user of that letter; the user is removed when the program ends."""
+    """Creates a user for this test program, with `letter` at the end of its name. The user is removed when the program ends."""
     name = f"{PREFIX}{os.getpid()}{letter}"
     if letter == "a":
         _remove_stale()

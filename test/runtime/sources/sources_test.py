@@ -132,7 +132,7 @@ class Sources(rig.RuntimeTest):
         self.assertIn(f"{NO_LAUNCH} without a known launch (22.22%)", report)
         self.assertRegex(report, r"77\.78% +21 +saxpy\n")
         self.assertRegex(report, r"22\.22% +6 +reduce\n")
-        # If more than a hundredth was dropped, the report gives no reasons. The profile still has the samples.
+        # If more than a hundredth of the samples was dropped, the report gives no stall reasons. The profile still has the samples.
         self.assertIn(f"{100 * DROPPED / (samples + DROPPED):.2f}% of the samples were dropped, "
                       "too many to say what kernels waited for", report)
         self.assertNotIn("long_scoreboard", report)

@@ -16,13 +16,13 @@ void assembly_cases(void);
 typedef void Function(void* argument);
 void asm_push_pop(Function* function, void* argument);             // pushes callee-saved registers, no frame pointer
 void asm_early_out(Function* function, void* argument);            // .cfi_remember_state, .cfi_restore_state
-void asm_frame_register(Function* function, void* argument);       // CFA by rbp at an unusual distance
+void asm_frame_register(Function* function, void* argument);       // CFA = rbp + 112, an unusual offset
 void asm_frame_garbage(Function* function, void* argument);        // rbp saved, then overwritten
 void asm_expression_sp(Function* function, void* argument);        // CFA by an expression: *(rsp + 16)
 void asm_expression_fp(Function* function, void* argument);        // CFA by an expression: *(rbp - 8)
 void asm_without_cfi(Function* function, void* argument);          // frame pointer, no CFI
-void asm_on_stack(Function* function, void* argument, void* top);  // on another stack, with one CFI for both stacks
-void asm_many_advances(Function* function, void* argument);        // long advances, offsets that need two bytes
+void asm_on_stack(Function* function, void* argument, void* top);  // calls on another stack, frame pointer
+void asm_many_advances(Function* function, void* argument);        // CFI with long advances and offsets of two bytes
 void asm_broken(Function* function, void* argument, void* frame_pointer);  // no CFI, and an arbitrary rbp
 void asm_trap(void);                                                       // begins with an illegal instruction
 // Saves this context's sp at *from and goes on at `to`; a new context begins in `asm_context_begin`.

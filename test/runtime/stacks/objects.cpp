@@ -137,7 +137,7 @@ struct Launcher {
 };
 
 Launcher::~Launcher() {
-  stack_leave(depth);  // removes the functions that the exception has left from the shadow stack
+  stack_leave(depth);  // removes from the shadow stack the functions that the exception has left
   const Scope scope("Launcher::~Launcher");
   stack_launch(kernel);
 }

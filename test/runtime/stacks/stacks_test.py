@@ -110,7 +110,8 @@ def begins_like_a_thread(frames, first):
         return None if libc else f"between _start and {first}: {names}"
     if first == "main" or not LIBC.match(frames[0].module) or not libc:
         return f"above {first}: {names}"
-    # Outside the first function, start_thread and clone3 or a context's first frame are right. libc may lack their names.
+    # Only start_thread and clone3, or the first frame of a context, may be outside the first function. Their names are not
+    # checked, because libc may lack them.
     return None if len(frames) <= 3 else f"above {first}: {names}"
 
 

@@ -19,7 +19,7 @@ extern "C" {
 // Matches one or more foreign frames (libc, the loader), whose names are not compared.
 #define STACK_OTHERS "*"
 
-// The first function if outer frames cannot be walked: the recorded stack must be marked as truncated.
+// Stands for outer frames that cannot be walked. The recorded stack must be marked as truncated.
 #define STACK_BROKEN "!"
 
 // Makes `function` the innermost function of this thread or context. Returns the argument for stack_leave().
@@ -47,7 +47,7 @@ struct StackShadow* stack_switch(struct StackShadow* to);
 
 #define STACK_ENTER const unsigned stack_depth_ = stack_enter(__func__)
 #define STACK_LEAVE stack_leave(stack_depth_)
-// Call this where an exception or a longjmp arrives: removes the functions that it has left from the shadow stack.
+// Call this where an exception or a longjmp arrives. Removes from the shadow stack the functions that it has left.
 #define STACK_BACK stack_leave(stack_depth_ + 1)
 
 #ifdef __cplusplus

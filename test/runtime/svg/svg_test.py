@@ -464,7 +464,7 @@ class Svg(unittest.TestCase):
         assert "one function only" in page.text("gp-matched"), page.text("gp-matched")
         page.search("forward")
         assert re.fullmatch(r"Matched \d+ frames?", page.text("gp-matched")), page.text("gp-matched")
-        # A picture that is saved while zoomed to a caller has no callees. The function is as wide as the caller.
+        # If this picture is zoomed to a caller of _call_impl and saved, it has no callees, and _call_impl is as wide as the caller.
         self.browser.keys("Escape", "Escape")
         self.browser.click(page.select("forward_step (train.py:97)"))
         self.browser.open(self.saved_svg().as_uri())

@@ -246,8 +246,8 @@ TEST_CASE("a device whose busy and idle time do not add up to the recorded time 
   CHECK(share[0] == "the SHARE records of device 0 hold 41 ns of busy time, but 42 ns of exclusive time");
   // GPU work without SHARE records causes no warning.
   CHECK(aggregate_text(kAggregateBase + "GPU;0;1;1;1;1;1;0;0;0\nEND;9;1;1;1;1;0;0\n").info.warnings.empty());
-  // WINDOW records are the recorded intervals of all inputs of a merged profile. A device that only one input recorded
-  // has less busy and idle time than they last. This causes no warning.
+  // A merged profile has the WINDOW records (recorded intervals) of all inputs. A device that only one input recorded
+  // has less busy and idle time than all windows together. This causes no warning.
   CHECK(aggregate_text(good + "STRING;9;node2\nPROCESS;2;1;1;1;0;0;0;9\nWINDOW;0;100\nWINDOW;0;100\n" + end)
             .info.warnings.empty());
 }
@@ -274,7 +274,7 @@ TEST_CASE("coverage is the share of GPU work with a stack") {
   CHECK(percent("") == 0);                              // no GPU work
   CHECK(percent(three) == 100);
   CHECK(percent(three + "GPU;0;2;1;1;1;1;0;0;0\n") == 75);
-  CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 75);  // unsampled work counts, too
+  CHECK(percent(three + "GPU;0;7;1;1;1;1;0;0;0\n") == 75);  // the fourth work item has no sampled stack
   CHECK(percent(three + "LOSS;0;ring_full;1\n") == 75);
   CHECK(percent(three + "LOSS;0;of_the_future;1\n") == 75);
   CHECK(percent(three + "LOSS;0;bpf_ring_full;1\nLOSS;0;reentrant;5\n") == 100);
@@ -359,7 +359,7 @@ TEST_CASE("work items and ranges have labels, also those without a name") {
   CHECK(label(Op::other, 3) == "saxpy");
   CHECK(label(Op::copy_htod, 3) == "[copy HtoD]");
   CHECK(label(Op::graph, 0) == "[graph launch]");
-  CHECK(label(Op::graph, 4) == "[graph launch]");
+  CHECK(label(Op::graph, 3) == "[saxpy]");
   CHECK(label(Op::launch, 3) == "[saxpy launches]");
   CHECK(label(Op::launch, 0) == "[launches]");
   CHECK(label(Op::sync, 4) == "[sync cudaStreamSynchronize]");

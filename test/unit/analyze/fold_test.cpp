@@ -211,9 +211,9 @@ TEST_CASE("a sum that exceeds 64 bits is an error and does not wrap around") {
   const std::string most = "GPU;0;1;1;18446744073709551615;18446744073709551615;18446744073709551615;0;0;0\n";
   CHECK(fold_error(works + most).empty());
   CHECK(fold_error(works + most + "GPU;0;2;1;1;1;1;0;0;0\n") ==
-        "p.txt:5: the sum of all records up to this one exceeds 64 bits");
+        "p.txt:5: the sum of the values in all records up to this one exceeds 64 bits");
   CHECK(fold_error("EUSTALL;0;1;0;0;0;0;0;1;0;18446744073709551615\nEUSTALL;0;2;0;0;0;0;0;1;0;1\n") ==
-        "p.txt:2: the sum of all records up to this one exceeds 64 bits");
+        "p.txt:2: the sum of the values in all records up to this one exceeds 64 bits");
   CHECK(fold_error("GPUPROF;3.0\nLOSS;0;a;18446744073709551615\nLOSS;0;b;1\n") ==
         "p.txt:3: the sum of all LOSS counts exceeds 64 bits");
 }

@@ -139,7 +139,7 @@ TEST_CASE("profiles that cannot be merged are rejected") {
         "p.txt:3: STRING 1 is already defined, with another value");
   CHECK(merge_error({"GPUPROF;3.0\nEND;1;0;0;0;0;0;0\nMETA;a;b\n"}) == "p.txt:3: there are records after END");
   const std::string most = "GPUPROF;3.0\nEND;1;18446744073709551615;0;0;0;0;0\n";
-  CHECK(merge_error({most, most}) == "p.txt:2: the sum of all END records exceeds 64 bits");
+  CHECK(merge_error({most, most}) == "p.txt:2: the sum of the values in all END records exceeds 64 bits");
   CHECK(try_merge({"GPUPROF;3.0\nUSTACK;1;4\nEND;1;0;0;0;0;0;0\n"}, true));
 }
 

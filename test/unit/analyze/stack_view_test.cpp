@@ -201,7 +201,8 @@ TEST_CASE("stacks of threads begin after the thread start functions") {
   CHECK(shown_frames({"x:[no Python frames]", "clone3", "worker"}, {}) == "[no Python frames] worker");
   CHECK(shown_frames({"[truncated]", "[libc.so.6+0x41c93]", "my_compare"}, {}) ==
         "[truncated] [libc.so.6+0x41c93] my_compare");  // libc called back; the beginning of the stack is unknown
-  CHECK(shown_frames({"clone3", "start_thread"}, {}) == "clone3 start_thread");  // otherwise no frame would be left
+  // If a stack has only thread start functions, they are shown.
+  CHECK(shown_frames({"clone3", "start_thread"}, {}) == "clone3 start_thread");
   CHECK(shown_frames({"worker", "main_loop"}, {}) == "worker main_loop");
 }
 
@@ -270,7 +271,7 @@ TEST_CASE("collapsed recursion keeps only its innermost cycle") {
   CHECK(shown_frames(longest, collapse).find("f0", 1) == std::string::npos);
   longest.insert(longest.begin() + static_cast<std::ptrdiff_t>(kLongestCycle), "g");
   longest.emplace_back("g");
-  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // one function too long for collapsing
+  CHECK(shown_frames(longest, collapse).find("f0", 1) != std::string::npos);  // too long a cycle to collapse
 }
 
 TEST_CASE("a stack with all frames hidden shows a marker") {

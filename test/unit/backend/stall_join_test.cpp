@@ -96,7 +96,7 @@ struct Gpu {
     record.address = address;
     record.counts[static_cast<size_t>(Stall::sbid)] = count;
     finish_windows(at_ms);
-    join.on_record(device, record, at_ms * kMs, at_ms * kMs);  // the sample stream was empty until this read
+    join.on_record(device, record, at_ms * kMs, at_ms * kMs);  // the stream was empty just before this read
   }
 
   // Queues and starts a job without reporting its end.
@@ -188,7 +188,7 @@ TEST_CASE("a job that waits behind another job of its ring gets no samples") {
   Job job{.source = 7, .ring = kRing, .device = kDevice};
   gpu.join.on_done(first, 2550 * kMs);
   gpu.join.on_done(second, 2700 * kMs);
-  gpu.join.on_job(second, job, 2550 * kMs);  // the second job had not begun
+  gpu.join.on_job(second, job, 2550 * kMs);  // the second job began after the sample at 2500 ms
   gpu.finish_windows(3000);
   CHECK(gpu.seen.exact == SeenStalls::Places{{{8, "kernel at 0x8000", 8}, 10}});
   CHECK(gpu.seen.shared.empty());
@@ -230,7 +230,7 @@ TEST_CASE("samples wait for late batches, and become unknown after a timeout") {
   CHECK(gpu.seen.unknown.empty());
   gpu.finish_windows(7500);
   CHECK(gpu.seen.unknown == std::map<uint32_t, uint64_t>{{kDevice, 2}});
-  gpu.batch(11, {0xa000});  // arrives after the timeout
+  gpu.batch(11, {0xa000});  // arrives too late: its samples were reported as unknown
   gpu.finish_windows(7600);
   CHECK(gpu.seen.exact.size() == 1);
 }

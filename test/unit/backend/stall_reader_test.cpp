@@ -252,7 +252,7 @@ TEST_CASE("only cards of the driver xe are used, and missing support is an error
   CHECK(stall_text(*make_xe_stall_devices(path)).empty());
   CHECK(StallReader::open(make_xe_stall_devices(path), 0).error().message == "there is no GPU of the driver xe");
 
-  // The card first has no device node, and then a plain file in its place, so queries fail.
+  // Queries of a card fail: first the card has no device node, then a plain file takes the place of the node.
   for (const auto& [node, driver] : {std::pair("renderD128", "xe"), std::pair("renderD129", "amdgpu")}) {
     const fs::path device = root / "sys/devices" / (std::string("0000:03:00.") + driver);
     fs::create_directories(device);

@@ -99,7 +99,7 @@ TEST_CASE_METHOD(Fixture, "a job without a thread has no stack, and its stack is
   submitters.report_counters();
   CHECK(sink.launches == std::vector<std::pair<SourceId, uint32_t>>{{job.source, 0}});
   CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 0);
-  submitters.launch(queued(7, 8, 1));  // a job with a thread should have a stack
+  submitters.launch(queued(7, 8, 1));  // a job with a thread, whose stack is missing
   submitters.report_counters();
   CHECK(sink.counters.lost[GPUPROF_LOSS_STACK] == 1);
 }

@@ -31,7 +31,7 @@ std::string zstded(const std::string& text) {
   return out;
 }
 
-// Unpacks in pieces of `piece` bytes; appends the message of an error to the text before it.
+// Unpacks in pieces of `piece` bytes. After an error, returns the text read so far, "|", and the error message.
 std::string unpacked(const std::string& packed, size_t piece = 100) {
   PackedInput input(packed);
   std::string text;

@@ -52,6 +52,12 @@ TEST_CASE("the lines of record --top fit the screen and escape control character
   CHECK(text.find("busy 50.00% GPU") != std::string::npos);
 }
 
+TEST_CASE("record --top shows no busy time before it is known") {
+  record::LiveState state = some_state();
+  state.devices = {{"GPU", std::nullopt}};
+  CHECK(top_line(state, {}).find("busy -") != std::string::npos);
+}
+
 TEST_CASE("record --top reports losses, and uses launch counts without times") {
   record::LiveState state = some_state();
   state.lost = 1234;

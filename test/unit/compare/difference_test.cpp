@@ -105,7 +105,7 @@ TEST_CASE("a problem of comparability names its file") {
   after.facts.lost_percent = 3;
   after.facts.exit_status = "signal 9 (SIGKILL)";
   const auto all = comparability_warnings();
-  REQUIRE(all.size() == 4);  // none about drivers, because `after` has no driver version
+  REQUIRE(all.size() == 4);  // `after` has no driver version, so no warning says that drivers differ
   CHECK(all[0] == "the devices differ: 'NVIDIA H100' -> 'NVIDIA H200', which may explain all of the difference");
   CHECK(all[1] == "b.txt: the profile is cut short: it has no END record");
   CHECK(all[2] == "b.txt: 3.0% of its GPU work was lost");

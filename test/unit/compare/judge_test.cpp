@@ -130,13 +130,13 @@ TEST_CASE("one slower kernel of many is a regression") {
   const Judgement judgement = sides.judged();
   CHECK(judgement.outcome == Outcome::regression);
   REQUIRE(judgement.findings.size() == 31);
-  CHECK(judgement.findings[1].line == 7);  // the worst finding is first
+  CHECK(judgement.findings[1].line == 7);  // [0] is the total; then the worst kernel is first
   CHECK(judgement.findings[1].verdict == Verdict::slower);
   CHECK(std::abs(judgement.findings[1].change_percent - 10) < 1);
   CHECK(judgement.findings[1].low_percent < judgement.findings[1].change_percent);
   CHECK(judgement.findings[1].high_percent > judgement.findings[1].change_percent);
   CHECK(judgement.findings[1].adjusted_p < 0.001);
-  CHECK(judgement.findings[0].verdict != Verdict::slower);  // only 0.3% of the total
+  CHECK(judgement.findings[0].verdict != Verdict::slower);  // the total grew by only 0.3%
   CHECK(of_kernel(judgement, 8)->verdict == Verdict::same);
 }
 
@@ -386,7 +386,7 @@ TEST_CASE("thresholds waive a kernel, its paths and the total") {
   const Judgement excused = sides.judged(with_thresholds("kernel_7 60% wanted"));
   CHECK(of_kernel(excused, 7)->verdict == Verdict::excused);
   CHECK(of_kernel(excused, 7)->note == "gate.txt:1: up to 60%: wanted");
-  CHECK(excused.findings.front().verdict == Verdict::excused);  // the total, which grew only because of this kernel
+  CHECK(excused.findings.front().verdict == Verdict::excused);  // the total grew only because of kernel 7
   CHECK(sides.judged(with_thresholds("kernel_7 40% wanted")).outcome == Outcome::regression);
 
   sides.add_path(7, "caller", sides.comparison.kernels[7].costs);

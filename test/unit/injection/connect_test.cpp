@@ -49,7 +49,7 @@ bool connects(FakeRecorder& recorder, const std::string& user, uid_t as) {
 bool uses(const FakeRecorder::Options& options) {
   FakeRecorder recorder(options);
   const bool on = connects(recorder, std::to_string(geteuid()), geteuid());
-  CHECK(recorder.hellos() == 1);  // the target sent a hello, so it received the memory
+  CHECK(recorder.hellos() == 1);  // the fake recorder answers a hello by sending the memory
   return on;
 }
 

@@ -177,7 +177,7 @@ TEST_CASE("a random fraction of the launches has a stack") {
     REQUIRE(unsampled == (told.count(op.correlation) == 0));
     REQUIRE(op.tid == (unsampled ? static_cast<uint32_t>(source.pid) : 0));
   }
-  // Which launches get a stack must not depend on a loop of the program: each remainder is equally frequent (6 sigma).
+  // If the program launches in a loop, each launch in the loop must get a stack equally often (within 6 sigma).
   for (const uint64_t period : {2, 3, 7, 8, 64}) {
     std::vector<double> chosen(period, 0);
     for (const uint64_t correlation : told) {

@@ -115,7 +115,7 @@ class FakeRecorder {
     gpuprof_options wanted = {};
     int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;  // seals of the memory for a target
     uint32_t more_bytes = 0;                                // bytes by which the memory for a target is too large
-    int more_files = 0;                                     // wrong additional files in the message with the memory
+    int more_files = 0;                                     // number of unexpected descriptors sent with the memory
   };
 
   FakeRecorder() : FakeRecorder(Options()) {}

@@ -141,9 +141,9 @@ struct Driver {
   size_t bytes = 128;
   ze_result_t result = ZE_RESULT_SUCCESS;  // of calculate_one() and calculate_sets()
   uint32_t sets = 1;
-  uint32_t total = 6;
+  uint32_t total = 6;  // number of values according to the first call, which stores none
   std::vector<uint32_t> counts = {6};
-  uint32_t total_then = 6;  // number of values returned by the second call, which stores them; `total`: by the first
+  uint32_t total_then = 6;  // number of values according to the second call, which stores them
   bool has_sets = true;
   int single_calls = 0;
 };

@@ -8,15 +8,19 @@ if(TARGET gpuprof_inject_opencl AND TARGET example_opencl)
     target_include_directories(${program} SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
     target_link_libraries(${program} PRIVATE ${GPUPROF_OPENCL_LIBRARY} Threads::Threads)
   endforeach()
+  add_library(opencl_extension_layer MODULE ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/extension_layer.cpp)
+  target_include_directories(opencl_extension_layer SYSTEM PRIVATE ${GPUPROF_OPENCL_INCLUDE})
   # Tail calls are off, because each function must have a frame on the stack.
   target_compile_options(opencl_calls PRIVATE -O1 -g -fno-optimize-sibling-calls)
   target_compile_definitions(unit_injection PRIVATE
+    GPUPROF_TEST_EXTENSIONS="$<TARGET_FILE:opencl_extension_layer>"
     GPUPROF_TEST_LAYER="$<TARGET_FILE:gpuprof_inject_opencl>"
     GPUPROF_TEST_EXAMPLE="$<TARGET_FILE:example_opencl>"
     GPUPROF_TEST_SEMANTICS="$<TARGET_FILE:opencl_semantics>"
     GPUPROF_TEST_THREADS="$<TARGET_FILE:opencl_threads>"
     GPUPROF_TEST_CALLS="$<TARGET_FILE:opencl_calls>")
-  add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics opencl_threads opencl_calls)
+  add_dependencies(unit_injection gpuprof_inject_opencl example_opencl opencl_semantics opencl_threads opencl_calls
+                   opencl_extension_layer)
 else()
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/layer_test.cpp
                               ${CMAKE_CURRENT_SOURCE_DIR}/injection/opencl/opencl_calls_test.cpp

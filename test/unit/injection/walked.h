@@ -44,7 +44,7 @@ inline void fill(const injection::NativeWalk& walk, Walked* walked) {
   }
 }
 
-// The innermost frame is the caller's, as this function is always inlined. The functions below do the same.
+// This function and those below are always inlined, so that the innermost frame is the caller's.
 inline __attribute__((always_inline)) void walk_here(WalkScratch& scratch, Walked* walked) {
   injection::NativeWalk walk = {};
   walk.frames = scratch.frames.data();

@@ -70,7 +70,7 @@ TEST_CASE("remainders are carried from line to line") {
   for (const char* name : {"a", "b", "c", "d"}) {
     tree.add(tree.child(FlameTree::kRoot, name, FrameClass::native), {.ns = 600});
   }
-  // Running sums: 600, 1200, 1800, 2400 ns. A line gets a microsecond if its running sum reaches the next one.
+  // Running sums: 600, 1200, 1800, 2400 ns. A line gets 1 us if its running sum reaches the next whole us.
   CHECK(folded(tree, kUs) == "b 1\nd 1\n");
   CHECK(folded(tree, kNs) == "a 600\nb 600\nc 600\nd 600\n");
 }

@@ -171,7 +171,7 @@ TEST_CASE("svg: frames with omitted children are marked") {
   tree.add(tree.child(cut, "light", FrameClass::gpu), {200, 1, 0});
   SvgOptions options;
   CHECK(svg(tree, options).find("\"cut\":[") == std::string::npos);
-  options.limits.data_frames = 4;  // shown: the frames all, cut, whole, callee
+  options.limits.data_frames = 4;  // all frames but `light`: all, cut, whole, callee
   CHECK(svg(tree, options).find("\"cut\":[1],") != std::string::npos);
 }
 

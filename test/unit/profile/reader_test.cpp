@@ -311,8 +311,10 @@ TEST_CASE("errors name the line, the field and the reason") {
   CHECK(error_of("STRING;1") == "p.txt:2: STRING: field 'value' is missing");
   CHECK(error_of("STRING") == "p.txt:2: STRING: field 'id' is missing");
   CHECK(error_of("STRING;1;a;b") == "p.txt:2: STRING: there are more fields than this kind of record has");
-  CHECK(error_of("STRING;1;a\\q") == "p.txt:2: STRING: field 'value' holds a bad escape; a backslash begins \\xHH");
-  CHECK(error_of("STRING;1;a\\x4") == "p.txt:2: STRING: field 'value' holds a bad escape; a backslash begins \\xHH");
+  CHECK(error_of("STRING;1;a\\q") ==
+        "p.txt:2: STRING: field 'value' has a bad escape: a backslash must be followed by xHH (two hex digits)");
+  CHECK(error_of("STRING;1;a\\x4") ==
+        "p.txt:2: STRING: field 'value' has a bad escape: a backslash must be followed by xHH (two hex digits)");
   CHECK(error_of(std::string("STRING;1;a\0b", 12)) ==
         "p.txt:2: STRING: field 'value' holds a control byte that is not escaped");
   CHECK(error_of("END;1;2;3;18446744073709551616;5;6;7") == "p.txt:2: END: field 'gpu_ns' is too large");

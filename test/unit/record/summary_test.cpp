@@ -20,6 +20,15 @@ SummaryFacts clean() {
   return facts;
 }
 
+// Returns the lines of the summary, each with its newline.
+std::string shown(const SummaryFacts& facts) {
+  std::string text;
+  for (const std::string& line : summary_of(facts).lines) {
+    text += line + "\n";
+  }
+  return text;
+}
+
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -27,20 +36,49 @@ bool has(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a clean recording reports that it lost nothing") {
-  const std::string line = summary_line(clean());
+  const std::string line = shown(clean());
   CHECK(has(line, "coverage 100.00%, lost nothing"));
   CHECK(has(line, "target: exit status 0"));
-  CHECK(trust_line(clean()).empty());
+  CHECK(line ==
+        "coverage 100.00%, lost nothing\n1000 launches, 1000 GPU records, 0 ns GPU time, 0 stacks\n"
+        "gpuprof itself 0.00% of a core\nwrote p.txt (0 B), target: exit status 0\n");
+}
+
+TEST_CASE("the summary has lines of at most 100 columns, losses first") {
+  SummaryFacts facts = clean();
+  for (const char* reason : {"bpf_ring_full", "details_lost", "invalid_timestamp", "memory_limit", "ring_busy",
+                             "ring_full", "target_no_memory", "unfinished"}) {
+    facts.totals.lost[reason] = 1'234'567;
+  }
+  facts.totals.coverage[gpuprof::profile::CoverageCount::without_stack] = 12'345;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::without_launch] = 12'345;
+  facts.totals.coverage[gpuprof::profile::CoverageCount::before_attach] = 1;
+  facts.overhead = {.samples = 1000, .ns = 1'000'000};
+  facts.wall_ns = 1'000'000'000;
+  facts.recorder_cpu_ns = 30'000'000;
+  facts.other_cpu_ns = 500'000'000;
+  facts.around = {{.attach_ns = 400'000'000, .leave_ns = 1'500'000'000}};
+  const auto lines = summary_of(facts).lines;
+  REQUIRE(lines.size() > 4);
+  for (const std::string& line : lines) {
+    CHECK(line.size() + std::string("gpuprof: ").size() <= 100);
+  }
+  CHECK(lines.front().starts_with("coverage "));
+  const std::string all = shown(facts);
+  CHECK(has(all, "1 (0.10%) GPU records launched before gpuprof was attached"));
+  CHECK(has(all, "gpuprof itself 3.00% of a core"));
+  CHECK(has(all, "500 ms of CPU time before and after"));
+  CHECK(has(all, "recorded 1.00 s, attaching took 400 ms, leaving took 1.50 s"));
 }
 
 TEST_CASE("the summary reports samples if there are any, and counts them as recorded data") {
-  CHECK_FALSE(has(summary_line(clean()), "samples"));
+  CHECK_FALSE(has(shown(clean()), "samples"));
   SummaryFacts facts = clean();
   facts.totals.samples = 4711;
-  CHECK(has(summary_line(facts), ", 4711 samples, "));
-  CHECK(trust_line(facts).empty());
+  CHECK(has(shown(facts), ", 4711 samples, "));
+  CHECK_FALSE(has(shown(facts), "incomplete"));
   facts.totals.coverage[gpuprof::profile::CoverageCount::samples_without_launch] = 2;
-  CHECK(has(trust_line(facts), "2 (0.04%) samples without a known launch"));
+  CHECK(has(shown(facts), "2 (0.04%) samples without a known launch"));
   facts.totals.gpu_records = 0;
   facts.totals.with_stack = 0;
   facts.totals.samples_with_stack = 4000;
@@ -48,7 +86,7 @@ TEST_CASE("the summary reports samples if there are any, and counts them as reco
   CHECK(covered_work(facts).recorded == 4711);
   CHECK(covered_work(facts).percent() == 80);
   facts.totals.launches = facts.totals.gpu_records = facts.totals.with_stack = 0;
-  CHECK(has(summary_line(facts), ", 4711 samples, "));
+  CHECK(has(shown(facts), ", 4711 samples, "));
 }
 
 TEST_CASE("launches without a GPU record are lost work, in the summary and in the coverage") {
@@ -57,7 +95,7 @@ TEST_CASE("launches without a GPU record are lost work, in the summary and in th
       843;
   facts.totals.coverage[gpuprof::profile::CoverageCount::without_record] = 157;
   facts.target_end = target_end(SIGKILL, true);
-  const std::string line = summary_line(facts);
+  const std::string line = shown(facts);
   CHECK_FALSE(has(line, "lost nothing"));
   CHECK(has(line, "coverage 84.30%, LOST the GPU work of 157 launches"));
   CHECK(has(line, "target: signal 9 (SIGKILL)"));
@@ -68,14 +106,14 @@ TEST_CASE("work without a stack because of --max-overhead lowers the coverage, w
   SummaryFacts facts = clean();
   facts.totals.with_stack = 210;
   facts.totals.unsampled_records = 790;
-  CHECK(has(summary_line(facts), "coverage 21.00% (79.00% left without a stack by --max-overhead), lost nothing"));
+  CHECK(has(shown(facts), "coverage 21.00% (79.00% left without a stack by --max-overhead), lost nothing"));
   CHECK(covered_work(facts).percent() == 21);
 }
 
 TEST_CASE("losses other than GPU work are reported, but do not lower the coverage") {
   SummaryFacts facts = clean();
   facts.totals.lost = {{"details_lost", 3}};
-  CHECK(has(summary_line(facts), "coverage 100.00%, LOST details_lost 3"));
+  CHECK(has(shown(facts), "coverage 100.00%, LOST details_lost 3"));
   facts.totals.lost["ring_full"] = 1000;
   CHECK(covered_work(facts).percent() == 50);
 }
@@ -83,15 +121,16 @@ TEST_CASE("losses other than GPU work are reported, but do not lower the coverag
 TEST_CASE("an empty profile reports whether the target used a GPU at other times") {
   SummaryFacts facts;
   facts.file = "p.txt";
-  CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
+  CHECK(has(shown(facts), "the target used no GPU that gpuprof can see"));
   facts.unrecorded = "opencl (no layers)";
-  CHECK(has(summary_line(facts), "(not seen here: opencl (no layers); 'gpuprof doctor'"));
+  CHECK(has(summary_of(facts).hint, "not seen here: opencl (no layers); gpuprof doctor"));
   facts.used_gpu = true;
-  CHECK(has(summary_line(facts), "the target used no GPU that gpuprof can see"));
+  CHECK(has(shown(facts), "the target used no GPU that gpuprof can see"));
   facts.only_a_window = true;
-  CHECK(has(summary_line(facts), "the target launched no GPU work while recording was on"));
+  CHECK(has(shown(facts), "the target launched no GPU work while recording was on"));
   facts.totals.off_records = 12;
-  CHECK(has(summary_line(facts), "12 GPU records while recording was off"));
+  CHECK(has(summary_of(facts).hint, "12 GPU records while recording was off"));
+  CHECK(summary_of(facts).is_warning);
 }
 
 TEST_CASE("the end of a command is described by its status or signal") {

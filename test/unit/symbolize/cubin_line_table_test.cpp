@@ -30,7 +30,7 @@ constexpr size_t kAddressAt = 3;  // offset of the address in kAddress
 struct Header {
   uint16_t version = 2;
   uint8_t line_range = 14;
-  Program operations_an_instruction;  // only for version 4
+  Program operations_an_instruction;  // only in line tables of version 4
   Program files = {'/', 's', 0, 0,   'a', '.', 'c', 0, 1,   0, 0, '/', 'b', 0,
                    1,   0,   0, 'c', 0,   9,   0,   0, 'd', 0, 0, 0,   0,   0};
   Program names = {7, 0, 0, 0};

@@ -69,7 +69,8 @@ TEST_CASE("each stall of a real kernel waits for producers that match its reason
   CHECK(waits(all, 0x50, "long_scoreboard_not_issued") == "load@40");
   CHECK(waits(all, 0x60, "wait") == "arithmetic@50");
   CHECK(waits(all, 0x80, "short_scoreboard") == "special function@70");
-  CHECK(waits(all, 0x40, "short_scoreboard") == "");  // this load's address comes from moves, which are of another kind
+  // This load's address comes from moves. A short_scoreboard stall never waits for a move.
+  CHECK(waits(all, 0x40, "short_scoreboard") == "");
   // An instruction does not wait for registers that it does not read, nor for producers of another kind.
   CHECK(waits(all, 0x60) == "");
   CHECK(waits(all, 0x50, "barrier") == "");

@@ -104,7 +104,7 @@ TEST_CASE("the frame pointer is a rule in all forms that rules can express", "[u
   CHECK(one_rule({0x10, 6, 2, 0x76, 0x70}) ==          // expression: *(rbp - 16)
         GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_AT_FP, 8, -16));
   CHECK(one_rule({0x0e, 32, 0x10, 6, 2, 0x77, 8}) == sp_rule(32, -24));         // expression: *(rsp + 8)
-  CHECK(one_rule({0x0c, 6, 16, 0x10, 6, 2, 0x77, 8}) == kNoRule);               // the same, but rsp is unknown
+  CHECK(one_rule({0x0c, 6, 16, 0x10, 6, 2, 0x77, 8}) == kNoRule);               // *(rsp + 8), but CFA - rsp is unknown
   CHECK(one_rule({0x10, 6, 3, 0x76, 0, 0x06}) == kNoRule);                      // **rbp
   CHECK(one_rule({0x83, 3, 0x10, 3, 2, 0x77, 8, 0x09, 12, 13}) == sp_rule(8));  // rbx and r12, which rules do not use
   CHECK(one_rule({0x2e, 0x10, 0x2d, 0x00}) == sp_rule(8));                      // GNU_args_size, GNU_window_save, nop

@@ -46,7 +46,7 @@ TEST_CASE("hand-written functions have the expected rules, from the file and fro
       {snippet_omitted_popped, sp_rule(16)},
       {snippet_realign_r10, kNoRule},
       {snippet_realign_body, realigned},
-      // After `popq %rbp`, the rule of rbp is no longer true, as in code of gcc. The function makes no call after it.
+      // After `popq %rbp`, this rule for rbp is wrong, as in code from gcc. This does no harm: no call follows.
       {snippet_realign_end, GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SP, GPUPROF_UNWIND_FP_AT_FP, 8, 0)},
       {snippet_outermost, kEnd},
       {snippet_restorer, kSignal},

@@ -19,7 +19,7 @@ class KernelCounters {
   // Reports the counts of a source as lines KEY=VALUE, then forgets the source.
   void report(SourceId source, const std::function<void(const std::string&)>& report);
 
-  static constexpr size_t kMaxKernels = 256;  // reported kernels per source, those with the most jobs
+  static constexpr size_t kMaxKernels = 256;  // limit of reported kernels per source: those with the most jobs
 
  private:
   struct Seen {

@@ -47,7 +47,7 @@ class StallSink {
   struct At {
     std::string kernel;
     uint64_t offset = 0;   // relative to the kernel's start address
-    uint64_t address = 0;  // in the process's VM; 0: unknown
+    uint64_t address = 0;  // address in the process's VM; 0: unknown
   };
   // Reports samples of one instruction, before on_window() of their window. `estimated`: the address is ambiguous.
   virtual void on_stalls(SourceId source, uint32_t window, const At& at, const StallCounts& counts, bool estimated) = 0;
@@ -62,13 +62,13 @@ class StallJoin {
   static constexpr uint64_t kLagNs = 20'000'000;
   static constexpr uint64_t kWindowNs = 50'000'000;         // samples read within this time form a window
   static constexpr uint64_t kResolveDelayNs = 300'000'000;  // delay after a window, until most of its jobs are known
-  static constexpr uint64_t kLateNs = 2'000'000'000;        // after this, samples without a kernel become unknown
-  static constexpr uint64_t kKeepNs = 5'000'000'000;        // how long finished jobs are stored
+  static constexpr uint64_t kLateNs = 2'000'000'000;  // after this, samples in no known kernel are reported as unknown
+  static constexpr uint64_t kKeepNs = 5'000'000'000;  // how long finished jobs are stored
   static constexpr size_t kMaxJobs = 65536;
   static constexpr size_t kMaxBatches = 65536;
   static constexpr size_t kMaxSpaces = 4096;
   static constexpr size_t kMaxKernels = 65536;   // per address space
-  static constexpr size_t kMaxWaiting = 262144;  // pending addresses; with more, the oldest samples become unknown
+  static constexpr size_t kMaxWaiting = 262144;  // pending addresses; with more, the oldest are reported as unknown
 
   explicit StallJoin(StallSink& sink) : sink_(sink) {}
 
@@ -95,7 +95,7 @@ class StallJoin {
 
   // Number of jobs whose end event was lost. Each ended before some later job, whose end is known.
   [[nodiscard]] uint64_t ends_inferred() const { return ends_inferred_; }
-  // Number of jobs, batches and VMs beyond the limits. Their samples are unknown.
+  // Number of jobs, batches and VMs beyond the limits. Samples in their kernels are reported as unknown.
   [[nodiscard]] uint64_t not_followed() const { return not_followed_; }
   [[nodiscard]] size_t waiting() const { return pending_count_; }
 
@@ -122,7 +122,7 @@ class StallJoin {
     uint64_t batch = 0;
     bool is_complete = false;                      // all kernels of the batch are known
     bool is_full = false;                          // the batch has more kernels than its event can hold
-    bool in_order = false;                         // its ring runs one job after the other
+    bool in_order = false;                         // the job's ring runs one job after the other
     bool is_inferred = false;                      // done_ns is only the latest possible end
     std::multimap<uint64_t, BatchKernel> kernels;  // key: start
     // Until start_ns is known, returns run_ns. The job may have started later, after others of its ring.
@@ -173,8 +173,8 @@ class StallJoin {
   std::deque<Window> pending_;
   size_t pending_count_ = 0;
   ProportionalSplit split_;
-  std::map<uint64_t, std::set<uint64_t>> running_;                       // unfinished jobs: context -> seqnos
-  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // unfinished: in-order ring -> context, seqno
+  std::map<uint64_t, std::set<uint64_t>> running_;                       // unfinished jobs: fence context -> seqnos
+  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;  // in-order ring -> the ring's unfinished jobs
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t next_space_ = 0;

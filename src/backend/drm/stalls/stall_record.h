@@ -22,7 +22,7 @@ enum class StallLayout : uint8_t { pvc, xe2, xe3p };
 // Returns the layout for a graphics version of DRM_XE_DEVICE_QUERY_GT_LIST (0: the driver reports no version).
 StallLayout stall_layout(uint32_t graphics_version);
 
-// Returns how many bytes the layout uses. Records are longer: the driver reports their size.
+// Returns how many bytes the layout uses. Records end with more bytes, and the driver reports their complete size.
 size_t least_record_bytes(StallLayout layout);
 
 struct StallRecord {

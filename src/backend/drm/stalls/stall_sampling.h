@@ -27,7 +27,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
   size_t drain(bool on, uint64_t now_ns);
   // Ends sampling: drains the remaining records, with at most kMaxFinalReads calls. `now` returns the time.
   void stop(const std::function<uint64_t()>& now);
-  // Called before the kernels of the source are forgotten, while the sink still accepts its events.
+  // Attributes the last samples of the source. Called while the sink still accepts the source's events.
   void end_source(SourceId source, uint64_t now_ns);
 
   void on_kernel(const Job& job, uint64_t start_ns, const std::string& kernel, bool alone) override;

@@ -14,7 +14,7 @@
 namespace gpuprof::backend::drm {
 
 struct StallGt {
-  std::string bus;   // bus name of its device: "0000:03:00.0"
+  std::string bus;   // bus name of the GT's device: "0000:03:00.0"
   std::string node;  // device node for ioctls: "/dev/dri/renderD128"
   uint32_t gt = 0;
   StallLayout layout = StallLayout::xe2;
@@ -71,7 +71,7 @@ class StallDevices {
 // Describes the GPUs that can be sampled, for doctor. Empty if there are none.
 std::string stall_text(StallDevices& devices);
 
-// `root` is a prefix of /sys and /dev.
+// `root` is put before /sys and /dev, for tests.
 std::unique_ptr<StallDevices> make_xe_stall_devices(std::string root = "");
 
 }  // namespace gpuprof::backend::drm

@@ -33,7 +33,8 @@ void SourceCoverage::stack_walked(const StackShape& shape, uint64_t launches) {
 CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   CoverageCounts sum = seen_;
   sum[CoverageCount::launches] = counters.launches;
-  // Assign each launch to one counter. The sum of the target's counters may be larger, so each takes at most `rest`.
+  // Assign each launch to one counter. A target's counters can sum to more than its launches, so `rest` limits each
+  // one.
   uint64_t rest = counters.launches;
   const auto take = [&rest](uint64_t wanted) {
     const uint64_t taken = std::min(wanted, rest);

@@ -14,7 +14,7 @@ struct RefusedPython {
   uint32_t pid = 0;  // 0: all interpreters were supported
   std::string version;
   std::string reason;
-  bool others = false;  // other processes have the same problem
+  bool others = false;  // other processes were recorded without Python frames, too
 };
 
 struct Totals {
@@ -29,7 +29,7 @@ struct Totals {
   uint64_t off_samples = 0;  // samples without a known launch while recording was off; other counters exclude them
   std::map<std::string, uint64_t> lost;  // losses by LossReason word
   CoverageCounts coverage;               // counts of sources that have ended
-  RefusedPython refused_python;          // from sources that have ended
+  RefusedPython refused_python;          // only of sources that have ended
 
   [[nodiscard]] uint64_t lost_in_all() const;
 };

@@ -141,7 +141,7 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::candidates(const backend::GpuO
 
 std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
                                                                 uint64_t called_ns) {
-  // Search backwards until a launch whose work had ended at `start_ns`, or had begun. Earlier ones cannot own the work.
+  // Search backwards to a launch whose work had begun or ended at `start_ns`. Launches before it cannot own the work.
   size_t end = launches.size();
   size_t begin = end;
   uint64_t finished = 0;

@@ -19,7 +19,7 @@ class GraphLaunches {
   static constexpr size_t kMaxLaunches = 200'000;  // in all graphs; further launches are not stored, and get no work
   static constexpr size_t kMaxStreams = 4096;      // above this, the launch order of all streams is discarded
   static constexpr uint64_t kKeepNs = 60'000'000'000;  // in a full table, graphs not launched for so long are dropped
-  static constexpr uint64_t kClockSlackNs = 20'000;    // clocks: work may seem to start this long before its call
+  static constexpr uint64_t kClockSlackNs = 20'000;  // clocks differ: work may seem to start this much before its call
 
   // Thread, range and stack to which the work of a launch is attributed. Launches with equal origins are equivalent.
   struct Origin {
@@ -33,9 +33,9 @@ class GraphLaunches {
   struct GraphRun {
     backend::GraphLaunch call;
     uint64_t first_ns = UINT64_MAX;  // earliest start of work known to belong to this launch
-    uint64_t not_before_ns = 0;      // earliest possible start, after earlier work of its stream
-    uint64_t over_ns = UINT64_MAX;   // latest possible end, before later work of its stream
-    Origin origin;                   // set by the caller
+    uint64_t not_before_ns = 0;      // its work starts at or after this, because earlier work of its stream ran then
+    uint64_t over_ns = UINT64_MAX;   // its work ends before this, because later work of its stream ran then
+    Origin origin;                   // set by GraphBodies
     bool matched = false;            // some work belongs to this launch, or may belong to it
   };
 
@@ -58,7 +58,7 @@ class GraphLaunches {
   using Key = OwnedId;  // id of an executable graph, a stream or a launch
   struct Graph {
     std::vector<GraphRun> launches;  // in call order
-    bool body_first = false;         // work of a conditional node has been the first work of its launch
+    bool body_first = false;         // in some launch, work of a conditional node ran before all other work
     uint64_t gap_ns = UINT64_MAX;  // time of the first launch that was not stored; later work may belong to that launch
   };
   [[nodiscard]] GraphRun* find(backend::SourceId source, uint64_t correlation);
@@ -70,10 +70,11 @@ class GraphLaunches {
 
   MemoryBudget* memory_;
   std::unordered_map<Key, Graph, OwnedIdHash> graphs_;
-  std::unordered_map<Key, uint32_t, OwnedIdHash> execs_;                 // launch to executable graph
-  std::unordered_map<Key, std::vector<uint64_t>, OwnedIdHash> streams_;  // correlation ids of launches, in order
-  size_t launches_ = 0;                                                  // launches of all graphs
-  uint64_t looked_ns_ = 0;                                               // time of the last search for idle graphs
+  std::unordered_map<Key, uint32_t, OwnedIdHash> execs_;  // launch to executable graph
+  // Key: stream. Value: the correlation ids of its launches, in call order.
+  std::unordered_map<Key, std::vector<uint64_t>, OwnedIdHash> streams_;
+  size_t launches_ = 0;     // launches of all graphs
+  uint64_t looked_ns_ = 0;  // time of the last search for idle graphs
 };
 
 }  // namespace gpuprof::record

@@ -115,7 +115,7 @@ void LaunchTable::compact() {
     std::erase_if(*queue, [&](const Queued& queued) {
       return queue == &matched_ ? !launches_.contains(queued.key) : !still_waits(queued);
     });
-    // A launch reported repeatedly with the same time has an entry for each report.
+    // If a launch is reported repeatedly with the same time, erase_if() keeps all its entries. Drop the oldest entries.
     while (queue->size() > kCompactAbove / 2 + 2 * launches_.size()) {
       queue->pop_front();
     }

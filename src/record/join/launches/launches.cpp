@@ -1,5 +1,7 @@
 #include "record/join/launches/launches.h"
 
+#include <algorithm>
+
 #include "record/join/context/pending.h"
 #include "wire/wire.h"
 
@@ -35,6 +37,10 @@ void Launches::add(backend::SourceId source, uint64_t correlation, const Pending
     nodes_.captured(source, correlation & ~GPUPROF_CORRELATION_NODE, call.stack);
     return;
   }
+  if (join_.options.attach_pid != 0 && is_launch(correlation)) {
+    uint64_t& oldest = oldest_.try_emplace(source, correlation).first->second;
+    oldest = std::min(oldest, correlation);
+  }
   Table& table = table_of(correlation);
   table.used = true;
   table.calls.insert(source, correlation, call);
@@ -59,6 +65,15 @@ PendingLaunch* Launches::find(const LaunchSite& site) {
 
 PendingLaunch* Launches::find(backend::SourceId source, uint64_t correlation) {
   return table_of(correlation).calls.find(source, correlation);
+}
+
+bool Launches::is_before_attach(const Source& source, const LaunchSite& site) const {
+  if (join_.options.attach_pid == 0 || source.pid != join_.options.attach_pid || !site.has_call ||
+      !is_launch(site.correlation)) {
+    return false;
+  }
+  const auto oldest = oldest_.find(site.source);
+  return oldest == oldest_.end() || site.correlation < oldest->second;
 }
 
 bool Launches::may_come(const Source& source, const LaunchSite& site) const {
@@ -101,7 +116,11 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   }
   SourceCoverage& coverage = join_.counters.coverage(site.source);
   if (launch == nullptr) {
-    site.unsampled ? coverage.count(profile::CoverageCount::matched) : coverage.orphan_matched();
+    if (site.unsampled) {
+      coverage.count(profile::CoverageCount::matched);
+    } else if (!is_before_attach(source, site)) {
+      coverage.orphan_matched();
+    }
     if (event.more) {
       table.insert(site.source, site.correlation,
                    {.orphan = true, .matched = true, .keep_until_ns = join_.now_ns + kKeepGraphNs});
@@ -157,6 +176,7 @@ void Launches::end_source(backend::SourceId source) {
   launches_.calls.end_source(source);
   host_calls_.calls.end_source(source);
   nodes_.end_source(source);
+  oldest_.erase(source);
 }
 
 }  // namespace gpuprof::record

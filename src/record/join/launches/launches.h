@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/event_sink.h"
@@ -31,6 +32,9 @@ class Launches {
   // Returns the call that an event belongs to, or null if the call is unknown or has not arrived.
   [[nodiscard]] PendingLaunch* find(const LaunchSite& site);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
+  // Returns whether the site's launch is older than all launches of its source. Only true for the process of record -p:
+  // it made the launch before gpuprof was attached.
+  [[nodiscard]] bool is_before_attach(const Source& source, const LaunchSite& site) const;
   // Returns whether an unknown call may still arrive. Samples can arrive before their launch, and then wait for it.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
@@ -72,8 +76,9 @@ class Launches {
 
   JoinContext& join_;
   Table launches_{&join_.memory()};
-  Table host_calls_{&join_.memory()};  // separate: blocking calls must not delay Occupancy
+  Table host_calls_{&join_.memory()};  // not in launches_, because Occupancy waits for the oldest launch
   GraphNodes nodes_{&join_.memory()};
+  std::unordered_map<backend::SourceId, uint64_t> oldest_;  // smallest correlation id; with record -p
   std::vector<Captured> captured_;  // launches captured into a graph, whose own record has not arrived
 };
 

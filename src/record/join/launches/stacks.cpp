@@ -268,7 +268,8 @@ void Stacks::forget(Owners& owners, uint32_t owner) {
   owners.erase(owned);
 }
 
-// If too many stacks are stored, drops those that the writer has. The stack engine sends them again after an exec.
+// If too many stacks are stored, drops those that the writer has. They are needed again only after an exec. The stack
+// engine then sends them again.
 void Stacks::bound() {
   const auto too_many = [this](size_t part) {
     return kept_.size() > kMaxStacks / part || words_kept_ > kMaxWords / part;

@@ -1,4 +1,4 @@
-// Numbers the stacks of all sources and of the stack engine for the session, because owners may use the same ids.
+// Gives each stack of a source or of the stack engine a number that is unique in the recording. Their ids are not.
 #pragma once
 
 #include <cstdint>

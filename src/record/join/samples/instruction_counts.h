@@ -15,7 +15,7 @@ namespace gpuprof::record {
 
 class InstructionCounts {
  public:
-  static constexpr size_t kMaxCounts = 1'000'000;  // limit on waiting counts and on a batch; others are dropped
+  static constexpr size_t kMaxCounts = 1'000'000;  // limit on waiting counts, and on a batch's counts; drops others
 
   InstructionCounts(JoinContext& join, Producers& producers, SampledCode& places)
       : join_(join), producers_(producers), places_(places) {}

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxWaiting = 65'536;
 constexpr size_t kMaxAtAddress = 64;  // kernels stored per address; above this, the oldest is dropped
 constexpr size_t kMaxLookups = 64;    // kernels compared with a sampled address
-constexpr size_t kMaxOthers = 4096;   // kernels skipped per lookup, because they were not loaded then
+constexpr size_t kMaxOthers = 4096;   // a lookup ends after so many kernels of other times or devices
 constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;  // kernels compared in all 4 GiB regions together
 constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // drivers may or may not sign-extend the upper bits
@@ -126,7 +126,7 @@ void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wa
   backend::for_each_start_before(space, address, [&](uint64_t start, const std::vector<Kernel>& kernels) {
     bool any = false;
     for (const Kernel& kernel : kernels) {
-      if (!is_wanted(kernel)) {  // limits the search, because there can be many unloaded kernels
+      if (!is_wanted(kernel)) {  // there can be many unloaded kernels, so skip at most kMaxOthers
         if (--others == 0) {
           return false;
         }

@@ -21,7 +21,7 @@ struct SampledPlace {
   profile::GpuPlaceId place{};
   uint64_t offset = 0;  // in the function
   uint64_t samples = 0;
-  NameIndex reason = 0;  // the reason that most samples have
+  NameIndex reason = 0;  // the stall reason that most samples have
 };
 struct SampledFunction {
   backend::SourceId source = 0;  // a source that loaded the function

@@ -100,7 +100,8 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // Ignore incomplete samples, of launches that were not announced. Count a loss if no more could be announced.
+    // Ignore samples of a launch that was not announced: they are incomplete. If the table of announced launches is
+    // full, the launch may be missing only there, so count a loss.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }
@@ -202,7 +203,8 @@ void WindowSampleJoin::add_unknown(const Source& source, const Group& group, con
             group.window.start_ns, count.samples, false);
 }
 
-// Returns the code location of the samples. Without a module, their address may lie in another source's code.
+// Returns the code location of the samples. If they have an address but no module, finds the code by its address:
+// another source of the process may have loaded it.
 CodeLocation WindowSampleJoin::location_of(const Source& source, const Group& group, const Count& count) const {
   if (group.module == 0 && count.address != 0) {
     if (const auto loaded = loaded_.find(source.process(), count.address, group.window.start_ns, group.window.end_ns)) {
@@ -226,7 +228,8 @@ std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const
   for (const NameIndex name : {function, places_.kernel_of(group.source, group.module, function)}) {
     const KernelKey kernel{group.source, group.window.device, name};
     auto shares = times.within(kernel, group.window.start_ns, group.window.end_ns);
-    // Sources that take samples report exact windows. If nothing ran in the window, the kernel may still be running.
+    // Only sources that take samples report exact windows. If nothing ran in an exact window, wait: the kernel may
+    // still be running. For an inexact window, accept an earlier run.
     if (shares.empty() && (!source.traits.takes_samples || is_last)) {
       shares = times.before(kernel, group.window.end_ns);
     }

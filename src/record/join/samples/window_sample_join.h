@@ -49,7 +49,7 @@ class WindowSampleJoin {
     uint64_t address = 0;  // see LocationSamples::address
     uint32_t reason_id = 0;
     uint32_t samples = 0;
-    bool estimated = false;    // estimated by the source
+    bool estimated = false;    // the source estimated which function the samples belong to
     bool low_address = false;  // see LocationSamples::low_address
   };
   // Samples of one function (and launch, if known) in one window. If function_id is 0: samples at addresses.

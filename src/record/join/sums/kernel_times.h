@@ -15,7 +15,7 @@ namespace gpuprof::record {
 
 struct KernelKey {
   backend::SourceId source = 0;
-  uint32_t device = 0;  // number within the source
+  uint32_t device = 0;  // the source's id of the device
   NameIndex name = 0;
   auto operator<=>(const KernelKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
@@ -31,7 +31,7 @@ struct KernelShare {
 class KernelTimes {
  public:
   static constexpr uint64_t kKeepNs = 30'000'000'000;  // runs are kept for this long after they end
-  static constexpr size_t kMaxRuns = 500'000;  // 40 MiB; further runs are merged into the last run of their kernel
+  static constexpr size_t kMaxRuns = 500'000;  // 40 MiB of runs; further runs are merged into their kernel's last run
   static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;  // a sampled launch waits this long for work and samples
   static constexpr size_t kMaxLaunches = 100'000;  // announced launches; samples of further launches are dropped
 
@@ -52,7 +52,8 @@ class KernelTimes {
 
   // Returns each work that ran the kernel in [start_ns, end_ns) once, with its run time (at least 1 ns).
   [[nodiscard]] std::vector<KernelShare> within(const KernelKey& kernel, uint64_t start_ns, uint64_t end_ns) const;
-  // Returns the last work that ran the kernel before `end_ns`, because samples may be read late. Empty: unknown.
+  // For samples that were read after their kernel had ended: returns the last work that ran the kernel before `end_ns`.
+  // Empty: unknown.
   [[nodiscard]] std::vector<KernelShare> before(const KernelKey& kernel, uint64_t end_ns) const;
 
   void expire();

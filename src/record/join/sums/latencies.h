@@ -15,8 +15,8 @@ namespace gpuprof::record {
 
 class Latencies {
  public:
-  // Adds the phases of one work item. `call_ns` is the time of its launch (0: unknown). Ignores graph nodes, whose
-  // times come from an earlier launch, and times out of order.
+  // Adds the phases of one work item. `call_ns` is the time of its launch (0: unknown). Ignores graph nodes,
+  // because their times come from an earlier launch. Also ignores an event whose times are not in order.
   void add(profile::WorkId work, uint64_t call_ns, const WorkEvent& event);
 
   using Key = std::pair<profile::WorkId, profile::Phase>;

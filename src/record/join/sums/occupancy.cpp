@@ -141,7 +141,8 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
   }
   const uint64_t ns = windows_.recorded(state.swept_to, until);
   const uint64_t each = ns / state.running.size();
-  uint64_t left = ns % state.running.size();  // the first ones get 1 ns more, so that the sum is exact
+  // The first `left` work items get 1 ns more each, so that the sum is exact.
+  uint64_t left = ns % state.running.size();
   for (Interval& work : state.running) {
     work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
     left -= left > 0 ? 1 : 0;

@@ -69,7 +69,7 @@ class Rows {
   Occupancy occupancy_;
   Sums gpu_;
   Sums host_;
-  uint64_t queue_ns_ = 0;  // sum, must fit into 64 bits
+  uint64_t queue_ns_ = 0;  // sum over the recording, which must fit into 64 bits
   uint64_t ahead_ns_ = 0;
   uint64_t swept_ns_ = 0;
   bool finished_ = false;

@@ -16,8 +16,8 @@ class WorkSet {
   // Above these limits, a new stream becomes UINT64_MAX and a new thread 0. Programs may create one for each request.
   static constexpr size_t kMaxStreams = 1024;
   static constexpr size_t kMaxThreads = 4096;  // (tid, name) pairs
-  // Above this or the memory budget, only device, kernel and operation distinguish works. If the budget is full, only
-  // the operation does.
+  // Above this number or MemoryBudget::kLimit, only device, kernel and operation distinguish works. Above
+  // MemoryBudget::kFull, only the operation does.
   static constexpr size_t kMaxWorks = 2'000'000;
   static constexpr uint64_t kOtherStreams = UINT64_MAX;
 

@@ -21,8 +21,8 @@ struct CodeIds {
 
 // What to do if an id is defined again.
 enum class Redefinition : uint8_t {
-  ignored,  // for sources: they do not reuse ids
-  taken,    // for stack engines: the id now names another code object
+  ignored,  // keep the first definition: sources do not reuse ids
+  taken,    // take the new one: a stack engine has reused the id
 };
 
 class CodeTable {

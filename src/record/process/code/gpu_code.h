@@ -45,7 +45,7 @@ class GpuCode {
   void add(SourceGpuCode& source, const backend::GpuModule& module);
   void add(SourceGpuCode& source, const backend::GpuPlace& place);
 
-  // Interns code without source ids. Returns 0 if a limit is reached.
+  // These intern code by its content, and store no id of a source. They return 0 if a limit is reached.
   profile::GpuModuleId intern(const backend::GpuModule& module);
   profile::GpuPlaceId intern(profile::GpuModuleId module, std::string_view function, uint64_t offset,
                              const std::vector<symbolize::SourceFrame>& lines);

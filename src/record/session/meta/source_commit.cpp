@@ -16,7 +16,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMostFolders = 64;                    // parent folders searched for a repository
-constexpr size_t kMostOfFile = size_t{16} << 20U;      // packed-refs has one line per reference
+constexpr size_t kMostOfFile = size_t{16} << 20U;      // largest git file that is read; packed-refs can be large
 constexpr std::array<size_t, 2> kDigits = {40U, 64U};  // SHA-1, SHA-256
 
 bool is_commit(std::string_view text) {

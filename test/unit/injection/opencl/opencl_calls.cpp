@@ -4,6 +4,7 @@
 //   opencl_calls [--all-devices]     use a context of all devices of the platform
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,10 +19,12 @@ constexpr size_t kBytes = 4096;  // size of the copied buffer
 constexpr size_t kItems = 64;
 
 struct World {
+  cl_platform_id platform = nullptr;
   cl_device_id device = nullptr;
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;
   cl_kernel kernel = nullptr;
+  cl_kernel spin = nullptr;  // takes longer than `kernel`
   cl_mem data = nullptr;
   bool has_svm = false;
   std::vector<char> host = std::vector<char>(kBytes);
@@ -240,6 +243,91 @@ cl_mem make_buffer(const World& world, size_t bytes) {
   expect_free(bytes);
 }
 
+template <typename Function>
+Function extension(const World& world, const char* name) {
+  void* const function = clGetExtensionFunctionAddressForPlatform(world.platform, name);
+  return reinterpret_cast<Function>(function);
+}
+
+// Enqueues a command buffer with three kernels and a fill. A kernel outside of it shows how long one of them takes.
+[[gnu::noinline]] void run_command_buffers(const World& world) {
+  const auto create = extension<clCreateCommandBufferKHR_fn>(world, "clCreateCommandBufferKHR");
+  const auto retain = extension<clRetainCommandBufferKHR_fn>(world, "clRetainCommandBufferKHR");
+  const auto release = extension<clReleaseCommandBufferKHR_fn>(world, "clReleaseCommandBufferKHR");
+  const auto kernel = extension<clCommandNDRangeKernelKHR_fn>(world, "clCommandNDRangeKernelKHR");
+  const auto fill = extension<clCommandFillBufferKHR_fn>(world, "clCommandFillBufferKHR");
+  const auto finalize = extension<clFinalizeCommandBufferKHR_fn>(world, "clFinalizeCommandBufferKHR");
+  const auto enqueue = extension<clEnqueueCommandBufferKHR_fn>(world, "clEnqueueCommandBufferKHR");
+  if (create == nullptr || enqueue == nullptr) {
+    return;
+  }
+  cl_int status = CL_SUCCESS;
+  cl_command_buffer_khr buffer = create(1, &world.queue, nullptr, &status);
+  check(status, "clCreateCommandBufferKHR");
+  const cl_int zero = 0;
+  const size_t one = 1;
+  check(fill(buffer, nullptr, world.data, &zero, sizeof(zero), 0, kBytes, 0, nullptr, nullptr, nullptr), "fill");
+  for (int i = 0; i < 3; ++i) {
+    check(kernel(buffer, nullptr, nullptr, world.spin, 1, nullptr, &one, nullptr, 0, nullptr, nullptr, nullptr),
+          "spin");
+  }
+  check(finalize(buffer), "clFinalizeCommandBufferKHR");
+  check(retain(buffer), "clRetainCommandBufferKHR");
+  check(release(buffer), "clReleaseCommandBufferKHR");
+  for (int i = 0; i < 3; ++i) {
+    cl_event event = nullptr;
+    expect_call("clEnqueueNDRangeKernel");
+    check(clEnqueueNDRangeKernel(world.queue, world.spin, 1, nullptr, &one, nullptr, 0, nullptr, &event), "spin");
+    expect_call("clEnqueueCommandBufferKHR");
+    ++expected["command_buffers"];
+    check(enqueue(0, nullptr, buffer, 1, &event, nullptr), "clEnqueueCommandBufferKHR");
+    check(clReleaseEvent(event), "clReleaseEvent");
+    expect_wait("run_command_buffers", "clFinish");
+    check(clFinish(world.queue), "clFinish");
+  }
+  check(release(buffer), "clReleaseCommandBufferKHR");
+}
+
+// The functions are those of extension_layer.cpp, if OPENCL_LAYERS names it.
+[[gnu::noinline]] void use_unified_memory(World& world) {
+  constexpr size_t kUnified = 4096;
+  const auto on_host = extension<clHostMemAllocINTEL_fn>(world, "clHostMemAllocINTEL");
+  const auto on_device = extension<clDeviceMemAllocINTEL_fn>(world, "clDeviceMemAllocINTEL");
+  const auto release = extension<clMemFreeINTEL_fn>(world, "clMemFreeINTEL");
+  const auto copy = extension<clEnqueueMemcpyINTEL_fn>(world, "clEnqueueMemcpyINTEL");
+  const auto fill = extension<clEnqueueMemFillINTEL_fn>(world, "clEnqueueMemFillINTEL");
+  if (on_host == nullptr) {
+    return;
+  }
+  void* host = on_host(world.context, nullptr, kUnified, 0, nullptr);
+  void* device = on_device(world.context, world.device, nullptr, 2 * kUnified, 0, nullptr);
+  check(host == nullptr || device == nullptr ? CL_OUT_OF_RESOURCES : CL_SUCCESS, "unified memory");
+  expect_alloc("use_unified_memory", kUnified);
+  expect_alloc("use_unified_memory", 2 * kUnified);
+  const cl_int zero = 0;
+  expect_call("clEnqueueMemFillINTEL");
+  check(fill(world.queue, host, &zero, sizeof(zero), kUnified, 0, nullptr, nullptr), "clEnqueueMemFillINTEL");
+  expect_call("clEnqueueMemcpyINTEL");
+  expect_wait("use_unified_memory", "clEnqueueMemcpyINTEL");
+  check(copy(world.queue, CL_TRUE, device, host, kUnified, 0, nullptr, nullptr), "clEnqueueMemcpyINTEL");
+  check(release(world.context, host), "clMemFreeINTEL");
+  check(release(world.context, device), "clMemFreeINTEL");
+  expect_free(kUnified);
+  expect_free(2 * kUnified);
+}
+
+using Unknown = double (*)(int, int, int, int, int, int, int, int, double);
+
+void call_unknown_functions(const World& world) {
+  for (const char* name : {"clRunTEST", "clEnqueueTEST"}) {
+    const auto function = extension<Unknown>(world, name);
+    for (int i = 0; function != nullptr && i < 3; ++i) {
+      ++expected["unknown"];
+      check(function(1, 2, 3, 4, 5, 6, 7, 8, 0.5) == 36.5 ? CL_SUCCESS : CL_INVALID_VALUE, name);
+    }
+  }
+}
+
 // Makes calls that the driver rejects. The layer records them only as failed launches.
 [[gnu::noinline]] void be_refused(World& world) {
   cl_int status = CL_SUCCESS;
@@ -253,7 +341,7 @@ cl_mem make_buffer(const World& world, size_t bytes) {
 }
 
 void open_world(World& world, bool all_devices) {
-  cl_platform_id platform = nullptr;
+  cl_platform_id& platform = world.platform;
   cl_device_id devices[16] = {};
   cl_uint count = 0;
   if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS ||
@@ -267,10 +355,14 @@ void open_world(World& world, bool all_devices) {
   check(status, "clCreateContext");
   world.queue = clCreateCommandQueueWithProperties(world.context, world.device, nullptr, &status);
   check(status, "clCreateCommandQueueWithProperties");
-  const char* source = "kernel void work(global int* data) { data[get_global_id(0)] = get_global_id(0); }";
+  const char* source =
+      "kernel void work(global int* data) { data[get_global_id(0)] = get_global_id(0); }"
+      "kernel void spin(global int* data) { for (int i = 0; i < 1000000; ++i) data[i % 7] += i; }";
   cl_program program = clCreateProgramWithSource(world.context, 1, &source, nullptr, &status);
   check(clBuildProgram(program, 0, nullptr, "", nullptr, nullptr), "clBuildProgram");
   world.kernel = clCreateKernel(program, "work", &status);
+  check(status, "clCreateKernel");
+  world.spin = clCreateKernel(program, "spin", &status);
   check(status, "clCreateKernel");
   cl_device_svm_capabilities svm = 0;
   clGetDeviceInfo(world.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, nullptr);
@@ -286,6 +378,7 @@ int main(int argc, char** argv) {
   world.data = make_buffer(world, kBytes);
   expect_alloc("main", kBytes);  // never freed
   check(clSetKernelArg(world.kernel, 0, sizeof(void*), &world.data), "clSetKernelArg");
+  check(clSetKernelArg(world.spin, 0, sizeof(void*), &world.data), "clSetKernelArg");
   finish_often(world);
   wait_for_events(world);
   wait_for_failure(world);
@@ -300,7 +393,10 @@ int main(int argc, char** argv) {
   allocate_parts(world);
   allocate_by_properties(world);
   allocate_image(world);
+  run_command_buffers(world);
+  use_unified_memory(world);
   be_refused(world);
+  call_unknown_functions(world);
   expect_wait("main", "clFinish");
   check(clFinish(world.queue), "clFinish");
   for (const auto& [key, number] : expected) {

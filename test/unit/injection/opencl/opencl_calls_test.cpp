@@ -1,4 +1,5 @@
 // Tests calls, waits and memory that the OpenCL layer records, with a program that prints what it does.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
@@ -82,6 +83,15 @@ FakeRecorder::Options with_control(uint32_t more) {
   return options;
 }
 
+// Returns the least time of the work items with this name. Longer times may come from a busy machine.
+uint64_t least_ns_of(const Source& source, const std::string& name) {
+  uint64_t least = UINT64_MAX;
+  for (const gpuprof_gpu_op& op : source.ops) {
+    least = source.name_of(op) == name ? std::min(least, op.end_ns - op.start_ns) : least;
+  }
+  return least;
+}
+
 Run run_calls(uint32_t control, const std::vector<std::string>& arguments = {}) {
   std::vector<std::string> command = {GPUPROF_TEST_CALLS};
   command.insert(command.end(), arguments.begin(), arguments.end());
@@ -145,6 +155,52 @@ TEST_CASE("calls are recorded if the recorder requests them, and include their w
             }) == 1);
     }
   }
+}
+
+TEST_CASE("an enqueue of a command buffer is one work item with the time of all commands in it") {
+  const Run run = run_calls(0);
+  const Source& source = run.sources[0];
+  const Numbers expected = expectations(run.output);
+  if (expected.count("command_buffers") == 0) {
+    WARN("skipped: this OpenCL has no command buffers");
+    return;
+  }
+  const std::string name = "command buffer: [fill] x1, spin x3";
+  long found = 0;
+  for (const gpuprof_gpu_op& op : source.ops) {
+    if (op.op == GPUPROF_OP_GRAPH) {
+      ++found;
+      CHECK(source.name_of(op) == name);
+      CHECK(op.bytes == 0);
+      CHECK(op.start_ns >= op.queued_ns);
+    }
+  }
+  CHECK(found == expected.at("command_buffers"));
+  // PoCL gives only the time of a marker at the end, less than a microsecond.
+  CHECK(least_ns_of(source, name) > least_ns_of(source, "spin") * 3 / 2);
+  CHECK(std::count_if(source.metas.begin(), source.metas.end(),
+                      [](const std::string& meta) { return meta.rfind("note.opencl.command_buffers=", 0) == 0; }) == 1);
+}
+
+TEST_CASE("extension functions are recorded if they are known, and counted as lost work otherwise") {
+  const std::string layers = std::string(GPUPROF_TEST_EXTENSIONS) + ":" + GPUPROF_TEST_LAYER;
+  const Run run = run_with_layer({GPUPROF_TEST_CALLS}, layers, with_control(GPUPROF_CONTROL_CALLS));
+  REQUIRE(run.status == 0);
+  REQUIRE(run.sources.size() == 1);
+  const Source& source = run.sources[0];
+  const Numbers expected = expectations(run.output);
+  REQUIRE(expected.at("unknown") == 6);
+  CHECK(source.lost[GPUPROF_LOSS_UNKNOWN_FUNCTION] == 6);
+  CHECK(source.all_lost() == 6);
+  for (const char* function : {"clRunTEST", "clEnqueueTEST"}) {
+    CHECK(std::count_if(source.metas.begin(), source.metas.end(), [&](const std::string& meta) {
+            return meta.rfind("note.opencl." + std::string(function) + "=", 0) == 0;
+          }) == 1);
+  }
+  CHECK(expected.count("call.clEnqueueMemcpyINTEL") == 1);
+  CHECK(source.ops.size() == static_cast<size_t>(expected.at("calls")));
+  CHECK(waits_of(source) == part(expected, "sync."));
+  CHECK(memory_of(source) == expected_memory(expected));
 }
 
 TEST_CASE("nothing is recorded while recording is off") {

@@ -1,13 +1,17 @@
 // Runs threads that launch on separate queues and release their events concurrently. With --leave the program ends
-// while its kernels run. With --memory each thread also creates and releases LAUNCHES buffers of 100 bytes.
-// layer_test.cpp and opencl_calls_test.cpp run it.
+// while its kernels run. With --memory each thread also creates and releases LAUNCHES buffers of 100 bytes. With
+// --main-ends the main thread ends first, and the last thread ends the process.
+// layer_test.cpp, opencl_calls_test.cpp and programs_test.py run it.
 //
-//   opencl_threads THREADS LAUNCHES STEPS [--leave|--memory]
+//   opencl_threads THREADS LAUNCHES STEPS [--leave|--memory|--main-ends]
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <pthread.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -93,6 +97,31 @@ void launch_all(const Work& work) {
   clReleaseCommandQueue(queue);
 }
 
+// Runs the threads after the main thread has become a zombie.
+[[noreturn]] void end_main_thread(const Work& work, long count) {
+  static const Work shared = work;
+  std::thread([count] {
+    const auto main_has_ended = [] {
+      std::ifstream status("/proc/self/stat");
+      std::string text;
+      std::getline(status, text);
+      return text.find(") Z ") != std::string::npos;
+    };
+    while (!main_has_ended()) {
+      std::this_thread::yield();
+    }
+    std::vector<std::thread> threads;
+    for (long i = 0; i < count; ++i) {
+      threads.emplace_back([] { launch_all(shared); });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    std::exit(5);
+  }).detach();
+  pthread_exit(nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -114,6 +143,9 @@ int main(int argc, char** argv) {
   work.steps = static_cast<cl_int>(std::strtol(argv[3], nullptr, 10));
   work.leave = argc > 4 && std::strcmp(argv[4], "--leave") == 0;
   work.memory = argc > 4 && std::strcmp(argv[4], "--memory") == 0;
+  if (argc > 4 && std::strcmp(argv[4], "--main-ends") == 0) {
+    end_main_thread(work, std::strtol(argv[1], nullptr, 10));
+  }
   std::vector<std::thread> threads;
   for (long i = std::strtol(argv[1], nullptr, 10); i > 0; --i) {
     threads.emplace_back([&work] { launch_all(work); });

@@ -136,6 +136,22 @@ TEST_CASE("work of an unknown launch does not count as matched") {
   CHECK(sums["without_launch"] == 2);
 }
 
+TEST_CASE("with record -p, work that is older than all known launches was launched before the attach") {
+  Rig rig({.attach_pid = kPid, .stacks_wanted = true});
+  rig.correlator.on_gpu_op(Rig::kernel(4));
+  rig.stack(77);
+  rig.launch(6, 77);
+  rig.correlator.on_gpu_op(Rig::kernel(5));
+  rig.correlator.on_gpu_op(Rig::kernel(6));
+  rig.correlator.on_gpu_op(Rig::kernel(7));  // its launch event was lost
+  rig.correlator.end_iteration(true);
+  auto sums = coverage(finish(rig));
+  CHECK(sums["before_attach"] == 2);
+  CHECK(sums["without_launch"] == 1);
+  CHECK(sums["without_stack"] == 1);
+  CHECK(rig.correlator.totals().gpu_records == 4);
+}
+
 TEST_CASE("coverage is counted per process and written when the process ends") {
   Rig rig;
   rig.stack(77);
@@ -436,7 +452,7 @@ TEST_CASE("the sweep waits for a launch whose work is pending") {
   const Batch batch = rig.take();
   CHECK(batch.shares.size() >= 1);
   CHECK(rig.correlator.late_ns() == 0);
-  // Launch 3 never gets work. It delays the sweep for one minute.
+  // Launch 3 never gets work. The calculation of busy and idle time waits for this work for one minute.
   rig.launch(3, 77, 111 * kSecond);
   rig.launch(4, 77, 112 * kSecond);
   rig.correlator.on_gpu_op(Rig::kernel(4, 10, 113 * kSecond));

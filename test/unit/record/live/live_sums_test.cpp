@@ -29,6 +29,7 @@ void define(LiveSums& sums, uint32_t id, const std::string& name) {
   profile::Work work;
   work.id = profile::WorkId{id};
   work.op = profile::Op::kernel;
+  work.device = profile::DeviceId{1};
   work.name = profile::StringId{id};
   sums.add(work);
 }
@@ -73,4 +74,21 @@ TEST_CASE("memory that a live view keeps makes the session measure its memory") 
   const std::string name(MemoryBudget::kLookBytes, 'n');
   define(sums, 1, name);
   CHECK(memory->is_limited());
+}
+
+TEST_CASE("a device's busy share is unknown until times were swept, and keeps its last value") {
+  const View view;
+  LiveSums sums(view, std::make_shared<MemoryBudget>([] { return uint64_t{0}; }));
+  sums.add(profile::Device{.id = profile::DeviceId{1}, .name = profile::StringId{1}});
+  define(sums, 1, "kernel");
+  const auto busy_at = [&sums](uint64_t now_ns, uint64_t swept_ns) {
+    sums.close(now_ns, swept_ns);
+    return sums.state().devices.at(0).busy;
+  };
+  const auto was_busy = [&sums](uint64_t ns) { sums.add(profile::Share{.work = profile::WorkId{1}, .busy_ns = ns}); };
+  CHECK(busy_at(1000, 0) == std::nullopt);
+  CHECK(busy_at(2000, 100) == std::nullopt);
+  was_busy(50);
+  CHECK(busy_at(3000, 200) == 0.5);
+  CHECK(busy_at(4000, 200) == 0.5);
 }

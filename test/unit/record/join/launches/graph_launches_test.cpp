@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kExec = 3;
 constexpr uint64_t kStream = 13;
-constexpr uint64_t kUs = 1'000'000;  // ns per unit of the times below; much longer than GraphLaunches::kClockSlackNs
+constexpr uint64_t kUs = 1'000'000;  // times below are in units of 1 ms, much more than GraphLaunches::kClockSlackNs
 
 GraphLaunch launch_of(uint64_t correlation, uint64_t time, uint64_t finished = 0) {
   return {.correlation = correlation, .time_ns = time * kUs, .finished = finished, .exec = kExec, .stream = kStream};
@@ -112,7 +112,8 @@ TEST_CASE("a launch called just after the work began is not the launch of the wo
   GraphLaunches launches;
   launches.add(1, launch_of(10, 1));
   GraphLaunch next = launch_of(20, 50, 15);
-  // Launch 10 ran for less than 10 us from 50 on: it had ended when launch 20 was called, because `finished` is 15.
+  // Launch 20 is called 10 us after time 50. Launch 10 had ended then, because `finished` is 15. So the work that began
+  // at 50 ran for less than 10 us, and is that of launch 10.
   next.time_ns += GraphLaunches::kClockSlackNs / 2;
   launches.add(1, next);
   CHECK(candidates(launches, 50) == "10");

@@ -46,7 +46,7 @@ TEST_CASE("the oldest pending launch is known") {
   CHECK(table.oldest_waiting(4 * kSecond) == 3 * kSecond);
   table.expire(3 * kSecond + LaunchTable::kHoldNs);
   CHECK(table.oldest_waiting(80 * kSecond) == 80 * kSecond);
-  CHECK(table.find(1, 3) != nullptr);  // launch 3 no longer delays the sweep, but its work may still arrive
+  CHECK(table.find(1, 3) != nullptr);  // launch 3 is no longer waited for, but its work may still arrive
   table.end_source(1);
   CHECK(table.size() + table.queued() == 0);
 }

@@ -145,7 +145,7 @@ TEST_CASE("mappings of a source that walks by tables are read again, even if the
     return !rig.correlator.take_process_events().empty();
   };
   bool again = false;
-  for (int turn = 0; turn < 1000 && !again; ++turn) {  // the event is repeated after 20 ms at the earliest
+  for (int turn = 0; turn < 1000 && !again; ++turn) {  // on_mappings() leads to an event after 20 ms or more
     ::usleep(1000);
     again = told();
   }

@@ -1,0 +1,335 @@
+#include "record/process/unrecorded.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/files/file.h"
+#include "base/files/file_rights.h"
+#include "base/files/path.h"
+#include "base/unique_fd.h"
+#include "symbolize/safe_open.h"
+#include "wire/wire.h"
+
+namespace gpuprof::record {
+namespace {
+
+constexpr uint64_t kFirstIntervalNs = 20'000'000;
+constexpr uint64_t kLastIntervalNs = 250'000'000;
+constexpr uint64_t kShareOfTime = 100;
+constexpr size_t kMaxProcesses = 512;
+constexpr size_t kMaxTasks = 4096;              // threads whose children are read at a time
+constexpr uint64_t kMaxExamineNs = 10'000'000;  // a longer pause would delay the draining of the rings
+constexpr size_t kMaxChildren = size_t{64} << 10;
+constexpr size_t kMaxMaps = size_t{4} << 20;
+constexpr size_t kMaxVariables = size_t{1} << 20;
+constexpr size_t kMaxFindings = 256;
+constexpr size_t kLongestLibrary = 80;  // bytes of a library's name in a message
+
+constexpr std::string_view kDevices[] = {"/dev/nvidia", "/dev/dri/render", "/dev/kfd", "/dev/accel/", "/dev/dxg"};
+
+std::optional<std::string> link_of(int folder, const char* name) {
+  std::array<char, 4096> target{};
+  const ssize_t size = ::readlinkat(folder, name, target.data(), target.size());
+  return size < 0 ? std::nullopt : std::optional<std::string>(std::in_place, target.data(), static_cast<size_t>(size));
+}
+
+// What the mappings of a process say.
+struct MappedNames {
+  std::vector<std::string_view> libraries;  // file names
+  std::string_view device;                  // the first GPU device
+  bool is_static = true;                    // no dynamic linker
+  bool is_musl = false;
+  bool is_32_bit = true;
+};
+
+void take_line(std::string_view line, MappedNames& names) {
+  uint64_t start = 0;
+  std::from_chars(line.data(), line.data() + line.size(), start, 16);
+  const size_t path_start = line.find('/');
+  // The kernel maps [vsyscall] above 4 GiB in 32-bit programs, too.
+  names.is_32_bit = names.is_32_bit && (start <= std::numeric_limits<uint32_t>::max() || line.ends_with("[vsyscall]"));
+  if (path_start == std::string_view::npos) {
+    return;
+  }
+  const std::string_view path = line.substr(path_start);
+  if (names.device.empty() && std::any_of(std::begin(kDevices), std::end(kDevices),
+                                          [path](std::string_view device) { return path.starts_with(device); })) {
+    names.device = path;
+  }
+  std::string_view file = path.substr(path.rfind('/') + 1);
+  file = file.substr(0, std::min(file.find(' '), kLongestLibrary));
+  names.is_musl = names.is_musl || file.starts_with("ld-musl");
+  names.is_static = names.is_static && !file.starts_with("ld-") && !file.starts_with("ld.so");
+  if (names.libraries.empty() || names.libraries.back() != file) {
+    names.libraries.push_back(file);
+  }
+}
+
+MappedNames names_of(std::string_view maps) {
+  MappedNames names;
+  while (!maps.empty()) {
+    const size_t end = std::min(maps.find('\n'), maps.size());
+    take_line(maps.substr(0, end), names);
+    maps.remove_prefix(std::min(end + 1, maps.size()));
+  }
+  return names;
+}
+
+// Returns whether one of the variables is `name`, with a value that contains `part`. The variables end with NUL.
+bool has_variable(std::string_view variables, std::string_view name, std::string_view part) {
+  while (!variables.empty()) {
+    const std::string_view entry = variables.substr(0, variables.find('\0'));
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
+      return entry.find(part) != std::string_view::npos;
+    }
+    variables.remove_prefix(std::min(entry.size() + 1, variables.size()));
+  }
+  return false;
+}
+
+std::string keep_variables(const std::string& variable) {
+  return "a wrapper such as env -i, sudo or su - cleared it: start gpuprof behind the wrapper, or let it keep the "
+         "variables, as with sudo --preserve-env=" +
+         variable + "," GPUPROF_ENV_SOCKET "," GPUPROF_ENV_TOKEN "," GPUPROF_ENV_UID;
+}
+
+}  // namespace
+
+struct UnrecordedProcesses::Process {
+  pid_t pid = 0;
+  UniqueFd folder;  // /proc/PID
+  std::string name;
+  std::string program;
+  MappedNames mapped;
+};
+
+std::vector<ExpectedLibrary> expected_libraries(const backend::Backends& chosen, const backend::LaunchEnv& env) {
+  std::vector<ExpectedLibrary> libraries;
+  for (const auto& backend : backend::make_all()) {
+    const backend::Descriptor& what = backend->descriptor();
+    const bool is_chosen = std::any_of(chosen.begin(), chosen.end(), [&what](const auto& one) {
+      return std::string_view(one->descriptor().name) == what.name;
+    });
+    std::string ours = env.library_dir + "/" + std::string(backend->library().file_name);
+    const std::string* value = env.get(what.load_variable);
+    const bool is_loaded = value != nullptr && value->find(ours) != std::string::npos;
+    if (!what.vendor_library.empty() && (!is_chosen || is_loaded)) {
+      libraries.push_back(
+          {what.name, std::string(what.vendor_library), is_chosen ? std::move(ours) : "", what.load_variable});
+    }
+  }
+  return libraries;
+}
+
+UnrecordedProcesses::UnrecordedProcesses(std::vector<ExpectedLibrary> libraries, pid_t root, bool devices,
+                                         std::string proc)
+    : libraries_(std::move(libraries)),
+      root_(root),
+      devices_(devices),
+      proc_(std::move(proc)),
+      own_program_(link_of(AT_FDCWD, (proc_ + "/self/exe").c_str()).value_or("")) {}
+
+void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected) {
+  if (now_ns < next_ns_) {
+    return;
+  }
+  const uint64_t start = monotonic_ns();
+  for (auto& entry : known_) {
+    entry.second.seen = false;
+  }
+  std::vector<pid_t> processes = descendants();
+  // If the time does not suffice for all, new processes matter most.
+  std::stable_partition(processes.begin(), processes.end(), [this](pid_t pid) { return !known_.contains(pid); });
+  const uint64_t until = monotonic_ns() + kMaxExamineNs;
+  for (const pid_t pid : processes) {
+    if (monotonic_ns() < until) {
+      examine(pid, now_ns, is_connected);
+    } else if (const auto known = known_.find(pid); known != known_.end()) {
+      known->second.seen = true;
+    }
+  }
+  std::erase_if(known_, [](const auto& entry) { return !entry.second.seen; });
+  next_ns_ = now_ns + std::max(kFirstIntervalNs, kShareOfTime * (monotonic_ns() - start));
+}
+
+std::vector<pid_t> UnrecordedProcesses::descendants() const {
+  std::vector<pid_t> all;
+  size_t tasks = kMaxTasks;
+  add_children(root_, tasks, all);
+  for (size_t i = 0; i < all.size() && all.size() < kMaxProcesses; ++i) {
+    add_children(all[i], tasks, all);
+  }
+  return all;
+}
+
+// The kernel lists a child with the thread that started it. Orphans become children of the recorder, their subreaper.
+void UnrecordedProcesses::add_children(pid_t pid, size_t& tasks, std::vector<pid_t>& to) const {
+  const std::string path = proc_ + "/" + std::to_string(pid) + "/task";
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  for (const dirent* task = nullptr; folder && tasks > 0 && (task = ::readdir(folder.get())) != nullptr;) {
+    if (task->d_name[0] == '.') {
+      continue;
+    }
+    --tasks;
+    const std::string children =
+        read_text(::dirfd(folder.get()), (std::string(task->d_name) + "/children").c_str(), kMaxChildren);
+    const char* const end = children.data() + children.size();
+    for (const char* at = children.data(); at < end && to.size() < kMaxProcesses; ++at) {
+      pid_t child = 0;
+      const auto [after, error] = std::from_chars(at, end, child);
+      if (error == std::errc{}) {
+        to.push_back(child);
+        at = after;
+      }
+    }
+  }
+}
+
+void UnrecordedProcesses::examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected) {
+  Process process;
+  process.pid = pid;
+  process.folder.reset(::open((proc_ + "/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto program = link_of(process.folder.get(), "exe");
+  const bool unreadable = !program && (errno == EACCES || errno == EPERM);
+  if (!process.folder || (!program && !unreadable) || program == own_program_) {
+    return;
+  }
+  process.program = program.value_or("");
+  Known& known = known_[pid];
+  known.seen = true;
+  if (known.interval_ns != 0 && known.program == process.program) {
+    if (now_ns < known.next_ns) {
+      return;
+    }
+    known.interval_ns = std::min(2 * known.interval_ns, kLastIntervalNs);
+  } else {
+    known.program = process.program;
+    known.interval_ns = kFirstIntervalNs;
+  }
+  known.next_ns = now_ns + known.interval_ns;
+  process.name = read_text(process.folder.get(), "comm", 64);
+  process.name.erase(std::min(process.name.find('\n'), process.name.size()));
+  if (unreadable) {
+    set(process, "",
+        {.text = {"cannot be inspected by gpuprof, because it has other rights",
+                  "if it uses a GPU, start gpuprof as the user of the process (sudo gpuprof record -- COMMAND)"}});
+    return;
+  }
+  const std::string maps = read_text(process.folder.get(), "maps", kMaxMaps);
+  process.mapped = names_of(maps);
+  check(process, is_connected);
+}
+
+void UnrecordedProcesses::check(const Process& process, const IsConnected& is_connected) {
+  bool known_library = false;
+  for (const ExpectedLibrary& library : libraries_) {
+    const auto mapped = [&process](std::string_view prefix) {
+      const auto& all = process.mapped.libraries;
+      const auto found =
+          std::find_if(all.begin(), all.end(), [prefix](std::string_view file) { return file.starts_with(prefix); });
+      return found == all.end() ? std::string_view() : *found;
+    };
+    const std::string vendor(mapped(library.vendor));
+    if (vendor.empty()) {
+      continue;
+    }
+    known_library = true;
+    const bool ours = !library.injection.empty() && !mapped(base_name(library.injection)).empty();
+    if (ours && (is_connected(process.pid) ||
+                 has_variable(read_text(process.folder.get(), "environ", kMaxVariables), GPUPROF_ENV_SOCKET, ""))) {
+      findings_.erase({process.pid, process.program, library.backend});
+    } else {
+      set(process, library.backend, missing(process, library, vendor));
+    }
+  }
+  if (devices_ && !known_library && !process.mapped.device.empty()) {
+    const bool is_static = process.mapped.is_static;
+    set(process, "",
+        {.text = {(is_static ? "is a static program and uses " : "uses ") + std::string(process.mapped.device) +
+                      " without a library that gpuprof can record",
+                  std::string(is_static ? "gpuprof records only programs that load the vendor's library dynamically; "
+                                        : "gpuprof records CUDA, OpenCL and Level Zero; ") +
+                      "sudo gpuprof record --backend drm records the jobs of some GPU drivers"}});
+  }
+}
+
+UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process, const ExpectedLibrary& library,
+                                                          const std::string& vendor) const {
+  if (library.injection.empty()) {
+    return {.text = {"has loaded " + vendor + ", but --backend has switched the backend " + library.backend + " off",
+                     "add " + library.backend + " to --backend, or leave --backend out"}};
+  }
+  const std::string what =
+      "has loaded " + vendor + " without gpuprof's library, so " + library.backend + " records nothing of it: ";
+  const auto certain = [&what](const std::string& why, const std::string& hint) {
+    return Finding{.certain = true, .text = {what + why, hint}};
+  };
+  if (process.mapped.is_32_bit) {
+    return certain("it is a 32-bit program", "gpuprof records only 64-bit programs");
+  }
+  const std::string variables = read_text(process.folder.get(), "environ", kMaxVariables);
+  if (variables.size() < kMaxVariables) {
+    for (const auto& [name, part] :
+         {std::pair(library.variable, library.injection), std::pair(std::string(GPUPROF_ENV_SOCKET), std::string())}) {
+      if (!has_variable(variables, name, part)) {
+        return certain(has_variable(variables, name, "") ? "its environment variable " + name + " names other libraries"
+                                                         : "its environment has no " + name,
+                       keep_variables(library.variable));
+      }
+    }
+  }
+  if (process.mapped.is_musl) {
+    return certain("it uses musl, and gpuprof's library needs the GNU C library",
+                   "run a program that is built for the GNU C library, or count launches: sudo gpuprof record -p PID");
+  }
+  const UniqueFd root(::openat(process.folder.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (root && !symbolize::open_regular({root.get(), read_file_rights(process.folder.get())}, library.injection)) {
+    return certain("its root directory or mount namespace has no " + library.injection,
+                   "set TMPDIR, when you start gpuprof, to a folder that the process sees, too");
+  }
+  return {.text = {what + "it has perhaps not called it", "gpuprof doctor lists what can be recorded"}};
+}
+
+void UnrecordedProcesses::set(const Process& process, const std::string& backend, Finding finding) {
+  finding.name = process.name;
+  if (findings_.size() < kMaxFindings) {
+    findings_.insert_or_assign({process.pid, process.program, backend}, std::move(finding));
+  }
+}
+
+std::vector<Error> UnrecordedProcesses::messages(bool nothing_recorded) const {
+  std::vector<Error> all;
+  std::map<std::string, std::pair<size_t, size_t>> by_text;  // text -> index in `all`, other processes
+  for (const auto& [key, finding] : findings_) {
+    if (!finding.certain && !nothing_recorded) {
+      continue;
+    }
+    const auto [found, is_new] = by_text.try_emplace(finding.text.message, all.size(), 0);
+    if (is_new) {
+      all.push_back(
+          {"process " + std::to_string(std::get<pid_t>(key)) + " (" + finding.name + ") " + finding.text.message,
+           finding.text.hint});
+    } else {
+      ++found->second.second;
+    }
+  }
+  for (const auto& entry : by_text) {
+    if (const auto [index, others] = entry.second; others != 0) {
+      all[index].message += " (" + std::to_string(others) + " other processes, too)";
+    }
+  }
+  return all;
+}
+
+}  // namespace gpuprof::record

@@ -1,0 +1,80 @@
+// Finds processes of the command that use a GPU without gpuprof's injection library, and why it is missing: a wrapper
+// cleared the environment, the process has another root directory, and so on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/result.h"
+
+namespace gpuprof::record {
+
+// A vendor's library, and the injection library that must be in each process that uses it.
+struct ExpectedLibrary {
+  std::string backend;
+  std::string vendor;     // prefix of the vendor library's file name
+  std::string injection;  // path of the injection library; empty: --backend has switched the backend off
+  std::string variable;   // the environment variable that names the injection library
+};
+
+// `chosen`: the recording's backends, after they have prepared `env`.
+std::vector<ExpectedLibrary> expected_libraries(const backend::Backends& chosen, const backend::LaunchEnv& env);
+
+class UnrecordedProcesses {
+ public:
+  using IsConnected = std::function<bool(pid_t)>;
+
+  // Examines the descendants of `root`. `devices`: whether to report use of a GPU device without a known library.
+  UnrecordedProcesses(std::vector<ExpectedLibrary> libraries, pid_t root, bool devices, std::string proc = "/proc");
+
+  // Reads the descendants' mappings if it is time: at most every 20 ms, and for at most 1/100 of the time. It reads a
+  // process again after 20 ms, then after ever longer times, up to 250 ms. It misses processes that end sooner.
+  void look(uint64_t now_ns, const IsConnected& is_connected);
+
+  // Returns one message for each reason. `nothing_recorded`: also returns reasons that are only probable.
+  [[nodiscard]] std::vector<Error> messages(bool nothing_recorded) const;
+
+ private:
+  struct Known {
+    std::string program;  // the target of /proc/PID/exe
+    uint64_t next_ns = 0;
+    uint64_t interval_ns = 0;
+    bool seen = false;
+  };
+  struct Finding {
+    bool certain = false;
+    std::string name = {};  // name of the process
+    Error text = {};        // follows "process PID (name) "
+  };
+  struct Process;
+  using Key = std::tuple<pid_t, std::string, std::string>;  // pid, program, and backend or ""
+
+  [[nodiscard]] std::vector<pid_t> descendants() const;
+  // Reads the children of at most `tasks` threads, and subtracts their number.
+  void add_children(pid_t pid, size_t& tasks, std::vector<pid_t>& to) const;
+  void examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected);
+  void check(const Process& process, const IsConnected& is_connected);
+  [[nodiscard]] Finding missing(const Process& process, const ExpectedLibrary& library,
+                                const std::string& vendor) const;
+  void set(const Process& process, const std::string& backend, Finding finding);
+
+  std::vector<ExpectedLibrary> libraries_;
+  pid_t root_;
+  bool devices_;
+  std::string proc_;
+  std::string own_program_;
+  std::unordered_map<pid_t, Known> known_;
+  std::map<Key, Finding> findings_;
+  uint64_t next_ns_ = 0;
+};
+
+}  // namespace gpuprof::record
