@@ -15,6 +15,10 @@ constexpr long kWaitNs = 500000;
 static_assert(kWaits * kWaitNs > 2 * int64_t{GPUPROF_POLL_NS});
 constexpr int kLockWaits = 5;  // further attempts to get the lock, each of kLockWaitNs
 
+// Free bytes of each ring that records which may wait cannot use. They come in bursts that fill all rings. Without the
+// record of a launch, which cannot wait, all of its GPU work would belong to no known launch.
+constexpr uint64_t kReserved = GPUPROF_RING_BYTES / 8;
+
 uint32_t next_ring = 0;
 
 // The ring's tail when a wait for free space timed out, plus one. No thread waits again until the tail moves.
@@ -26,15 +30,16 @@ struct FreeSpace {
   uint32_t pad;  // bytes to skip before the record, so that the record does not wrap
 };
 
-// Finds free space in the ring. Returns false if the tail is invalid: a write could then go anywhere. Needs the lock.
-bool find_free_space(gpuprof_segment* segment, uint32_t index, uint32_t bytes, FreeSpace* place) {
+// Finds free space in the ring, besides `reserved` bytes. Returns false if the tail is invalid: a write could then go
+// anywhere. Needs the lock.
+bool find_free_space(gpuprof_segment* segment, uint32_t index, uint32_t bytes, uint64_t reserved, FreeSpace* place) {
   const gpuprof_ring& ring = segment->rings[index];
   const uint64_t head = load_relaxed(&ring.head);
   const uint64_t used = head - load_acquire(&ring.tail);
   const auto offset = static_cast<uint32_t>(head % GPUPROF_RING_BYTES);
   const uint32_t to_end = GPUPROF_RING_BYTES - offset;
   const uint32_t pad = to_end < bytes ? to_end : 0;
-  if (used > GPUPROF_RING_BYTES || GPUPROF_RING_BYTES - used < uint64_t{pad} + bytes || head % 8 != 0) {
+  if (used > GPUPROF_RING_BYTES || GPUPROF_RING_BYTES - used < uint64_t{pad} + bytes + reserved || head % 8 != 0) {
     return false;
   }
   auto* base = reinterpret_cast<uint8_t*>(segment) + GPUPROF_SEGMENT_DATA_OFFSET + size_t{index} * GPUPROF_RING_BYTES;
@@ -132,7 +137,7 @@ bool write(gpuprof_segment* segment, gpuprof_record* head, size_t head_bytes, co
     }
     loss = GPUPROF_LOSS_RING_FULL;
     FreeSpace place = {};
-    written = find_free_space(segment, index, head->bytes, &place);
+    written = find_free_space(segment, index, head->bytes, may_wait ? kReserved : 0, &place);
     if (written) {
       write_record_at(ring, place, head, head_bytes, text, text_bytes);
     }

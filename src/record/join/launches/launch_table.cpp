@@ -12,6 +12,7 @@ constexpr size_t kCompactAbove = 4096;
 
 void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const PendingLaunch& launch) {
   const Key key{source, correlation};
+  last_ = nullptr;
   evict();
   launches_.insert_or_assign(key, launch);
   if (launch.matched) {
@@ -38,8 +39,12 @@ void LaunchTable::evict() {
 }
 
 PendingLaunch* LaunchTable::find(backend::SourceId source, uint64_t correlation) {
-  const auto found = launches_.find({source, correlation});
-  return found == launches_.end() ? nullptr : &found->second;
+  const Key key{source, correlation};
+  if (last_ == nullptr || !(last_->first == key)) {
+    const auto found = launches_.find(key);
+    last_ = found == launches_.end() ? nullptr : &*found;
+  }
+  return last_ == nullptr ? nullptr : &last_->second;
 }
 
 void LaunchTable::match(backend::SourceId source, uint64_t correlation, PendingLaunch& launch, uint64_t keep_until_ns) {
@@ -55,6 +60,7 @@ void LaunchTable::match(backend::SourceId source, uint64_t correlation, PendingL
 }
 
 void LaunchTable::erase(backend::SourceId source, uint64_t correlation) {
+  last_ = nullptr;
   launches_.erase({source, correlation});
 }
 
@@ -64,6 +70,7 @@ bool LaunchTable::still_waits(const Queued& queued) const {
 }
 
 void LaunchTable::expire(uint64_t now_ns) {
+  last_ = nullptr;
   expire_waiting(now_ns);
   expire_matched(now_ns);
   compact();
@@ -123,6 +130,7 @@ void LaunchTable::compact() {
 }
 
 void LaunchTable::end_source(backend::SourceId source) {
+  last_ = nullptr;
   std::erase_if(launches_, [source](const auto& entry) { return entry.first.source == source; });
   for (auto* queue : {&waiting_, &stale_, &matched_}) {
     std::erase_if(*queue, [source](const Queued& queued) { return queued.key.source == source; });

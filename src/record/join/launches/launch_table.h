@@ -65,10 +65,12 @@ class LaunchTable {
 
   MemoryBudget* memory_;
   std::pmr::unsynchronized_pool_resource pool_;  // for several hundred thousand inserts and removals per second
-  std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash> launches_{&pool_};
-  std::deque<Queued> waiting_;  // in order of arrival; the table may no longer contain some launches
-  std::deque<Queued> stale_;    // launches that have waited longer than kHoldNs
-  std::deque<Queued> matched_;  // launches that may get more work
+  using Launches = std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash>;
+  Launches launches_{&pool_};
+  Launches::value_type* last_ = nullptr;  // result of the last find(): the nodes of a graph are work of one launch
+  std::deque<Queued> waiting_;            // in order of arrival; the table may no longer contain some launches
+  std::deque<Queued> stale_;              // launches that have waited longer than kHoldNs
+  std::deque<Queued> matched_;            // launches that may get more work
 };
 
 }  // namespace gpuprof::record

@@ -12,6 +12,8 @@ constexpr size_t kMaxBlocked = 4096;
 constexpr size_t kMaxLanes = 16384;
 constexpr size_t kMaxBlockedInAll = 500'000;
 
+constexpr auto kStartsEarlier = [](const auto& a, const auto& b) { return a.start < b.start; };
+
 // No device runs this many work items at once, but a target may report them. Each item slows down the sweep.
 constexpr size_t kMaxRunningWork = 1024;
 
@@ -35,11 +37,13 @@ void Occupancy::add(Device device, Work work, Thread thread, uint64_t start, uin
     start = state.swept_to;
     end = std::max(start, end);
   }
+  state.in_order = state.in_order && (state.pending.empty() || start >= state.pending.back().start);
   state.pending.push_back({start, end, thread, work, {}});
   if (state.pending.size() > kMaxPendingWork) {
     const auto middle = state.pending.begin() + kMaxPendingWork / 2;
-    std::nth_element(state.pending.begin(), middle, state.pending.end(),
-                     [](const Interval& a, const Interval& b) { return a.start < b.start; });
+    if (!state.in_order) {
+      std::nth_element(state.pending.begin(), middle, state.pending.end(), kStartsEarlier);
+    }
     sweep(device, state, middle->start);
   }
 }
@@ -91,11 +95,20 @@ void Occupancy::advance(uint64_t watermark) {
   }
 }
 
+Occupancy::Pending Occupancy::take_until(DeviceState& state, uint64_t until) {
+  const auto starts_before = [until](const Interval& work) { return work.start < until; };
+  if (state.in_order) {
+    return std::partition_point(state.pending.begin(), state.pending.end(), starts_before);
+  }
+  const auto rest = std::partition(state.pending.begin(), state.pending.end(), starts_before);
+  std::sort(state.pending.begin(), rest, kStartsEarlier);
+  state.in_order = rest == state.pending.end();
+  return rest;
+}
+
 // Charges all time before `until`. A gap at the end is charged later, when the next work is known.
 void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
-  const auto rest = std::partition(state.pending.begin(), state.pending.end(),
-                                   [until](const Interval& work) { return work.start < until; });
-  std::sort(state.pending.begin(), rest, [](const Interval& a, const Interval& b) { return a.start < b.start; });
+  const Pending rest = take_until(state, until);
   for (auto next = state.pending.begin(); next != rest; ++next) {
     run_until(state, next->start);
     if (state.running.empty() && next->start > state.swept_to) {

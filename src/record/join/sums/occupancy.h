@@ -65,7 +65,8 @@ class Occupancy {
     Share share;
   };
   struct DeviceState {
-    std::vector<Interval> pending;  // not swept yet, unordered
+    std::vector<Interval> pending;  // not swept yet
+    bool in_order = true;           // `pending` is in order of start time, as the work of one stream arrives
     std::vector<Interval> running;  // in order of start time
     uint64_t swept_to = 0;          // all time before this is charged
   };
@@ -73,7 +74,11 @@ class Occupancy {
     size_t operator()(const SliceWork& key) const;
   };
 
+  using Pending = std::vector<Interval>::iterator;
+
   void drop_blocked();
+  // Moves the work that starts before `until` to the front, in order of start time. Returns its end.
+  static Pending take_until(DeviceState& state, uint64_t until);
   void sweep(Device device, DeviceState& state, uint64_t until);
   void run_until(DeviceState& state, uint64_t until);
   void charge_running(DeviceState& state, uint64_t until);
