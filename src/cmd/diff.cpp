@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyze/merge/recordings.h"
+#include "analyze/subsets/subset_meta.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/utf8.h"
@@ -171,7 +173,23 @@ class Diff : public Command {
         runs.push_back(std::move(run).value());
       }
     }
+    warn_of_copies(runs);
     return runs;
+  }
+
+  // Skips subsets, because two time windows of one recording can be compared.
+  static void warn_of_copies(const std::vector<Run>& runs) {
+    analyze::SeenRecordings seen;
+    for (const Run& run : runs) {
+      const compare::RunFacts& facts = run.facts;
+      if (!analyze::part_text(facts.info.meta).empty()) {
+        continue;
+      }
+      const std::string other = seen.add(analyze::recording_ids(facts.info.meta), facts.file);
+      if (!other.empty() && other != facts.file) {
+        log::warn(facts.file + " holds the same recording as " + other + ": it is compared with itself");
+      }
+    }
   }
 
   [[nodiscard]] Status write(const output::DiffLines& lines, const std::string& notice) const {

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
 #include "cmd/common/merged_profile.h"
@@ -75,6 +76,10 @@ class Import : public Command {
     for (const std::string& path : files_) {
       auto reader = open_profile(path, lenient_, read_);
       RETURN_IF_ERROR(reader);
+      if (std::count(read_.begin(), read_.end(), read_.back()) > 1) {
+        log::warn(escaped(path) + " is named more than once: it is read once");
+        continue;
+      }
       if (!reader->is_published_form()) {
         return Error{input_name(path) + " is a profile of gpuprof already", "`gpuprof merge` joins such profiles"};
       }

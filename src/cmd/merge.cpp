@@ -21,7 +21,8 @@ class Merge : public Command {
     add_lenient_flag(app, lenient_);
     app.footer(
         "merge aligns the profiles by their Unix start times. Time slices are moved to the nearest slice of the "
-        "profile that started first. Processes of different hosts stay separate (flame --by host).");
+        "profile that started first. Processes of different hosts stay separate (flame --by host). A recording that "
+        "several inputs hold counts once.");
   }
 
   Result<int> run() override {

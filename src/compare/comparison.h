@@ -45,6 +45,7 @@ struct FunctionLine {
   std::string file;
   std::string old_name;
   bool note = false;  // see Function::note
+  analyze::Origin origin = analyze::Origin::none;
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> total;

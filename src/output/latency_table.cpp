@@ -125,8 +125,8 @@ void latency_table(const std::vector<LatencyLine>& lines, size_t width, TextStre
     }
     out.append(cut_middle(shown_name(shown_ends(line.work)), std::max<size_t>(width, 24))).append("\n");
     if (!line.path.empty()) {
-      out.append(callers_text("    " + cut_middle(shown_name(shown_ends(line.process)), 44) + ":", line.path.frames(),
-                              width))
+      out.append(callers_text("    " + cut_middle(shown_name(shown_ends(line.process)), 44) + ":",
+                              callers_of(line.path), width))
           .append("\n");
     }
     append_stats(line, out);

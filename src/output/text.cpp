@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace gpuprof::output {
 namespace {
 
 constexpr size_t kMaxFrameWidth = 44;
+constexpr size_t kLeastFrameWidth = 16;
 constexpr std::string_view kCalls = " -> ";
 constexpr std::string_view kLeftOut = "...";
 
@@ -59,10 +62,10 @@ std::string shown_kernel(std::string_view name, size_t width) {
 namespace {
 
 // Returns the frames that identify a path, outermost first. If no frame does, returns all frames.
-std::vector<std::string_view> identifying_frames(std::span<const std::string_view> path) {
-  std::vector<std::string_view> frames;
+std::vector<Caller> identifying_frames(std::span<const Caller> path) {
+  std::vector<Caller> frames;
   std::copy_if(path.begin(), path.end(), std::back_inserter(frames),
-               [](std::string_view frame) { return !analyze::is_uninformative(frame); });
+               [](const Caller& frame) { return !analyze::is_uninformative(frame.label); });
   if (frames.empty()) {
     frames.assign(path.begin(), path.end());
   }
@@ -73,40 +76,80 @@ std::string frame_text(std::string_view frame) {
   return cut_middle(shown_name(shown_ends(analyze::without_parameters(frame))), kMaxFrameWidth);
 }
 
-// Formats the frames of one stack, outermost first. Converts only frames that fit, as a path may be long.
-std::string one_path_text(std::string begin, std::span<const std::string_view> path, size_t width) {
-  std::string text = std::move(begin);
-  text.append(text.empty() ? "" : " ");
-  const std::vector<std::string_view> frames = identifying_frames(path);
-  const size_t kept_free = utf8_length(text) + kLeftOut.size();
-  size_t width_left = width > kept_free ? width - kept_free : 0;
-  std::vector<std::string> inner;  // from the innermost frame outwards
-  std::vector<std::string> outer;  // from the outermost frame inwards
-  while (inner.size() + outer.size() < frames.size()) {
-    const bool take_outer = inner.size() > outer.size();
-    std::string next = frame_text(take_outer ? frames[outer.size()] : frames[frames.size() - 1 - inner.size()]);
-    const size_t needed = kCalls.size() + utf8_length(next);
-    const bool is_last = inner.size() + outer.size() + 1 == frames.size();  // if so, no space for "..." is needed
-    if (!inner.empty() && needed > width_left + (is_last ? kCalls.size() + kLeftOut.size() : 0)) {
-      break;
+// Returns the positions of the frames, the most important one first: the innermost frame, the program's own frames,
+// those of libraries, those of the vendor. Of a recursion, all but the innermost frame come last.
+std::vector<size_t> callers_by_importance(std::span<const Caller> frames) {
+  std::vector<std::pair<int, size_t>> order;  // (class, distance from the innermost frame)
+  std::unordered_set<const char*> seen;       // addresses of labels: comparing long labels would be slow
+  for (size_t i = frames.size(); i-- > 0;) {
+    const bool is_new = seen.insert(frames[i].label.data()).second;
+    const bool is_call = i + 1 == frames.size();
+    const int importance = is_call ? 0 : is_new ? 1 + static_cast<int>(frames[i].origin) : 9;
+    order.emplace_back(importance, frames.size() - 1 - i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<size_t> positions;
+  for (const auto& [importance, distance] : order) {
+    positions.push_back(frames.size() - 1 - distance);
+  }
+  return positions;
+}
+
+// Joins the frames, and marks gaps between them. The key is the frame's position; the innermost frame is there.
+std::string joined_frames(const std::map<size_t, std::string>& frames) {
+  std::string text;
+  size_t next = 0;
+  for (const auto& [position, frame] : frames) {
+    if (position != next) {
+      text.append(text.empty() ? "" : kCalls).append(kLeftOut);
     }
-    width_left -= std::min(width_left, needed);
-    (take_outer ? outer : inner).push_back(std::move(next));
-  }
-  if (inner.size() + outer.size() < frames.size()) {
-    outer.emplace_back(kLeftOut);
-  }
-  outer.insert(outer.end(), inner.rbegin(), inner.rend());
-  for (size_t i = 0; i < outer.size(); ++i) {
-    text.append(i == 0 ? "" : kCalls).append(outer[i]);
+    text.append(text.empty() ? "" : kCalls).append(frame);
+    next = position + 1;
   }
   return text;
 }
 
+// Formats the frames of one stack, outermost first. Converts only frames that fit, as a path may be long.
+std::string one_path_text(std::string begin, std::span<const Caller> path, size_t width) {
+  begin.append(begin.empty() ? "" : " ");
+  const size_t begin_width = utf8_length(begin);
+  const std::vector<Caller> frames = identifying_frames(path);
+  std::map<size_t, std::string> shown;
+  std::string text;
+  for (const size_t position : callers_by_importance(frames)) {
+    std::string& frame = shown[position] = frame_text(frames[position].label);
+    std::string longer = joined_frames(shown);
+    const size_t needed = begin_width + utf8_length(longer);
+    // The call and its innermost caller identify the path, so the caller is shortened rather than left out.
+    if (needed > width && shown.size() == 2) {
+      const size_t length = utf8_length(frame);
+      const size_t kept = length - std::min(length, needed - width);
+      if (kept >= kLeastFrameWidth) {
+        frame = cut_middle(frame, kept);
+        text = joined_frames(shown);
+      }
+    }
+    if (needed > width && shown.size() > 1) {
+      break;
+    }
+    text = std::move(longer);
+  }
+  return begin + text;
+}
+
 }  // namespace
 
-std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width) {
-  const auto capture = std::find(path.begin(), path.end(), analyze::kCapturedAt);
+std::vector<Caller> callers_of(const analyze::CallPath& path) {
+  std::vector<Caller> frames;
+  for (const analyze::PathFrame& frame : path.shown()) {
+    frames.push_back({frame.label, frame.origin});
+  }
+  return frames;
+}
+
+std::string callers_text(std::string begin, std::span<const Caller> path, size_t width) {
+  const auto capture =
+      std::find_if(path.begin(), path.end(), [](const Caller& frame) { return frame.label == analyze::kCapturedAt; });
   if (capture == path.end()) {
     return one_path_text(std::move(begin), path, width);
   }

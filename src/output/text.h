@@ -6,6 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "analyze/names/frame_origin.h"
+#include "analyze/paths/call_path.h"
 
 namespace gpuprof::output {
 
@@ -26,9 +30,17 @@ std::string shown_ends(std::string_view name);
 // Returns a kernel's name in at most `width` characters, shortened as by analyze/names/kernel_names.h.
 std::string shown_kernel(std::string_view name, size_t width);
 
+struct Caller {
+  std::string_view label;
+  analyze::Origin origin = analyze::Origin::none;
+};
+
+std::vector<Caller> callers_of(const analyze::CallPath& path);
+
 // Appends " caller -> ... -> callee" to `begin`, in at most `width` characters but with at least one frame. Omits
-// unnamed frames and thread starts, then frames in the middle: the ends show the API call and the user's own code. For
-// a graph node, a second line shows the launch of the graph.
-std::string callers_text(std::string begin, std::span<const std::string_view> path, size_t width);
+// unnamed frames and thread starts. If the rest is too wide, keeps the innermost frame, which is the API call, and then
+// the frames of the user's own code before those of libraries, the innermost first. For a graph node, a second line
+// shows the launch of the graph.
+std::string callers_text(std::string begin, std::span<const Caller> path, size_t width);
 
 }  // namespace gpuprof::output

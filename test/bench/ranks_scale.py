@@ -22,7 +22,7 @@ RANKS_OF_A_HOST = 8
 def write_rank(folder, rank, slow_from, arguments):
     strings = [str(rank), "ncclDevKernel_AllReduce", "app", "step"] + [f"kernel{i}" for i in range(arguments.kernels)]
     lines = ["GPUPROF;3.2", "META;interval_ns;100000000", f"META;host;node{rank // RANKS_OF_A_HOST}", "META;start_ns;1000",
-             "META;start_unix_ns;1700000000000000000"]
+             f"META;start_unix_ns;{1700000000000000000 + rank}"]
     lines += [f"STRING;{i + 1};{text}" for i, text in enumerate(strings)]
     lines += ["FRAME;1;native;4;0;0;3;0;0x1", "USTACK;1;1", f"PROCESS;1;{1000 + rank};1;1;3;0;1;0"]
     names = [2] + [5 + i for i in range(arguments.kernels)]

@@ -303,6 +303,15 @@ class RuntimeTest(unittest.TestCase):
         self.assertIn(run.returncode, expect, run.stderr.decode("utf-8", "replace"))
         return run.stdout.decode("utf-8", "replace")
 
+    def another_recording(self):
+        """Copies self.profile_path as if it had been recorded again: with another id. Returns the path."""
+        path = os.path.join(self.folder, "another.txt")
+        with open(self.profile_path, encoding="utf-8") as file, open(path, "w", encoding="utf-8") as out:
+            text, changed = re.subn(r"(?<=^META;recording;).*$", "f" * 32, file.read(), flags=re.MULTILINE)
+            self.assertEqual(changed, 1)
+            out.write(text)
+        return path
+
     def folded(self, *options):
         """Returns [(frames, ns)], empty for a profile without GPU work."""
         return parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--unit", "ns", *options,

@@ -31,7 +31,8 @@ class Merger {
  public:
   Merger(const MergeClock& clock, const RecordSink& sink) : clock_(clock), sink_(sink) {}
 
-  Status begin() {
+  Status begin(const std::vector<InputHeader>& headers, std::vector<std::string> warnings) {
+    result_.warnings = std::move(warnings);
     const std::pair<const char*, std::optional<uint64_t>> facts[] = {
         {"start_ns", clock_.start_ns}, {"start_unix_ns", clock_.start_unix_ns}, {"interval_ns", clock_.interval_ns}};
     for (const auto& [key, value] : facts) {
@@ -40,7 +41,7 @@ class Merger {
         RETURN_IF_ERROR(sink_(p::Meta{key, text}));
       }
     }
-    return {};
+    return put_recordings(headers);
   }
 
   Status take(const std::string& name, p::Reader& reader, const InputHeader& header) {
@@ -83,6 +84,23 @@ class Merger {
   }
 
  private:
+  // Writes the ids of all recordings at once: a reader needs them before the first record.
+  Status put_recordings(const std::vector<InputHeader>& headers) {
+    std::set<std::pair<std::string_view, std::string_view>> lines;
+    for (const InputHeader& header : headers) {
+      for (const std::string& id : header.recordings.whole) {
+        lines.emplace(kRecordingKey, id);
+      }
+      for (const std::string& id : header.recordings.parts) {
+        lines.emplace(kRecordingPartKey, id);
+      }
+    }
+    for (const auto& [key, id] : lines) {
+      RETURN_IF_ERROR(sink_(p::Meta{key, id}));
+    }
+    return {};
+  }
+
   Status take_records(p::Reader& reader, const InputHeader& header) {
     if (!header.next) {
       return {};
@@ -223,7 +241,7 @@ class Merger {
   }
 
   Status take_meta(const p::Meta& meta) {
-    if (is_one_of(kClockKeys, meta.key)) {
+    if (is_one_of(kClockKeys, meta.key) || meta.key == kRecordingKey || meta.key == kRecordingPartKey) {
       return {};
     }
     if (is_one_of(kSummedKeys, meta.key)) {
@@ -309,19 +327,51 @@ class Merger {
   MergeResult result_{.warnings = {}, .complete = true};
 };
 
+// Removes inputs whose work other inputs hold, too. Returns warnings that name them.
+Result<std::vector<std::string>> leave_out_copies(std::vector<MergeInput>& inputs, std::vector<InputHeader>& headers) {
+  std::vector<std::string> names;
+  std::vector<const Recordings*> recordings;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    names.push_back(inputs[i].name);
+    recordings.push_back(&headers[i].recordings);
+  }
+  auto choice = choose_inputs(names, recordings);
+  RETURN_IF_ERROR(choice);
+  size_t used = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (choice->used[i]) {
+      std::swap(inputs[used], inputs[i]);
+      std::swap(headers[used], headers[i]);
+      ++used;
+    }
+  }
+  inputs.resize(used);
+  headers.resize(used);
+  return std::move(choice->warnings);
+}
+
 }  // namespace
 
 Result<MergeResult> merge(std::vector<MergeInput> inputs, const RecordSink& sink) {
   std::vector<InputHeader> headers;
+  size_t recordings = 0;
   for (MergeInput& input : inputs) {
     auto header = input.reader ? read_header(*input.reader) : read_clock_header(input);
     RETURN_IF_ERROR(header);
+    recordings += header->recordings.whole.size() + header->recordings.parts.size();
+    if (recordings > kMostRecordings) {
+      return Error{"the inputs hold more than " + std::to_string(kMostRecordings) + " recordings",
+                   "merge fewer profiles at a time"};
+    }
     headers.push_back(std::move(header).value());
+    headers.back().recordings.bytes = input.bytes;
   }
+  auto warnings = leave_out_copies(inputs, headers);
+  RETURN_IF_ERROR(warnings);
   const auto clock = common_clock(inputs, headers);
   RETURN_IF_ERROR(clock);
   Merger merger(*clock, sink);
-  RETURN_IF_ERROR(merger.begin());
+  RETURN_IF_ERROR(merger.begin(headers, std::move(warnings).value()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     MergeInput& input = inputs[i];
     if (!input.reader) {

@@ -2,6 +2,7 @@
 // on one clock. Memory grows with the distinct definitions, not with the records.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ namespace gpuprof::analyze {
 struct MergeInput {
   std::string name;  // input's name in messages
   std::optional<profile::Reader> reader = {};
+  uint64_t bytes = 0;  // size of the file, if it is one
   // Opens the file if `reader` is not set. Called twice, for the clock and later for the records: between the calls,
   // the file is closed, because there may be many inputs.
   std::function<Result<profile::Reader>()> reopen = {};

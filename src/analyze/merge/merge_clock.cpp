@@ -13,12 +13,10 @@ Result<InputHeader> read_header(p::Reader& reader) {
   for (;;) {
     auto next = reader.next();
     RETURN_IF_ERROR(next);
-    if (!next->has_value()) {
-      return header;
-    }
-    const auto* meta = std::get_if<p::Meta>(&**next);
+    const auto* meta = next->has_value() ? std::get_if<p::Meta>(&**next) : nullptr;
     if (meta == nullptr) {
-      header.next = **next;
+      header.next = *next;
+      header.recordings = recordings_of(header.meta);
       return header;
     }
     header.meta.emplace_back(meta->key, meta->value);

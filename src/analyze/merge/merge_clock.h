@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analyze/merge/merge.h"
+#include "analyze/merge/recordings.h"
 #include "base/result.h"
 #include "base/text/numbers.h"
 #include "profile/reader.h"
@@ -38,6 +39,7 @@ bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key
 struct InputHeader {
   std::vector<std::pair<std::string, std::string>> meta;
   std::optional<profile::Record> next;  // the first record after `meta`; nullopt at the end of the input
+  Recordings recordings;
 
   [[nodiscard]] std::string_view text(std::string_view key) const {
     const auto found = std::find_if(meta.begin(), meta.end(), [key](const auto& line) { return line.first == key; });
@@ -48,7 +50,7 @@ struct InputHeader {
 
 Result<InputHeader> read_header(profile::Reader& reader);
 
-// Reads the META lines about the clock, and closes the input. open_again() opens it later.
+// Like read_header(), but keeps only the META lines about the clock, and closes the input. open_again() opens it later.
 Result<InputHeader> read_clock_header(const MergeInput& input);
 
 // Opens the input's file again and reads its complete header. Fails if the clock differs from read_clock_header()'s.

@@ -68,7 +68,11 @@ Status Job::take(const p::Record& record) {
   } else if (const auto* idle = std::get_if<p::Idle>(&record)) {
     has_idle_ = true;
     if (index(idle->work) != 0) {
-      add(idle->slice, facts_of(idle->work, true), {.ns = idle->ns});
+      const WorkFacts& facts = facts_of(idle->work, true);
+      add(idle->slice, facts, {.ns = idle->ns});
+      if (facts.activity == Activity::idle) {
+        ranks_[facts.rank].idle_devices.insert(idle->device);
+      }
     }
   } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
     lost_ += std::min(loss->count, UINT64_MAX - lost_);
@@ -170,7 +174,7 @@ std::optional<uint32_t> Job::rank_of(const p::Work& work) {
   }
   const auto [known, is_new] = rank_ids_.try_emplace(name, static_cast<uint32_t>(ranks_.size()));
   if (is_new) {
-    ranks_.push_back({.name = name, .host = host, .cells = {}, .total = {}});
+    ranks_.push_back({.name = name, .host = host, .cells = {}, .total = {}, .idle_devices = {}});
   }
   return known->second;
 }

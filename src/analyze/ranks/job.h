@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -41,6 +42,7 @@ struct JobRank {
   std::string host;
   std::vector<RankCell> cells;  // one per block
   RankCell total;
+  std::set<profile::DeviceId> idle_devices;  // devices whose idle time the cells contain
 };
 
 struct JobPath {  // work items of all ranks with the same activity, call path and kernel

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "analyze/rows/time_window.h"
+
 namespace gpuprof::analyze {
 namespace {
+
+constexpr uint64_t kLeastInterval = 10'000'000;  // of `record --interval`, in ns
 
 bool has_work(const RankCell& cell) {
   return cell.busy + cell.collective + cell.waits > 0;
@@ -209,6 +213,10 @@ JobVerdict judge_job(const Job& job, const LagOptions& options) {
   JobVerdict verdict{.by_collectives = job.collectives() > 0};
   if (!common_blocks(job, verdict.first, verdict.last)) {
     verdict.inconclusive = "the ranks have fewer than " + std::to_string(kLeastLag) + " complete slices in common";
+    if (job.interval_ns() > kLeastInterval) {
+      verdict.inconclusive += "; for a short job, choose shorter slices: record --interval " +
+                              exact_seconds(std::max(kLeastInterval, job.interval_ns() / 10));
+    }
     return verdict;
   }
   OwnTimes own;

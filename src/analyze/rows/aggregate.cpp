@@ -98,6 +98,7 @@ class Aggregator {
     info.complete = !info.cut_short && (ended_ || reader_.is_published_form());
     info.skipped_bad = reader_.skipped_bad();
     info.skipped_unknown = reader_.skipped_unknown();
+    result_.window_ns = covered_ns(result_.windows);
     count_rows(result_, outside_);
     if (ended_) {
       check_end();
@@ -440,9 +441,6 @@ class Aggregator {
   }
 
   Reason keep(const p::Window& r) {
-    if (!add_to(result_.window_ns, r.end_ns - r.start_ns)) {
-      return "the sum of the values in all WINDOW records up to this one exceeds 64 bits";
-    }
     result_.windows.push_back(r);
     return std::nullopt;
   }

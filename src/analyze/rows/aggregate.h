@@ -126,8 +126,8 @@ struct Aggregate {
   Weight host_total;  // sum of all HOST lines, even without AggregateOptions::host; does not overflow
   uint64_t busy_ns = 0;
   uint64_t exclusive_ns = 0;
-  uint64_t idle_ns = 0;  // the sum of busy_ns and idle_ns fits 64 bits
-  uint64_t window_ns = 0;
+  uint64_t idle_ns = 0;                                  // busy_ns + idle_ns does not overflow
+  uint64_t window_ns = 0;                                // time that is inside of one window or more
   std::map<profile::DeviceId, DeviceTime> device_times;  // from SHARE and IDLE lines
   bool has_shares = false;           // has SHARE lines, so the weights busy, exclusive and idle are valid
   uint64_t interval_ns = 0;          // length of a slice; 0: unknown

@@ -12,6 +12,7 @@
 #include "analyze/names/zebin_kernels.h"
 #include "analyze/paths/call_path.h"
 #include "analyze/rows/row_filter.h"
+#include "analyze/rows/totals.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -186,10 +187,19 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
   }
   for (const p::Device& device : rows.tables.devices()) {
     const auto use = uses.find(index(device.id));
-    if (use != uses.end()) {
-      lines.push_back(
-          {device_label(rows.tables, device.id), use->second.weight, use->second.busy_ns, use->second.idle_ns});
+    if (use == uses.end()) {
+      continue;
     }
+    const auto& [weight, busy_ns, idle_ns] = use->second;
+    DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
+    // Without END, the last windows may be missing. Idle time of a selected window may have begun before it.
+    line.overlap = is_merged(rows.tables) && rows.info.complete && !rows.window && rows.window_ns > 0 &&
+                   line.wall_ns > rows.window_ns;
+    if (line.overlap) {
+      line.wall_ns = rows.window_ns;
+      line.idle_ns = line.wall_ns - std::min(line.wall_ns, busy_ns);
+    }
+    lines.push_back(std::move(line));
   }
   return lines;
 }

@@ -51,12 +51,16 @@ struct SummaryLine {
   std::optional<uint64_t> deviation_ns;  // standard deviation of the records' times; nullopt: squares not recorded
 };
 
-// One device. busy_ns + idle_ns is the observed time of the device; both are 0 if unknown.
+// One device. All times are 0 if unknown.
 struct DeviceLine {
   std::string name;
   Weight weight;
   uint64_t busy_ns = 0;
   uint64_t idle_ns = 0;
+  uint64_t wall_ns = 0;  // how long the device was observed
+  // True: recordings of this device ran at the same time. Each knows only its own work, so `busy_ns`, the sum of them
+  // all, is the most that the device can have been busy, and may exceed `wall_ns`. `idle_ns` is the least idle time.
+  bool overlap = false;
 };
 
 // All work with one value of a dimension: "rank 3".

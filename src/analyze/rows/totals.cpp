@@ -22,12 +22,6 @@ ProfileKind kind_of(bool timed, bool launches, bool samples) {
   return samples ? ProfileKind::stall_samples : ProfileKind::empty;
 }
 
-// True for a merged profile of several hosts, in which each device was observed only in the windows of its host.
-bool is_merged(const p::Tables& tables) {
-  const auto processes = tables.processes();
-  return std::any_of(processes.begin(), processes.end(), [](const p::Process& r) { return index(r.host) != 0; });
-}
-
 std::string device_name(const p::Tables& tables, p::DeviceId id) {
   const p::Device* const device = tables.device(id);
   return device == nullptr ? std::string("an unknown device") : "device " + std::to_string(device->index);
@@ -142,6 +136,24 @@ profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside
   return launches.any() ? launches : covered_samples(rows, outside);
 }
 
+bool is_merged(const p::Tables& tables) {
+  const auto processes = tables.processes();
+  return std::any_of(processes.begin(), processes.end(), [](const p::Process& r) { return index(r.host) != 0; });
+}
+
+uint64_t covered_ns(std::vector<p::Window> windows) {
+  std::sort(windows.begin(), windows.end(),
+            [](const p::Window& a, const p::Window& b) { return a.start_ns < b.start_ns; });
+  uint64_t sum = 0;
+  uint64_t end = 0;
+  for (const p::Window& window : windows) {
+    const uint64_t start = std::max(window.start_ns, end);
+    end = std::max(end, window.end_ns);
+    sum += end - std::min(start, end);
+  }
+  return sum;
+}
+
 void leave_out(Aggregate& rows, const Outside& outside) {
   rows.total.ns -= outside.sums.weight.ns;
   rows.total.count -= outside.sums.weight.count;
@@ -181,6 +193,7 @@ void check_conservation(Aggregate& rows) {
       info.warnings.push_back("the SHARE records of " + name + " hold " + std::to_string(time.busy_ns) +
                               " ns of busy time, but " + std::to_string(time.exclusive_ns) + " ns of exclusive time");
     }
+    // In a merged profile, each device was observed only in the windows of its recordings.
     if (time.busy_ns + time.idle_ns != rows.window_ns && !is_merged(rows.tables)) {
       info.warnings.push_back(name + " was busy for " + std::to_string(time.busy_ns) + " ns and idle for " +
                               std::to_string(time.idle_ns) + " ns, but the recorded windows last " +

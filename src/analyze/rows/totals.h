@@ -47,6 +47,12 @@ void count_rows(Aggregate& rows, const Outside& outside);
 // Computes ProfileInfo::covered.
 profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside);
 
+// True for a profile that merge() made.
+bool is_merged(const profile::Tables& tables);
+
+// Returns the time that is inside of one window or more. The windows of merged recordings may overlap.
+uint64_t covered_ns(std::vector<profile::Window> windows);
+
 // Subtracts what is outside of the window from the sums of all lines.
 void leave_out(Aggregate& rows, const Outside& outside);
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/rows/totals.h"
 #include "base/text/numbers.h"
 #include "profile/record_fields.h"
@@ -111,6 +112,10 @@ void CompleteProfile::take_meta(const p::Meta& meta) {
     start_ns_ = whole_number(meta.value).value_or(0);
   } else if (meta.key == "interval_ns") {
     interval_ns_ = whole_number(meta.value).value_or(0);
+  }
+  if (meta.key == kRecordingKey || meta.key == kRecordingPartKey) {
+    recordings_.emplace_back(meta.value);
+    return;
   }
   const auto pid = pid_of(meta.key);
   (pid ? process_meta_[*pid] : meta_).emplace_back(meta.key, meta.value);

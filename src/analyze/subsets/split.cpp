@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <random>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "analyze/rows/time_window.h"
 #include "base/exit_status.h"
 #include "base/return_if_error.h"
+#include "base/text/hex.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -20,6 +20,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr const char* kRest = "rest";
+constexpr size_t kSplitIdDigits = 16;  // of META part.of, which is random: the subsets of two splits never mix
 // Limits on the META and WINDOW lines that each subset repeats. A job of thousands of ranks may have thousands of both.
 constexpr size_t kMostMeta = 1000;
 constexpr size_t kMostWindows = 1000;
@@ -39,14 +40,6 @@ std::string safe(std::string_view name) {
     text += plain ? c : '_';
   }
   return text;
-}
-
-// Returns a random id for META part.of. Computed ids of two profiles could be equal: merge() would mix their subsets.
-std::string new_identity() {
-  std::random_device random;
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%08x%08x", random(), random());
-  return text.data();
 }
 
 template <typename Definition, typename Id>
@@ -154,7 +147,7 @@ std::string Split::which_of(uint64_t key) const {
 
 MetaLines Split::own_meta(const std::string& which) {
   if (of_.empty()) {
-    of_ = new_identity();
+    of_ = random_hex(kSplitIdDigits);
   }
   return {{std::string(kPartOf), of_},
           {std::string(kPartWhich), which + ", of a profile split by " + std::string(split_word(by_))}};

@@ -19,18 +19,6 @@ namespace {
 
 constexpr size_t kMostThresholdBytes = size_t{1} << 20U;
 
-// Returns the start time and host of a recording; "" if unknown. Two recordings never start in the same nanosecond.
-std::string recording_identity(const analyze::ProfileInfo& info) {
-  std::string identity;
-  for (const char* key : {"start_unix_ns", "start_ns", "host"}) {
-    const auto [begin, end] = info.meta.equal_range(key);
-    for (auto entry = begin; entry != end; ++entry) {
-      identity += entry->second + "\n";
-    }
-  }
-  return info.meta.contains("start_unix_ns") ? "recording " + identity : "";
-}
-
 }  // namespace
 
 Error unusable(Error error) {
@@ -40,17 +28,11 @@ Error unusable(Error error) {
   return error;
 }
 
-Status RunReader::reject_copy(const std::string& file, const std::string& identity) {
-  if (identity.empty()) {
-    return {};
-  }
-  const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const auto& one) { return one.first == identity; });
-  if (same != seen_.end()) {
-    return Error{file + " is the same recording as " + same->second + ": a copy is not a second run",
-                 "record the program again", kExitUsage};
-  }
-  seen_.emplace_back(identity, file);
-  return {};
+Status RunReader::reject_copy(const std::string& file, const std::set<std::string>& identities) {
+  const std::string other = seen_.add(identities, file);
+  return other.empty() ? Status()
+                       : Error{file + " is the same recording as " + other + ": a copy is not a second run",
+                               "record the program again", kExitUsage};
 }
 
 Result<compare::Run> RunReader::read_one(const std::string& path) {
@@ -59,12 +41,12 @@ Result<compare::Run> RunReader::read_one(const std::string& path) {
   const std::string file = input_name(path);
   const FileId& id = opened_.back();
   const std::string identity = "file " + std::to_string(id.device) + " " + std::to_string(id.inode);
-  RETURN_IF_ERROR(reject_copy(file, identity));
+  RETURN_IF_ERROR(reject_copy(file, {identity}));
   auto run = compare::read_run(*reader, file, stacks_);
   if (!run) {
     return run;
   }
-  RETURN_IF_ERROR(reject_copy(file, recording_identity(run->facts.info)));
+  RETURN_IF_ERROR(reject_copy(file, analyze::recording_ids(run->facts.info.meta)));
   if (run->facts.info.kind == analyze::ProfileKind::empty) {
     return Error{file + " holds no GPU work", hints::kAskDoctor, kExitUsage};
   }

@@ -1,10 +1,12 @@
 // Reads and validates the input files of `check`.
 #pragma once
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/paths/stack_view.h"
 #include "base/result.h"
 #include "cmd/common/output.h"
@@ -23,12 +25,12 @@ class RunReader {
 
  private:
   Result<compare::Run> read_one(const std::string& path);
-  // `identity`: a text that identifies the recording or the file; ignored if empty.
-  Status reject_copy(const std::string& file, const std::string& identity);
+  // `identities`: texts that identify the file or the recordings in it.
+  Status reject_copy(const std::string& file, const std::set<std::string>& identities);
 
   analyze::StackOptions stacks_;
   std::vector<FileId>& opened_;
-  std::vector<std::pair<std::string, std::string>> seen_;  // (identity of a recording or a file, name of the file)
+  analyze::SeenRecordings seen_;  // files, too
 };
 
 // Reads the allowed slowdowns from `file` (- is standard input). Warns of entries whose last day has passed.

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -123,31 +124,25 @@ Result<std::vector<std::string>> files_like(const std::string& pattern) {
 
 Result<std::vector<std::string>> expand_sources(const std::vector<std::string>& words) {
   std::vector<std::string> files;
-  std::set<std::pair<dev_t, ino_t>> named;
-  std::set<std::pair<dev_t, ino_t>> found_there;  // (device, inode) of the files that folders and patterns yielded
+  std::set<std::pair<dev_t, ino_t>> known;
+  const auto is_new = [&known](const std::string& file) {
+    struct stat info {};
+    return file == "-" || ::stat(file.c_str(), &info) != 0 || known.emplace(info.st_dev, info.st_ino).second;
+  };
   for (const std::string& word : words) {
     const bool folder = word != "-" && is_folder(word);
     const bool pattern = !folder && word.find_first_of("*?[") != std::string::npos && !source_exists(word);
     if (!folder && !pattern) {
-      struct stat info {};
-      if (word != "-" && ::stat(word.c_str(), &info) == 0) {
-        if (found_there.count({info.st_dev, info.st_ino}) != 0) {
-          continue;
-        }
-        named.emplace(info.st_dev, info.st_ino);
+      if (is_new(word)) {
+        files.push_back(word);
+      } else {
+        log::warn(escaped(word) + " is named more than once: it is read once");
       }
-      files.push_back(word);
       continue;
     }
     auto found = folder ? files_in(word) : files_like(word);
     RETURN_IF_ERROR(found);
-    for (std::string& file : *found) {
-      struct stat info {};
-      if (::stat(file.c_str(), &info) != 0 ||
-          (named.count({info.st_dev, info.st_ino}) == 0 && found_there.emplace(info.st_dev, info.st_ino).second)) {
-        files.push_back(std::move(file));
-      }
-    }
+    std::copy_if(found->begin(), found->end(), std::back_inserter(files), is_new);
   }
   return files;
 }
@@ -167,7 +162,10 @@ Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::str
     RETURN_IF_ERROR(reader);
     struct stat info {};
     const bool is_file = path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-    analyze::MergeInput input{.name = input_name(path), .reader = std::nullopt, .reopen = {}};
+    analyze::MergeInput input{.name = input_name(path),
+                              .reader = std::nullopt,
+                              .bytes = is_file ? static_cast<uint64_t>(info.st_size) : 0,
+                              .reopen = {}};
     if (is_file && paths->size() > kMostOpen) {
       input.reopen = [path, lenient] {
         std::vector<FileId> known;

@@ -15,9 +15,9 @@ inline constexpr const char* kSourcesHelp =
 
 // Opens the files that the words stand for, in order. A folder stands for its profiles, sorted by name: files that
 // begin like a profile or are compressed, except hidden files and NAME.old. A warning lists the folder's other files.
-// A word that contains *, ? or [ and names no existing file is a pattern, which must match only profiles. If
-// folders and patterns yield the same file twice, it is opened once. A folder or pattern without profiles is an error.
-// If there are more than 64 inputs, closes the files again; merge() reopens them.
+// A word that contains *, ? or [ and names no existing file is a pattern, which must match only profiles. A file that
+// is found twice is opened once; a warning says so if it is named twice. A folder or pattern without profiles is an
+// error. If there are more than 64 inputs, closes the files again; merge() reopens them.
 Result<std::vector<analyze::MergeInput>> open_sources(const std::vector<std::string>& words, bool lenient,
                                                       std::vector<FileId>& files);
 

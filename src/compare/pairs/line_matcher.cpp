@@ -127,6 +127,7 @@ uint32_t LineMatcher::line_of(const Function& function) {
     functions_.push_back({.name = function.name,
                           .file = function.file,
                           .note = function.note,
+                          .origin = function.origin,
                           .total = std::vector<Cost>(runs_),
                           .direct = std::vector<Cost>(runs_)});
   }

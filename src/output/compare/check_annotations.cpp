@@ -53,7 +53,7 @@ std::string message_of(const Comparison& runs, const Judgement& judgement, size_
   }
   if (at + 1 < judgement.findings.size() && judgement.findings[at + 1].what == Finding::What::path) {
     const Finding& path = judgement.findings[at + 1];
-    text += "\n" + change_text(path) + ": " + callers_text("", finding_path(runs, path), kPathWidth);
+    text += "\n" + change_text(path) + ": " + callers_text("", finding_callers(runs, path), kPathWidth);
   }
   return text;
 }

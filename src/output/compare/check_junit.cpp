@@ -52,7 +52,7 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
     for (size_t below = at + 1; below < judgement.findings.size() && !is_case(judgement.findings[below]); ++below) {
       if (++paths <= kMostJunitPaths) {
         const Finding& path = judgement.findings[below];
-        body += "\n" + xml(change_text(path) + ": " + callers_text("", finding_path(runs, path), kJunitPathWidth));
+        body += "\n" + xml(change_text(path) + ": " + callers_text("", finding_callers(runs, path), kJunitPathWidth));
       }
     }
     put_message("failure", name + " is slower: " + change, body, out);

@@ -65,8 +65,7 @@ bool is_told(const Finding& finding) {
 }
 
 std::string path_cell(const Comparison& runs, const Finding& finding) {
-  const std::vector<std::string_view> path = finding_path(runs, finding);
-  return "&nbsp;&nbsp;" + check_code(callers_text("", path, kMarkdownNameWidth));
+  return "&nbsp;&nbsp;" + check_code(callers_text("", finding_callers(runs, finding), kMarkdownNameWidth));
 }
 
 void put_row(const Comparison& runs, const Finding& finding, std::string& out) {

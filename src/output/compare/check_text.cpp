@@ -47,8 +47,7 @@ void put_path(const Comparison& runs, const Finding& finding, size_t width, std:
   const bool worded = finding.verdict != Verdict::slower && finding.verdict != Verdict::unclear;
   out.append("    ").append(worded ? "" : finding.verdict == Verdict::slower ? "slower " : "grew most ");
   out.append(change_text(finding)).append(":\n");
-  const std::vector<std::string_view> path = finding_path(runs, finding);
-  out.append(callers_text(std::string(5, ' '), path, width)).append("\n");
+  out.append(callers_text(std::string(5, ' '), finding_callers(runs, finding), width)).append("\n");
 }
 
 void put_kernel(const Comparison& runs, const Finding& finding, size_t width, std::string& out) {

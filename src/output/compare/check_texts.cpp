@@ -123,11 +123,22 @@ std::string short_finding_name(const Comparison& runs, const Finding& finding, s
 
 std::vector<std::string_view> finding_path(const Comparison& runs, const Finding& finding) {
   std::vector<std::string_view> path;
-  if (finding.what == Finding::What::path) {
-    const compare::PathLine& line = runs.paths[finding.line];
-    for (const uint32_t function : line.functions) {
-      path.emplace_back(runs.functions[function].name);
-    }
+  for (const Caller& frame : finding_callers(runs, finding)) {
+    path.push_back(frame.label);
+  }
+  return path;
+}
+
+std::vector<Caller> finding_callers(const Comparison& runs, const Finding& finding) {
+  return finding.what == Finding::What::path ? callers_of(runs, runs.paths[finding.line].functions)
+                                             : std::vector<Caller>();
+}
+
+std::vector<Caller> callers_of(const Comparison& runs, std::span<const uint32_t> functions) {
+  std::vector<Caller> path;
+  path.reserve(functions.size());
+  for (const uint32_t function : functions) {
+    path.push_back({runs.functions[function].name, runs.functions[function].origin});
   }
   return path;
 }

@@ -1,11 +1,14 @@
 // Formats the texts that all outputs of `check` share.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "compare/judge/judge.h"
+#include "output/text.h"
 
 namespace gpuprof::output {
 
@@ -24,8 +27,11 @@ std::string finding_name(const compare::Comparison& runs, const compare::Finding
 // Like finding_name(), but shortens a kernel's name to at most `width` characters.
 std::string short_finding_name(const compare::Comparison& runs, const compare::Finding& finding, size_t width);
 
-// Returns the frames of a path finding, outermost first.
+// Return the frames of a path finding, outermost first.
 std::vector<std::string_view> finding_path(const compare::Comparison& runs, const compare::Finding& finding);
+std::vector<Caller> finding_callers(const compare::Comparison& runs, const compare::Finding& finding);
+
+std::vector<Caller> callers_of(const compare::Comparison& runs, std::span<const uint32_t> functions);
 
 // Returns "+10.2% (8.1% to 12.3%)".
 std::string change_text(const compare::Finding& finding);

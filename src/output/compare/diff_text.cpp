@@ -8,6 +8,7 @@
 #include "analyze/names/labels.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
+#include "output/compare/check_texts.h"
 #include "output/compare/diff.h"
 #include "output/compare/stall_texts.h"
 #include "output/text.h"
@@ -197,12 +198,7 @@ class Text {
     if (line.functions.empty()) {
       return text + "\n    " + std::string(analyze::kNoCpuStack);
     }
-    std::vector<std::string_view> frames;
-    frames.reserve(line.functions.size());
-    for (const uint32_t function : line.functions) {
-      frames.emplace_back(all_.functions[function].name);
-    }
-    return text + "\n" + callers_text("   ", frames, std::max(options_.width, kLeastName));
+    return text + "\n" + callers_text("   ", callers_of(all_, line.functions), std::max(options_.width, kLeastName));
   }
 
   const DiffLines& lines_;

@@ -80,6 +80,9 @@ void ranks_json(const RanksView& view, TextStream& stream) {
     object.number("interval_ns", job.interval_ns());
     object.number("block_ns", job.block_ns());
     object.number("blocks", job.blocks());
+    if (verdict.inconclusive.empty()) {
+      object.number("job_start_ns", job.begin_ns(verdict.first));
+    }
     object.text("collective", view.collective);
     object.number("collectives", job.collectives());
     json_array(verdict.laggards, object.key("laggards"),

@@ -29,19 +29,26 @@ std::string rank_share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// The sum of a rank's cells from its first work to its last. Idle time before and after is not part of the job.
+// A rank's time from its first work to its last. Idle time before and after is not part of the job.
 struct Span {
-  analyze::RankCell sum;
   uint64_t ns = 0;
+  uint64_t idle_ns = 0;  // of one device, on average
 };
 
+// The profile counts idle time in the block in which it ends, so time beyond that block's length goes to earlier
+// blocks. Before the first block, it is not part of the job: the device waited for the program to start.
 Span span_of(const JobRank& rank, uint64_t block_ns) {
   const auto works = [](const analyze::RankCell& cell) { return cell.busy + cell.collective + cell.waits > 0; };
   const auto first = std::find_if(rank.cells.begin(), rank.cells.end(), works);
-  const auto last = std::find_if(rank.cells.rbegin(), rank.cells.rend(), works).base();
+  auto cell = std::find_if(rank.cells.rbegin(), rank.cells.rend(), works).base();
+  const uint64_t devices = std::max<uint64_t>(1, rank.idle_devices.size());
   Span span;
-  for (auto cell = first; cell < last; ++cell) {
-    span.sum.idle += cell->idle;
+  uint64_t carried = 0;
+  while (cell > first) {
+    --cell;
+    const uint64_t idle = cell->idle / devices + carried;
+    carried = idle - std::min(idle, block_ns);
+    span.idle_ns += idle - carried;
     span.ns += block_ns;
   }
   return span;
@@ -93,7 +100,7 @@ void print_table(const RanksView& view, TextStream& out) {
   text += "\n";
   for (const size_t i : shown) {
     const JobRank& rank = ranks[i];
-    const auto [working, span] = span_of(rank, view.job.block_ns());
+    const auto [span, idle_ns] = span_of(rank, view.job.block_ns());
     const std::string shown_rank = fit(rank.name, kMostRankName);
     const std::string shown_host = fit(rank.host, kMostHost);
     text += shown_rank + std::string(name - shown_rank.size() + 2, ' ') + shown_host +
@@ -103,7 +110,7 @@ void print_table(const RanksView& view, TextStream& out) {
     append_right(view.verdict.by_collectives ? rank_share_of(rank.total.collective, span) : "-", kRankNumber, text);
     append_right(view.verdict.by_collectives ? share_text(own_share(view, rank.total, span)) : "-", kRankNumber, text);
     append_right(view.job.has_waits() ? rank_share_of(rank.total.waits, span) : "-", kRankNumber, text);
-    append_right(view.job.has_idle() ? rank_share_of(working.idle, span) : "-", kRankNumber, text);
+    append_right(view.job.has_idle() ? rank_share_of(idle_ns, span) : "-", kRankNumber, text);
     text += lags(view, i) ? "  <- lags\n" : "\n";
     out.checkpoint();
   }
@@ -113,8 +120,8 @@ void print_table(const RanksView& view, TextStream& out) {
 }
 
 std::string rank_path_text(const RanksView& view, const Difference& difference) {
-  const auto frames = view.job.call_path(view.job.paths()[difference.path]).frames();
-  return callers_text("      from", frames, view.width);
+  const analyze::CallPath path = view.job.call_path(view.job.paths()[difference.path]);
+  return callers_text("      from", callers_of(path), view.width);
 }
 
 std::string versus(const Difference& difference) {
@@ -137,13 +144,18 @@ void print_differences(const RanksView& view, const char* begin, const std::vect
   }
 }
 
+// Returns the start of a block on the job's clock, which begins when all ranks run.
+std::string job_time(const RanksView& view, uint64_t block) {
+  return analyze::exact_seconds(view.job.begin_ns(block) - view.job.begin_ns(view.verdict.first));
+}
+
 std::string since_text(const RanksView& view, const analyze::Lag& lag) {
-  const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
-  std::string text = time(lag.first) + " (slice " + std::to_string(view.job.begin_slice(lag.first));
+  std::string text = job_time(view, lag.first) + " of the job (";
   if (lag.first_earliest < lag.first_latest) {
-    text += "; or from " + time(lag.first_earliest) + " to " + time(lag.first_latest);
+    text += "or from " + job_time(view, lag.first_earliest) + " to " + job_time(view, lag.first_latest) + "; ";
   }
-  return text + ")";
+  return text + analyze::exact_seconds(view.job.begin_ns(lag.first)) + " of the recording, slice " +
+         std::to_string(view.job.begin_slice(lag.first)) + ")";
 }
 
 void print_laggard(const RanksView& view, const LaggingRank& one, TextStream& out) {
@@ -195,10 +207,9 @@ std::string verdict_line(const RanksView& view) {
   }
   const LaggingRank& worst = verdict.laggards.front();
   const auto& rank = view.job.ranks()[worst.lag.rank];
-  const auto time = [&](uint64_t block) { return analyze::exact_seconds(view.job.begin_ns(block)); };
   std::string text = "Rank " + fit(rank.name, kMostRankName) + " lags since " + since_text(view, worst.lag);
   if (worst.lag.last < verdict.last) {
-    text += " until " + time(worst.lag.last + 1);
+    text += " until " + job_time(view, worst.lag.last + 1) + " of the job";
   }
   text += !verdict.by_collectives ? ": it has more GPU work than the others"
           : worst.lag.waited_for  ? ": the others wait for it"
@@ -218,6 +229,10 @@ void ranks_text(const RanksView& view, TextStream& out) {
              " in slices of " + analyze::exact_seconds(job.interval_ns()) +
              (job.block_slices() > 1 ? ", compared " + std::to_string(job.block_slices()) + " at a time" : "") +
              (job.collectives() > 0 ? "; " + count_text(job.collectives()) + " collectives\n" : "; no collectives\n"));
+  if (view.verdict.inconclusive.empty()) {
+    out.append("The job's clock begins when all ranks run, " +
+               analyze::exact_seconds(job.begin_ns(view.verdict.first)) + " after the recording began.\n");
+  }
   out.append("\n" + verdict_line(view) + "\n");
   for (const LaggingRank& one : view.verdict.laggards) {
     if (&one != view.verdict.laggards.data()) {

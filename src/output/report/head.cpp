@@ -80,17 +80,22 @@ void print_window(const Summary& summary, Page& page) {
                          (summary.counted.empty() ? "" : ", counts at instructions"));
 }
 
-// Prints "device 0 NVIDIA H200: busy 93.10% (2.80 s of 3.00 s)".
+// Returns "busy 93.10% (2.80 s of 3.00 s), idle 200 ms".
+std::string device_use(const DeviceLine& device) {
+  if (device.wall_ns == 0) {
+    return "GPU time " + short_duration(device.weight.ns);
+  }
+  const std::string busy = percent_text(std::min(device.busy_ns, device.wall_ns), device.wall_ns) + " (" +
+                           short_duration(device.busy_ns) + " of " + short_duration(device.wall_ns);
+  return device.overlap ? "busy at most " + busy + ", recordings overlap)"
+                        : "busy " + busy + "), idle " + short_duration(device.idle_ns);
+}
+
 void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
   const size_t shown = page.full() ? devices.size() : std::min(devices.size(), page.detail().devices);
   for (size_t i = 0; i < shown; ++i) {
     const DeviceLine& device = devices[i];
-    const uint64_t wall = device.busy_ns + device.idle_ns;
-    std::string text = ": GPU time " + short_duration(device.weight.ns);
-    if (wall > 0) {
-      text = ": busy " + percent_text(device.busy_ns, wall) + " (" + short_duration(device.busy_ns) + " of " +
-             short_duration(wall) + "), idle " + short_duration(device.idle_ns);
-    }
+    const std::string text = ": " + device_use(device);
     constexpr size_t kLeast = 20;
     const size_t room = std::max(kLeast, page.width() - std::min(page.width(), text.size()));
     const std::string name = shown_name(shown_ends(device.name));

@@ -103,13 +103,17 @@ void put_weight(const analyze::Weight& weight, std::string& out) {
 }
 
 Json device_json(const DeviceLine& device) {
-  return {{"name", escaped(shown_text(device.name))},
-          {"busy_ns", device.busy_ns},
-          {"idle_ns", device.idle_ns},
-          {"wall_ns", device.busy_ns + device.idle_ns},
-          {"ns", device.weight.ns},
-          {"count", device.weight.count},
-          {"bytes", device.weight.bytes}};
+  Json json = {{"name", escaped(shown_text(device.name))},
+               {"busy_ns", device.busy_ns},
+               {"idle_ns", device.idle_ns},
+               {"wall_ns", device.wall_ns},
+               {"ns", device.weight.ns},
+               {"count", device.weight.count},
+               {"bytes", device.weight.bytes}};
+  if (device.overlap) {
+    json["overlap"] = true;
+  }
+  return json;
 }
 
 Json graphs_json(const analyze::GraphSummary& graphs) {

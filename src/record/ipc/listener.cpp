@@ -1,6 +1,5 @@
 #include "record/ipc/listener.h"
 
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text/hex.h"
 #include "record/process/ancestry.h"
 
 namespace gpuprof::record {
@@ -39,21 +39,6 @@ constexpr size_t kSilentShare = 8;  // silent connections get at most 1/8 of the
 // Time limit for the hello. It usually follows the connection at once, but a process may be stopped or wait for a CPU.
 constexpr uint64_t kHelloTimeoutNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
-
-std::string random_hex(size_t digits) {
-  std::string bytes((digits + 1) / 2, '\0');
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return {};
-  }
-  std::string hex;
-  for (const char byte : bytes) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    hex += kDigits[(static_cast<unsigned char>(byte) >> 4) & 15];
-    hex += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  hex.resize(digits);
-  return hex;
-}
 
 Result<UniqueFd> listen_abstract(const std::string& name) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

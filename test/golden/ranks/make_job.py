@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|cpu|even > NAME.txt
+"""Writes the profile of a fictitious job of 4 ranks: make_job.py slow|cpu|even|short > NAME.txt
 
 The job has 16 slices of 100 ms with 10 steps each. Advance, relax and the CPU take 20 ms of a slice each, collectives
-the rest. From slice 5 on, rank 2 needs twice as long in relax (slow), or 20 ms more before its launch (cpu).
+the rest. From slice 5 on, rank 2 needs twice as long in relax (slow), or 20 ms more before its launch (cpu). The
+device is idle for 5 s until the job starts. The short job has 4 slices.
 """
 
 import sys
@@ -14,6 +15,7 @@ FRAMES = ("main", "step(Rank const&)", "transport(Rank const&)", "smooth(Rank co
 
 def main():
     kind = sys.argv[1]
+    slices = 4 if kind == "short" else SLICES
     out = ["GPUPROF;3.2", "META;interval_ns;100000000", "META;host;node1", "META;start_ns;1000000000"]
     texts = ["opencl", "GPU", "app", "app.cpp", *KERNELS, *FRAMES]
     number = {text: i + 1 for i, text in enumerate(texts)}
@@ -28,7 +30,7 @@ def main():
         out.append(f"PROCESS;{rank + 1};{100 + rank};1;1;{number['app']};0;{50 + rank};0")
         for i, kernel in enumerate(KERNELS):
             out.append(f"WORK;{10 * rank + i + 1};{rank + 1};{100 + rank};0;{i + 1};0;0;0;1;{i + 1};kernel;{number[kernel]};0")
-        for piece in range(SLICES):
+        for piece in range(slices):
             late = 20 if rank == 2 and piece >= 5 else 0
             relax = 20 + (late if kind == "slow" else 0)
             idle = 20 + (late if kind == "cpu" else 0)
@@ -37,8 +39,8 @@ def main():
                 each = ns // STEPS
                 rows.append(f"GPU;{piece + 2};{10 * rank + i + 1};{STEPS};{ns};{each};{each};{each * each * STEPS};0;0")
                 total += ns
-            rows.append(f"IDLE;{piece + 2};1;{10 * rank + 2};{idle * MS}")
-    count = 4 * SLICES * 3 * STEPS
+            rows.append(f"IDLE;{piece + 2};1;{10 * rank + 2};{(idle + (0 if piece else 5000)) * MS}")
+    count = 4 * slices * 3 * STEPS
     print("\n".join(out + rows + [f"END;9;{count};{count};{total};0;0;0"]))
 
 

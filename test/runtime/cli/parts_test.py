@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -26,9 +27,9 @@ def resolved(export):
 
 
 def tidy(value):
-    """Sorts all lists in JSON data, because entries of equal weight have no fixed order."""
+    """Sorts JSON lines of equal weight. Drops META `recording`: merged subsets have `recording.part` instead."""
     if isinstance(value, dict):
-        return {key: tidy(item) for key, item in value.items()}
+        return {key: tidy(item) for key, item in value.items() if not key.startswith("recording")}
     if isinstance(value, list):
         return sorted((tidy(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
     return value
@@ -146,6 +147,36 @@ class PartsTest(rig.RuntimeTest):
         self.assertNotIn("not the same subset", self.gpuprof("check", *parts[:3], "--", *parts[3:], expect=(0, 125)))
         run = self.run_command([rig.GPUPROF, "diff", runs[0], parts[1]])
         self.assertIn(b"part1.txt: the profile is a subset of another: only what matches --kernel gemm", run.stderr)
+
+    @rig.requires("opencl")
+    def test_a_recording_counts_once(self):
+        profile, _ = self.record([rig.EXAMPLE], ["--interval", "50ms"])
+        ns = profile.end()["gpu_ns"]
+        os.mkdir(self.path("run"))
+        first, other = self.path("run/a.txt"), self.path("run/b.txt")
+        os.rename(self.another_recording(), other)
+        shutil.copy(self.profile_path, first)
+        self.gpuprof("merge", "run", "-o", self.path("run/merged.txt"))
+        shutil.copy(first, self.path("run/copy.txt"))
+        self.gpuprof("filter", "--kernel", "heavy", first, "-o", self.path("run/part.txt"))
+        run = self.run_command([rig.GPUPROF, "merge", "run", first, "-o", self.path("all.txt")])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(rig.Profile(self.path("all.txt")).end()["gpu_ns"], 2 * ns)
+        for name, holder in (("copy.txt", "a.txt holds"), ("part.txt", "a.txt holds"), ("merged.txt", "a.txt and other inputs hold")):
+            self.assertIn(f"run/{name} is ignored: run/{holder} the same work, which would count twice", run.stderr.decode())
+        self.assertIn(f"{first} is named more than once: it is read once", run.stderr.decode())
+        # The recordings of the two profiles had the same clock and device.
+        report = self.report(self.path("all.txt"))
+        device, = (one for one in report["devices"] if one["ns"])
+        one, = (one for one in self.report(first)["devices"] if one["ns"])
+        self.assertEqual((device["wall_ns"], device["overlap"]), (one["wall_ns"], True))
+        run = self.run_command([rig.GPUPROF, "diff", first, "run/copy.txt"])
+        self.assertIn(b"run/copy.txt holds the same recording as", run.stderr)
+        self.gpuprof("filter", "--not", "--kernel", "heavy", first, "-o", self.path("rest.txt"))
+        run = self.run_command([rig.GPUPROF, "merge", "run/part.txt", "rest.txt", "-o", self.path("no.txt")])
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stderr, rb"cannot merge \S+\.txt and \S+\.txt: both hold work of one recording")
+        self.assertFalse(os.path.exists(self.path("no.txt")))
 
     def test_subsets_of_two_recordings_are_not_a_complete_profile(self):
         # These profiles have no time and no host, like profiles of other tools.

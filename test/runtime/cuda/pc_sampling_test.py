@@ -137,7 +137,7 @@ class PcSampling(rig.RuntimeTest):
         self.assertEqual({wait["what"] for wait in waits}, {"load"})
         self.assertEqual({os.path.basename(wait["awaited_file"]) for wait in waits}, {"kernels.cu"})
         merged = os.path.join(self.folder, "merged.txt")
-        self.gpuprof("merge", self.profile_path, self.profile_path, "-o", merged)
+        self.gpuprof("merge", self.profile_path, self.another_recording(), "-o", merged)
         self.assertEqual(len(rig.Profile(merged).of("GPU_INSTRUCTION")), 4)
 
     def test_too_many_dropped_samples_give_no_stall_reasons(self):

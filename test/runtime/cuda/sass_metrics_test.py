@@ -85,7 +85,7 @@ class SassMetrics(rig.RuntimeTest):
         report = json.loads(self.gpuprof("report", "--json", "--kernel", "^solve", "-i", self.profile_path))
         self.assertTrue(all("solve" in line["function"] for table in report["counted"] for line in table["lines"]))
         merged = os.path.join(self.folder, "merged.txt")
-        self.gpuprof("merge", self.profile_path, self.profile_path, "-o", merged)
+        self.gpuprof("merge", self.profile_path, self.another_recording(), "-o", merged)
         self.assertEqual(self.counted(rig.Profile(merged)),
                          collections.Counter({key: 2 * value for key, value in self.expected(did).items()}))
         self.assertIn("gpu_count", self.gpuprof("dump", "-i", self.profile_path))

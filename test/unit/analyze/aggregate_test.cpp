@@ -190,7 +190,6 @@ TEST_CASE("a sum that exceeds 64 bits is an error for every kind of record") {
       {"SHARE;0;1;" + kMost + ";0", "SHARE;0;3;1;0"},
       {"SHARE;0;1;0;" + kMost, "SHARE;0;3;0;1"},
       {"IDLE;0;1;0;" + kMost, "IDLE;0;2;0;1"},
-      {"WINDOW;0;" + kMost, "WINDOW;1;2"},
       {"LOSS;0;a;" + kMost, "LOSS;0;b;1"},
       {"COVERAGE;0;a;" + kMost, "COVERAGE;0;a;1"},
       {"LATENCY;1;call_to_start;1;" + kMost + ";" + kMost + ";" + kMost + ";495;1",

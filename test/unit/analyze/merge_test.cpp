@@ -1,8 +1,10 @@
 #include "analyze/merge/merge.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "analyze/merge/recordings.h"
 #include "catch.h"
 #include "folding.h"
 #include "profile/random_profile.h"
@@ -67,6 +69,17 @@ std::string header(const char* host, const char* unix_ns, const char* start_ns, 
          start_ns + "\nMETA;interval_ns;" + interval + "\n";
 }
 
+// Returns a recording with `ns` of GPU time. Its id consists of `digit` only.
+std::string recording(const std::string& digit, uint64_t ns) {
+  std::string id;
+  while (id.size() < 32) {
+    id += digit;
+  }
+  const std::string n = std::to_string(ns);
+  return "GPUPROF;3.0\nMETA;recording;" + id + "\nWORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;1;" + n + ";" + n + ";" +
+         n + ";" + std::to_string(ns * ns) + ";0;0\nEND;1;1;1;" + n + ";0;0;0\n";
+}
+
 bool has_line(const std::string& text, const std::string& line) {
   return text.find("\n" + line + "\n") != std::string::npos;
 }
@@ -109,13 +122,13 @@ TEST_CASE("equal definitions become one, but equal devices of two hosts stay two
   CHECK(has_line(both.text, "DEVICE;1;0;0;2;0"));
   CHECK(has_line(both.text, "DEVICE;2;0;0;2;0"));
   const std::string uuid = "STRING;5;x\nSTRING;6;GPU-1\nDEVICE;3;0;0;5;6\nEND;1;0;0;0;0;0;0\n";
-  const Merged same = merged({header("a", "1", "1") + uuid, header("a", "1", "1") + uuid});
+  const Merged same = merged({header("a", "1", "1") + uuid, header("a", "2", "1") + uuid});
   CHECK(same.text.find("DEVICE;2") == std::string::npos);
 }
 
 TEST_CASE("code locations, modules and samplings get new ids, and equal ones share an id") {
   const auto profile = [](const std::string& name, const char* count) {
-    return header("a", "1", "1") + "STRING;5;" + name + "\nSTRING;6;ff\nFRAME;4;gpu;5;0;0;5;6;0\nGPU_MODULE;7;5;6\n" +
+    return header("a", count, "1") + "STRING;5;" + name + "\nSTRING;6;ff\nFRAME;4;gpu;5;0;0;5;6;0\nGPU_MODULE;7;5;6\n" +
            "GPU_PLACE;8;7;5;0x10;6;4\nSAMPLING;9;64;6\nWORK;3;0;0;0;0;0;0;0;0;0;kernel;5;0\nEUSTALL;0;3;8;6;9;" +
            count + ";0\nEND;1;0;0;0;0;" + count + ";0\n";
   };
@@ -128,7 +141,82 @@ TEST_CASE("code locations, modules and samplings get new ids, and equal ones sha
   CHECK(both.text.find("SAMPLING;2") == std::string::npos);
   CHECK(has_line(both.text, "EUSTALL;0;1;1;3;1;4;0"));
   CHECK(has_line(both.text, "EUSTALL;0;2;2;3;1;3;0"));
-  CHECK(both.text.ends_with("\nEND;1;0;0;0;0;9;0\n"));
+  CHECK(both.text.ends_with("\nEND;3;0;0;0;0;9;0\n"));
+}
+
+TEST_CASE("a recording counts once, however many inputs hold it") {
+  const std::string a = recording("a", 1);
+  const std::string b = recording("b", 2);
+  const std::string c = recording("c", 4);
+  const std::string ab = merged({a, b}).text;
+  const std::string bc = merged({b, c}).text;
+  const auto check = [](const std::vector<std::string>& texts, uint64_t ns, size_t warnings) {
+    const Merged result = merged(texts);
+    CHECK(test::read_all(result.text).total.ns == ns);
+    CHECK(result.result.warnings.size() == warnings);
+    CHECK(result.result.complete);
+  };
+  check({a, b, c}, 7, 0);
+  check({a, a}, 1, 1);
+  check({a, b, ab}, 3, 1);
+  check({ab, b, a}, 3, 1);
+  check({a, ab}, 3, 1);
+  check({ab, a, c}, 7, 1);
+  check({ab, ab}, 3, 1);
+  check({a, b, c, ab, bc}, 7, 2);
+  check({merged({ab, c}).text, a, b, c}, 7, 1);
+  check({a, b, c, merged({ab, a, c}).text}, 7, 1);
+  CHECK(merge_error({ab, bc}) ==
+        "cannot merge p.txt and p.txt: both hold work of one recording, which would count twice");
+}
+
+TEST_CASE("a warning names the ignored input and one that holds the same recordings") {
+  std::vector<Recordings> inputs(3);
+  inputs[0].whole = {"1"};
+  inputs[1].whole = {"1", "2"};
+  inputs[2].whole = {"2"};
+  const std::vector<const Recordings*> pointers = {&inputs[0], &inputs[1], &inputs[2]};
+  const std::vector<std::string> names = {"a.txt", "ab.txt", "b.txt"};
+  const auto all = choose_inputs(names, pointers);
+  REQUIRE(all);
+  CHECK(all->used == std::vector<bool>{true, false, true});
+  CHECK(all->warnings == std::vector<std::string>{
+                             "ab.txt is ignored: a.txt and other inputs hold the same work, which would count twice"});
+  const auto two = choose_inputs(std::span(names).first(2), std::span(pointers).first(2));
+  REQUIRE(two);
+  CHECK(two->used == std::vector<bool>{false, true});
+  CHECK(two->warnings ==
+        std::vector<std::string>{"a.txt is ignored: ab.txt holds the same work, which would count twice"});
+}
+
+TEST_CASE("of two copies the larger file is used, because the other may be cut short") {
+  std::vector<Recordings> inputs(2);
+  inputs[0] = {.whole = {"1"}, .parts = {}, .split = {}, .subset = {}, .filters = {}, .bytes = 10};
+  inputs[1] = {.whole = {"1"}, .parts = {}, .split = {}, .subset = {}, .filters = {}, .bytes = 20};
+  const std::vector<const Recordings*> pointers = {&inputs[0], &inputs[1]};
+  const std::vector<std::string> names = {"a.txt", "b.txt"};
+  const auto choice = choose_inputs(names, pointers);
+  REQUIRE(choice);
+  CHECK(choice->used == std::vector<bool>{false, true});
+}
+
+TEST_CASE("inputs may name only a limited number of recordings") {
+  std::string text = "GPUPROF;3.0\n";
+  for (size_t i = 0; i <= kMostRecordings; ++i) {
+    text += "META;recording;" + std::to_string(i + 1'000'000) + std::string(25, '0') + "\n";
+  }
+  CHECK(merge_error({text}) == "the inputs hold more than 262144 recordings");
+}
+
+TEST_CASE("older recordings are known by their start and host") {
+  const std::string rest = "WORK;1;0;0;0;0;0;0;0;0;0;kernel;0;0\nGPU;0;1;1;5;5;5;25;0;0\nEND;1;1;1;5;0;0;0\n";
+  const std::string a = header("a", "1", "1") + rest;
+  const std::string b = header("b", "1", "1") + rest;
+  CHECK(test::read_all(merged({a, b}).text).total.ns == 10);
+  CHECK(test::read_all(merged({a, a}).text).total.ns == 5);
+  CHECK(test::read_all(merged({merged({a, b}).text, b}).text).total.ns == 10);
+  const std::string unknown = "GPUPROF;3.0\nMETA;host;a\n" + rest;
+  CHECK(test::read_all(merged({unknown, unknown}).text).total.ns == 10);
 }
 
 TEST_CASE("profiles that cannot be merged are rejected") {

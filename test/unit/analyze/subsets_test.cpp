@@ -171,6 +171,34 @@ TEST_CASE("all subsets of a profile merge to the profile") {
   }
 }
 
+TEST_CASE("a subset does not count beside the recording that holds it") {
+  const std::string job = std::string(kJob).insert(12, "META;recording;0123456789abcdef0123456789abcdef\n");
+  const auto ns_of = [](const std::vector<std::string>& texts) { return test::read_all(merged_text(texts)).total.ns; };
+  const auto fails = [](const std::vector<std::string>& texts) {
+    std::string text;
+    return !merge(inputs_of(texts), append_to(text));
+  };
+  auto rank_0 = filtered(job, rank_conditions(0));
+  auto rank_1 = filtered(job, rank_conditions(1));
+  REQUIRE(rank_0);
+  REQUIRE(rank_1);
+  CHECK(contains_line(*rank_0, "META;recording.part;0123456789abcdef0123456789abcdef"));
+  CHECK(ns_of({*rank_0}) == 35);
+  CHECK(ns_of({*rank_0, job}) == 42);
+  CHECK(ns_of({*rank_0, *rank_0}) == 35);
+  CHECK(fails({*rank_0, *rank_1}));  // nobody knows that two filters select different work
+  const Parts parts = parts_of(job, SplitBy::rank);
+  CHECK(ns_of(texts_of(parts)) == 42);
+  CHECK(ns_of({job, parts.at("rank-1")}) == 42);
+  CHECK(ns_of({parts.at("rank-0"), parts.at("rank-1"), parts.at("rank-0")}) == 42);
+  CHECK(fails({parts.at("rank-0"), *rank_1}));
+  CHECK(fails({parts.at("rank-0"), parts_of(job, SplitBy::rank).at("rank-1")}));  // of two splits
+  std::vector<std::string> nested = texts_of(parts_of(parts.at("rank-0"), SplitBy::time, 100));
+  CHECK(ns_of(nested) == 35);
+  nested.push_back(parts.at("rank-0"));
+  CHECK(fails(nested));
+}
+
 TEST_CASE("the subsets of a subset merge to that subset") {
   const std::string part = parts_of(kJob, SplitBy::rank).at("rank-1");
   const Parts parts = parts_of(part, SplitBy::time, 100);

@@ -12,11 +12,14 @@
 
 #include "base/files/open_folder.h"
 #include "base/nvidia_driver.h"
+#include "base/text/hex.h"
 #include "base/version.h"
 #include "record/session/meta/source_commit.h"
 
 namespace gpuprof::record {
 namespace {
+
+constexpr size_t kRecordingIdDigits = 32;
 
 uint64_t unix_ns() {
   timespec ts{};
@@ -67,6 +70,9 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
   std::string command;
   for (const std::string& argument : options.command) {
     command += (command.empty() ? "" : " ") + argument;
+  }
+  if (const std::string id = random_hex(kRecordingIdDigits); !id.empty()) {
+    correlator.add_meta("recording", id);
   }
   correlator.add_meta("gpuprof_version", std::string(version()));
   correlator.add_meta("command", command);
