@@ -110,8 +110,9 @@ fd = os.memfd_create("segment")
 os.ftruncate(fd, size)
 head = bytes.fromhex(sys.argv[3])
 os.pwrite(fd, head, 0)
-os.pwrite(fd, struct.pack("<Q", time.monotonic_ns()), SEGMENT.offset("recorder_beat_ns"))
+os.pwrite(fd, struct.pack("<Q", time.monotonic_ns()), SEGMENT.offset("heartbeat_ns"))
 socket.send_fds(connection, [bytes.fromhex(sys.argv[4])], [fd])
+print("said sent", flush=True)
 deadline = time.monotonic() + 5
 while os.pread(fd, 4, SEGMENT.offset("state")) == bytes(4) and time.monotonic() < deadline:
     time.sleep(0.001)
@@ -352,7 +353,8 @@ class Connect(rig.RuntimeTest):
         welcome = wire_recorder.welcome(1)
         root = strangers.User("root")
         said, status = self.run_after_the_recorder(root, CUTTER, str(size), head.hex(), welcome.hex())
-        self.assertEqual([len(bytes.fromhex(words[0])) for words in said if words], [wire_layout.HELLO.size])
+        hello, sent = said
+        self.assertEqual((len(bytes.fromhex(hello[0])), sent), (wire_layout.HELLO.size, ["sent"]))
         self.assertEqual(status, 0)
 
     def record_changing(self, early):
