@@ -4,8 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
+#include "output/text.h"
 
 namespace gpuprof::output {
 namespace {
@@ -64,15 +66,8 @@ std::string sample_line(const ProfileInfo& info) {
 }
 
 std::string loss_line(const ProfileInfo& info) {
-  std::string line;
-  for (const auto& [reason, count] : info.losses) {
-    if (count > 0) {
-      line.append(line.empty() ? "lost: " : ", ");
-      append_escaped(reason, {}, line);
-      line.append(" ").append(count_text(count));
-    }
-  }
-  return line;
+  const std::string text = loss_text(info);
+  return text.empty() ? text : "lost: " + text;
 }
 
 // Formats the coverage that --min-coverage checks.
@@ -130,6 +125,55 @@ uint64_t launches_with_stack(const ProfileInfo& info) {
 }
 
 }  // namespace
+
+std::string loss_text(const ProfileInfo& info) {
+  constexpr size_t kMostReasons = 32;  // more than there are; a hostile profile may name any number
+  std::string text;
+  size_t reasons = 0;
+  for (const auto& [reason, count] : info.losses) {
+    if (count > 0 && ++reasons <= kMostReasons) {
+      text.append(text.empty() ? "" : ", ");
+      append_escaped(shown_ends(reason), {}, text);
+      text.append(" ").append(count_text(count));
+    }
+  }
+  return reasons <= kMostReasons ? text : text + ", " + count_text(reasons - kMostReasons) + " more reasons";
+}
+
+std::vector<std::string> gap_lines(const ProfileInfo& info) {
+  std::vector<std::string> lines;
+  for (std::string line :
+       {analyze::part_warning(info.meta),
+        info.complete ? "" : std::string("the profile is cut short: it has no END record"), loss_line(info)}) {
+    if (!line.empty()) {
+      lines.push_back(std::move(line));
+    }
+  }
+  if (info.skipped_bad > 0) {
+    lines.push_back("bad lines skipped: " + std::to_string(info.skipped_bad));
+  }
+  if (info.skipped_unknown > 0) {
+    lines.push_back("records of unknown kinds skipped: " + std::to_string(info.skipped_unknown));
+  }
+  lines.insert(lines.end(), info.warnings.begin(), info.warnings.end());
+  return lines;
+}
+
+std::vector<std::string> notice_lines(const ProfileInfo& info) {
+  std::vector<std::string> lines = gap_lines(info);
+  if (auto trust = trust_lines(info); !trust.empty()) {
+    lines.push_back(std::move(trust.back()));
+  }
+  return lines;
+}
+
+std::string notice_text(const ProfileInfo& info) {
+  std::string text;
+  for (const std::string& line : notice_lines(info)) {
+    text.append(text.empty() ? "" : "; ").append(line);
+  }
+  return text;
+}
 
 std::vector<std::string> stack_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;

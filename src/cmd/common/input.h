@@ -42,9 +42,6 @@ Status read_records(profile::Reader& reader, profile::Tables& tables,
 // Warns of a profile that is cut short, of losses, skipped lines and contradictions.
 void warn_of_gaps(const analyze::ProfileInfo& info);
 
-// Returns the warnings of warn_of_gaps() in one line, for a picture; "" if nothing is missing.
-std::string gaps(const analyze::ProfileInfo& info);
-
 // Warns of what the recording missed. Prints the same lines as the "trust footer" at the end of a report.
 void warn_of_coverage(const analyze::ProfileInfo& info);
 

@@ -344,7 +344,7 @@ class Flame : public Command {
     options.subtitle = command == folded.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(folded);
     options.inverted = inverted_;
-    options.notice = gaps(folded);
+    options.notice = output::notice_text(folded);
     if (const std::string dropped = dropped_samples(folded, weight.kind); !dropped.empty()) {
       options.notice.append(options.notice.empty() ? "" : "; ").append(dropped);
     }
@@ -370,7 +370,7 @@ class Flame : public Command {
     const auto command = rows.info.meta.find("command");
     options.subtitle = command == rows.info.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(rows.info);
-    options.notice = gaps(rows.info);
+    options.notice = output::notice_text(rows.info);
     options.kind = weight.kind;
     options.count_name = count_name(rows.info);
     options.command_options =

@@ -9,6 +9,7 @@
 #include "base/text/utf8.h"
 #include "output/facts.h"
 #include "output/text.h"
+#include "output/trust.h"
 #include "output/weight.h"
 
 namespace gpuprof::output {
@@ -51,21 +52,17 @@ void print_part(const ProfileInfo& info, Page& page) {
   }
 }
 
+// Prints the losses in the fourth line at the latest, so that no other fact moves them off the first screen.
 void print_losses(const ProfileInfo& info, Page& page) {
-  std::string text;
-  for (const auto& [reason, count] : info.losses) {
-    if (count > 0) {
-      text.append(text.empty() ? "" : ", ")
-          .append(shown_name(shown_ends(reason)))
-          .append(" ")
-          .append(count_text(count));
-    }
-  }
+  std::string text = loss_text(info);
   if (!info.complete) {
     text.append(text.empty() ? "" : ", ").append("the end: the profile is cut short");
   }
+  if (info.skipped_bad > 0) {
+    text.append(text.empty() ? "" : ", ").append("bad lines ").append(count_text(info.skipped_bad));
+  }
   if (!text.empty()) {
-    page.fact("lost", text);
+    page.clauses("lost     " + text, "");
   }
 }
 
@@ -149,9 +146,9 @@ void print_headline(const Summary& summary, Page& page) {
 
 void print_head(const Summary& summary, Page& page) {
   print_facts(summary.info, page);
+  print_losses(summary.info, page);
   print_part(summary.info, page);
   print_window(summary, page);
-  print_losses(summary.info, page);
   print_devices(summary.devices, page);
   print_headline(summary, page);
 }
