@@ -63,7 +63,7 @@ class Export : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--format", format_, "format of the file")->required()->check(CLI::IsMember(format_words()));
+    expect_one_of(app.add_option("--format", format_, "format of the file"), format_words())->required();
     add_file_option(app, "-o,--output", output_, "file to write; - is stdout (default: -)");
     window_.declare(app);
     stacks_.declare(app);

@@ -122,9 +122,9 @@ void warn_of_coverage(const analyze::ProfileInfo& info) {
 }
 
 void MinCoverage::declare(CLI::App& app) {
-  app.add_option("--min-coverage", percent,
-                 "exit with 3 if less than this percentage of GPU work has a stack (default: 0)")
-      ->check(CLI::Range(0.0, 100.0))
+  expect_percentage(app.add_option("--min-coverage", percent,
+                                   "exit with 3 if less than this percentage of GPU work has a stack (default: 0)"),
+                    0.0, 100.0)
       ->type_name("PCT");
 }
 

@@ -51,20 +51,23 @@ class Flame : public Command {
     app.add_option("--title", title_, "title of the pictures (default: named after the weight)");
     window_.declare(app);
     declare_weight(app);
-    app.add_option("--unit", unit_, "unit of times in folded stacks (default: us)")->check(CLI::IsMember({"ns", "us"}));
+    expect_one_of(app.add_option("--unit", unit_, "unit of times in folded stacks (default: us)"), {"ns", "us"});
     app.add_flag("--lines", fold_.stacks.lines, "also append (file:line) to native CPU frames");
     stacks_.declare(app);
     suggest(app.add_option("--by", by_, "group stacks by these dimensions, outermost first")->type_name("LIST"),
             analyze::dimension_list());
-    app.add_option("--graph", graph_, "stack of CUDA graph nodes: of launch, capture or both (default: both)")
-        ->check(CLI::IsMember({"both", "launch", "capture"}));
-    app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)")
-        ->check(CLI::IsMember({"frames", "filter", "off"}));
+    expect_one_of(
+        app.add_option("--graph", graph_, "stack of CUDA graph nodes: of launch, capture or both (default: both)"),
+        {"both", "launch", "capture"});
+    expect_one_of(
+        app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)"),
+        {"frames", "filter", "off"});
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
-    app.add_option("--unsampled", unsampled_,
-                   "spread: extrapolate the stacks that --max-overhead skipped; show: mark them (default: spread)")
-        ->check(CLI::IsMember({"spread", "show"}));
+    expect_one_of(
+        app.add_option("--unsampled", unsampled_,
+                       "spread: extrapolate the stacks that --max-overhead skipped; show: mark them (default: spread)"),
+        {"spread", "show"});
     leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
                                ->type_name("LIST"),
                            {"kernel", "function", "line", "instruction", "offset", "stall"});
@@ -103,8 +106,9 @@ class Flame : public Command {
     WeightChoice weight = choose_weight(folded, folded.tree.total());
     RETURN_IF_ERROR(choose_unit(folded.tree, weight));
     explain(folded, weight.kind);
-    RETURN_IF_ERROR(write(rows, folded, weight));
-    return ended(folded, rows.tables, output::raw_weight(folded.tree.total(), weight.kind));
+    const uint64_t total = output::raw_weight(folded.tree.total(), weight.kind);
+    RETURN_IF_ERROR(total == 0 ? Status() : write(rows, folded, weight));  // writes no empty picture
+    return ended(folded, rows.tables, total);
   }
 
   static void invert(FoldResult& folded) {
@@ -132,8 +136,7 @@ class Flame : public Command {
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
     }
-    app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)")
-        ->check(CLI::IsMember(words));
+    expect_one_of(app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)"), words);
   }
 
   // Validates options that depend on each other, or that take more than one word.
