@@ -1,6 +1,7 @@
 #include "output/trust.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -37,7 +38,7 @@ void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string
 
 std::string launch_line(const ProfileInfo& info) {
   const uint64_t launches = info.counted(CoverageCount::launches);
-  std::string line = count_text(launches) + " launches:";
+  std::string line = counted_text(launches, "launch") + ":";
   add_part(info.counted(CoverageCount::matched), launches, "matched with GPU work", line);
   add_part(info.counted(CoverageCount::captured), launches, "captured into graphs", line);
   add_part(info.counted(CoverageCount::failed), launches, "refused by the vendor's library", line);
@@ -47,7 +48,7 @@ std::string launch_line(const ProfileInfo& info) {
 }
 
 std::string record_line(const ProfileInfo& info) {
-  std::string line = count_text(info.gpu_records) + " GPU records:";
+  std::string line = counted_text(info.gpu_records, "GPU record") + ":";
   add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
   add_part(info.counted(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
@@ -56,7 +57,7 @@ std::string record_line(const ProfileInfo& info) {
 }
 
 std::string sample_line(const ProfileInfo& info) {
-  std::string line = count_text(info.samples) + " samples of GPU code:";
+  std::string line = counted_text(info.samples, "sample") + " of GPU code:";
   add_part(info.estimated, info.samples, "attributed by estimate", line);
   add_part(info.counted(CoverageCount::samples_without_launch), info.samples, "without a known launch", line);
   if (const uint64_t foreign = info.counted(CoverageCount::samples_foreign); foreign > 0) {
@@ -137,7 +138,7 @@ std::string loss_text(const ProfileInfo& info) {
       text.append(" ").append(count_text(count));
     }
   }
-  return reasons <= kMostReasons ? text : text + ", " + count_text(reasons - kMostReasons) + " more reasons";
+  return reasons <= kMostReasons ? text : text + ", " + counted_text(reasons - kMostReasons, "more reason");
 }
 
 std::vector<std::string> gap_lines(const ProfileInfo& info) {
@@ -208,6 +209,23 @@ std::string dropped_samples_text(const ProfileInfo& info) {
   }
   return percent_text(dropped, info.samples + std::min(dropped, UINT64_MAX - info.samples)) +
          " of the samples were dropped, too many to say what kernels waited for";
+}
+
+std::string no_samples_text(const ProfileInfo& info) {
+  std::set<std::string> reasons;  // of all processes
+  for (const auto& [key, value] : info.meta) {
+    if (key.ends_with(".sampling.off") || key.ends_with(".drm.stalls.refused")) {
+      reasons.insert(shown_name(shown_ends(value)));
+    }
+  }
+  if (info.samples > 0 || (reasons.empty() && info.meta.count("recording.samples") == 0)) {
+    return {};
+  }
+  std::string text = "no samples of GPU code were taken";
+  for (const std::string& reason : reasons) {
+    text.append(reason == *reasons.begin() ? ": " : "; ").append(reason);
+  }
+  return text;
 }
 
 std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_t in_zebins) {

@@ -32,6 +32,9 @@ std::string truncated_text(const analyze::ProfileInfo& info);
 // Returns "2.91% of the samples were dropped, too many to say what kernels waited for", or "" if few were dropped.
 std::string dropped_samples_text(const analyze::ProfileInfo& info);
 
+// Returns "no samples of GPU code were taken: <why>" if they were asked for, but the profile has none; else "".
+std::string no_samples_text(const analyze::ProfileInfo& info);
+
 // Returns "no line information in 12.00% of the samples: compile with -lineinfo". `in_zebins`: samples without lines in
 // code of Intel's compiler, which has other options.
 std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_t in_zebins);

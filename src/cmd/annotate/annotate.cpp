@@ -8,12 +8,13 @@
 
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "cmd/annotate/source_files.h"
 #include "cmd/command.h"
-#include "cmd/common/options.h"
 #include "cmd/common/input.h"
+#include "cmd/common/options.h"
 #include "cmd/common/pattern_option.h"
 #include "cmd/common/window.h"
 #include "output/annotate.h"
@@ -103,6 +104,9 @@ class Annotate : public Command {
   }
 
   [[nodiscard]] Result<int> annotate_gpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
+    if (const std::string why = output::no_samples_text(rows.info); !why.empty()) {
+      return Error{why, hints::kAskDoctor, kExitNothing};
+    }
     if (rows.info.samples == 0) {
       return Error{"the profile has no samples of GPU code", "record them with `gpuprof record --pc-sampling`",
                    kExitNothing};
