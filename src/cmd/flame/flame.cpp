@@ -277,7 +277,7 @@ class Flame : public Command {
     }
     if (shared.samples > 0) {
       log::info("kernels are split by " + analyze::leaf_words(folded.leaves) + ": their time is apportioned among " +
-                count_text(shared.samples) + " samples (see --leaf)");
+                counted_text(shared.samples, "sample") + " (see --leaf)");
     }
     const bool shows_source = has(folded.leaves, analyze::Leaf::line) || has(folded.leaves, analyze::Leaf::function);
     if (shows_source && shared.without_lines > 0) {
@@ -353,7 +353,7 @@ class Flame : public Command {
     }
     if (folded.apportioned.samples > 0 && weight.kind == WeightKind::time) {
       options.width_note =
-          "Below kernels: their time, apportioned among " + count_text(folded.apportioned.samples) + " samples.";
+          "Below kernels: their time, apportioned among " + counted_text(folded.apportioned.samples, "sample") + ".";
     }
     options.weight = weight;
     options.time_name = weight_of(weight_).time_name;
