@@ -49,12 +49,7 @@ int run(const Entry& entry, const std::vector<const char*>& arguments) {
                                   ? CLI::AppFormatMode::All
                                   : CLI::AppFormatMode::Normal));  // --help, --help-all
   } catch (const CLI::ParseError& error) {
-    // The value of an unknown option looks like a positional argument, so report the option instead.
-    const auto extras = app.get_prefix_command() ? std::vector<std::string>() : app.remaining();
-    const bool unknown_option = std::any_of(extras.begin(), extras.end(), [](const auto& e) { return e[0] == '-'; });
-    std::string message = unknown_option ? CLI::ExtrasError(extras).what() : error.what();
-    std::replace(message.begin(), message.end(), '\n', ' ');
-    return fail({message, name + " --help lists the options", gpuprof::kExitUsage});
+    return fail(gpuprof::cmd::unusable_arguments(app, error));
   }
   gpuprof::log::set_level(levels.quiet     ? gpuprof::log::Level::quiet
                           : levels.verbose ? gpuprof::log::Level::verbose

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "base/text/edit_distance.h"
 #include "cmd/command.h"
@@ -76,18 +77,12 @@ std::string help_text() {
 }
 
 const Entry* similar_command(std::string_view name) {
-  constexpr size_t kLongest = 16;  // longer misspelt names are not compared with commands
-  constexpr size_t kMaxEditDistance = 2;
-  const Entry* best = nullptr;
-  size_t fewest = kMaxEditDistance + 1;
+  std::vector<std::string> names;
   for (const Entry& entry : command_table()) {
-    const size_t needed = name.size() > kLongest ? fewest : edit_distance(name, entry.name);
-    if (needed < fewest && needed < name.size()) {
-      fewest = needed;
-      best = &entry;
-    }
+    names.emplace_back(entry.name);
   }
-  return best;
+  const auto nearest = nearest_words(name, names);
+  return nearest.empty() ? nullptr : find_command(nearest.front());
 }
 
 }  // namespace gpuprof::cmd

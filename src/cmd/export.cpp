@@ -63,7 +63,7 @@ class Export : public Command {
  public:
   void declare(CLI::App& app) override {
     input_.declare(app);
-    app.add_option("--format", format_, "format of the file")->required()->check(CLI::IsMember(format_words()));
+    expect_one_of(app.add_option("--format", format_, "format of the file"), format_words())->required();
     add_file_option(app, "-o,--output", output_, "file to write; - is stdout (default: -)");
     window_.declare(app);
     stacks_.declare(app);
@@ -135,21 +135,20 @@ class Export : public Command {
     };
     const auto make = format_ == kPerfetto ? output::perfetto_trace : output::chrome_trace;
     const std::unique_ptr<output::Timeline> trace = make(tables, stacks, sink);
-    const Status read = read_records(reader, tables, [&](const profile::Record& record) {
-      note(record);
-      return trace->add(record);
-    });
+    const Status read = read_records(reader, tables, [&](const profile::Record& record) { return trace->add(record); });
     RETURN_IF_ERROR(read);
     if (trace->events() == 0) {
       return Error{"the profile has no timeline", "record one with `gpuprof record --timeline`", kExitNothing};
     }
+    trace->info().skipped_bad = reader.skipped_bad();
+    trace->info().skipped_unknown = reader.skipped_unknown();
     RETURN_IF_ERROR(trace->finish());
     RETURN_IF_ERROR(close_written(std::move(fd), file->name()));
     auto named = file->finish();
     RETURN_IF_ERROR(named);
     result.place = std::move(*named);
     report_written(result, "open it in https://ui.perfetto.dev");
-    warn(reader, *trace);
+    warn_of_gaps(trace->info());
     if (format_ == kChrome && result.bytes > kManyBytes) {
       log::warn("the trace has " + bytes_text(result.bytes) + ": viewers take long to read so much JSON, or fail",
                 "--format perfetto needs a tenth of the size, and is read piece by piece");
@@ -158,32 +157,11 @@ class Export : public Command {
     return 0;
   }
 
-  // Collects losses and META lines, which warn() reports. Only for timelines: aggregate() does this for other formats.
-  void note(const profile::Record& record) {
-    info_.complete = info_.complete || std::holds_alternative<profile::End>(record);
-    if (const auto* loss = std::get_if<profile::Loss>(&record)) {
-      uint64_t& sum = info_.losses[std::string(loss->reason)];
-      sum += std::min(loss->count, UINT64_MAX - sum);
-    } else if (const auto* meta = std::get_if<profile::Meta>(&record)) {
-      info_.meta.emplace(meta->key, meta->value);
-    }
-  }
-
-  void warn(const profile::Reader& reader, const output::Timeline& trace) {
-    info_.skipped_bad = reader.skipped_bad();
-    info_.skipped_unknown = reader.skipped_unknown();
-    warn_of_gaps(info_);
-    if (trace.left_out() > 0) {
-      log::warn("events left out, because too many in one track overlapped: " + std::to_string(trace.left_out()));
-    }
-  }
-
   Input input_;
   StackChoices stacks_;
   Window window_;
   std::string format_;
   std::string output_ = "-";
-  analyze::ProfileInfo info_;
 };
 
 }  // namespace

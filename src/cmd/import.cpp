@@ -26,9 +26,8 @@ struct Totals {
   uint64_t stacks = 0;
 
   [[nodiscard]] std::string text() const {
-    return "imported " + count_text(samples) + " samples of " + count_text(kernels) +
-           (kernels == 1 ? " kernel from " : " kernels from ") + count_text(stacks) +
-           (stacks == 1 ? " call path" : " call paths");
+    return "imported " + counted_text(samples, "sample") + " of " + counted_text(kernels, "kernel") + " from " +
+           counted_text(stacks, "call path");
   }
 };
 

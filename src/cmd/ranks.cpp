@@ -32,10 +32,12 @@ class Ranks : public Command {
     app.add_option("--collective", collective_,
                    "kernels, NVTX ranges and waits that are collectives (default: NCCL, RCCL ...)")
         ->type_name("REGEX");
-    app.add_option("--by", by_, "what to compare (default: rank, from the job launcher's environment variables)")
-        ->check(CLI::IsMember({"rank", "pid", "host"}));
-    app.add_option("--min-effect", least_percent_, "ignore lags below this percentage of the others' time (default: 5)")
-        ->check(CLI::Range(0.1, 1000.0))
+    expect_one_of(
+        app.add_option("--by", by_, "what to compare (default: rank, from the job launcher's environment variables)"),
+        {"rank", "pid", "host"});
+    expect_percentage(app.add_option("--min-effect", least_percent_,
+                                     "ignore lags below this percentage of the others' time (default: 5)"),
+                      0.1, 1000.0)
         ->type_name("PCT");
     add_top_option(app, top_, "rows in the table of ranks, 0 for all (default: 16)");
     add_width_option(app, width_, 40);

@@ -20,14 +20,6 @@ namespace {
 // Table sizes before the report is shortened to fit a screen. No screen has space for larger tables.
 constexpr analyze::SummaryOptions::Limits kScreen{.work = 16, .functions = 50, .paths = 8, .others = 4};
 
-const std::vector<std::pair<std::string, analyze::SortBy>>& sorts() {
-  static const std::vector<std::pair<std::string, analyze::SortBy>> kSorts = {{"time", analyze::SortBy::time},
-                                                                              {"calls", analyze::SortBy::calls},
-                                                                              {"avg", analyze::SortBy::average},
-                                                                              {"max", analyze::SortBy::max}};
-  return kSorts;
-}
-
 constexpr size_t kScreenLines = 60;
 constexpr size_t kReportWidth = 80;
 
@@ -37,8 +29,8 @@ class Report : public Command {
     input_.declare(app);
     top_option_ =
         add_top_option(app, top_, "rows in each table, 0 for all (default: as many as fit in a report of 60 lines)");
-    app.add_option("--sort", options_.sort, "order of kernels and call paths (default: time)")
-        ->transform(CLI::Transformer(sorts()));
+    expect_one_of(app.add_option("--sort", sort_, "order of kernels and call paths (default: time)"),
+                  {"time", "calls", "avg", "max"});
     by_option_ = suggest(app.add_option("--by", by_, "add a table of GPU time by this dimension")->type_name("WHAT"),
                          analyze::dimension_list());
     kernel_.declare(app, "--kernel", "show only work whose name matches");
@@ -88,6 +80,10 @@ class Report : public Command {
     options_.chains = !json_ && !shape_.full;
     RETURN_IF_ERROR(kernel_.take(options_.kernel));
     RETURN_IF_ERROR(path_.take(options_.path));
+    options_.sort = sort_ == "calls" ? analyze::SortBy::calls
+                    : sort_ == "avg" ? analyze::SortBy::average
+                    : sort_ == "max" ? analyze::SortBy::max
+                                     : analyze::SortBy::time;
     if (by_option_->count() > 0) {
       options_.by = analyze::dimension_of(by_);
       if (!options_.by) {
@@ -120,6 +116,7 @@ class Report : public Command {
   const CLI::Option* by_option_ = nullptr;
   size_t top_ = 20;  // for --json
   std::string by_;
+  std::string sort_;
   PatternOption kernel_;
   PatternOption path_;
   bool json_ = false;

@@ -144,6 +144,11 @@ std::vector<std::string> comparability_warnings(Facts old_runs, Facts new_runs) 
   std::vector<std::string> warnings;
   warn_if_different("the devices", device_names_of(old_runs), device_names_of(new_runs), warnings);
   warn_if_different("the drivers", drivers_of(old_runs), drivers_of(new_runs), warnings);
+  std::vector<const RunFacts*> all(old_runs.begin(), old_runs.end());
+  all.insert(all.end(), new_runs.begin(), new_runs.end());
+  for (std::string& difference : recording_differences(all)) {
+    warnings.push_back(std::move(difference));
+  }
   for (const Facts side : {old_runs, new_runs}) {
     for (const RunFacts* run : side) {
       warn_about_gaps(*run, warnings);

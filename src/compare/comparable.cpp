@@ -64,6 +64,9 @@ void check_setup(const Comparison& runs, Reasons& reasons) {
     reasons.push_back("not the same driver: " + escaped(drivers[0].name) + " (" + escaped(drivers[0].run->file) +
                       ") and " + escaped(drivers[1].name) + " (" + escaped(drivers[1].run->file) + ")");
   }
+  for (std::string& difference : recording_differences(runs.runs)) {
+    reasons.push_back(std::move(difference));
+  }
   const std::string part = analyze::part_text(first.info.meta);
   const auto another = std::find_if(runs.runs.begin(), runs.runs.end(), [&part](const RunFacts* facts) {
     return analyze::part_text(facts->info.meta) != part;

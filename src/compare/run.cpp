@@ -106,6 +106,7 @@ RunFacts facts_of(const Aggregate& rows, std::string file) {
   facts.commit = meta_text(rows.info, "source.commit");
   facts.exit_status = exit_status_of(rows.info);
   facts.clocks = clocks_of(rows.info);
+  facts.window_ns = rows.window_ns;
   const p::WorkCoverage& covered = rows.info.covered;
   facts.lost_percent =
       covered.lost == 0 ? 0 : 100 * static_cast<double>(covered.lost) / static_cast<double>(covered.all());

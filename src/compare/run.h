@@ -68,6 +68,7 @@ struct RunFacts {
   std::string commit;                   // of the recorded program: from --commit, CI variables or git; may be empty
   std::string exit_status;              // META target.exit_status; "0": no rank has failed; empty: unknown
   std::map<std::string, Clock> clocks;  // key: device
+  uint64_t window_ns = 0;               // recorded time; 0: unknown
   double lost_percent = 0;              // lost share of GPU work, according to ProfileInfo::covered
 };
 

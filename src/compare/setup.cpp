@@ -1,6 +1,11 @@
 #include "compare/setup.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "analyze/subsets/subset_meta.h"
+#include "base/text/numbers.h"
+#include "base/text/utf8.h"
 
 namespace gpuprof::compare {
 
@@ -14,6 +19,37 @@ std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs) {
     }
   }
   return drivers;
+}
+
+std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs) {
+  std::vector<std::string> differences;
+  const auto differ = [&runs](auto value) {  // returns a run with and a run without the property
+    const auto with = std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return value(*run); });
+    const auto without = std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return !value(*run); });
+    return with == runs.end() || without == runs.end() ? std::pair<const RunFacts*, const RunFacts*>()
+                                                       : std::pair(*with, *without);
+  };
+  if (const auto [with, without] = differ(
+          [](const RunFacts& run) { return run.info.samples > 0 || run.info.meta.count("recording.samples") > 0; });
+      with != nullptr) {
+    differences.push_back(escaped(with->file) + " was recorded with samples of GPU code and " + escaped(without->file) +
+                          " without, and sampling changes the times of kernels");
+  }
+  const auto is_window = [](const RunFacts& run) { return !analyze::recording_window(run.info.meta).empty(); };
+  if (const auto [part, complete] = differ(is_window); part != nullptr) {
+    differences.push_back(escaped(part->file) + " is only a part of a program's run (" +
+                          analyze::recording_window(part->info.meta) + ") and " + escaped(complete->file) +
+                          " a complete run");
+  } else if (!runs.empty() && is_window(*runs.front())) {
+    const auto [shortest, longest] = std::minmax_element(
+        runs.begin(), runs.end(), [](const RunFacts* a, const RunFacts* b) { return a->window_ns < b->window_ns; });
+    if ((*shortest)->window_ns < (*longest)->window_ns - (*longest)->window_ns / 20) {
+      differences.push_back("the recordings have different lengths: " + duration_text((*shortest)->window_ns) + " (" +
+                            escaped((*shortest)->file) + ") and " + duration_text((*longest)->window_ns) + " (" +
+                            escaped((*longest)->file) + "), so compare rates instead of times");
+    }
+  }
+  return differences;
 }
 
 bool has_failed(const RunFacts& run) {

@@ -17,6 +17,10 @@ struct KnownDriver {
 // Returns the distinct drivers in the order of the runs. Ignores runs with an unknown driver.
 std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs);
 
+// Returns how the runs were recorded differently, in ways that change their GPU time: windows of different length, or
+// samples of GPU code in only some runs. Returns each kind of difference once, with two of the files.
+std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs);
+
 // True if the run's program ended unsuccessfully. A process that is still running after the recording has not failed.
 bool has_failed(const RunFacts& run);
 

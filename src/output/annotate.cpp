@@ -59,7 +59,7 @@ class Listing {
 
   void print_head() {
     const analyze::KernelStalls& stalls = kernel_.stalls;
-    std::string line = shown_name(shown_text(kernel_.name)) + ": " + count_text(stalls.samples) + " samples";
+    std::string line = shown_name(shown_text(kernel_.name)) + ": " + counted_text(stalls.samples, "sample");
     if (stalls.estimated > 0) {
       line += ", " + share(stalls.estimated) + " of them attributed by estimate";
     }

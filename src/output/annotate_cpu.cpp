@@ -33,7 +33,7 @@ class CpuListing {
     }
     if (shown < lines_.files.size()) {
       put("");
-      put("... " + count_text(lines_.files.size() - shown) + " more files (see --limit)");
+      put("... " + counted_text(lines_.files.size() - shown, "more file") + " (see --limit)");
     }
   }
 

@@ -21,6 +21,7 @@ namespace p = gpuprof::profile;
 constexpr size_t kFlushBytes = size_t{1} << 16U;
 constexpr size_t kMostRangeBytes = 40;
 constexpr size_t kMostNameBytes = 80;            // longer names are cut in events, but not in stacks
+constexpr uint64_t kNotesPid = 5'000'000;        // above the pids of processes, below those of devices
 constexpr uint64_t kFirstExtraTid = 15'000'000;  // first tid of the tracks that do not belong to a thread
 
 // Formats microseconds with three decimal places, which is exact.
@@ -127,9 +128,6 @@ class ChromeTrace : public Timeline {
 
   Status end() override {
     name_tracks();
-    for (const auto& [reason, count] : losses_) {
-      meta_["lost." + reason] = std::to_string(count);
-    }
     out_ += "\n],\"stackFrames\":";
     Status written;
     stacks_.write(out_, [&] { written = !is_due() || !written ? written : flush(); });
@@ -139,8 +137,11 @@ class ChromeTrace : public Timeline {
     out_ += ",\"otherData\":";
     {
       JsonObject object(out_);
-      for (const auto& [key, value] : meta_) {
-        object.escaped_key(key) += json_string(value);
+      for (auto line = info_.meta.begin(); line != info_.meta.end(); line = info_.meta.upper_bound(line->first)) {
+        object.escaped_key(line->first) += json_string(line->second);  // the first value of each key
+      }
+      for (const auto& [reason, count] : info_.losses) {
+        object.escaped_key("lost." + reason) += json_string(std::to_string(count));
       }
     }
     out_ += "}\n";
@@ -267,6 +268,18 @@ class ChromeTrace : public Timeline {
     args.number("depth", value);
   }
 
+  void put_note(const std::string& note) override {
+    if (!std::exchange(has_notes_, true)) {
+      put_metadata("process_name", {kNotesPid, 0}, [](JsonObject& args) { args.text("name", kNotesTrack); });
+    }
+    JsonObject object(next_event());
+    object.word("ph", "i");
+    object.word("cat", "note");
+    object.text("name", note);
+    object.word("s", "g");  // a line across all tracks
+    put_place(object, {kNotesPid, 0}, start_ns_.value_or(0));
+  }
+
   void name_tracks() {
     const auto put_process = [this](uint64_t pid, std::string_view name, uint64_t position) {
       put_metadata("process_name", {pid, 0}, [&](JsonObject& args) { args.text("name", name); });
@@ -352,6 +365,7 @@ class ChromeTrace : public Timeline {
   Sink sink_;
   std::string out_;
   bool first_ = true;
+  bool has_notes_ = false;
   uint64_t arrow_ids_ = 0;
   uint64_t async_ids_ = 0;
   TrackNumbers numbers_;

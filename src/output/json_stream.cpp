@@ -42,6 +42,10 @@ void json_counts(const std::map<std::string, uint64_t>& counts, std::string& out
   }
 }
 
+void json_texts(const std::vector<std::string>& texts, std::string& out) {
+  json_array(texts, out, [&out](const std::string& text) { out += json_string(text); });
+}
+
 void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream) {
   json_array(frames, out, [&](std::string_view frame) {
     out += json_string(shown_text(frame));

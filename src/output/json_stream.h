@@ -74,6 +74,9 @@ void json_meta(const std::multimap<std::string, std::string>& meta, std::string&
 // Writes {"ring_full":3}.
 void json_counts(const std::map<std::string, uint64_t>& counts, std::string& out);
 
+// Writes an array of texts.
+void json_texts(const std::vector<std::string>& texts, std::string& out);
+
 // Writes the frames of a call path in bounded memory, each shortened to kMostShownBytes.
 void json_path(std::span<const std::string_view> frames, std::string& out, TextStream& stream);
 

@@ -4,13 +4,16 @@
 
 #include "analyze/names/labels.h"
 #include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "output/text.h"
+#include "output/trust.h"
 
 namespace gpuprof::output {
 namespace {
 
 namespace p = gpuprof::profile;
 
+constexpr size_t kMostNoteBytes = 1024;
 constexpr size_t kMostCounters = 256;  // each needs 0.5 MiB; a hostile file can name any number of devices
 
 }  // namespace
@@ -36,10 +39,12 @@ Status Timeline::add(const p::Record& record) {
     if (meta->key == "start_ns" && !start_ns_) {
       start_ns_ = whole_number(meta->value);
     }
-    meta_.try_emplace(std::string(meta->key), meta->value);
+    info_.meta.emplace(meta->key, meta->value);
   } else if (const auto* loss = std::get_if<p::Loss>(&record)) {
-    uint64_t& sum = losses_[std::string(loss->reason)];
+    uint64_t& sum = info_.losses[std::string(loss->reason)];
     sum += std::min(loss->count, UINT64_MAX - sum);
+  } else if (std::holds_alternative<p::End>(record)) {
+    info_.complete = true;
   }
   return is_due() ? flush() : Status();
 }
@@ -54,6 +59,12 @@ Status Timeline::finish() {
         return written;
       }
     }
+  }
+  if (left_out_ > 0) {
+    info_.warnings.push_back("events left out, because too many in one track overlapped: " + std::to_string(left_out_));
+  }
+  for (const std::string& line : gap_lines(info_)) {
+    put_note(cut_middle(escaped(line), kMostNoteBytes));
   }
   return end();
 }

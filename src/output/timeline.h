@@ -12,12 +12,15 @@
 #include <string_view>
 
 #include "analyze/paths/walk_frames.h"
+#include "analyze/rows/aggregate.h"
 #include "base/result.h"
 #include "output/timeline_tracks.h"
 #include "profile/records.h"
 #include "profile/tables.h"
 
 namespace gpuprof::output {
+
+inline constexpr const char* kNotesTrack = "gpuprof: missing from this recording";
 
 class Timeline {
  public:
@@ -33,6 +36,9 @@ class Timeline {
   // Writes a record. Memory grows with the tracks and the definitions, not with EVENT, CALL and SPAN records.
   Status add(const profile::Record& record);
   Status finish();
+
+  // What the records say about the recording. Fill the counts of skipped lines in before finish().
+  [[nodiscard]] analyze::ProfileInfo& info() { return info_; }
 
   [[nodiscard]] uint64_t events() const { return events_; }      // EVENT, CALL and SPAN records added
   [[nodiscard]] uint64_t left_out() const { return left_out_; }  // records dropped because all their lanes were full
@@ -88,8 +94,10 @@ class Timeline {
   const profile::Tables& tables_;
   analyze::WalkFrames frames_;
   std::optional<uint64_t> start_ns_;
-  std::map<std::string, std::string> meta_;  // the first value of each key
-  std::map<std::string, uint64_t> losses_;
+
+  virtual void put_note(const std::string& note) = 0;  // shown at the start of the recording
+
+  analyze::ProfileInfo info_;  // losses, META lines and gaps
 
  private:
   void take(const profile::Event& event);

@@ -1,11 +1,14 @@
 #include "output/trust.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
+#include "output/text.h"
 
 namespace gpuprof::output {
 namespace {
@@ -35,7 +38,7 @@ void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string
 
 std::string launch_line(const ProfileInfo& info) {
   const uint64_t launches = info.counted(CoverageCount::launches);
-  std::string line = count_text(launches) + " launches:";
+  std::string line = counted_text(launches, "launch") + ":";
   add_part(info.counted(CoverageCount::matched), launches, "matched with GPU work", line);
   add_part(info.counted(CoverageCount::captured), launches, "captured into graphs", line);
   add_part(info.counted(CoverageCount::failed), launches, "refused by the vendor's library", line);
@@ -45,7 +48,7 @@ std::string launch_line(const ProfileInfo& info) {
 }
 
 std::string record_line(const ProfileInfo& info) {
-  std::string line = count_text(info.gpu_records) + " GPU records:";
+  std::string line = counted_text(info.gpu_records, "GPU record") + ":";
   add_part(info.with_stack, info.gpu_records, "with a CPU stack", line);
   add_part(info.unsampled, info.gpu_records, "left without one by --max-overhead", line);
   add_part(info.counted(CoverageCount::without_stack), info.gpu_records, "whose stack is missing", line);
@@ -56,7 +59,7 @@ std::string record_line(const ProfileInfo& info) {
 }
 
 std::string sample_line(const ProfileInfo& info) {
-  std::string line = count_text(info.samples) + " samples of GPU code:";
+  std::string line = counted_text(info.samples, "sample") + " of GPU code:";
   add_part(info.estimated, info.samples, "attributed by estimate", line);
   add_part(info.counted(CoverageCount::samples_without_launch), info.samples, "without a known launch", line);
   if (const uint64_t foreign = info.counted(CoverageCount::samples_foreign); foreign > 0) {
@@ -66,15 +69,8 @@ std::string sample_line(const ProfileInfo& info) {
 }
 
 std::string loss_line(const ProfileInfo& info) {
-  std::string line;
-  for (const auto& [reason, count] : info.losses) {
-    if (count > 0) {
-      line.append(line.empty() ? "lost: " : ", ");
-      append_escaped(reason, {}, line);
-      line.append(" ").append(count_text(count));
-    }
-  }
-  return line;
+  const std::string text = loss_text(info);
+  return text.empty() ? text : "lost: " + text;
 }
 
 // Formats the coverage that --min-coverage checks.
@@ -133,6 +129,55 @@ uint64_t launches_with_stack(const ProfileInfo& info) {
 
 }  // namespace
 
+std::string loss_text(const ProfileInfo& info) {
+  constexpr size_t kMostReasons = 32;  // more than there are; a hostile profile may name any number
+  std::string text;
+  size_t reasons = 0;
+  for (const auto& [reason, count] : info.losses) {
+    if (count > 0 && ++reasons <= kMostReasons) {
+      text.append(text.empty() ? "" : ", ");
+      append_escaped(shown_ends(reason), {}, text);
+      text.append(" ").append(count_text(count));
+    }
+  }
+  return reasons <= kMostReasons ? text : text + ", " + counted_text(reasons - kMostReasons, "more reason");
+}
+
+std::vector<std::string> gap_lines(const ProfileInfo& info) {
+  std::vector<std::string> lines;
+  for (std::string line :
+       {analyze::part_warning(info.meta),
+        info.complete ? "" : std::string("the profile is cut short: it has no END record"), loss_line(info)}) {
+    if (!line.empty()) {
+      lines.push_back(std::move(line));
+    }
+  }
+  if (info.skipped_bad > 0) {
+    lines.push_back("bad lines skipped: " + std::to_string(info.skipped_bad));
+  }
+  if (info.skipped_unknown > 0) {
+    lines.push_back("records of unknown kinds skipped: " + std::to_string(info.skipped_unknown));
+  }
+  lines.insert(lines.end(), info.warnings.begin(), info.warnings.end());
+  return lines;
+}
+
+std::vector<std::string> notice_lines(const ProfileInfo& info) {
+  std::vector<std::string> lines = gap_lines(info);
+  if (auto trust = trust_lines(info); !trust.empty()) {
+    lines.push_back(std::move(trust.back()));
+  }
+  return lines;
+}
+
+std::string notice_text(const ProfileInfo& info) {
+  std::string text;
+  for (const std::string& line : notice_lines(info)) {
+    text.append(text.empty() ? "" : "; ").append(line);
+  }
+  return text;
+}
+
 std::vector<std::string> stack_lines(const ProfileInfo& info) {
   std::vector<std::string> lines;
   if (const uint64_t all = launches_with_stack(info); all > 0) {
@@ -166,6 +211,23 @@ std::string dropped_samples_text(const ProfileInfo& info) {
   }
   return percent_text(dropped, info.samples + std::min(dropped, UINT64_MAX - info.samples)) +
          " of the samples were dropped, too many to say what kernels waited for";
+}
+
+std::string no_samples_text(const ProfileInfo& info) {
+  std::set<std::string> reasons;  // of all processes
+  for (const auto& [key, value] : info.meta) {
+    if (key.ends_with(".sampling.off") || key.ends_with(".drm.stalls.refused")) {
+      reasons.insert(shown_name(shown_ends(value)));
+    }
+  }
+  if (info.samples > 0 || (reasons.empty() && info.meta.count("recording.samples") == 0)) {
+    return {};
+  }
+  std::string text = "no samples of GPU code were taken";
+  for (const std::string& reason : reasons) {
+    text.append(reason == *reasons.begin() ? ": " : "; ").append(reason);
+  }
+  return text;
 }
 
 std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_t in_zebins) {

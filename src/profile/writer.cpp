@@ -183,8 +183,12 @@ Status Writer::flush() {
       continue;
     }
     if (n <= 0) {
-      failed_ = Error{std::string("cannot write the profile: ") + std::strerror(n < 0 ? errno : EIO),
-                      "free some space, or write elsewhere with -o FILE"};
+      const int why = n < 0 ? errno : EIO;
+      failed_ = Error{why == EPIPE ? "cannot write the profile: its reader has closed the pipe"
+                                   : std::string("cannot write the profile: ") + std::strerror(why),
+                      why == EPIPE                     ? "read the whole profile, or write it to a file with -o FILE"
+                      : why == ENOSPC || why == EDQUOT ? "free some space, or write elsewhere with -o FILE"
+                                                       : "write elsewhere with -o FILE"};
       buffer_.clear();
       return *failed_;
     }

@@ -28,6 +28,15 @@ std::string part_warning(const std::multimap<std::string, std::string>& meta) {
   return part.empty() ? part : "the profile is a subset of another: " + escaped(part);
 }
 
+std::string recording_window(const std::multimap<std::string, std::string>& meta) {
+  // A recording that was cut short lacks the line `recording.window`, which is written at the end.
+  if (const auto window = meta.find("recording.window"); window != meta.end()) {
+    return escaped(window->second);
+  }
+  const auto process = meta.find("attach.pid");
+  return process == meta.end() ? std::string() : "-p " + escaped(process->second);
+}
+
 void SubsetCollector::begin_input(std::string_view of) {
   windows_.clear();
   current_ = of.empty() ? nullptr : &groups_[std::string(of)];

@@ -27,6 +27,10 @@ std::string part_text(const std::multimap<std::string, std::string>& meta);
 // Returns the same description as a warning. Empty for a complete profile.
 std::string part_warning(const std::multimap<std::string, std::string>& meta);
 
+// Returns the options that limited the recording to a window of the program's run: "-p 4242 --duration 500 ms". Empty
+// for a recording of a complete run.
+std::string recording_window(const std::multimap<std::string, std::string>& meta);
+
 // Collects the subsets among the inputs of a merge. If all subsets of a profile are there, the result is complete.
 class SubsetCollector {
  public:

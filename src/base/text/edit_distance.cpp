@@ -27,4 +27,23 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::vector<std::string_view> nearest_words(std::string_view word, std::span<const std::string> words) {
+  constexpr size_t kLongest = 32;
+  constexpr size_t kMaxEditDistance = 2;
+  std::vector<std::string_view> nearest;
+  size_t fewest = kMaxEditDistance;
+  for (const std::string& known : words) {
+    const size_t needed = word.size() > kLongest ? word.size() : edit_distance(word, known);
+    if (needed > fewest || needed >= word.size()) {
+      continue;
+    }
+    if (needed < fewest) {
+      nearest.clear();
+    }
+    fewest = needed;
+    nearest.emplace_back(known);
+  }
+  return nearest;
+}
+
 }  // namespace gpuprof

@@ -2,12 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuprof {
 
 // Returns the edit distance: how many letters must be inserted, removed, changed or swapped with a neighbour to turn
 // `a` into `b`. The time is proportional to the product of both lengths.
 size_t edit_distance(std::string_view a, std::string_view b);
+
+// Returns those of `words` that a misspelt word most likely means: all with the least edit distance, at most 2 and less
+// than the length of `word`. Returns nothing for words longer than any option's name.
+std::vector<std::string_view> nearest_words(std::string_view word, std::span<const std::string> words);
 
 }  // namespace gpuprof

@@ -50,6 +50,11 @@ std::string count_text(uint64_t count) {
   return digits;
 }
 
+std::string counted_text(uint64_t count, std::string_view singular) {
+  const char* const ending = count == 1 ? "" : singular.ends_with("ch") ? "es" : "s";
+  return count_text(count).append(" ").append(singular).append(ending);
+}
+
 std::string short_count_text(uint64_t count) {
   constexpr std::array<std::string_view, 4> kUnits{"k", "M", "G", "T"};
   if (count < 10'000) {
@@ -108,7 +113,7 @@ std::string percent_text_down(uint64_t part, uint64_t whole) {
   return percent_digits_down(part, whole, 2) + "%";
 }
 
-std::optional<uint64_t> parse_duration(std::string_view text, uint64_t unit_ns) {
+std::optional<uint64_t> parse_duration(std::string_view text) {
   struct Unit {
     std::string_view name;
     uint64_t ns;
@@ -121,7 +126,7 @@ std::optional<uint64_t> parse_duration(std::string_view text, uint64_t unit_ns) 
                              {"h", 3'600'000'000'000}};
   const size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string_view unit = text.substr(end);
-  uint64_t factor = unit.empty() ? unit_ns : 0;
+  uint64_t factor = unit.empty() ? 1'000'000'000 : 0;
   for (const Unit& known : kUnits) {
     factor = unit == known.name ? known.ns : factor;
   }

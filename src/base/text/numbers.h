@@ -11,10 +11,11 @@
 
 namespace gpuprof {
 
-std::string count_text(uint64_t count);        // "1,234,567"
-std::string short_count_text(uint64_t count);  // "9999", "1.2M", for narrow columns
-std::string duration_text(uint64_t ns);        // "999 ns", "1.23 ms", "2,345 s"
-std::string bytes_text(uint64_t bytes);        // "512 B", "1.50 MiB"
+std::string count_text(uint64_t count);                          // "1,234,567"
+std::string counted_text(uint64_t count, std::string_view singular);  // "1 launch", "1,234 launches"
+std::string short_count_text(uint64_t count);                    // "9999", "1.2M", for narrow columns
+std::string duration_text(uint64_t ns);                          // "999 ns", "1.23 ms", "2,345 s"
+std::string bytes_text(uint64_t bytes);                          // "512 B", "1.50 MiB"
 
 // "12.34%", rounded to the nearest; "0.00%" if `whole` is 0.
 std::string percent_text(uint64_t part, uint64_t whole);
@@ -25,9 +26,9 @@ std::string percent_text_down(uint64_t part, uint64_t whole);
 // Like percent_text_down(), without "%" and with `decimals` decimals (0 to 9).
 std::string percent_digits_down(uint64_t part, uint64_t whole, int decimals);
 
-// Parses a duration into nanoseconds: "250ms", "1.5s", "2m", "500us", "10ns". A number without unit is a
-// multiple of `unit_ns`, and is invalid if that is 0. nullopt: invalid, or out of range.
-std::optional<uint64_t> parse_duration(std::string_view text, uint64_t unit_ns);
+// Parses a duration into nanoseconds: "250ms", "1.5s", "2m", "500us", "10ns". A number without unit is in
+// seconds. nullopt: invalid, or out of range.
+std::optional<uint64_t> parse_duration(std::string_view text);
 
 // Parses a complete text of digits, without blanks and '+'. nullopt: invalid, or out of range.
 template <std::integral Number = uint64_t>

@@ -8,11 +8,13 @@
 
 #include "base/log.h"
 #include "base/return_if_error.h"
+#include "base/text/hints.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
 #include "cmd/annotate/source_files.h"
 #include "cmd/command.h"
 #include "cmd/common/input.h"
+#include "cmd/common/options.h"
 #include "cmd/common/pattern_option.h"
 #include "cmd/common/window.h"
 #include "output/annotate.h"
@@ -44,9 +46,9 @@ class Annotate : public Command {
     auto* const gpu = app.add_flag("--gpu", gpu_, "show the source of GPU kernels with their samples (default)");
     app.add_flag("--cpu", cpu_, "show CPU source lines with the GPU time launched from them")->excludes(gpu);
     kernel_.declare(app, "--kernel", "show only kernels whose name matches");
-    app.add_option("--limit", options_.kernels,
-                   "number of kernels to show (with --cpu: of files); 0 for all (default: 5)")
-        ->check(CLI::Range(size_t{0}, kMostKernels));
+    expect_number(app.add_option("--limit", options_.kernels,
+                                 "number of kernels to show (with --cpu: of files); 0 for all (default: 5)"),
+                  0, kMostKernels);
     window_.declare(app);
     app.footer(
         "annotate reads the source files at the paths in the profile. It shows only line numbers for files that are "
@@ -102,6 +104,9 @@ class Annotate : public Command {
   }
 
   [[nodiscard]] Result<int> annotate_gpu(const analyze::Aggregate& rows, const output::FindSource& find) const {
+    if (const std::string why = output::no_samples_text(rows.info); !why.empty()) {
+      return Error{why, hints::kAskDoctor, kExitNothing};
+    }
     if (rows.info.samples == 0) {
       return Error{"the profile has no samples of GPU code", "record them with `gpuprof record --pc-sampling`",
                    kExitNothing};

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/numbers.h"
+#include "base/text/utf8.h"
 #include "cmd/check/arguments.h"
 #include "cmd/check/baseline.h"
 #include "cmd/check/inputs.h"
@@ -66,14 +67,14 @@ class Check final : public Command {
 
  private:
   void declare_runs(CLI::App& app) {
-    app.add_option("--runs", runs_, "record each command this many times, alternating, and compare")
-        ->check(CLI::Range(size_t{1}, kMostRuns))
+    expect_number(app.add_option("--runs", runs_, "record each command this many times, alternating, and compare"), 1,
+                  kMostRuns)
         ->type_name("K");
-    app.add_option("--self", self_runs_, "record one command this many times and measure its noise")
-        ->check(CLI::Range(size_t{1}, kMostRuns))
+    expect_number(app.add_option("--self", self_runs_, "record one command this many times and measure its noise"), 1,
+                  kMostRuns)
         ->type_name("K");
-    app.add_option("--warmup", warmup_, "number of first runs of each command to discard (default: 1)")
-        ->check(CLI::Range(size_t{0}, kMostRuns))
+    expect_number(app.add_option("--warmup", warmup_, "number of first runs of each command to discard (default: 1)"),
+                  0, kMostRuns)
         ->type_name("N");
     add_file_option(app, "-o,--output", folder_, "folder for recorded profiles (default: gpuprof-check-DATE-TIME)")
         ->type_name("FOLDER");
@@ -94,17 +95,19 @@ class Check final : public Command {
   }
 
   void declare_judgement(CLI::App& app) {
-    app.add_option("--material", options_.material_percent,
-                   "ignore differences of at most this percentage (default: 2)")
-        ->check(CLI::Range(0.0, 1e6))
+    expect_percentage(app.add_option("--material", options_.material_percent,
+                                     "ignore differences of at most this percentage (default: 2)"),
+                      0.0, 1e6)
         ->type_name("PCT");
-    app.add_option("--min-effect", options_.min_effect_percent,
-                   "report inconclusive unless the runs could show a slowdown this big (default: 25)")
-        ->check(CLI::Range(0.0, 1e6))
+    expect_percentage(
+        app.add_option("--min-effect", options_.min_effect_percent,
+                       "report inconclusive unless the runs could show a slowdown this big (default: 25)"),
+        0.0, 1e6)
         ->type_name("PCT");
-    app.add_option("--max-loss", options_.max_loss_percent,
-                   "report inconclusive if a run lost more than this percentage of its work (default: 1)")
-        ->check(CLI::Range(0.0, 100.0))
+    expect_percentage(
+        app.add_option("--max-loss", options_.max_loss_percent,
+                       "report inconclusive if a run lost more than this percentage of its work (default: 1)"),
+        0.0, 100.0)
         ->type_name("PCT");
     add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");
     app.add_option("--function", function_, "with --max: functions that the budget covers")->type_name("REGEX");
@@ -177,7 +180,7 @@ class Check final : public Command {
       return check_usage("nothing to check", "gpuprof check OLD... -- NEW..., or --runs K -- COMMAND --- COMMAND");
     }
     if (arguments_.front().size() > 1 && arguments_.front().starts_with("-") && arguments_.front() != "--") {
-      return check_usage("unknown option '" + arguments_.front() + "'", "gpuprof check --help lists the options");
+      return unknown_option(*app_, arguments_.front());
     }
     if (runs_ > 0 || self_runs_ > 0) {
       return {};  // the arguments are commands; the checks below are for files
@@ -198,9 +201,10 @@ class Check final : public Command {
     RETURN_IF_ERROR(stacks_.apply(stack_options_));
     RETURN_IF_ERROR(save_ ? Baseline(baseline_).can_save() : Status());
     if (is_budget()) {
-      const auto most = parse_duration(max_, 0);
+      const auto most = parse_duration(max_);
       if (!most) {
-        return check_usage("--max '" + max_ + "' is not a time", "for example --max 250ms, or --max 1.5s");
+        return check_usage("--max '" + escaped(max_) + "' is not a time",
+                           "times are like 250ms, 1.5s, or 2 for seconds");
       }
       budget_ = {!function_.empty(), function_.empty() ? kernel_ : function_, *most};
       const auto pattern = Pattern::compile(budget_.option(), budget_.regex);

@@ -9,12 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/subsets/subset_meta.h"
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/return_if_error.h"
 #include "base/text/hints.h"
-#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/options.h"
 #include "output/trust.h"
@@ -43,37 +41,6 @@ void wait_for_first_bytes(int fd, const std::string& name) {
       ::poll(&ready, 1, kWarnAfterMs) == 0) {
     log::warn("waiting for a profile from " + name + ": no data yet");
   }
-}
-
-std::string losses_text(const analyze::ProfileInfo& info) {
-  std::string text;
-  for (const auto& [reason, count] : info.losses) {
-    if (count > 0) {
-      text += (text.empty() ? "lost: " : ", ") + escaped(reason) + " " + std::to_string(count);
-    }
-  }
-  return text;
-}
-
-std::vector<std::string> gap_list(const analyze::ProfileInfo& info) {
-  std::vector<std::string> list;
-  if (std::string part = analyze::part_warning(info.meta); !part.empty()) {
-    list.push_back(std::move(part));
-  }
-  if (!info.complete) {
-    list.emplace_back("the profile is cut short: it has no END record");
-  }
-  if (std::string losses = losses_text(info); !losses.empty()) {
-    list.push_back(std::move(losses));
-  }
-  if (info.skipped_bad > 0) {
-    list.push_back("bad lines skipped: " + std::to_string(info.skipped_bad));
-  }
-  if (info.skipped_unknown > 0) {
-    list.push_back("records of unknown kinds skipped: " + std::to_string(info.skipped_unknown));
-  }
-  list.insert(list.end(), info.warnings.begin(), info.warnings.end());
-  return list;
 }
 
 }  // namespace
@@ -138,20 +105,9 @@ Status read_records(profile::Reader& reader, profile::Tables& tables,
 }
 
 void warn_of_gaps(const analyze::ProfileInfo& info) {
-  for (const std::string& gap : gap_list(info)) {
+  for (const std::string& gap : output::gap_lines(info)) {
     log::warn(gap);
   }
-}
-
-std::string gaps(const analyze::ProfileInfo& info) {
-  std::string text;
-  for (const std::string& gap : gap_list(info)) {
-    text.append(text.empty() ? "" : "; ").append(gap);
-  }
-  if (const auto lines = output::trust_lines(info); !lines.empty()) {
-    text.append(text.empty() ? "" : "; ").append(lines.back());
-  }
-  return text;
 }
 
 void warn_of_coverage(const analyze::ProfileInfo& info) {
@@ -166,9 +122,9 @@ void warn_of_coverage(const analyze::ProfileInfo& info) {
 }
 
 void MinCoverage::declare(CLI::App& app) {
-  app.add_option("--min-coverage", percent,
-                 "exit with 3 if less than this percentage of GPU work has a stack (default: 0)")
-      ->check(CLI::Range(0.0, 100.0))
+  expect_percentage(app.add_option("--min-coverage", percent,
+                                   "exit with 3 if less than this percentage of GPU work has a stack (default: 0)"),
+                    0.0, 100.0)
       ->type_name("PCT");
 }
 

@@ -42,10 +42,6 @@ Status read_records(profile::Reader& reader, profile::Tables& tables,
 // Warns if the profile is a subset, cut short or inconsistent, if records were lost, or if lines were skipped.
 void warn_of_gaps(const analyze::ProfileInfo& info);
 
-// Returns one line for a picture: the warnings of warn_of_gaps() and the trust footer's last line; "" if there are
-// none.
-std::string gaps(const analyze::ProfileInfo& info);
-
 // Warns of what the recording missed. Prints the same lines as the "trust footer" at the end of a report.
 void warn_of_coverage(const analyze::ProfileInfo& info);
 

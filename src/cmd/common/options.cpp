@@ -2,12 +2,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "base/text/edit_distance.h"
 #include "base/text/numbers.h"
 #include "base/text/shell.h"
+#include "base/text/utf8.h"
 #include "cmd/command.h"
 #include "cmd/common/terminal.h"
 
@@ -17,8 +22,7 @@ namespace {
 constexpr size_t kWidth = 80;
 constexpr size_t kTextColumn = 26;
 constexpr const char* kMore = "more";      // group of the options that only --help-all shows
-constexpr const char* kAlways = "always";  // group of the help and log level options, which all commands have
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
+constexpr const char* kAlways = "always";  // group of help and log levels, which all commands have
 
 // Appends `text` to `line` and wraps it. Indents all lines but the first by `indent` blanks.
 std::string wrapped(std::string line, const std::string& text, size_t indent) {
@@ -111,13 +115,12 @@ void add_lenient_flag(CLI::App& app, bool& lenient) {
 }
 
 void add_width_option(CLI::App& app, size_t& width, size_t least) {
-  app.add_option("--width", width, "line width in characters (default: the terminal's)")
-      ->check(CLI::Range(least, kMaxWidth));
+  expect_number(app.add_option("--width", width, "line width in characters (default: the terminal's)"), least,
+                kMaxWidth);
 }
 
 CLI::Option* add_top_option(CLI::App& app, size_t& top, const std::string& text) {
-  constexpr size_t kMost = 1'000'000'000;  // rejects -1, which would be parsed as 2^64 - 1
-  return app.add_option("--top", top, text)->check(CLI::Range(size_t{0}, kMost));
+  return expect_number(app.add_option("--top", top, text), 0, 1'000'000'000);
 }
 
 void add_profile_output_option(CLI::App& app, std::string& output) {
@@ -127,7 +130,7 @@ void add_profile_output_option(CLI::App& app, std::string& output) {
 CLI::Option* add_duration_option(CLI::App& app, const std::string& names, uint64_t& value_ns, const std::string& text,
                                  uint64_t least_ns, uint64_t most_ns) {
   const auto take = [names, least_ns, most_ns, &value_ns](const std::string& given) {
-    const auto ns = parse_duration(given, kNsPerSecond);
+    const auto ns = parse_duration(given);
     if (!ns) {
       throw CLI::ValidationError(names,
                                  "'" + given + "' is not a time; times are like 200ms, 2s, 1.5m, or 2 for seconds");
@@ -169,6 +172,98 @@ void show_in_help(CLI::App& app, std::initializer_list<const char*> names) {
       option->group(shown ? "Options" : kMore);
     }
   }
+}
+
+namespace {
+
+// Returns "did you mean --top or --to?" for a misspelt word; "" if no word is similar.
+std::string meant(std::string_view given, const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string_view word : nearest_words(given, words)) {
+    text.append(text.empty() ? "did you mean " : " or ").append(word);
+  }
+  return text.empty() ? text : text + "?";
+}
+
+// Adds a check without a description, which would appear in the option's help.
+CLI::Option* add_check(CLI::Option* option, const std::function<std::string(std::string&)>& check,
+                       const std::string& description = "") {
+  return option->transform(CLI::Validator(check, description));  // check() would drop changes of the text
+}
+
+}  // namespace
+
+CLI::Option* expect_one_of(CLI::Option* option, const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) {
+    all.append(all.empty() ? "" : ",").append(word);
+  }
+  const auto check = [words, all](const std::string& given) {
+    const std::string similar = meant(given, words);
+    return std::find(words.begin(), words.end(), given) != words.end()
+               ? std::string()
+               : "'" + escaped(given) + "' is not one of " + all + (similar.empty() ? "" : "; " + similar);
+  };
+  return add_check(option, check, "{" + all + "}");
+}
+
+CLI::Option* expect_number(CLI::Option* option, uint64_t least, uint64_t most, const std::string& what) {
+  return add_check(option, [=](const std::string& given) {
+    const auto number = whole_number(given);
+    return number && *number >= least && *number <= most
+               ? std::string()
+               : "'" + escaped(given) + "' is not a " + what + " from " + count_text(least) + " to " + count_text(most);
+  });
+}
+
+CLI::Option* expect_percentage(CLI::Option* option, double least, double most) {
+  return add_check(option, [=](std::string& given) {
+    const std::string number = given.substr(0, given.size() - (given.ends_with('%') ? 1 : 0));
+    double value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error == std::errc() && end == number.data() + number.size() && value >= least && value <= most) {
+      given = number;
+      return std::string();
+    }
+    char range[96];
+    std::snprintf(range, sizeof range, "' is not a percentage from %g to %.7g, such as 2 or 2%%", least, most);
+    return "'" + escaped(given) + range;
+  });
+}
+
+Error unknown_option(const CLI::App& app, const std::string& given) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  const std::string name = given.substr(0, given.find('='));
+  const std::string similar = meant(name, names);
+  return {"unknown option '" + escaped(name) + "'",
+          (similar.empty() ? "" : similar + " ") + app.get_name() + " --help lists the options", kExitUsage};
+}
+
+Error unusable_arguments(const CLI::App& app, const CLI::ParseError& error) {
+  // The value of an unknown option looks like a positional argument, so report the option instead.
+  const auto extras = app.get_prefix_command() ? std::vector<std::string>() : app.remaining();
+  const auto option = std::find_if(extras.begin(), extras.end(), [](const auto& extra) { return extra[0] == '-'; });
+  if (option != extras.end()) {
+    return unknown_option(app, *option);
+  }
+  const std::string help = app.get_name() + " --help lists the options";
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    const std::string_view list = error.what();  // "The following arguments were not expected: C B"
+    const bool reads_one = app.get_option_no_throw("--input") != nullptr;
+    return {"unexpected argument '" + escaped(list.substr(list.rfind(' ') + 1)) + "'",
+            (reads_one ? "give one profile; gpuprof merge combines several, and gpuprof diff compares two; "
+                       : "usage: " + usage_line(app) + "; ") +
+                help,
+            kExitUsage};
+  }
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  return {std::move(message), help, kExitUsage};
 }
 
 CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words) {

@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace CLI {
 class App;
 class Option;
+class ParseError;
 }  // namespace CLI
 
 namespace gpuprof::cmd {
@@ -37,6 +40,19 @@ void show_in_help(CLI::App& app, std::initializer_list<const char*> names);
 
 // Names values of an option for help and shell completion. It does not reject other values.
 CLI::Option* suggest(CLI::Option* option, const std::vector<std::string>& words);
+
+// The functions below make an option reject other values, with a message that says which are accepted. A percentage may
+// end with "%".
+CLI::Option* expect_one_of(CLI::Option* option, const std::vector<std::string>& words);
+CLI::Option* expect_number(CLI::Option* option, uint64_t least, uint64_t most,
+                           const std::string& what = "whole number");
+CLI::Option* expect_percentage(CLI::Option* option, double least, double most);
+
+// Returns the error for an option that the command does not have, with the names that it may mean.
+Error unknown_option(const CLI::App& app, const std::string& given);
+
+// Returns the error for arguments that App::parse() could not parse.
+Error unusable_arguments(const CLI::App& app, const CLI::ParseError& error);
 
 struct Levels {
   bool quiet = false;

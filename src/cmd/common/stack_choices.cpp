@@ -7,6 +7,7 @@
 #include "base/return_if_error.h"
 #include "base/text/utf8.h"
 #include "cmd/command.h"
+#include "cmd/common/options.h"
 
 namespace gpuprof::cmd {
 namespace {
@@ -32,8 +33,8 @@ void StackChoices::declare(CLI::App& app) {
   trim_to_option_ = app.add_option("--root,--trim-to", trim_to_, "begin stacks at this function: drop its callers")
                         ->type_name("FUNCTION");
   app.add_flag("--from-start", from_start_, "also show startup frames: before main, <module> or a thread's function");
-  app.add_option("--python", python_, "how to show stacks with Python frames (default: frames)")
-      ->check(CLI::IsMember({"frames", "native", "off"}));
+  expect_one_of(app.add_option("--python", python_, "how to show stacks with Python frames (default: frames)"),
+                {"frames", "native", "off"});
   app.add_option("--only", only_, "show only CPU frames that match; repeatable")
       ->allow_extra_args(false)
       ->type_name("REGEX");

@@ -10,6 +10,7 @@
 #include "base/files/file.h"
 #include "base/return_if_error.h"
 #include "cmd/command.h"
+#include "cmd/common/options.h"
 #include "cmd/completion/candidates.h"
 
 extern const char gpuprof_completion_bash_begin[];
@@ -25,9 +26,8 @@ namespace {
 class Completion final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("SHELL", shell_, "shell to print completions for")
-        ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    expect_one_of(app.add_option("SHELL", shell_, "shell to print completions for"), {"bash", "zsh", "fish"})
+        ->required();
     app.footer(
         "An installed gpuprof has its completions in place. For a copied binary, store the output:\n"
         "bash: in ~/.local/share/bash-completion/completions/gpuprof\n"

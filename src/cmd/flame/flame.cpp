@@ -51,21 +51,23 @@ class Flame : public Command {
     app.add_option("--title", title_, "title of the pictures (default: named after the weight)");
     window_.declare(app);
     declare_weight(app);
-    app.add_option("--unit", unit_, "unit of times in folded stacks (default: us)")->check(CLI::IsMember({"ns", "us"}));
+    expect_one_of(app.add_option("--unit", unit_, "unit of times in folded stacks (default: us)"), {"ns", "us"});
     app.add_flag("--lines", fold_.stacks.lines, "also append (file:line) to native CPU frames");
     stacks_.declare(app);
     suggest(app.add_option("--by", by_, "group stacks by these dimensions, outermost first")->type_name("LIST"),
             analyze::dimension_list());
-    app.add_option("--graph", graph_,
-                   "which stack to show for CUDA graph nodes: launch, capture or both (default: both)")
-        ->check(CLI::IsMember({"both", "launch", "capture"}));
-    app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)")
-        ->check(CLI::IsMember({"frames", "filter", "off"}));
+    expect_one_of(app.add_option("--graph", graph_,
+                                 "which stack to show for CUDA graph nodes: launch, capture or both (default: both)"),
+                  {"both", "launch", "capture"});
+    expect_one_of(
+        app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)"),
+        {"frames", "filter", "off"});
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
-    app.add_option("--unsampled", unsampled_,
-                   "spread: extrapolate the stacks that --max-overhead skipped; show: mark them (default: spread)")
-        ->check(CLI::IsMember({"spread", "show"}));
+    expect_one_of(
+        app.add_option("--unsampled", unsampled_,
+                       "spread: extrapolate the stacks that --max-overhead skipped; show: mark them (default: spread)"),
+        {"spread", "show"});
     leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
                                ->type_name("LIST"),
                            {"kernel", "function", "line", "instruction", "offset", "stall"});
@@ -104,8 +106,9 @@ class Flame : public Command {
     WeightChoice weight = choose_weight(folded, folded.tree.total());
     RETURN_IF_ERROR(choose_unit(folded.tree, weight));
     explain(folded, weight.kind);
-    RETURN_IF_ERROR(write(rows, folded, weight));
-    return ended(folded, rows.tables, output::raw_weight(folded.tree.total(), weight.kind));
+    const uint64_t total = output::raw_weight(folded.tree.total(), weight.kind);
+    RETURN_IF_ERROR(total == 0 ? Status() : write(rows, folded, weight));  // writes no empty picture
+    return ended(folded, rows.tables, total);
   }
 
   static void invert(FoldResult& folded) {
@@ -133,8 +136,7 @@ class Flame : public Command {
     for (const WeightWord& weight : kWeights) {
       words.emplace_back(weight.word);
     }
-    app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)")
-        ->check(CLI::IsMember(words));
+    expect_one_of(app.add_option("--weight", weight_, "what the width of a frame measures (default: sum)"), words);
   }
 
   // Validates options that depend on each other, or that take more than one word.
@@ -275,7 +277,7 @@ class Flame : public Command {
     }
     if (shared.samples > 0) {
       log::info("kernels are split by " + analyze::leaf_words(folded.leaves) + ": their time is apportioned among " +
-                count_text(shared.samples) + " samples (see --leaf)");
+                counted_text(shared.samples, "sample") + " (see --leaf)");
     }
     const bool shows_source = has(folded.leaves, analyze::Leaf::line) || has(folded.leaves, analyze::Leaf::function);
     if (shows_source && shared.without_lines > 0) {
@@ -345,13 +347,13 @@ class Flame : public Command {
     options.subtitle = command == folded.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(folded);
     options.inverted = inverted_;
-    options.notice = gaps(folded);
+    options.notice = output::notice_text(folded);
     if (const std::string dropped = dropped_samples(folded, weight.kind); !dropped.empty()) {
       options.notice.append(options.notice.empty() ? "" : "; ").append(dropped);
     }
     if (folded.apportioned.samples > 0 && weight.kind == WeightKind::time) {
       options.width_note =
-          "Below kernels: their time, apportioned among " + count_text(folded.apportioned.samples) + " samples.";
+          "Below kernels: their time, apportioned among " + counted_text(folded.apportioned.samples, "sample") + ".";
     }
     options.weight = weight;
     options.time_name = weight_of(weight_).time_name;
@@ -371,7 +373,7 @@ class Flame : public Command {
     const auto command = rows.info.meta.find("command");
     options.subtitle = command == rows.info.meta.end() ? std::string() : command->second;
     options.facts = output::recorded_text(rows.info);
-    options.notice = gaps(rows.info);
+    options.notice = output::notice_text(rows.info);
     options.kind = weight.kind;
     options.count_name = count_name(rows.info);
     options.command_options =

@@ -9,6 +9,7 @@
 #include "base/files/file.h"
 #include "base/return_if_error.h"
 #include "cmd/command.h"
+#include "cmd/common/options.h"
 #include "cmd/manual/markdown.h"
 #include "cmd/manual/page.h"
 
@@ -25,7 +26,7 @@ std::vector<std::string> names() {
 class Manual final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("COMMAND", command_, "command to describe (default: gpuprof itself)")->check(CLI::IsMember(names()));
+    expect_one_of(app.add_option("COMMAND", command_, "command to describe (default: gpuprof itself)"), names());
     app.add_flag("--markdown", markdown_, "print the option tables of docs/cli.md instead");
     app.footer("To read it: gpuprof manual record | man -l -");
   }

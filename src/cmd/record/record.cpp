@@ -110,22 +110,26 @@ class Record final : public Command {
   void declare_target(CLI::App& app) {
     add_file_option(app, "-o,--output", options_.output,
                     "profile to write; - is stdout; %p pid, %h host, %r rank (default: gpuprof.txt)");
-    app.add_option("-p,--pid", options_.attach_pid, "record this running process instead of a command")
+    expect_number(app.add_option("-p,--pid", options_.attach_pid, "record this running process instead of a command"),
+                  1, INT32_MAX, "process id")
         ->type_name("PID");
     app.add_option("--user", options_.user, "run the command as this user, if gpuprof runs as root")->type_name("USER");
     app.add_flag("--preserve-env", options_.preserve_environment,
                  "with --user: give the command root's environment, not a new one for the user");
-    app.add_option("--stacks", stacks_, "how to capture CPU stacks (default: auto)")
-        ->check(CLI::IsMember({"auto", "inproc", "bpf", "fp", "none"}));
+    expect_one_of(app.add_option("--stacks", stacks_, "how to capture CPU stacks (default: auto)"),
+                  {"auto", "inproc", "bpf", "fp", "none"});
     suggest(app.add_option("--backend", backends_, "record only with these backends (default: all except drm)")
                 ->delimiter(',')
                 ->type_name("NAME,..."),
             backend_names());
-    app.add_option("--wait", wait_, "wait for all processes that use a GPU, or for the command only (default: all)")
-        ->check(CLI::IsMember({"all", "main"}));
-    app.add_option("--max-overhead", options_.max_overhead,
-                   "capture fewer stacks if they take more than this percentage of thread time (default: unlimited)")
-        ->check(CLI::Range(0.01, 100.0))
+    expect_one_of(app.add_option("--wait", wait_,
+                                 "wait for all processes that use a GPU, or for the command only (default: all)"),
+                  {"all", "main"});
+    expect_percentage(
+        app.add_option(
+            "--max-overhead", options_.max_overhead,
+            "capture fewer stacks if they take more than this percentage of thread time (default: unlimited)"),
+        0.01, 100.0)
         ->type_name("PCT");
     app.add_option("--commit", options_.commit,
                    "commit to store, for gpuprof check (default: from CI variables or git)")
@@ -140,9 +144,9 @@ class Record final : public Command {
     app.add_flag("--top", top_, "show a live view of the kernels and call paths with most GPU time");
     app.add_flag("--latency", options_.latency,
                  "also record histograms of launch latency: from API call to kernel start");
-    app.add_flag("--pc-sampling{continuous},--stalls{continuous}", sampling_,
-                 "sample which GPU instructions run or stall, and why (default: continuous)")
-        ->check(CLI::IsMember({"continuous", "exact"}));
+    expect_one_of(app.add_flag("--pc-sampling{continuous},--stalls{continuous}", sampling_,
+                               "sample which GPU instructions run or stall, and why (default: continuous)"),
+                  {"continuous", "exact"});
     auto* const counted =
         app.add_option("--sass-metrics", metrics_,
                        "count, for each GPU instruction and without GPU times, CUPTI metrics or groups of them")
@@ -150,15 +154,17 @@ class Record final : public Command {
             ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});
     kernel_.declare(app, "--kernel", "kernels that --pc-sampling=exact and --sass-metrics cover (default: all)");
-    app.add_option("--sample-every", options_.sampling.exact_every,
-                   "with --pc-sampling=exact: sample one of N launches of a kernel (default: 1)")
-        ->check(CLI::Range(1U, 1'000'000'000U))
+    expect_number(app.add_option("--sample-every", options_.sampling.exact_every,
+                                 "with --pc-sampling=exact: sample one of N launches of a kernel (default: 1)"),
+                  1, 1'000'000'000)
         ->type_name("N");
-    app.add_option("--sampling-period", options_.sampling.period,
-                   "cycles between samples, a power of two (default: the driver's choice)")
+    expect_number(app.add_option("--sampling-period", options_.sampling.period,
+                                 "cycles between samples, a power of two (default: the driver's choice)"),
+                  32, uint64_t{1} << 31U)
         ->type_name("CYCLES");
-    app.add_option("--graphs", graphs_, "record CUDA graphs node by node, or each launch as a whole (default: nodes)")
-        ->check(CLI::IsMember({"nodes", "whole"}));
+    expect_one_of(app.add_option("--graphs", graphs_,
+                                 "record CUDA graphs node by node, or each launch as a whole (default: nodes)"),
+                  {"nodes", "whole"});
   }
 
   void declare_window(CLI::App& app) {
@@ -183,8 +189,9 @@ class Record final : public Command {
                    "gpuprof record -- ./app, or gpuprof record -p PID", kExitUsage};
     }
     if (!options_.command.empty() && options_.command.front().starts_with("-")) {
-      return Error{"record: unknown option '" + options_.command.front() + "'",
-                   "gpuprof record --help lists the options; a command goes after --", kExitUsage};
+      Error error = unknown_option(*app_, options_.command.front());
+      error.hint += "; a command goes after --";
+      return error;
     }
     return {};
   }
@@ -258,10 +265,8 @@ class Record final : public Command {
     if (options_.sampling.period != 0 && !options_.sampling.samples) {
       return Error{"record: --sampling-period without --pc-sampling", "add --pc-sampling", kExitUsage};
     }
-    constexpr uint32_t kLeast = 32;
-    constexpr uint32_t kMost = uint32_t{1} << 31;
     const uint32_t period = options_.sampling.period;
-    if (period != 0 && (period < kLeast || period > kMost || (period & (period - 1)) != 0)) {
+    if ((period & (period - 1)) != 0) {
       return Error{"--sampling-period: " + std::to_string(period) + " is not a power of two from 32 to 2147483648",
                    "try 4096, or leave the choice to the driver", kExitUsage};
     }

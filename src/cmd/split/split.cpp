@@ -19,8 +19,6 @@ namespace {
 
 using analyze::SplitBy;
 
-constexpr uint64_t kSecondNs = 1'000'000'000;
-
 class SplitCommand : public Command {
  public:
   void declare(CLI::App& app) override {
@@ -78,7 +76,7 @@ class SplitCommand : public Command {
       }
     }
     if (by_.starts_with(kTime)) {
-      const auto length = parse_duration(by_.substr(kTime.size()), kSecondNs);
+      const auto length = parse_duration(by_.substr(kTime.size()));
       if (length && *length > 0) {
         by_what_ = SplitBy::time;
         length_ns_ = *length;

@@ -33,6 +33,11 @@ bool is_failure(const Judgement& judgement, const Finding& finding) {
   return judgement.outcome == Outcome::regression && is_case(finding) && finding.verdict == Verdict::slower;
 }
 
+// True for a slower case of runs that prove nothing: it has neither passed nor failed.
+bool is_undecided(const Judgement& judgement, const Finding& finding) {
+  return judgement.outcome == Outcome::inconclusive && finding.verdict == Verdict::slower;
+}
+
 void put_message(std::string_view element, std::string_view message, std::string_view body, std::string& out) {
   out.append("    <").append(element).append(" message=\"").append(xml(message)).append("\">");
   out.append(body).append("</").append(element).append(">\n");
@@ -56,6 +61,9 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
       }
     }
     put_message("failure", name + " is slower: " + change, body, out);
+  } else if (is_undecided(judgement, finding)) {
+    out.append("    <skipped message=\"").append(xml(std::string(verdict_name(finding.verdict)) + ": " + change));
+    out.append("; the check is inconclusive\"/>\n");
   } else {
     out.append("    <system-out>").append(xml(std::string(verdict_name(finding.verdict)) + ": " + change));
     out.append("</system-out>\n");
@@ -63,7 +71,7 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
   out += "  </testcase>\n";
 }
 
-// Writes the verdict as a test case, so that an inconclusive check does not consist of passed test cases only.
+// Writes the verdict as a test case, so that a check that did not pass has a test case that did not pass.
 void put_verdict(const Judgement& judgement, std::string& out) {
   out += "  <testcase classname=\"gpuprof\" name=\"verdict\">\n";
   if (judgement.outcome == Outcome::inconclusive) {
@@ -72,6 +80,8 @@ void put_verdict(const Judgement& judgement, std::string& out) {
       body.append(body.empty() ? "" : "\n").append(xml(reason));
     }
     put_message("error", headline(judgement), body, out);
+  } else if (judgement.outcome == Outcome::regression) {
+    put_message("failure", headline(judgement), "", out);
   } else {
     out.append("    <system-out>").append(xml(headline(judgement))).append("</system-out>\n");
   }
@@ -84,13 +94,17 @@ void check_junit(const Comparison& runs, const Judgement& judgement, TextStream&
   const auto& findings = judgement.findings;
   const auto cases = std::count_if(findings.begin(), findings.end(), is_case);
   const auto failures = std::count_if(findings.begin(), findings.end(),
-                                      [&](const Finding& finding) { return is_failure(judgement, finding); });
+                                      [&](const Finding& finding) { return is_failure(judgement, finding); }) +
+                        (judgement.outcome == Outcome::regression ? 1 : 0);  // the verdict
+  const auto skipped = std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return is_case(finding) && is_undecided(judgement, finding);
+  });
   std::string& out = stream.text();
   out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"gpuprof check\"";
   out.append(" tests=\"").append(std::to_string(cases + 1));
   out.append("\" failures=\"").append(std::to_string(failures));
   out.append("\" errors=\"").append(judgement.outcome == Outcome::inconclusive ? "1" : "0");
-  out += "\" skipped=\"0\" time=\"0\">\n";
+  out.append("\" skipped=\"").append(std::to_string(skipped)).append("\" time=\"0\">\n");
   put_verdict(judgement, out);
   for (size_t at = 0; at < findings.size(); ++at) {
     if (is_case(findings[at])) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,9 +100,40 @@ class Text {
       out_ += "launches " + count_text(rounded_count(total.before)) + " -> " + count_text(rounded_count(total.after)) +
               "\n";
     }
+    write_rates(recorded_ns(before), recorded_ns(after));
     if (before.size() > 1 || after.size() > 1) {
       out_ += "runs     " + spread(total.before) + " -> " + spread(total.after) + "; numbers below are means\n";
     }
+  }
+
+  // Returns the mean recorded time of a side's runs; 0 if it is unknown for one of them.
+  static double recorded_ns(std::span<const RunFacts* const> runs) {
+    double sum = 0;
+    for (const RunFacts* run : runs) {
+      if (run->window_ns == 0) {
+        return 0;
+      }
+      sum += static_cast<double>(run->window_ns);
+    }
+    return sum / static_cast<double>(std::max<size_t>(runs.size(), 1));
+  }
+
+  // Writes the GPU time per recorded second if the sides were recorded for different times.
+  void write_rates(double old_ns, double new_ns) {
+    constexpr double kSimilar = 0.05;
+    if (!lines_.timed || old_ns <= 0 || new_ns <= 0 || std::abs(new_ns / old_ns - 1) <= kSimilar) {
+      return;
+    }
+    const double before = static_cast<double>(lines_.total.before.value) / old_ns;
+    const double after = static_cast<double>(lines_.total.after.value) / new_ns;
+    out_ += "recorded " + mean_duration_text(old_ns) + " -> " + mean_duration_text(new_ns) + "; GPU time per second " +
+            mean_duration_text(before * 1e9) + " -> " + mean_duration_text(after * 1e9);
+    if (before > 0) {
+      char change[32];
+      std::snprintf(change, sizeof change, " (%+.1f%%)", 100 * (after / before - 1));
+      out_ += change;
+    }
+    out_ += "\n";
   }
 
   [[nodiscard]] std::string spread(const compare::SideCost& side) const {

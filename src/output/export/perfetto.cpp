@@ -12,6 +12,7 @@
 #include "output/export/perfetto_stacks.h"
 #include "output/export/perfetto_tracks.h"
 #include "output/export/protobuf.h"
+#include "output/export/work_facts.h"
 #include "output/text.h"
 
 namespace gpuprof::output {
@@ -63,7 +64,7 @@ class PerfettoTrace : public Timeline {
     std::string clocks;
     Protobuf(clocks).message(perfetto::packet::kClockSnapshot, [this](Protobuf& snapshot) {
       put_clock(perfetto::clock::kMonotonic, start_ns_.value_or(0), snapshot);
-      if (const uint64_t unix_ns = whole_number(meta_["start_unix_ns"]).value_or(0); unix_ns != 0) {
+      if (const uint64_t unix_ns = whole_number(first_meta(info_, "start_unix_ns")).value_or(0); unix_ns != 0) {
         put_clock(perfetto::clock::kRealtime, unix_ns, snapshot);
       }
       snapshot.number(perfetto::clock_snapshot::kPrimaryTraceClock, perfetto::clock::kMonotonic);
@@ -131,6 +132,14 @@ class PerfettoTrace : public Timeline {
     message.number(perfetto::event::kTrackUuid, track.tid);
     message.present(perfetto::event::kCounterValue, value);
     put_event(perfetto::event::kCounter, ns);
+  }
+
+  void put_note(const std::string& note) override {
+    event_.clear();
+    Protobuf message(event_);
+    message.number(perfetto::event::kTrackUuid, tracks_.notes().tid);
+    message.number(perfetto::event::kNameIid, interned_.text(Table::names, note));
+    put_event(perfetto::event::kInstant, start_ns_.value_or(0));
   }
 
   // Writes a packet with the fields of event_. Writes the names that it refers to first.

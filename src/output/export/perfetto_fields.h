@@ -68,6 +68,7 @@ inline constexpr uint32_t kCallstackIid = 56;
 inline constexpr uint32_t kCallstackWeight = 57;  // a double
 inline constexpr uint64_t kSliceBegin = 1;        // Type
 inline constexpr uint64_t kSliceEnd = 2;
+inline constexpr uint64_t kInstant = 3;
 inline constexpr uint64_t kCounter = 4;
 }  // namespace event
 namespace annotation {  // DebugAnnotation

@@ -39,6 +39,7 @@ class Tracks {
   std::optional<Track> of_thread(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_ranges(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns, uint64_t end_ns);
+  Track notes() { return {.tid = child(0, kNotesTrack)}; }  // about the complete recording
   Track counter(profile::DeviceId device, const char* name);
 
   // Writes the TrackDescriptor packets of threads again, now with names. Call it after the last record.

@@ -16,6 +16,7 @@
 #include "output/export/protobuf.h"
 #include "output/export/work_facts.h"
 #include "output/text.h"
+#include "output/trust.h"
 
 namespace gpuprof::output {
 namespace {
@@ -179,12 +180,8 @@ class Pprof {
     if (window) {
       profile_.number(profile_field::kComment, text("window: work that ended " + analyze::window_text(*window)));
     }
-    for (const auto& [reason, count] : info.losses) {
-      profile_.number(profile_field::kComment, foreign((window ? "lost in the whole recording: " : "lost: ") + reason +
-                                                       ": " + std::to_string(count)));
-    }
-    if (info.cut_short) {
-      profile_.number(profile_field::kComment, text("cut short: the profile has no end"));
+    for (const std::string& line : notice_lines(info)) {
+      profile_.number(profile_field::kComment, foreign((window ? "the whole recording: " : "") + line));
     }
   }
 

@@ -9,6 +9,7 @@
 #include "output/export/work_facts.h"
 #include "output/folded.h"
 #include "output/text.h"
+#include "output/trust.h"
 
 namespace gpuprof::output {
 namespace {
@@ -43,10 +44,24 @@ class CsvRows {
       out_.append(",").append(weight.name);
     }
     out_ += ",stack\n";
+    for (const std::string& line : notice_lines(walk_.rows().info)) {
+      put_note(line);
+    }
     put_rows(walk_, stream_, [this](const WalkRow& row) { put_row(row); });
   }
 
  private:
+  // CSV has no comments, so a note is a row whose numbers are 0.
+  void put_note(std::string_view note) {
+    out_ += ",,,,,,,,,note,";
+    put_text(note);
+    out_ += ',';  // no stall
+    for (size_t i = 0; i < kWeightNames.size(); ++i) {
+      out_ += "0,";
+    }
+    out_ += '\n';
+  }
+
   void put_row(const WalkRow& row) {
     const WorkFacts facts = facts_.of(row.work);
     put_text(facts.process);

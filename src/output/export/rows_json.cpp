@@ -5,6 +5,7 @@
 #include "output/export/work_facts.h"
 #include "output/json_stream.h"
 #include "output/text.h"
+#include "output/trust.h"
 
 namespace gpuprof::output {
 namespace {
@@ -40,6 +41,7 @@ class JsonRows {
     }
     json_counts(info_.losses, object.key("losses"));
     object.flag("complete", info_.complete);
+    json_texts(notice_lines(info_), object.key("missing"));
     JsonObject totals(object.key("totals"));
     for (const WeightName& weight : kWeightNames) {
       totals.number(weight.name, walk_.total().*weight.number);

@@ -12,6 +12,7 @@
 #include "output/export/work_facts.h"
 #include "output/json_stream.h"
 #include "output/text.h"
+#include "output/trust.h"
 
 namespace gpuprof::output {
 namespace {
@@ -37,8 +38,10 @@ class Speedscope {
       object.text("exporter", "gpuprof " + std::string(version()));
       const std::string_view command = first_meta(walk_.rows().info, "command");
       const auto window = walk_.rows().selected_window();
+      const std::string notice = notice_text(walk_.rows().info);
       object.text("name", std::string(command.empty() ? "gpuprof" : shown_text(command)) +
-                              (window ? " (" + analyze::window_text(*window) + ")" : ""));
+                              (window ? " (" + analyze::window_text(*window) + ")" : "") +
+                              (notice.empty() ? "" : " (" + shown_text(notice) + ")"));
       object.number("activeProfileIndex", 0);
       object.key("profiles") += '[';
       put_profile(main_weight(walk_.total()));

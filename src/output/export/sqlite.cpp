@@ -15,6 +15,7 @@
 #include "base/text/utf8.h"
 #include "output/export/work_facts.h"
 #include "output/text.h"
+#include "output/trust.h"
 
 extern "C" {
 extern const char gpuprof_sqlite_schema_begin[];  // ends with a NUL
@@ -146,6 +147,11 @@ class Writer {
     Insert meta(database_, failure_, "meta", 2);
     for (const auto& [key, value] : walk_.rows().info.meta) {
       if (!meta.text(key).text(value).run()) {
+        return false;
+      }
+    }
+    for (const std::string& line : notice_lines(walk_.rows().info)) {
+      if (!meta.text("missing").text(line).run()) {
         return false;
       }
     }

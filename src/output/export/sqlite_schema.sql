@@ -3,7 +3,8 @@
 
 PRAGMA user_version = 1;  -- of this schema
 
--- META lines of the profile; a key can be repeated. With export's --from and --to also window.from_ns and window.to_ns.
+-- META lines of the profile; a key can be repeated. Also `missing`: a sentence for
+-- each loss or gap. With export's --from and --to also window.from_ns and window.to_ns.
 CREATE TABLE meta (key TEXT NOT NULL, value TEXT NOT NULL);
 
 CREATE TABLE losses (reason TEXT NOT NULL, count INTEGER NOT NULL);  -- data that is missing from the profile

@@ -85,7 +85,7 @@ std::string path_text(const SummaryLine& line) {
     text.append("<br>").append(text_of(frames[frames.size() - 1 - i]));
   }
   if (frames.size() > kPathFrames) {
-    text += "<br>... " + count_text(frames.size() - kPathFrames) + " more callers";
+    text += "<br>... " + counted_text(frames.size() - kPathFrames, "more caller");
   }
   return text;
 }

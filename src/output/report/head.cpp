@@ -9,6 +9,7 @@
 #include "base/text/utf8.h"
 #include "output/facts.h"
 #include "output/text.h"
+#include "output/trust.h"
 #include "output/weight.h"
 
 namespace gpuprof::output {
@@ -41,8 +42,11 @@ void print_facts(const ProfileInfo& info, Page& page) {
   }
 }
 
-// Prints that the profile is only a subset of a recording.
+// Prints that the recording is only a window of the run, or the profile only a subset of a recording.
 void print_part(const ProfileInfo& info, Page& page) {
+  if (const std::string window = analyze::recording_window(info.meta); !window.empty()) {
+    page.fact("recorded", "only a part of the program's run: " + shown_ends(window));
+  }
   if (const std::string part = analyze::part_text(info.meta); !part.empty()) {
     page.fact("part", shown_name(shown_ends(part)));
   }
@@ -51,21 +55,17 @@ void print_part(const ProfileInfo& info, Page& page) {
   }
 }
 
+// Prints the losses in the fourth line at the latest, so that no other fact moves them off the first screen.
 void print_losses(const ProfileInfo& info, Page& page) {
-  std::string text;
-  for (const auto& [reason, count] : info.losses) {
-    if (count > 0) {
-      text.append(text.empty() ? "" : ", ")
-          .append(shown_name(shown_ends(reason)))
-          .append(" ")
-          .append(count_text(count));
-    }
-  }
+  std::string text = loss_text(info);
   if (!info.complete) {
     text.append(text.empty() ? "" : ", ").append("the end: the profile is cut short");
   }
+  if (info.skipped_bad > 0) {
+    text.append(text.empty() ? "" : ", ").append("bad lines ").append(count_text(info.skipped_bad));
+  }
   if (!text.empty()) {
-    page.fact("lost", text);
+    page.clauses("lost     " + text, "");
   }
 }
 
@@ -102,7 +102,7 @@ void print_devices(const std::vector<DeviceLine>& devices, Page& page) {
     page.full() ? page.line(name + text) : page.clauses(cut_middle(name, room) + text, "");
   }
   if (devices.size() > shown) {
-    page.line("... " + count_text(devices.size() - shown) + " more devices");
+    page.line("... " + counted_text(devices.size() - shown, "more device"));
   }
 }
 
@@ -111,15 +111,16 @@ std::string graphs_line(const Summary& summary) {
   if (graphs.weight.count == 0) {
     return {};
   }
-  return "of it in CUDA graphs " + short_duration(graphs.weight.ns) + " in " + count_text(graphs.weight.count) +
-         " operations, " + percent_text(graphs.captured, graphs.weight.count) + " of them with their capture's stack";
+  return "of it in CUDA graphs " + short_duration(graphs.weight.ns) + " in " +
+         counted_text(graphs.weight.count, "operation") + ", " + percent_text(graphs.captured, graphs.weight.count) +
+         " of them with their capture's stack";
 }
 
 std::string samples_line(const Summary& summary) {
   if (summary.recorded_samples == 0) {
-    return {};
+    return no_samples_text(summary.info);
   }
-  std::string line = count_text(summary.recorded_samples) + " stall samples";
+  std::string line = counted_text(summary.recorded_samples, "stall sample");
   if (summary.estimated > 0) {
     line += ", " + percent_text(summary.estimated, summary.recorded_samples) + " of them attributed by estimate";
   }
@@ -139,13 +140,13 @@ void print_headline(const Summary& summary, Page& page) {
     case ProfileKind::stall_samples:
       return line(samples_line(summary));
     case ProfileKind::launch_counts:
-      line(count_text(summary.all.count) + " launches; counts only, this profile has no GPU times");
+      line(counted_text(summary.all.count, "launch") + "; counts only, this profile has no GPU times");
       return line(samples_line(summary));
     case ProfileKind::durations:
     case ProfileKind::mixed:
       break;
   }
-  line("GPU time " + short_duration(summary.all.ns) + " in " + count_text(summary.gpu_records) + " operations, " +
+  line("GPU time " + short_duration(summary.all.ns) + " in " + counted_text(summary.gpu_records, "operation") + ", " +
        percent_text(summary.with_stack_records, summary.gpu_records) + " of them with a CPU stack");
   line(samples_line(summary));
 }
@@ -154,9 +155,9 @@ void print_headline(const Summary& summary, Page& page) {
 
 void print_head(const Summary& summary, Page& page) {
   print_facts(summary.info, page);
+  print_losses(summary.info, page);
   print_part(summary.info, page);
   print_window(summary, page);
-  print_losses(summary.info, page);
   print_devices(summary.devices, page);
   print_headline(summary, page);
 }

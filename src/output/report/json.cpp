@@ -10,6 +10,7 @@
 #include "output/report/report.h"
 #include "output/report/stalls.h"
 #include "output/text.h"
+#include "output/trust.h"
 #include "output/weight.h"
 
 namespace gpuprof::output {
@@ -192,7 +193,8 @@ void report_json(const Summary& summary, TextStream& stream) {
     object.number("skipped_bad", info.skipped_bad);
     object.number("skipped_unknown", info.skipped_unknown);
     json_counts(info.losses, object.key("losses"));
-    json_array(info.warnings, object.key("warnings"), [&out](const std::string& text) { out += json_string(text); });
+    json_texts(info.warnings, object.key("warnings"));
+    json_texts(notice_lines(info), object.key("missing"));
     json_meta(info.meta, object.key("meta"), stream);
     const auto put = [&](const SummaryLine& line) { put_line(line, summary.timed, stream); };
     json_array(summary.work, object.key("work"), put);

@@ -148,7 +148,7 @@ void print_frames(const analyze::CallPath& path, Page& page) {
   for (const Line& line : lines) {
     std::string text(line.follows_left_out ? kLeftOutBefore : kIndent);
     if (line.left_out > 0) {
-      page.dim_line(text + "... " + count_text(line.left_out) + " frames");
+      page.dim_line(text + "... " + counted_text(line.left_out, "frame"));
       continue;
     }
     text += line.name;

@@ -145,7 +145,7 @@ def check(trace):
         elif phase == "C":
             counters[event["pid"]].append((time, event["args"]["depth"]))
         else:
-            assert phase == "i" and event["s"] == "t", f"unexpected event {event}"
+            assert phase == "i" and event["s"] in "tg", f"unexpected event {event}"
     assert pids <= named["process_name"], "a process has no name"
     assert set(by_track) <= named["thread_name"], "a track has no name"
     assert not any(asynchronous.values()), "an asynchronous range is open"

@@ -259,6 +259,43 @@ class CheckFiles(rig.RuntimeTest):
         out, _ = self.check("--kernel", "kernel_0", "--max", "1s", "--json", "-", *runs, expect=PASS)
         self.assertEqual([run["ns"] for run in json.loads(out)["runs"]], [40_000_000] * 3)
 
+    def test_runs_that_were_recorded_differently_are_not_judged(self):
+        def window(name, ms, **facts):
+            return self.side(name, window_ns=ms * 1_000_000,
+                             meta=[("recording.window", f"--duration {ms} ms"), *facts.pop("meta", [])], **facts)
+
+        longer = {key: (count * 3 // 2, ns * 3 // 2) for key, (count, ns) in made.KERNELS.items()}
+        short, other, long = window("short", 400), window("other", 401), window("long", 600, work=longer)
+        complete = self.side("complete", window_ns=400_000_000)
+        attached = self.side("attached", meta=[("attach.pid", "4242")])
+        asked = self.side("asked", meta=[("recording.samples", "continuous")])
+        lengths = r"different lengths: 400 ms \(.*short-1.txt\) and 600 ms \(.*long-.\.txt\), so compare rates"
+        part = r"{} is only a part of a program's run \({}\) and .*complete-1.txt a complete run"
+        self.check(*short, "--", *other, expect=PASS)
+        for old, new, saying in ((short, long, lengths),
+                                 (complete, short, part.format(".*short-1.txt", "--duration 400 ms")),
+                                 (complete, attached, part.format(".*attached-1.txt", "-p 4242")),
+                                 (complete, asked, "asked-1.txt was recorded with samples of GPU code and .* without")):
+            with self.subTest(saying):
+                self.inconclusive(*old, "--", *new, saying=saying)
+                run = self.run_command([rig.GPUPROF, "diff", "--width", "200", old[0], new[0]])
+                self.assertRegex(run.stderr.decode(), saying)
+        out = self.gpuprof("diff", "--width", "200", short[0], long[0])
+        self.assertRegex(out, r"recorded 400 ms -> 600 ms; GPU time per second .* \([+-]0\.\d%\)")
+        self.assertNotIn("per second", self.gpuprof("diff", short[0], other[0]))
+
+    def test_a_report_says_how_the_profile_was_recorded(self):
+        part = made.write(os.path.join(self.folder, "part.txt"), meta=[("recording.window", "-p 42 --duration 500 ms")])
+        self.assertIn("recorded only a part of the program's run: -p 42 --duration 500 ms", self.gpuprof("report", part))
+        asked = made.write(os.path.join(self.folder, "asked.txt"), meta=[("recording.samples", "continuous"),
+                                                                        ("process.42.cuda.sampling.off", "too old")])
+        for options in ((), ("--explain",)):
+            self.assertIn("no samples of GPU code were taken: too old", self.gpuprof("report", *options, asked))
+        run = self.run_command([rig.GPUPROF, "annotate", asked])
+        self.assertEqual(run.returncode, rig.NOTHING)
+        self.assertIn("no samples of GPU code were taken: too old", run.stderr.decode())
+        self.assertNotIn("pc-sampling", run.stderr.decode())
+
     def test_a_budget_whose_pattern_matches_nothing_is_rejected(self):
         self.refused("--function", "solve", "--max", "250ms", *self.side("run", runs=2), saying="matches 'solve'")
         self.refused("--kernel", "layer1", "--max", "250ms", *self.side("run", runs=2), saying="matches 'layer1'")

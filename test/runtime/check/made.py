@@ -11,13 +11,14 @@ KERNELS = {(("main", f"layer{i % 4}", "launch"), f"kernel_{i}"): (100, 40_000_00
 
 def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA H200", driver="NVIDIA 580.65.06",
           commit="", command="./app", host="node1", exit_status="0", lost=0, whole=True, counts_only=False, start=None,
-          stalls=None, dropped=0):
+          stalls=None, dropped=0, window_ns=0, meta=()):
     """Returns one run. Each cost of `work` varies by the relative `noise`. `stalls`: {kernel: {reason: samples}}."""
     chance = random.Random(f"{seed}")
     start = next(STARTS) if start is None else start
     lines = [f"GPUPROF;{version}", f"META;command;{command}", f"META;host;{host}", "META;start_ns;1000",
              f"META;start_unix_ns;{start}", "META;interval_ns;1000000000"]
     lines += [f"META;gpu.driver;{driver}"] if driver else []
+    lines += [f"META;{key};{value}" for key, value in meta]
     lines += [f"META;source.commit;{commit}"] if commit else []
     strings, frames, stacks = {}, {}, {}
 
@@ -59,6 +60,7 @@ def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA
         records, total = records + count, total + ns
     lines += [f"LOSS;1;ring_full;{lost}"] if lost else []
     lines += [f"LOSS;1;samples_dropped;{dropped}"] if dropped else []
+    lines += [f"WINDOW;1000;{1000 + window_ns}"] if window_ns else []
     lines += [f"META;target.exit_status;{exit_status}"] if exit_status else []
     lines += [f"END;2000000000;{records};{records};{total};{records};{samples};{lost + dropped}"] if whole else []
     with open(path, "w", encoding="utf-8") as file:

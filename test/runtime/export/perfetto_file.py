@@ -112,6 +112,7 @@ class Trace:
         self.tables = collections.defaultdict(dict)
         self.tracks, self.slices, self.counters, self.clocks = {}, [], collections.defaultdict(list), {}
         self.events = []
+        self.instants = []  # (path of the track, name)
         self.stacks = {}  # call stack -> its Frames
         self.lots = 0
         self.default_clock = self.primary_clock = None
@@ -194,6 +195,8 @@ class Trace:
                 self.slices.append(Slice(track, start, time, begun["categories"][0], begun["name"], begun["stack"],
                                          tuple(begun.get("flow_ids", ())), begun["facts"],
                                          begun.get("callstack_weight")))
+            elif event["type"] == INSTANT:
+                self.instants.append((self.name_of(track), event["name"]))
             else:
                 assert event["type"] == COUNTER and "counter" in self.tracks[track]
                 self.counters[track].append((time, event["counter_value"]))
@@ -218,6 +221,8 @@ def show(trace):
             print("    weight", one.weight)
         for frame in one.stack:
             print("   ", " ".join(str(part) for part in frame if part))
+    for track, name in trace.instants:
+        print("instant", track, name)
     for track, samples in trace.counters.items():
         print("counter", trace.name_of(track), samples)
 

@@ -24,18 +24,23 @@ TEST_CASE("short counts have a unit if they have five digits or more") {
   CHECK(short_count_text(UINT64_MAX) == "18446744T");
 }
 
-TEST_CASE("a duration is parsed with its unit, or without one if a default unit is given") {
-  CHECK(parse_duration("250ms", 0) == 250'000'000);
-  CHECK(parse_duration("1.5s", 0) == 1'500'000'000);
-  CHECK(parse_duration("10ns", 0) == 10);
-  CHECK(parse_duration("0.5us", 0) == 500);
-  CHECK(parse_duration("2m", 1) == 120'000'000'000);
-  CHECK(parse_duration("1h", 1) == 3'600'000'000'000);
-  CHECK(parse_duration("2", 1'000'000'000) == 2'000'000'000);
-  for (const char* text :
-       {"", "2", "ms", "-1s", "1e9s", "1 s", "1sec", ".s", "1..5s", "9999999999999h", "inf", "0x1s"}) {
+TEST_CASE("a counted word is singular only for 1") {
+  CHECK(counted_text(1, "stack") == "1 stack");
+  CHECK(counted_text(0, "stack") == "0 stacks");
+  CHECK(counted_text(2345, "launch") == "2,345 launches");
+}
+
+TEST_CASE("a duration is parsed with its unit, or without one in seconds") {
+  CHECK(parse_duration("250ms") == 250'000'000);
+  CHECK(parse_duration("1.5s") == 1'500'000'000);
+  CHECK(parse_duration("10ns") == 10);
+  CHECK(parse_duration("0.5us") == 500);
+  CHECK(parse_duration("2m") == 120'000'000'000);
+  CHECK(parse_duration("1h") == 3'600'000'000'000);
+  CHECK(parse_duration("2") == 2'000'000'000);
+  for (const char* text : {"", "ms", "-1s", "1e9s", "1 s", "1sec", ".s", "1..5s", "9999999999999h", "inf", "0x1s"}) {
     INFO(text);
-    CHECK_FALSE(parse_duration(text, 0));
+    CHECK_FALSE(parse_duration(text));
   }
 }
 

@@ -63,6 +63,44 @@ TEST_CASE("the footer shows recorded and missing data in numbers and percent") {
             "39.92% of the GPU work is explained by a CPU stack: 900 of 2,254, of which 1,254 were lost"});
 }
 
+TEST_CASE("the notice of other outputs holds each gap and the coverage") {
+  using output::notice_lines;
+  CHECK(notice_lines(clean()).empty());
+  analyze::ProfileInfo info = clean();
+  info.covered = {1000, 900, 5};
+  info.complete = false;
+  info.losses = {{"ring_full", 1234}};
+  info.skipped_bad = 2;
+  info.warnings = {"END says otherwise"};
+  info.meta.emplace("filter", "--rank 3");
+  CHECK(notice_lines(info) ==
+        std::vector<std::string>{
+            "the profile is a subset of another: only what matches --rank 3",
+            "the profile is cut short: it has no END record", "lost: ring_full 1,234", "bad lines skipped: 2",
+            "END says otherwise",
+            "89.55% of the GPU work is explained by a CPU stack: 900 of 1,005, of which 5 were lost"});
+  for (int i = 0; i < 100; ++i) {
+    info.losses["made_up_" + std::to_string(i)] = 1;
+  }
+  CHECK(output::loss_text(info).ends_with(", 69 more reasons"));
+}
+
+TEST_CASE("samples that were asked for and not taken are missed, with the reasons") {
+  analyze::ProfileInfo info = clean();
+  CHECK(output::no_samples_text(info).empty());
+  info.meta.emplace("recording.samples", "continuous");
+  CHECK(output::no_samples_text(info) == "no samples of GPU code were taken");
+  info.meta.emplace("process.1.cuda.sampling.off",
+                    "too\x01"
+                    "old");
+  info.meta.emplace("process.2.cuda.sampling.off",
+                    "too\x01"
+                    "old");
+  CHECK(output::no_samples_text(info) == "no samples of GPU code were taken: too\\x01old");
+  info.samples = 1;
+  CHECK(output::no_samples_text(info).empty());
+}
+
 TEST_CASE("the footer shows complete stacks and stack depth if they are known") {
   using output::stack_lines;
   using output::truncated_text;

@@ -13,6 +13,7 @@
 #include "base/files/open_folder.h"
 #include "base/nvidia_driver.h"
 #include "base/text/hex.h"
+#include "base/text/numbers.h"
 #include "base/version.h"
 #include "record/session/meta/source_commit.h"
 
@@ -61,6 +62,19 @@ void add_comparison_meta(Correlator& correlator, const SessionOptions& options) 
 
 }  // namespace
 
+namespace {
+
+// Returns the options that limited the recording to a window: "-p 4242 --duration 500 ms".
+std::string window_options(const SessionOptions& options) {
+  std::string text = options.attach_pid == 0 ? "" : " -p " + std::to_string(options.attach_pid);
+  text += options.recording.delay_ns == 0 ? "" : " --delay " + duration_text(options.recording.delay_ns);
+  text += options.recording.duration_ns == 0 ? "" : " --duration " + duration_text(options.recording.duration_ns);
+  text += options.recording.paused ? " --start-paused" : "";
+  return text.empty() ? "signals" : text.substr(1);
+}
+
+}  // namespace
+
 void add_session_meta(Correlator& correlator, const SessionOptions& options, const SessionFacts& facts,
                       const backend::Backends& backends) {
   std::array<char, 256> host{};
@@ -89,6 +103,9 @@ void add_session_meta(Correlator& correlator, const SessionOptions& options, con
     if (!facts.counts_only.empty()) {
       correlator.add_meta("attach.counts_only", facts.counts_only);
     }
+  }
+  if (options.sampling.samples) {
+    correlator.add_meta("recording.samples", options.sampling.exact ? "exact" : "continuous");
   }
   correlator.add_meta("graphs", options.whole_graphs ? "whole" : "nodes");
   if (!options.nvtx_range.empty() && facts.counts_only.empty()) {
@@ -125,6 +142,9 @@ void add_overhead_meta(Correlator& correlator, const SessionOptions& options, co
     correlator.add_meta("budget.max_overhead_percent", fmt::format("{:g}", options.max_overhead));
     correlator.add_meta("budget.least_stacks_percent", fmt::format("{:.3g}", percent_of_stacks(budget.least_share)));
     correlator.add_meta("budget.exceeded", budget.exceeded ? "yes" : "no");
+  }
+  if (facts.only_a_window) {
+    correlator.add_meta("recording.window", window_options(options));
   }
   if (const uint64_t off = correlator.totals().off_records; off != 0) {
     correlator.add_meta("gpu_records.while_off", std::to_string(off));
