@@ -104,10 +104,9 @@ class Check final : public Command {
                        "report inconclusive unless the runs could show a slowdown this big (default: 25)"),
         0.0, 1e6)
         ->type_name("PCT");
-    expect_percentage(
-        app.add_option("--max-loss", options_.max_loss_percent,
-                       "report inconclusive if a run lost more than this percentage of its work (default: 1)"),
-        0.0, 100.0)
+    expect_percentage(app.add_option("--max-loss", options_.max_loss_percent,
+                                     "inconclusive if a run lost more than this share of its work (default: 1)"),
+                      0.0, 100.0)
         ->type_name("PCT");
     add_file_option(app, "--thresholds", thresholds_, "file of allowed slowdowns: name, percentage, last day, reason");
     app.add_option("--function", function_, "with --max: functions that the budget covers")->type_name("REGEX");

@@ -64,10 +64,9 @@ class Flame : public Command {
         {"frames", "filter", "off"});
     app.add_option("--nvtx-range", fold_.range, "show only work inside this NVTX range; implies --nvtx=filter")
         ->type_name("NAME[@DOMAIN]");
-    expect_one_of(
-        app.add_option("--unsampled", unsampled_,
-                       "spread: extrapolate the stacks that --max-overhead skipped; show: mark them (default: spread)"),
-        {"spread", "show"});
+    expect_one_of(app.add_option("--unsampled", unsampled_,
+                                 "stacks skipped by --max-overhead: spread (extrapolate) or show (default: spread)"),
+                  {"spread", "show"});
     leaf_option_ = suggest(app.add_option("--leaf", leaf_, "frames to show below sampled kernels (default: line,stall)")
                                ->type_name("LIST"),
                            {"kernel", "function", "line", "instruction", "offset", "stall"});
