@@ -57,7 +57,7 @@ class Flame : public Command {
     suggest(app.add_option("--by", by_, "group stacks by these dimensions, outermost first")->type_name("LIST"),
             analyze::dimension_list());
     expect_one_of(app.add_option("--graph", graph_,
-                                 "which stack to show for CUDA graph nodes: launch, capture or both (default: both)"),
+                                 "stack to show for CUDA graph nodes: launch, capture or both (default: both)"),
                   {"both", "launch", "capture"});
     expect_one_of(
         app.add_option("--nvtx", nvtx_, "show NVTX ranges as frames, filter by them or ignore them (default: frames)"),

@@ -147,7 +147,7 @@ class Record final : public Command {
                   {"continuous", "exact"});
     auto* const counted =
         app.add_option("--sass-metrics", metrics_,
-                       "count, for each GPU instruction and without GPU times, CUPTI metrics or groups of them")
+                       "count these CUPTI metrics or groups for each GPU instruction, without GPU times")
             ->delimiter(',')
             ->type_name("WHAT,...");
     suggest(counted, {"memory", "shared", "branches", "instructions"});

@@ -28,7 +28,7 @@ TEST_CASE("auto uses a stack engine that needs no rights, and the others report 
   auto facts = stack_facts([](BpfWalk) -> Result<std::string> { return Error{"not permitted", "run as root"}; });
   CHECK(named(facts, "inproc").state == State::ok);
   CHECK(named(facts, "auto selects").detail.starts_with("inproc"));
-  CHECK(named(facts, "auto selects").detail.find("cannot be recorded") != std::string::npos);
+  CHECK(named(facts, "auto selects").detail.find("cannot be counted") != std::string::npos);
   for (const char* engine : {"bpf", "fp"}) {
     CHECK(named(facts, engine).state == State::missing);
     CHECK(named(facts, engine).detail == "not permitted");

@@ -24,13 +24,13 @@ class View : public LiveView {
   }
 };
 
-void define(LiveSums& sums, uint32_t id, const std::string& name) {
+void define(LiveSums& sums, uint32_t id, const std::string& name, profile::DeviceId device = {}) {
   sums.add(profile::String{.id = profile::StringId{id}, .value = name});
   profile::Work work;
   work.id = profile::WorkId{id};
   work.op = profile::Op::kernel;
-  work.device = profile::DeviceId{1};
   work.name = profile::StringId{id};
+  work.device = device;
   sums.add(work);
 }
 
@@ -79,8 +79,10 @@ TEST_CASE("memory that a live view keeps makes the session measure its memory") 
 TEST_CASE("a device's busy share is unknown until times were swept, and keeps its last value") {
   const View view;
   LiveSums sums(view, std::make_shared<MemoryBudget>([] { return uint64_t{0}; }));
-  sums.add(profile::Device{.id = profile::DeviceId{1}, .name = profile::StringId{1}});
-  define(sums, 1, "kernel");
+  const profile::DeviceId device{1};
+  sums.add(profile::String{.id = profile::StringId{9}, .value = "GPU"});
+  sums.add(profile::Device{.id = device, .backend = profile::StringId{9}, .name = profile::StringId{9}});
+  define(sums, 1, "kernel", device);
   const auto busy_at = [&sums](uint64_t now_ns, uint64_t swept_ns) {
     sums.close(now_ns, swept_ns);
     return sums.state().devices.at(0).busy;
