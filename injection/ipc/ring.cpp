@@ -17,7 +17,7 @@ constexpr int kLockWaits = 5;  // further attempts to get the lock, each of kLoc
 
 // Free bytes of each ring that records which may wait cannot use. They come in bursts that fill all rings. Without the
 // record of a launch, which cannot wait, all of its GPU work would belong to no known launch.
-constexpr uint64_t kReserved = GPUPROF_RING_BYTES / 8;
+constexpr uint64_t kReserved = GPUPROF_RING_BYTES / 2;
 
 uint32_t next_ring = 0;
 

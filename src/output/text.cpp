@@ -89,6 +89,7 @@ std::vector<size_t> callers_by_importance(std::span<const Caller> frames) {
   }
   std::sort(order.begin(), order.end());
   std::vector<size_t> positions;
+  positions.reserve(order.size());
   for (const auto& [importance, distance] : order) {
     positions.push_back(frames.size() - 1 - distance);
   }

@@ -156,13 +156,13 @@ Summary nothing_seen(const SummaryFacts& facts) {
     }
     return summary;
   }
+  const std::string unseen = facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded;
   if (!facts.unrecorded_processes.empty()) {
-    return {true, {empty_profile("nothing was recorded", facts)}};
+    return {true, {empty_profile("nothing was recorded", facts)}, unseen};
   }
   return {true,
           {empty_profile("the target used no GPU that gpuprof can see", facts)},
-          (facts.unrecorded.empty() ? "" : "not seen here: " + facts.unrecorded + "; ") +
-              "gpuprof doctor lists what can be seen"};
+          unseen + (unseen.empty() ? "" : "; ") + "gpuprof doctor lists what can be seen"};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Injects the CUPTI library into running programs and removes it again: the program's own state must not change."""
 
+import collections
 import json
 import os
 import re
@@ -226,7 +227,11 @@ class Recording(AttachTest):
         process = self.start_cuda("--gap-us", "300", "--threads", "6")
         recorder = self.recorder()
         self.attach_and_connect(process.pid, recorder)
-        self.assertTrue(wait_for(lambda: len({launch[1] for launch in recorder.sources[0].launch_records}) == 6))
+        source = recorder.sources[0]
+        if not wait_for(lambda: len({launch[1] for launch in source.launch_records}) == 6):
+            launches = collections.Counter(launch[1] for launch in source.launch_records)
+            self.fail(f"launches by thread: {launches}, lost {source.lost}, state {source.state}, "
+                      f"threads {threads(process.pid)}, recorder {recorder.error}")
         self.retract(recorder, process.pid)
         self.end_cuda(process)
 

@@ -4,6 +4,7 @@ make the profile disappear."""
 
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -51,7 +52,7 @@ class OutputsTest(rig.RuntimeTest):
         self.messages = os.path.join(self.folder, "messages")
         self.precious = write(os.path.join(self.folder, "precious"))
         self.profile = os.path.join(self.folder, "recorded")
-        self.gpuprof("record", "-q", "-o", self.profile, "--", "true")
+        shutil.copy(os.path.join(rig.SOURCE, "test/golden/train.txt"), self.profile)
 
     def in_sticky(self, name):
         return os.path.join(self.sticky, name)
@@ -190,8 +191,7 @@ class OutputsTest(rig.RuntimeTest):
                 run = self.run_command(command, timeout=60)
                 self.assertIn(run.returncode, (0, rig.NOTHING), run.stderr)
                 reader.join(30)
-                # Only `flame -o` may write little: folded stacks of a profile without GPU work are empty.
-                self.assertEqual([what == "flame -o" or len(text) > 100 for text in taken], [True])
+                self.assertEqual([len(text) > 100 for text in taken], [True])
         self.assertTrue(stat.S_ISFIFO(os.lstat(pipe).st_mode))
 
     def test_a_stalled_pipe_reader_does_not_make_record_unkillable(self):
@@ -293,7 +293,8 @@ class OutputsTest(rig.RuntimeTest):
         name = write(os.path.join(small, "out"))
         large = os.path.join(self.folder, "large")
         self.gpuprof("record", "-q", "-o", large, "--", "sh", "-c", ": " + "x" * 60_000)
-        for command in (["merge", large, "-o", name], ["flame", "-i", large, "--svg", name, "--title", "x" * 60_000]):
+        for command in (["merge", large, "-o", name],
+                        ["flame", "-i", self.profile, "--svg", name, "--title", "x" * 60_000]):
             with self.subTest(command[0]):
                 run = self.run_command([rig.GPUPROF, *command])
                 self.assertEqual(run.returncode, 1)

@@ -123,7 +123,7 @@ TEST_CASE("a stack that does not fit into the ring is counted as lost") {
 
 TEST_CASE("in a full ring, lost GPU work and missing stacks are counted separately") {
   constexpr uint64_t kLaunches =
-      GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);  // exceeds the capacity
+      2 * GPUPROF_RING_COUNT * GPUPROF_RING_BYTES / sizeof(gpuprof_gpu_op);  // exceeds the capacity
   FakeRecorder::Options options = with_stacks();
   options.drain = false;
   const Source source = record_one(options, [] {
