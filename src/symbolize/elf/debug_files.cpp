@@ -53,7 +53,7 @@ struct Link {
 std::optional<Link> debug_link(const ElfImage& image) {
   const ElfSection* section = image.section(".gnu_debuglink");
   std::vector<uint8_t> bytes;
-  if (section == nullptr || !image.read_section(*section, kMaxLinkSection, bytes)) {
+  if (section == nullptr || !image.read_section(*section, kMaxLinkSection, bytes) || bytes.empty()) {
     return std::nullopt;
   }
   const size_t length = ::strnlen(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -148,6 +148,13 @@ TEST_CASE("a debug file is found by .gnu_debuglink if its CRC matches") {
   CHECK(look_up(maps, child.outer()).size() == 1);
 }
 
+TEST_CASE("an empty .gnu_debuglink names no debug file") {
+  const Child child("pie", fixture("chain_empty_link.so"));
+  ProcessMaps maps(child.pid(), make_file_cache());
+  REQUIRE(maps.refresh());
+  CHECK(look_up(maps, child.outer()).size() == 1);
+}
+
 TEST_CASE("a debug file is found by build id") {
   TemporaryDirectory directory;
   const Child child("pie", fixture("chain_id.so"));
