@@ -11,12 +11,21 @@ namespace gpuprof::injection {
 // another time namespace.
 inline constinit int64_t recorder_clock_offset = 0;
 
-// Returns the recorder's time in ns (wire/wire.h); before the handshake, CLOCK_MONOTONIC.
-inline uint64_t now_ns() {
+// Returns CLOCK_MONOTONIC in ns.
+inline uint64_t local_ns() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec) +
-         static_cast<uint64_t>(load_relaxed(&recorder_clock_offset));
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000ULL + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Converts a time of local_ns() to the recorder's time.
+inline uint64_t recorder_time(uint64_t local) {
+  return local + static_cast<uint64_t>(load_relaxed(&recorder_clock_offset));
+}
+
+// Returns the recorder's time in ns (wire/wire.h); before the handshake, CLOCK_MONOTONIC.
+inline uint64_t now_ns() {
+  return recorder_time(local_ns());
 }
 
 // Converts a time of now_ns() to this process's CLOCK_MONOTONIC, for system calls that wait until a deadline.

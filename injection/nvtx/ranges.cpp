@@ -289,9 +289,10 @@ bool spans_wanted() {
   return (control() & kBoth) == kBoth;
 }
 
-// Returns the time, or 0 if no SPAN record needs it: reading the clock costs more than a push.
+// Returns the local time, or 0 if no SPAN record needs it: reading the clock costs more than a push. A range may begin
+// before the handshake, when the recorder's clock is not known yet.
 uint64_t start_time() {
-  return load_relaxed(&shared.connection) == 0 || (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
+  return load_relaxed(&shared.connection) == 0 || (control() & GPUPROF_CONTROL_CALLS) != 0 ? local_ns() : 0;
 }
 
 void emit_span(uint64_t start_ns, uint32_t path, uint32_t tid) {
@@ -299,7 +300,7 @@ void emit_span(uint64_t start_ns, uint32_t path, uint32_t tid) {
     return;
   }
   gpuprof_span record = {};
-  record.start_ns = start_ns;
+  record.start_ns = recorder_time(start_ns);
   record.end_ns = now_ns();
   record.range = path;
   record.tid = tid;

@@ -34,7 +34,8 @@ constinit uint32_t lock = 0;
 bool is_harmless(const char* function) {
   const char* prefix =
       "clGet clCreate clRetain clRelease clSet clIcd clFinalize clCommandBarrier clUpdateMutable clImport clReImport "
-      "clUnload clTerminate clLog clHostMemAlloc clDeviceMemAlloc clSharedMemAlloc clMemFree clMemBlockingFree "
+      "clUnload clTerminate clLog clRemap clFinish clFlush clWait clBuild clCompile clLink clHostMemAlloc "
+      "clDeviceMemAlloc clSharedMemAlloc clMemFree clMemBlockingFree "
       "clSVMAlloc clSVMFree clEnqueueMigrate clEnqueueMemAdvise clEnqueueAcquire clEnqueueRelease clEnqueueWait "
       "clEnqueueSignal clEnqueueMarker clEnqueueBarrier clEnqueueSVMFree clEnqueueSVMMap clEnqueueSVMUnmap ";
   for (size_t length = 0; *prefix != '\0'; prefix += length + 1) {
@@ -106,7 +107,7 @@ void report_unknown_calls(bool recording) {
       store_relaxed(&function.reported, calls);
     }
     uint64_t before = load_relaxed(&function.reported);
-    if (calls == before ||
+    if (calls <= before ||
         !__atomic_compare_exchange_n(&function.reported, &before, calls, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       continue;
     }

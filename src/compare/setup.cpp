@@ -23,9 +23,14 @@ std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs) {
 
 std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs) {
   std::vector<std::string> differences;
-  const auto differ = [&runs](auto value) {  // returns a run with and a run without the property
+  // Profiles without an id of the recording are older than the META keys below.
+  const auto is_known = [](const RunFacts& run) {
+    return run.info.meta.count("recording") + run.info.meta.count("recording.part") > 0;
+  };
+  const auto differ = [&](auto value) {  // returns a run with and a run without the property
     const auto with = std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return value(*run); });
-    const auto without = std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return !value(*run); });
+    const auto without =
+        std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return !value(*run) && is_known(*run); });
     return with == runs.end() || without == runs.end() ? std::pair<const RunFacts*, const RunFacts*>()
                                                        : std::pair(*with, *without);
   };
@@ -36,11 +41,16 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
                           " without, and sampling changes the times of kernels");
   }
   const auto is_window = [](const RunFacts& run) { return !analyze::recording_window(run.info.meta).empty(); };
+  // Other windows end with the program, and a slower program runs longer.
+  const auto has_chosen_end = [](const RunFacts* run) {
+    const std::string window = analyze::recording_window(run->info.meta);
+    return window.starts_with("-p") || window.find("--duration") != std::string::npos;
+  };
   if (const auto [part, complete] = differ(is_window); part != nullptr) {
     differences.push_back(escaped(part->file) + " is only a part of a program's run (" +
                           analyze::recording_window(part->info.meta) + ") and " + escaped(complete->file) +
                           " a complete run");
-  } else if (!runs.empty() && is_window(*runs.front())) {
+  } else if (std::all_of(runs.begin(), runs.end(), has_chosen_end) && !runs.empty()) {
     const auto [shortest, longest] = std::minmax_element(
         runs.begin(), runs.end(), [](const RunFacts* a, const RunFacts* b) { return a->window_ns < b->window_ns; });
     if ((*shortest)->window_ns < (*longest)->window_ns - (*longest)->window_ns / 20) {

@@ -19,8 +19,9 @@ using profile::CoverageCount;
 bool is_clean(const ProfileInfo& info) {
   const bool lost =
       std::any_of(info.losses.begin(), info.losses.end(), [](const auto& loss) { return loss.second > 0; });
-  for (const auto what : {CoverageCount::unsampled, CoverageCount::without_record, CoverageCount::without_stack,
-                          CoverageCount::without_launch, CoverageCount::samples_without_launch}) {
+  for (const auto what :
+       {CoverageCount::unsampled, CoverageCount::without_record, CoverageCount::without_stack,
+        CoverageCount::without_launch, CoverageCount::before_attach, CoverageCount::samples_without_launch}) {
     if (info.counted(what) > 0) {
       return false;
     }

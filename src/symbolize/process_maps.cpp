@@ -166,12 +166,15 @@ std::string ProcessMaps::read_maps() {
   errno = 0;
   std::string text = read_text(proc_fd_.get(), "maps", kMaxMapsText);
   denied_ = text.empty() && (errno == EACCES || errno == EPERM);
-  if (!text.empty()) {
+  if (!text.empty() || denied_) {
     return text;
   }
+  constexpr int kMostTries = 256;  // a target may have thousands of ended threads
+  int tries = 0;
   std::error_code error;
   std::filesystem::directory_iterator threads("/proc/self/fd/" + std::to_string(proc_fd_.get()) + "/task", error);
-  for (; !error && threads != std::filesystem::directory_iterator(); threads.increment(error)) {
+  for (; !error && threads != std::filesystem::directory_iterator() && ++tries <= kMostTries;
+       threads.increment(error)) {
     UniqueFd thread(::open(threads->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     text = thread ? read_text(thread.get(), "maps", kMaxMapsText) : std::string{};
     if (!text.empty()) {
@@ -251,8 +254,9 @@ std::shared_ptr<MappedFile> ProcessMaps::file_of(const MapsLine& line) const {
   std::shared_ptr<MappedFile> file = cache_->find(line);
   const bool deleted = ends_with_deleted(line.path);
   std::string path = deleted ? line.path.substr(0, line.path.size() - kDeleted.size()) : line.path;
-  // Retries a failed open unless path, process and rights are the same: the inode number may mean another file now.
-  if (file && (file->fd || (file->path == path && cache_->is_of(line, pid_, rights_)))) {
+  // Opens a file again that was overwritten in place. Retries a failed open unless path, process and rights are the
+  // same: the inode number may mean another file now.
+  if (file && (file->fd ? file->is_unchanged() : file->path == path && cache_->is_of(line, pid_, rights_))) {
     return file;
   }
   file = std::make_shared<MappedFile>();

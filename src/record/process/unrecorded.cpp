@@ -148,10 +148,10 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
   for (auto& entry : known_) {
     entry.second.seen = false;
   }
-  std::vector<pid_t> processes = descendants();
+  const uint64_t until = start + kMaxExamineNs;
+  std::vector<pid_t> processes = descendants(until);
   // If the time does not suffice for all, new processes matter most.
   std::stable_partition(processes.begin(), processes.end(), [this](pid_t pid) { return !known_.contains(pid); });
-  const uint64_t until = monotonic_ns() + kMaxExamineNs;
   for (const pid_t pid : processes) {
     if (monotonic_ns() < until) {
       examine(pid, now_ns, is_connected);
@@ -163,21 +163,22 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
   next_ns_ = now_ns + std::max(kFirstIntervalNs, kShareOfTime * (monotonic_ns() - start));
 }
 
-std::vector<pid_t> UnrecordedProcesses::descendants() const {
+std::vector<pid_t> UnrecordedProcesses::descendants(uint64_t until) const {
   std::vector<pid_t> all;
   size_t tasks = kMaxTasks;
-  add_children(root_, tasks, all);
+  add_children(root_, until, tasks, all);
   for (size_t i = 0; i < all.size() && all.size() < kMaxProcesses; ++i) {
-    add_children(all[i], tasks, all);
+    add_children(all[i], until, tasks, all);
   }
   return all;
 }
 
 // The kernel lists a child with the thread that started it. Orphans become children of the recorder, their subreaper.
-void UnrecordedProcesses::add_children(pid_t pid, size_t& tasks, std::vector<pid_t>& to) const {
+void UnrecordedProcesses::add_children(pid_t pid, uint64_t until, size_t& tasks, std::vector<pid_t>& to) const {
   const std::string path = proc_ + "/" + std::to_string(pid) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-  for (const dirent* task = nullptr; folder && tasks > 0 && (task = ::readdir(folder.get())) != nullptr;) {
+  for (const dirent* task = nullptr;
+       folder && tasks > 0 && monotonic_ns() < until && (task = ::readdir(folder.get())) != nullptr;) {
     if (task->d_name[0] == '.') {
       continue;
     }
@@ -246,8 +247,10 @@ void UnrecordedProcesses::check(const Process& process, const IsConnected& is_co
     }
     known_library = true;
     const bool ours = !library.injection.empty() && !mapped(base_name(library.injection)).empty();
-    if (ours && (is_connected(process.pid) ||
-                 has_variable(read_text(process.folder.get(), "environ", kMaxVariables), GPUPROF_ENV_SOCKET, ""))) {
+    const std::string variables = ours ? read_text(process.folder.get(), "environ", kMaxVariables) : "";
+    // Programs that set their title overwrite their environment. A wrapper that drops the socket keeps our library.
+    const bool is_overwritten = !has_variable(variables, library.variable, "");
+    if (ours && (is_connected(process.pid) || is_overwritten || has_variable(variables, GPUPROF_ENV_SOCKET, ""))) {
       findings_.erase({process.pid, process.program, library.backend});
     } else {
       set(process, library.backend, missing(process, library, vendor));

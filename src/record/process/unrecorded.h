@@ -58,9 +58,10 @@ class UnrecordedProcesses {
   struct Process;
   using Key = std::tuple<pid_t, std::string, std::string>;  // pid, program, and backend or ""
 
-  [[nodiscard]] std::vector<pid_t> descendants() const;
+  // Stops at the time `until`.
+  [[nodiscard]] std::vector<pid_t> descendants(uint64_t until) const;
   // Reads the children of at most `tasks` threads, and subtracts their number.
-  void add_children(pid_t pid, size_t& tasks, std::vector<pid_t>& to) const;
+  void add_children(pid_t pid, uint64_t until, size_t& tasks, std::vector<pid_t>& to) const;
   void examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected);
   void check(const Process& process, const IsConnected& is_connected);
   [[nodiscard]] Finding missing(const Process& process, const ExpectedLibrary& library,

@@ -16,7 +16,7 @@ def write(path, work=None, *, noise=0.002, seed=0, version="3.0", device="NVIDIA
     chance = random.Random(f"{seed}")
     start = next(STARTS) if start is None else start
     lines = [f"GPUPROF;{version}", f"META;command;{command}", f"META;host;{host}", "META;start_ns;1000",
-             f"META;start_unix_ns;{start}", "META;interval_ns;1000000000"]
+             f"META;start_unix_ns;{start}", "META;interval_ns;1000000000", f"META;recording;{start:032x}"]
     lines += [f"META;gpu.driver;{driver}"] if driver else []
     lines += [f"META;{key};{value}" for key, value in meta]
     lines += [f"META;source.commit;{commit}"] if commit else []
