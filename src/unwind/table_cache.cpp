@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text/hex.h"
 #include "unwind/frame_sections.h"
 #include "unwind/table_file.h"
 
@@ -29,7 +30,7 @@ std::optional<Key> key_of(const symbolize::MappedFile& file) {
 }
 
 std::string hex(uint64_t value) {
-  return symbolize::to_hex(reinterpret_cast<const uint8_t*>(&value), sizeof value);
+  return hex_text({reinterpret_cast<const uint8_t*>(&value), sizeof value});
 }
 
 // Names the file by its build id, or by a hash of its contents if it has none.

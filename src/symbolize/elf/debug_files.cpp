@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/text/hex.h"
 
 namespace gpuprof::symbolize {
 namespace {
@@ -188,7 +190,7 @@ DebugFile find_alternate_file(const ElfImage& debug_image, const DebugFile& debu
     return {};
   }
   const std::string name(reinterpret_cast<const char*>(bytes.data()), length);
-  const std::string id = to_hex(bytes.data() + length + 1, bytes.size() - length - 1);
+  const std::string id = hex_text(std::span(bytes).subspan(length + 1));
   std::vector<std::string> candidates;
   candidates.push_back(name.starts_with('/') ? name : directory_of(debug_file.path) + '/' + name);
   if (id.size() > 2) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text/hex.h"
+
 namespace gpuprof::symbolize {
 namespace {
 
@@ -32,7 +34,7 @@ std::string build_id_of(const std::vector<uint8_t>& notes) {
     }
     const bool gnu = note.n_namesz == 4 && std::memcmp(notes.data() + at, "GNU", 4) == 0;
     if (gnu && note.n_type == NT_GNU_BUILD_ID && note.n_descsz > 0 && note.n_descsz <= 64) {
-      return to_hex(notes.data() + at + name_size, note.n_descsz);
+      return hex_text({notes.data() + at + name_size, note.n_descsz});
     }
     at += std::min<uint64_t>(rest, name_size + align4(note.n_descsz));
   }
@@ -40,17 +42,6 @@ std::string build_id_of(const std::vector<uint8_t>& notes) {
 }
 
 }  // namespace
-
-std::string to_hex(const uint8_t* bytes, size_t size) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(size * 2);
-  for (size_t i = 0; i < size; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
-}
 
 std::optional<ElfImage> ElfImage::parse(ByteSource source) {
   Elf64_Ehdr header{};

@@ -53,6 +53,4 @@ class ElfImage {
   std::string build_id_;
 };
 
-std::string to_hex(const uint8_t* bytes, size_t size);
-
 }  // namespace gpuprof::symbolize
