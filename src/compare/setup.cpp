@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyze/merge/recordings.h"
 #include "analyze/subsets/subset_meta.h"
 #include "base/text/numbers.h"
 #include "base/text/utf8.h"
@@ -25,7 +26,8 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
   std::vector<std::string> differences;
   // Profiles without an id of the recording are older than the META keys below.
   const auto is_known = [](const RunFacts& run) {
-    return run.info.meta.count("recording") + run.info.meta.count("recording.part") > 0;
+    return run.info.meta.contains(std::string(analyze::kRecordingKey)) ||
+           run.info.meta.contains(std::string(analyze::kRecordingPartKey));
   };
   const auto differ = [&](auto value) {  // returns a run with and a run without the property
     const auto with = std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return value(*run); });
