@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fstream>
 
@@ -73,6 +75,16 @@ BoundedText read_bounded(int fd, size_t most) {
 std::string read_text(int folder, const char* name, size_t most) {
   const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC));
   return fd ? read_bounded(fd.get(), most).text : std::string();
+}
+
+std::string link_text(int folder, const char* name) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t length = ::readlinkat(folder, name, text.data(), text.size());
+  if (length == static_cast<ssize_t>(text.size())) {
+    errno = ENAMETOOLONG;
+    return {};
+  }
+  return length > 0 ? std::string(text.data(), static_cast<size_t>(length)) : std::string();
 }
 
 std::string first_line(const std::string& path) {

@@ -31,6 +31,10 @@ BoundedText read_bounded(int fd, size_t most);
 // For files of /proc, which have no size and may disappear at any time.
 std::string read_text(int folder, const char* name, size_t most);
 
+// Reads a symbolic link below the open folder (AT_FDCWD: a path); with an empty name, the open link itself. Returns an
+// empty string on errors, and sets errno.
+std::string link_text(int folder, const char* name);
+
 // Returns the first line of a file without its newline. Empty if it can not be read.
 std::string first_line(const std::string& path);
 

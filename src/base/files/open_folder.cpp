@@ -4,14 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/files/file.h"
 #include "base/return_if_error.h"
 
 namespace gpuprof {
@@ -26,14 +25,6 @@ Error folder_failure(const std::string& path, const std::string& why, std::strin
 
 Error errno_failure(const std::string& path, int error) {
   return folder_failure(path, std::strerror(error), "name a file in an existing folder that you may write to");
-}
-
-// Reads a symbolic link from its open descriptor. Another user could replace the link at its name.
-std::string link_text(int fd, const char* name) {
-  std::array<char, PATH_MAX> text{};
-  const ssize_t length = ::readlinkat(fd, name, text.data(), text.size());
-  return length > 0 && static_cast<size_t>(length) < text.size() ? std::string(text.data(), static_cast<size_t>(length))
-                                                                 : std::string();
 }
 
 class Walk {
@@ -105,6 +96,7 @@ class Walk {
                             "'" + name + "' is a symbolic link of another user (uid " + std::to_string(owner) + ")",
                             "name the folder that it leads to, if that is where you want to write");
     }
+    // Reads the open link: another user could replace the link at its name.
     const std::string text = link_text(link.get(), "");
     if (++links_ > kMaxLinks || text.empty()) {
       return errno_failure(path_, text.empty() ? ENOENT : ELOOP);

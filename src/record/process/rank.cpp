@@ -1,6 +1,6 @@
 #include "record/process/rank.h"
 
-#include <algorithm>
+#include "record/process/environ.h"
 
 namespace gpuprof::record {
 
@@ -12,15 +12,10 @@ bool is_rank(std::string_view value) {
 
 std::string rank_of(std::string_view environment) {
   for (const std::string_view name : kRankVariables) {
-    for (size_t at = 0; at < environment.size();) {
-      const size_t end = std::min(environment.find('\0', at), environment.size());
-      const std::string_view entry = environment.substr(at, end - at);
-      if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
-        if (const std::string_view value = entry.substr(name.size() + 1); is_rank(value)) {
-          return std::string(value);
-        }
+    for (const std::string_view value : values_of(environment, name)) {
+      if (is_rank(value)) {
+        return std::string(value);
       }
-      at = end + 1;
     }
   }
   return {};

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -18,6 +16,8 @@
 #include "base/files/file_rights.h"
 #include "base/files/path.h"
 #include "base/unique_fd.h"
+#include "record/process/environ.h"
+#include "symbolize/maps_line.h"
 #include "symbolize/safe_open.h"
 #include "wire/wire.h"
 
@@ -38,64 +38,51 @@ constexpr size_t kLongestLibrary = 80;  // bytes of a library's name in a messag
 
 constexpr std::string_view kDevices[] = {"/dev/nvidia", "/dev/dri/render", "/dev/kfd", "/dev/accel/", "/dev/dxg"};
 
-std::optional<std::string> link_of(int folder, const char* name) {
-  std::array<char, 4096> target{};
-  const ssize_t size = ::readlinkat(folder, name, target.data(), target.size());
-  return size < 0 ? std::nullopt : std::optional<std::string>(std::in_place, target.data(), static_cast<size_t>(size));
-}
-
 // What the mappings of a process say.
 struct MappedNames {
-  std::vector<std::string_view> libraries;  // file names
-  std::string_view device;                  // the first GPU device
-  bool is_static = true;                    // no dynamic linker
+  std::vector<std::string> libraries;  // file names
+  std::string device;                  // the first GPU device
+  bool is_static = true;               // no dynamic linker
   bool is_musl = false;
   bool is_32_bit = true;
 };
 
-void take_line(std::string_view line, MappedNames& names) {
-  uint64_t start = 0;
-  std::from_chars(line.data(), line.data() + line.size(), start, 16);
-  const size_t path_start = line.find('/');
+void take_mapping(const symbolize::MapsLine& line, MappedNames& names) {
   // The kernel maps [vsyscall] above 4 GiB in 32-bit programs, too.
-  names.is_32_bit = names.is_32_bit && (start <= std::numeric_limits<uint32_t>::max() || line.ends_with("[vsyscall]"));
-  if (path_start == std::string_view::npos) {
+  names.is_32_bit = names.is_32_bit && (line.start <= UINT32_MAX || line.path == "[vsyscall]");
+  if (!line.path.starts_with('/')) {
     return;
   }
-  const std::string_view path = line.substr(path_start);
   if (names.device.empty() && std::any_of(std::begin(kDevices), std::end(kDevices),
-                                          [path](std::string_view device) { return path.starts_with(device); })) {
-    names.device = path;
+                                          [&line](std::string_view device) { return line.path.starts_with(device); })) {
+    names.device = line.path;
   }
-  std::string_view file = path.substr(path.rfind('/') + 1);
+  std::string_view file = base_name(line.path);
   file = file.substr(0, std::min(file.find(' '), kLongestLibrary));
   names.is_musl = names.is_musl || file.starts_with("ld-musl");
   names.is_static = names.is_static && !file.starts_with("ld-") && !file.starts_with("ld.so");
   if (names.libraries.empty() || names.libraries.back() != file) {
-    names.libraries.push_back(file);
+    names.libraries.emplace_back(file);
   }
 }
 
 MappedNames names_of(std::string_view maps) {
   MappedNames names;
+  symbolize::MapsLine line;
   while (!maps.empty()) {
     const size_t end = std::min(maps.find('\n'), maps.size());
-    take_line(maps.substr(0, end), names);
+    if (symbolize::parse_maps_line(maps.substr(0, end), line)) {
+      take_mapping(line, names);
+    }
     maps.remove_prefix(std::min(end + 1, maps.size()));
   }
   return names;
 }
 
-// Returns whether one of the variables is `name`, with a value that contains `part`. The variables end with NUL.
-bool has_variable(std::string_view variables, std::string_view name, std::string_view part) {
-  while (!variables.empty()) {
-    const std::string_view entry = variables.substr(0, variables.find('\0'));
-    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('=')) {
-      return entry.find(part) != std::string_view::npos;
-    }
-    variables.remove_prefix(std::min(entry.size() + 1, variables.size()));
-  }
-  return false;
+// Returns whether the first variable called `name` has a value that contains `part`.
+bool has_variable(std::string_view environment, std::string_view name, std::string_view part) {
+  const auto values = values_of(environment, name);
+  return !values.empty() && values.front().find(part) != std::string_view::npos;
 }
 
 std::string keep_variables(const std::string& variable) {
@@ -138,7 +125,7 @@ UnrecordedProcesses::UnrecordedProcesses(std::vector<ExpectedLibrary> libraries,
       root_(root),
       devices_(devices),
       proc_(std::move(proc)),
-      own_program_(link_of(AT_FDCWD, (proc_ + "/self/exe").c_str()).value_or("")) {}
+      own_program_(link_text(AT_FDCWD, (proc_ + "/self/exe").c_str())) {}
 
 void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected) {
   if (now_ns < next_ns_) {
@@ -201,12 +188,11 @@ void UnrecordedProcesses::examine(pid_t pid, uint64_t now_ns, const IsConnected&
   Process process;
   process.pid = pid;
   process.folder.reset(::open((proc_ + "/" + std::to_string(pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const auto program = link_of(process.folder.get(), "exe");
-  const bool unreadable = !program && (errno == EACCES || errno == EPERM);
-  if (!process.folder || (!program && !unreadable) || program == own_program_) {
+  process.program = link_text(process.folder.get(), "exe");
+  const bool unreadable = process.program.empty() && (errno == EACCES || errno == EPERM);
+  if (!process.folder || (process.program.empty() ? !unreadable : process.program == own_program_)) {
     return;
   }
-  process.program = program.value_or("");
   Known& known = known_[pid];
   known.seen = true;
   if (known.interval_ns != 0 && known.program == process.program) {
@@ -227,39 +213,41 @@ void UnrecordedProcesses::examine(pid_t pid, uint64_t now_ns, const IsConnected&
                   "if it uses a GPU, start gpuprof as the user of the process (sudo gpuprof record -- COMMAND)"}});
     return;
   }
-  const std::string maps = read_text(process.folder.get(), "maps", kMaxMaps);
-  process.mapped = names_of(maps);
+  process.mapped = names_of(read_text(process.folder.get(), "maps", kMaxMaps));
   check(process, is_connected);
 }
 
 void UnrecordedProcesses::check(const Process& process, const IsConnected& is_connected) {
   bool known_library = false;
+  std::optional<std::string> variables;  // read only if a vendor library is mapped
   for (const ExpectedLibrary& library : libraries_) {
     const auto mapped = [&process](std::string_view prefix) {
       const auto& all = process.mapped.libraries;
       const auto found =
-          std::find_if(all.begin(), all.end(), [prefix](std::string_view file) { return file.starts_with(prefix); });
-      return found == all.end() ? std::string_view() : *found;
+          std::find_if(all.begin(), all.end(), [prefix](const std::string& file) { return file.starts_with(prefix); });
+      return found == all.end() ? std::string() : *found;
     };
-    const std::string vendor(mapped(library.vendor));
+    const std::string vendor = mapped(library.vendor);
     if (vendor.empty()) {
       continue;
     }
     known_library = true;
+    if (!variables) {
+      variables = read_text(process.folder.get(), "environ", kMaxVariables);
+    }
     const bool ours = !library.injection.empty() && !mapped(base_name(library.injection)).empty();
-    const std::string variables = ours ? read_text(process.folder.get(), "environ", kMaxVariables) : "";
     // Programs that set their title overwrite their environment. A wrapper that drops the socket keeps our library.
-    const bool is_overwritten = !has_variable(variables, library.variable, "");
-    if (ours && (is_connected(process.pid) || is_overwritten || has_variable(variables, GPUPROF_ENV_SOCKET, ""))) {
+    const bool is_overwritten = !has_variable(*variables, library.variable, "");
+    if (ours && (is_connected(process.pid) || is_overwritten || has_variable(*variables, GPUPROF_ENV_SOCKET, ""))) {
       findings_.erase({process.pid, process.program, library.backend});
     } else {
-      set(process, library.backend, missing(process, library, vendor));
+      set(process, library.backend, missing(process, library, vendor, *variables));
     }
   }
   if (devices_ && !known_library && !process.mapped.device.empty()) {
     const bool is_static = process.mapped.is_static;
     set(process, "",
-        {.text = {(is_static ? "is a static program and uses " : "uses ") + std::string(process.mapped.device) +
+        {.text = {(is_static ? "is a static program and uses " : "uses ") + process.mapped.device +
                       " without a library that gpuprof can record",
                   std::string(is_static ? "gpuprof records only programs that load the vendor's library dynamically; "
                                         : "gpuprof records CUDA, OpenCL and Level Zero; ") +
@@ -268,7 +256,8 @@ void UnrecordedProcesses::check(const Process& process, const IsConnected& is_co
 }
 
 UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process, const ExpectedLibrary& library,
-                                                          const std::string& vendor) const {
+                                                          const std::string& vendor,
+                                                          const std::string& variables) const {
   if (library.injection.empty()) {
     return {.text = {"has loaded " + vendor + ", but --backend has switched the backend " + library.backend + " off",
                      "add " + library.backend + " to --backend, or leave --backend out"}};
@@ -281,7 +270,6 @@ UnrecordedProcesses::Finding UnrecordedProcesses::missing(const Process& process
   if (process.mapped.is_32_bit) {
     return certain("it is a 32-bit program", "gpuprof records only 64-bit programs");
   }
-  const std::string variables = read_text(process.folder.get(), "environ", kMaxVariables);
   if (variables.size() < kMaxVariables) {
     for (const auto& [name, part] :
          {std::pair(library.variable, library.injection), std::pair(std::string(GPUPROF_ENV_SOCKET), std::string())}) {

@@ -64,8 +64,8 @@ class UnrecordedProcesses {
   void add_children(pid_t pid, uint64_t until, size_t& tasks, std::vector<pid_t>& to) const;
   void examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected);
   void check(const Process& process, const IsConnected& is_connected);
-  [[nodiscard]] Finding missing(const Process& process, const ExpectedLibrary& library,
-                                const std::string& vendor) const;
+  [[nodiscard]] Finding missing(const Process& process, const ExpectedLibrary& library, const std::string& vendor,
+                                const std::string& variables) const;
   void set(const Process& process, const std::string& backend, Finding finding);
 
   std::vector<ExpectedLibrary> libraries_;
