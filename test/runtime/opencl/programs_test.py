@@ -13,6 +13,13 @@ RENDERERS = ("/usr/share/perl5/Devel/NYTProf/flamegraph.pl",)  # Brendan Gregg's
 
 
 class Programs(rig.RuntimeTest):
+    def time_namespace(self, offset):
+        """Returns a command prefix that shifts CLOCK_MONOTONIC by `offset` seconds. Skips the test if that is impossible."""
+        prefix = ["unshare", "--time", "--monotonic", offset, "--fork"]
+        if self.run_command([*prefix, "true"]).returncode != 0:
+            self.skipTest("no time namespaces here")
+        return prefix
+
     def counts(self, *options):
         return rig.parse_folded(self.gpuprof("flame", "-i", self.profile_path, "--weight", "count", *options))
 
@@ -51,9 +58,7 @@ class Programs(rig.RuntimeTest):
     @rig.requires("opencl", "root", "program:unshare")
     def test_times_of_another_time_namespace_are_on_the_recorders_clock(self):
         for offset in ("3600", "-100"):  # seconds; an offset that would make the clock negative is refused
-            in_namespace = ["unshare", "--time", "--monotonic", offset, "--fork"]
-            if self.run_command([*in_namespace, "true"]).returncode != 0:
-                self.skipTest("no time namespaces here")
+            in_namespace = self.time_namespace(offset)
             profile, stderr = self.record([*in_namespace, rig.EXAMPLE], ["--timeline"])
             self.assert_conserved(profile)
             self.assertNotIn("lost:", stderr)
@@ -65,9 +70,7 @@ class Programs(rig.RuntimeTest):
 
     @rig.requires("opencl", "root", "program:unshare")
     def test_a_recorder_in_a_time_namespace_uses_the_clock_of_ebpf(self):
-        in_namespace = ["unshare", "--time", "--monotonic", "3600", "--fork"]
-        if self.run_command([*in_namespace, "true"]).returncode != 0:
-            self.skipTest("no time namespaces here")
+        in_namespace = self.time_namespace("3600")
         run = self.run_command([*in_namespace, rig.GPUPROF, "record", "--stacks", "bpf", "-o", self.profile_path, "--",
                                 rig.EXAMPLE])
         self.assertEqual(run.returncode, 0, run.stderr)
