@@ -11,6 +11,7 @@
 #include "cupti/calls.h"
 #include "cupti/counting/sass_counting.h"
 #include "cupti/devices.h"
+#include "cupti/error_names.h"
 #include "cupti/event_handlers.h"
 #include "cupti/graphs.h"
 #include "cupti/kernel_names.h"
@@ -38,17 +39,26 @@ uint64_t host_correlation(uint32_t correlation) {
 }
 
 void begin_launch(const CUpti_CallbackData& data) {
+  const bool timed = next_launch_timed();
+  const uint64_t entered = timed ? now_ns() : 0;
   last_launch = data.correlationId;
   note_context(data.context);
   open_call.start_ns = (control() & GPUPROF_CONTROL_CALLS) != 0 ? now_ns() : 0;
   open_call.name = open_call.kind == CallKind::launches_kernel ? name_of_launch(data) : 0;
   const bool sampled = open_call.name != 0 && begin_sampled_launch(data.correlationId, open_call.name);
+  if (timed) {
+    add_overhead(now_ns() - entered);
+  }
   launch(data.correlationId, open_call.kind == CallKind::several, open_call.name);
+  const uint64_t launched = timed ? now_ns() : 0;
   if (sampled) {
     open_call.range = open_sampled_launch(data.context);
   }
   if (open_call.kind == CallKind::launches_graph) {
     report_graph_launch(data);
+  }
+  if (timed) {
+    add_overhead(now_ns() - launched);
   }
 }
 
@@ -97,12 +107,24 @@ void begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Ca
   }
 }
 
-bool failed(const CUpti_CallbackData& data) {
+CUresult result_of(const CUpti_CallbackData& data) {
   const auto* result = static_cast<const CUresult*>(data.functionReturnValue);  // cudaError_t has the same size
-  return result != nullptr && *result != CUDA_SUCCESS;
+  return result == nullptr ? CUDA_SUCCESS : *result;
+}
+
+bool failed(const CUpti_CallbackData& data) {
+  return result_of(data) != CUDA_SUCCESS;
+}
+
+void report_failure(const CUpti_CallbackData& data, uint64_t correlation) {
+  const CUresult result = result_of(data);
+  call_failed(correlation, {data.functionName, error_name(open_call.domain, result), result});
 }
 
 void end_sync(const CUpti_CallbackData& data) {
+  if (failed(data)) {
+    report_failure(data, host_correlation(data.correlationId));
+  }
   host_wait(host_correlation(data.correlationId), open_call.start_ns, now_ns(), data.functionName);
   if (!failed(data)) {
     note_wait(data, open_call.kind);
@@ -111,7 +133,7 @@ void end_sync(const CUpti_CallbackData& data) {
 
 void end_launch(const CUpti_CallbackData& data) {
   if (failed(data) && !open_call.captured) {
-    launch_failed(data.correlationId);
+    report_failure(data, data.correlationId);
   }
   if (open_call.start_ns != 0) {
     gpuprof_call record = {};
@@ -153,6 +175,8 @@ void end_call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_Call
     end_launch(data);
   } else if (is_sync(open_call.kind)) {
     end_sync(data);
+  } else if (open_call.kind == CallKind::memory && failed(data)) {
+    report_failure(data, host_correlation(data.correlationId));
   } else if (open_call.kind == CallKind::memory && data.functionName != nullptr &&
              strstr(data.functionName, "Managed") != nullptr) {
     enable_unified_memory();  // enabled here, because pages may migrate before the service thread's next tick

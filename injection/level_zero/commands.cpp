@@ -8,6 +8,7 @@
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
 #include "level_zero/devices.h"
+#include "level_zero/error_names.h"
 #include "level_zero/executions.h"
 #include "level_zero/handle_queries.h"
 #include "level_zero/objects.h"
@@ -276,7 +277,7 @@ void end_command(ze_command_list_handle_t list, ze_event_handle_t* signal, ze_re
   }
   if (result != ZE_RESULT_SUCCESS) {
     if (append->immediate) {
-      launch_failed(correlation);
+      call_failed(correlation, {"zeCommandListAppend*", error_name(result), result});
     }
     drop(append);
   } else {
@@ -326,7 +327,9 @@ void end_execution(const Execution& execution, ze_result_t result, void** call) 
   }
   *call = nullptr;
   if (result != ZE_RESULT_SUCCESS) {
-    launch_failed(correlation);
+    const char* function =
+        execution.immediate ? "zeCommandListImmediateAppendCommandListsExp" : "zeCommandQueueExecuteCommandLists";
+    call_failed(correlation, {function, error_name(result), result});
     return;
   }
   const Locked locked;

@@ -13,6 +13,7 @@
 #include "opencl/allocation_table.h"
 #include "opencl/devices.h"
 #include "opencl/dispatch.h"
+#include "opencl/error_names.h"
 #include "opencl/extensions.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -73,9 +74,17 @@ void allocated(const char* function, const Memory& memory) {
   add_memory(memory);
 }
 
-// Reports `object`, which a driver call has created, and returns it. Null: the call failed; reports nothing.
-cl_mem created(const char* function, cl_mem object, cl_context context) {
+void failed(const char* function, cl_int status) {
+  const KeepErrno keep_errno;
+  if (recording()) {
+    call_failed(stack_of_host_call(), {function, error_name(status), status});
+  }
+}
+
+// Reports `object`, which a driver call has created, and returns it. Null: the call failed.
+cl_mem created(const char* function, cl_mem object, cl_context context, cl_int status) {
   if (object == nullptr) {
+    failed(function, status);
     return object;
   }
   const KeepErrno keep_errno;
@@ -94,13 +103,23 @@ constexpr bool allocates(Parameter /*parameter*/) {
   return true;
 }
 
+constexpr const cl_int* last(const cl_int* status) {
+  return status;
+}
+template <typename First, typename... Rest>
+requires(sizeof...(Rest) > 0) constexpr const cl_int* last(First /*first*/, Rest... rest) {
+  return last(rest...);
+}
+
 template <auto Entry, const char* Function, typename Type>
 struct Create;
 template <auto Entry, const char* Function, typename... Parameters>
 struct Create<Entry, Function, cl_mem (CL_API_CALL* cl_icd_dispatch::*)(cl_context, Parameters...)> {
   static cl_mem CL_API_CALL hook(cl_context context, Parameters... parameters) {
     cl_mem object = (target.*Entry)(context, parameters...);
-    return (allocates(parameters) && ...) ? created(Function, object, context) : object;
+    const cl_int* status = last(parameters...);
+    return (allocates(parameters) && ...) ? created(Function, object, context, status == nullptr ? 0 : *status)
+                                          : object;
   }
 };
 
@@ -145,6 +164,8 @@ void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t b
   if (memory != nullptr) {
     const KeepErrno keep_errno;
     allocated("clSVMAlloc", {memory, bytes, 0, device_of(context), 0, 1, false, nullptr});
+  } else {
+    failed("clSVMAlloc", CL_SUCCESS);  // the function returns no code
   }
   return memory;
 }

@@ -8,6 +8,7 @@
 #include "base/monotonic_clock.h"
 #include "ipc/emit.h"
 #include "opencl/devices.h"
+#include "runtime/launch.h"
 #include "runtime/work.h"
 
 namespace gpuprof::injection::opencl {
@@ -84,6 +85,8 @@ void emit(const Pending& pending, const Times& times) {
 void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
   const KeepErrno keep_errno;  // may run inside a call of the target
   auto* pending = static_cast<Pending*>(data);
+  const bool timed = pending->timed && !watching;  // inside watch(), the caller measures
+  const uint64_t entered = timed ? now_ns() : 0;
   Times times;
   if (status >= 0 && read_times(event, &times)) {
     if (pending->before != nullptr) {
@@ -95,6 +98,9 @@ void CL_CALLBACK on_complete(cl_event event, cl_int status, void* data) {
   }
   discard(pending);
   target.clReleaseEvent(event);
+  if (timed) {
+    add_overhead(now_ns() - entered);
+  }
   __atomic_fetch_sub(&outstanding, uint64_t{1}, __ATOMIC_RELAXED);
 }
 

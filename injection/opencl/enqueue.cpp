@@ -7,6 +7,7 @@
 #include "base/thread_state.h"
 #include "ipc/emit.h"
 #include "opencl/devices.h"
+#include "opencl/error_names.h"
 #include "opencl/extensions.h"
 #include "opencl/queues.h"
 #include "runtime/launch.h"
@@ -91,33 +92,40 @@ Pending* begin(cl_command_queue handle, const Command& command) {
                         : command.op == GPUPROF_OP_KERNEL ? kernel_name(command.kernel)
                                                           : 0;
   *pending = {next_correlation(), command.bytes, queue.number, name, queue.device, command.op, timed, 0, 0, nullptr};
+  uint64_t launched = 0;
   if (timed) {
     add_overhead(now_ns() - entered);
   }
   launch(pending->correlation);
+  if (timed) {
+    launched = now_ns();
+  }
   if (command.blocking) {
     pending->wait = stack_of_host_call();
   }
   if (command.blocking || (control() & GPUPROF_CONTROL_CALLS) != 0) {
     pending->start_ns = now_ns();
   }
+  if (timed) {
+    add_overhead(now_ns() - launched);
+  }
   return pending;
 }
 
 void end(Pending* pending, const char* function, cl_int status, cl_event event, bool users_event) {
   const KeepErrno keep_errno;
+  const bool timed = pending->timed;
+  const uint64_t entered = timed ? now_ns() : 0;
   if (pending->start_ns != 0) {
     report_enqueue(*pending, function, status);
   }
   if (status != CL_SUCCESS || event == nullptr) {
     if (status != CL_SUCCESS) {
-      launch_failed(pending->correlation);
+      call_failed(pending->correlation, {function, error_name(status), status});
     }
     discard(pending);
     return;
   }
-  const bool timed = pending->timed;
-  const uint64_t entered = timed ? now_ns() : 0;
   follow(pending, event, users_event);
   if (timed) {
     add_overhead(now_ns() - entered);

@@ -4,6 +4,7 @@
 #include "base/keep_errno.h"
 #include "base/monotonic_clock.h"
 #include "opencl/dispatch.h"
+#include "opencl/error_names.h"
 #include "opencl/extensions.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -26,9 +27,14 @@ cl_int timed(const char* function, const Call& call) {
     }
   }
   const cl_int status = call();
-  if (correlation != 0 && has_waited(status)) {
+  if (correlation != 0) {
     const KeepErrno keep_errno;
-    host_wait(correlation, start_ns, now_ns(), function);
+    if (status != CL_SUCCESS) {
+      call_failed(correlation, {function, error_name(status), status});
+    }
+    if (has_waited(status)) {
+      host_wait(correlation, start_ns, now_ns(), function);
+    }
   }
   return status;
 }

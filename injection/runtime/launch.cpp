@@ -79,13 +79,6 @@ void note_launch(gpuprof_segment* segment, const ThreadState& thread, uint64_t c
   }
 }
 
-// Counts a launch that has no GPU work, unless launch() ignored it.
-void count_if_last(gpuprof_count kind, uint64_t correlation) {
-  if (thread_state().last_launch == correlation + 1) {
-    count(kind);
-  }
-}
-
 }  // namespace
 
 bool next_launch_timed() {
@@ -95,6 +88,12 @@ bool next_launch_timed() {
 void add_overhead(uint64_t ns) {
   if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
     add_relaxed(&ring_of(segment, thread_state()).overhead_ns, ns < kMaxTimedNs ? ns : kMaxTimedNs);
+  }
+}
+
+void add_handover(uint64_t ns) {
+  if (gpuprof_segment* segment = open_segment(); segment != nullptr) {
+    add_relaxed(&ring_of(segment, thread_state()).handover_ns, ns);
   }
 }
 
@@ -141,12 +140,14 @@ uint32_t launch_name(uint64_t correlation) {
   return find_launch(correlation, &note) ? note.name : 0;
 }
 
-void launch_captured(uint64_t correlation) {
-  count_if_last(GPUPROF_COUNT_CAPTURED, correlation);
+bool is_last_launch(uint64_t correlation) {
+  return thread_state().last_launch == correlation + 1;
 }
 
-void launch_failed(uint64_t correlation) {
-  count_if_last(GPUPROF_COUNT_FAILED, correlation);
+void launch_captured(uint64_t correlation) {
+  if (is_last_launch(correlation)) {
+    count(GPUPROF_COUNT_CAPTURED);
+  }
 }
 
 void stack_here(uint64_t correlation) {

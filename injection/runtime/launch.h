@@ -18,9 +18,8 @@ void launch(uint64_t correlation, bool several = false, uint32_t name = 0);
 // Returns the `name` passed to launch(). 0: no name, or the note was overwritten (launch_notes.h).
 uint32_t launch_name(uint64_t correlation);
 
-// Report that the thread's last launch became a graph node, or failed: it has no GPU work.
+// Reports that the thread's last launch became a graph node: it has no GPU work.
 void launch_captured(uint64_t correlation);
-void launch_failed(uint64_t correlation);
 
 // Takes the stack of a call other than a launch. `correlation` has GPUPROF_CORRELATION_HOST or _NODE.
 void stack_here(uint64_t correlation);
@@ -28,10 +27,16 @@ void stack_here(uint64_t correlation);
 // Takes the stack of a host call in a vendor interface without ids. Returns a new id with GPUPROF_CORRELATION_HOST.
 uint64_t stack_of_host_call();
 
+// Returns whether the id is that of the thread's last launch, and launch() did not ignore it.
+[[nodiscard]] bool is_last_launch(uint64_t correlation);
+
 // launch() times one launch in 64. If next_launch_timed() returns true before launch(), a vendor library adds its own
 // time around launch() with add_overhead(). Times above 100 us count as 100 us: the thread was descheduled.
 [[nodiscard]] bool next_launch_timed();
 void add_overhead(uint64_t ns);
+
+// Adds the time in which a thread of the vendor library handed over records. Call it for each batch.
+void add_handover(uint64_t ns);
 
 // Returns a new correlation id, for vendor interfaces that have none.
 uint64_t next_correlation();

@@ -1,9 +1,12 @@
 #include "runtime/work.h"
 
+#include <cstdio>
+
 #include "base/monotonic_clock.h"
 #include "base/thread_state.h"
 #include "ipc/emit.h"
 #include "ipc/ring.h"
+#include "runtime/launch.h"
 #include "runtime/launch_notes.h"
 
 namespace gpuprof::injection {
@@ -71,6 +74,33 @@ void host_memory(const HostMemory& memory, uint64_t correlation, uint32_t tid) {
   host_op(op);
 }
 
+void call_failed(uint64_t correlation, const CallError& error) {
+  if ((correlation & GPUPROF_CORRELATION_HOST) == 0) {
+    if (!is_last_launch(correlation)) {
+      return;
+    }
+    count(GPUPROF_COUNT_FAILED);
+  }
+  char text[256];
+  const bool told = error.name != nullptr || error.code != 0;  // some functions return only a null pointer
+  snprintf(text, sizeof(text),
+           !told                     ? "%.120s: failed"
+           : error.code > UINT16_MAX ? "%.120s: %.100s (%#llx)"
+                                     : "%.120s: %.100s (%lld)",
+           error.function == nullptr ? "[unknown]" : error.function, error.name == nullptr ? "error" : error.name,
+           static_cast<long long>(error.code));
+  gpuprof_host_op op = {};
+  op.correlation = correlation;
+  op.start_ns = now_ns();
+  op.end_ns = op.start_ns;
+  op.count = 1;
+  op.name_id = name_id(text);
+  op.device = UINT32_MAX;
+  op.tid = thread_id();
+  op.op = GPUPROF_HOST_FAILED;
+  host_op(op);
+}
+
 void graph_launch(gpuprof_graph_launch launch) {
   LaunchNote note = {};
   if (find_launch(launch.correlation, &note)) {
@@ -91,7 +121,7 @@ void graph_node(gpuprof_graph_node node) {
 }
 
 void call(gpuprof_call call) {
-  if (thread_state().last_launch == call.correlation + 1) {
+  if (is_last_launch(call.correlation)) {
     call.header.type = GPUPROF_RECORD_CALL;
     emit_record(call);
   }

@@ -21,6 +21,15 @@ struct HostMemory {
 };
 void host_memory(const HostMemory& memory, uint64_t correlation, uint32_t tid);
 
+// Reports that a call returned an error. `correlation` is the id of the call's stack. A launch (the thread's last one)
+// also counts as failed.
+struct CallError {
+  const char* function;
+  const char* name;  // of the error; null: unknown
+  int64_t code;
+};
+void call_failed(uint64_t correlation, const CallError& error);
+
 void graph_node(gpuprof_graph_node node);
 // Reports a graph launch after launch() with the same id. Fills in time, thread and flags.
 void graph_launch(gpuprof_graph_launch launch);

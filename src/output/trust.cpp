@@ -26,7 +26,7 @@ bool is_clean(const ProfileInfo& info) {
       return false;
     }
   }
-  return info.complete && !lost && info.unsampled == 0 && info.estimated == 0;
+  return info.complete && !lost && info.failures.empty() && info.unsampled == 0 && info.estimated == 0;
 }
 
 // Appends ", 950 matched with GPU work (95.00%)" to the line, or nothing if `part` is 0. Omits the comma after a ':'.
@@ -72,6 +72,25 @@ std::string sample_line(const ProfileInfo& info) {
 std::string loss_line(const ProfileInfo& info) {
   const std::string text = loss_text(info);
   return text.empty() ? text : "lost: " + text;
+}
+
+std::string failure_line(const ProfileInfo& info) {
+  constexpr size_t kMost = 5;
+  std::vector<std::pair<uint64_t, std::string_view>> most;
+  uint64_t rest = 0;
+  for (const auto& [call, count] : info.failures) {
+    most.emplace_back(count, call);
+    rest += count;
+  }
+  std::sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  most.resize(std::min(most.size(), kMost));
+  std::string text;
+  for (const auto& [count, call] : most) {
+    text.append(text.empty() ? counted_text(rest, "call") + " failed: " : ", ");
+    append_escaped(shown_ends(call), {}, text);
+    text.append(" ").append(count_text(count));
+  }
+  return info.failures.size() <= kMost ? text : text + ", ...";
 }
 
 // Formats the coverage that --min-coverage checks.
@@ -165,6 +184,9 @@ std::vector<std::string> gap_lines(const ProfileInfo& info) {
 
 std::vector<std::string> notice_lines(const ProfileInfo& info) {
   std::vector<std::string> lines = gap_lines(info);
+  if (std::string failed = failure_line(info); !failed.empty()) {
+    lines.push_back(std::move(failed));
+  }
   if (auto trust = trust_lines(info); !trust.empty()) {
     lines.push_back(std::move(trust.back()));
   }
@@ -245,7 +267,8 @@ std::vector<std::string> trust_lines(const ProfileInfo& info) {
   if (info.coverage.empty() || is_clean(info)) {
     return lines;
   }
-  for (std::string line : {launch_line(info), record_line(info), sample_line(info), loss_line(info)}) {
+  for (std::string line :
+       {launch_line(info), record_line(info), sample_line(info), failure_line(info), loss_line(info)}) {
     if (!line.empty() && !line.ends_with(':')) {
       lines.push_back(std::move(line));
     }

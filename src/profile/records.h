@@ -12,7 +12,7 @@
 namespace gpuprof::profile {
 
 inline constexpr int kFormatMajor = 3;  // the oldest version that readers must support; no earlier one was released
-inline constexpr int kFormatMinor = 2;
+inline constexpr int kFormatMinor = 3;
 
 // Typed indices: the compiler rejects a stack id where a string id is meant.
 enum class StringId : uint32_t {};
@@ -126,6 +126,8 @@ enum class Op : uint8_t {
   fault_cpu,
   migrate_htod,
   migrate_dtoh,
+  failed,   // a call returned an error
+  no_work,  // a launch succeeded, but its GPU work was not recorded
 };
 
 // What the target did, and from where. Records of measurements refer to a Work by id.
@@ -172,7 +174,7 @@ struct Gpu {
   uint64_t bytes = 0;
 };
 
-// CPU waits, allocations and page faults. They are not GPU work, and END's sums exclude them.
+// CPU waits, allocations, page faults, and calls without GPU work. END's sums exclude them.
 struct Host {
   uint64_t slice = 0;
   WorkId work{};

@@ -85,6 +85,9 @@ std::string coverage(const SummaryFacts& facts) {
 Phrases recorded(const SummaryFacts& facts) {
   const Totals& t = facts.totals;
   Phrases phrases = {fmt::format("{} launches", t.launches)};
+  if (const uint64_t failed = t.coverage[CoverageCount::failed]; failed > 0) {
+    phrases.back() += fmt::format(" ({} FAILED)", failed);
+  }
   if (facts.counts_only) {
     phrases.back() += " (counted, no GPU times)";
   } else {
@@ -102,7 +105,7 @@ Phrases recorded(const SummaryFacts& facts) {
 Phrases costs(const SummaryFacts& facts) {
   Phrases phrases;
   if (facts.overhead.samples > 0) {
-    const uint64_t per_launch = facts.overhead.ns / facts.overhead.samples;
+    const uint64_t per_launch = facts.overhead.per_launch(facts.totals.launches);
     phrases.push_back(fmt::format("overhead {} a launch ({} of the run)", duration_text(per_launch),
                                   percent_text(per_launch * facts.totals.launches, facts.wall_ns)));
   }

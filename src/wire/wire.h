@@ -133,10 +133,11 @@ struct gpuprof_ring {
   uint64_t head;             /* written by the target, release */
   uint64_t launches;         /* calls that put work on a GPU */
   uint64_t overhead_samples; /* launches whose own cost was measured (a sample) */
-  uint64_t overhead_ns;      /* sum of the measured costs: callback and probe, including trap and BPF program */
+  uint64_t overhead_ns;      /* sum of the measured costs: callbacks and probe, including trap and BPF program */
   uint32_t lock;             /* 0 free, 1 held */
   uint32_t pad0;
-  uint64_t pad1[3];
+  uint64_t handover_ns; /* time in which threads of the vendor library handed over batches of records */
+  uint64_t pad1[2];
   uint64_t tail; /* written by the recorder, release */
   uint64_t pad2[7];
   uint64_t lost[GPUPROF_LOSS_KINDS];
@@ -368,7 +369,8 @@ enum gpuprof_host_op_kind {
   GPUPROF_HOST_FAULT_CPU = 4,    /* unified memory: page faults of the CPU */
   GPUPROF_HOST_MIGRATE_HTOD = 5, /* unified memory: pages moved */
   GPUPROF_HOST_MIGRATE_DTOH = 6,
-  GPUPROF_HOST_OPS = 7
+  GPUPROF_HOST_FAILED = 7, /* a call returned an error; `correlation` may be that of a launch; no duration */
+  GPUPROF_HOST_OPS = 8
 };
 
 /* An event that belongs to GPU work without being GPU work. No sum of GPU time includes its time. */
@@ -379,7 +381,7 @@ struct gpuprof_host_op {
   uint64_t end_ns; /* equals start_ns if there is no duration */
   uint64_t bytes;
   uint64_t count;   /* 1, or the number of page faults */
-  uint32_t name_id; /* the called function; 0: no function */
+  uint32_t name_id; /* the called function; 0: no function; GPUPROF_HOST_FAILED: "function: error" */
   uint32_t device;  /* UINT32_MAX: not tied to one device */
   uint32_t tid;     /* thread of the call; 0: unknown */
   uint16_t op;      /* enum gpuprof_host_op_kind */

@@ -5,11 +5,13 @@
 #include "base/atomics.h"
 #include "base/guard.h"
 #include "base/keep_errno.h"
+#include "base/monotonic_clock.h"
 #include "cupti/activity/host_records.h"
 #include "cupti/activity/records.h"
 #include "cupti/kernel_names.h"
 #include "cupti/session.h"
 #include "ipc/emit.h"
+#include "runtime/launch.h"
 #include "runtime/recording.h"
 #include "runtime/work.h"
 
@@ -223,10 +225,12 @@ void on_buffer_completed(CUcontext /*context*/, uint32_t /*stream*/, uint8_t* bu
   const KeepErrno keep_errno;  // may run inside a call of the target, whose errno must not change
   if (!in_fork()) {
     const Guard guard;
+    const uint64_t entered = now_ns();
     if (valid > 0) {
       emit_all(buffer, valid);
     }
     count_dropped();
+    add_handover(now_ns() - entered);
   }
   give_back(buffer);
 }

@@ -2,6 +2,7 @@
 #include "base/guard.h"
 #include "base/thread_state.h"
 #include "level_zero/devices.h"
+#include "level_zero/error_names.h"
 #include "level_zero/tracer.h"
 #include "runtime/launch.h"
 #include "runtime/lifecycle.h"
@@ -26,7 +27,12 @@ void emit_memory(gpuprof_host_op_kind kind, const char* function, const Memory& 
 
 void allocated(const char* function, ze_device_handle_t device, uint64_t bytes, ze_result_t result) {
   const Guard guard;
-  if (guard.entered() && result == ZE_RESULT_SUCCESS && active()) {
+  if (!guard.entered() || !active()) {
+    return;
+  }
+  if (result != ZE_RESULT_SUCCESS) {
+    call_failed(stack_of_host_call(), {function, error_name(result), result});
+  } else {
     emit_memory(GPUPROF_HOST_ALLOC, function, {bytes, device == nullptr ? UINT32_MAX : device_index(device)});
   }
 }

@@ -1,6 +1,7 @@
 // Hooks calls in which the host waits for a device. With a timeout of 0 they do not wait.
 #include "base/guard.h"
 #include "base/monotonic_clock.h"
+#include "level_zero/error_names.h"
 #include "level_zero/newer_api.h"
 #include "level_zero/objects.h"
 #include "level_zero/outstanding.h"
@@ -32,8 +33,12 @@ void ZE_APICALL begin_wait(Parameters* call_with, ze_result_t /*result*/, void* 
 void end_wait(const char* function, ze_result_t result) {
   const uint64_t correlation = wait.correlation;
   wait.correlation = 0;
-  if (correlation == 0 || (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_NOT_READY)) {
-    return;  // the driver refused the call, so it did not wait
+  if (correlation == 0) {
+    return;
+  }
+  if (result != ZE_RESULT_SUCCESS && result != ZE_RESULT_NOT_READY) {  // NOT_READY: the time limit passed
+    call_failed(correlation, {function, error_name(result), result});
+    return;
   }
   host_wait(correlation, wait.start_ns, now_ns(), function);
 }

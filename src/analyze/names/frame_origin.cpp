@@ -63,7 +63,10 @@ bool is_library(std::string_view module) {
 }
 
 Origin python_origin(std::string_view file) {
-  return file.starts_with("<frozen ") || is_installed(file) ? Origin::library : Origin::own;
+  // "<frozen runpy>", "<eval_with_key>.0": code that a library made. The user's own: `python -c`, a shell, a notebook.
+  static constexpr std::array<std::string_view, 3> kTyped = {"<string>", "<stdin>", "<ipython-input-"};
+  const bool generated = file.starts_with('<') && !starts_with_one(file, kTyped);
+  return generated || is_installed(file) ? Origin::library : Origin::own;
 }
 
 // True if the function may be a vendor's: its module is unknown or a library, unlike that of the program's "clRender".
@@ -87,13 +90,29 @@ Origin native_origin(std::string_view name, std::string_view module, std::string
   return starts_with_one(name, kStandard) || is_library(module) || is_installed(file) ? Origin::library : Origin::own;
 }
 
+// Returns the name in "[libfoo.so+0x12ab]": "libfoo.so". Empty: the frame has another name.
+std::string_view module_of_address(std::string_view frame) {
+  constexpr size_t kMostOffset = sizeof("+0x0123456789abcdef]") - 1;
+  const size_t plus = frame.rfind("+0x");
+  const bool is_address = frame.starts_with('[') && frame.ends_with(']') && plus != std::string_view::npos &&
+                          frame.size() - plus <= kMostOffset;
+  return is_address ? frame.substr(1, plus - 1) : std::string_view();
+}
+
 }  // namespace
 
+std::string_view unnamed_library(const p::Tables& tables, p::Element element) {
+  const std::string_view name = module_of_address(frame_name(tables, element));
+  if (element.is_label || name.empty()) {
+    return {};
+  }
+  const std::string_view module = tables.text(tables.frame(element).module).substr(0, kMostText);
+  return is_library(module) || is_vendor_library(file_name(module)) ? name : std::string_view();
+}
+
 bool is_uninformative(std::string_view frame) {
-  constexpr size_t kMostOffset = sizeof("+0x0123456789abcdef]") - 1;
-  const std::string_view end = frame.substr(frame.size() - std::min(frame.size(), kMostOffset));
-  const bool no_symbol = frame.starts_with("[") && frame.ends_with("]") && end.find("+0x") != end.npos;
-  return no_symbol || frame.starts_with("0x") || frame == kUnknown || is_start_up_function(frame);
+  return !module_of_address(frame).empty() || frame.starts_with("0x") || frame == kUnknown ||
+         is_start_up_function(frame);
 }
 
 Origin origin_of(const p::Tables& tables, p::Element element, bool kernel) {

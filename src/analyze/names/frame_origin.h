@@ -23,6 +23,10 @@ enum class Origin : uint8_t {
 // Returns the origin of a frame. `kernel`: the frame is from a kernel stack.
 Origin origin_of(const profile::Tables& tables, profile::Element element, bool kernel);
 
+// Returns "libcublasLt.so.13" for "[libcublasLt.so.13+0x12ab]", a frame of installed code without a symbol. Empty: any
+// other frame.
+std::string_view unnamed_library(const profile::Tables& tables, profile::Element element);
+
 // True for a frame without a useful name: no function ("[libcuda.so.1+0x12ab]", "0x7f12", "[unknown]"), or start-up
 // code.
 bool is_uninformative(std::string_view frame);

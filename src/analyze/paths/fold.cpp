@@ -106,12 +106,8 @@ class TreeBuilder {
           add_idle(row);
         }
         return;
-      case Measure::wait:
-        add_host_rows(p::Op::sync);
-        return;
-      case Measure::alloc:
-        add_host_rows(p::Op::alloc);
-        return;
+      default:
+        return add_host_rows(host_op(options_.measure).value());
     }
   }
 
@@ -449,7 +445,7 @@ FoldResult fold(const Aggregate& rows, const FoldOptions& options) {
 AggregateOptions needed_for(Measure measure) {
   AggregateOptions needed;
   needed.idle = measure == Measure::idle;
-  needed.host = needed.idle || measure == Measure::wait || measure == Measure::alloc;
+  needed.host = needed.idle || host_op(measure);
   return needed;
 }
 

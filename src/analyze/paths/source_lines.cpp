@@ -6,7 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyze/names/frame_origin.h"
 #include "analyze/names/labels.h"
+#include "base/process/start_up.h"
 
 namespace gpuprof::analyze {
 namespace {
@@ -26,10 +28,11 @@ class SourceLineBuilder {
         continue;
       }
       const p::Frame& frame = tables_.frame(element);
-      if (index(frame.file) == 0 || frame.line == 0) {
+      if (index(frame.file) == 0 || frame.line == 0 || is_start_up_function(frame_name(tables_, element))) {
         continue;
       }
       File& file = files_[tables_.text(frame.file)];
+      file.origin = std::min(file.origin, origin_of(tables_, element, false));
       if (std::exchange(file.round, round_) != round_) {
         file.total += weight;
       }
@@ -52,17 +55,20 @@ class SourceLineBuilder {
   }
 
   std::vector<LaunchingFile> finish(bool timed) {
+    const auto value = [timed](const Weight& weight) { return timed ? weight.ns : weight.count; };
+    const auto key = [&](const auto& file) {
+      const bool generated = file.first.starts_with('<');
+      return std::tuple(generated, file.second.origin, ~value(file.second.self), ~value(file.second.total));
+    };
+    std::vector<std::pair<std::string_view, File>> sorted(files_.begin(), files_.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
     std::vector<LaunchingFile> files;
-    for (const auto& [name, file] : files_) {
+    for (const auto& [name, file] : sorted) {
       LaunchingFile& to = files.emplace_back(LaunchingFile{.file = name, .self = file.self, .total = file.total});
       for (const auto& [number, line] : file.lines) {
         to.lines.push_back(line.values);
       }
     }
-    const auto value = [timed](const Weight& weight) { return timed ? weight.ns : weight.count; };
-    std::stable_sort(files.begin(), files.end(), [&](const LaunchingFile& a, const LaunchingFile& b) {
-      return std::pair(value(a.self), value(a.total)) > std::pair(value(b.self), value(b.total));
-    });
     return files;
   }
 
@@ -76,6 +82,7 @@ class SourceLineBuilder {
     std::map<uint32_t, Line> lines;
     Weight self;
     Weight total;
+    Origin origin = Origin::none;
     uint64_t round = 0;
   };
 

@@ -26,11 +26,13 @@ struct LaunchingFile {
 };
 
 struct LaunchingLines {
-  std::vector<LaunchingFile> files;  // sorted by self, then by total, greatest first
-  bool timed = false;                // true: sorted by ns; false: by launches
-  Weight all;                        // the selected work
-  Weight without_stack;              // work launched without a CPU stack
-  Weight without_lines;              // work without a known line in its stack
+  // The program's own files first, then those of libraries, then generated ones ("<string>"). Among each other by self,
+  // then by total, greatest first. No start-up code.
+  std::vector<LaunchingFile> files;
+  bool timed = false;    // true: sorted by ns; false: by launches
+  Weight all;            // the selected work
+  Weight without_stack;  // work launched without a CPU stack
+  Weight without_lines;  // work without a known line in its stack
 };
 
 // Sums the work whose name `wanted` accepts (empty: all work). Texts in the result belong to `rows`.

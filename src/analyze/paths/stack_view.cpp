@@ -126,6 +126,9 @@ bool StackView::shows(const Known& frame, bool interpreter, bool has_python) con
 // Appends a frame. If the path then ends with the same functions twice in a row, removes one of the two copies. Earlier
 // calls have removed all earlier repetitions.
 void StackView::push(uint32_t frame, p::Element element) {
+  if (shown_[frame].unnamed && !path_.empty() && path_.back() == frame) {
+    return;
+  }
   path_.push_back(frame);
   path_elements_.push_back(element);
   if (!options_.collapse_recursion) {
@@ -217,6 +220,14 @@ bool StackView::composes(p::Element element) {
 StackView::Known StackView::look_up(bool kernel, p::Element element) {
   const p::FrameKind kind = element.is_label ? p::FrameKind::native : tables_.frame(element).kind;
   const FrameClass cls = analyze::frame_class(tables_, element, kernel);
+  const std::string_view library =
+      kernel || options_.addresses ? std::string_view() : unnamed_library(tables_, element);
+  if (!library.empty() && role_of(element, cls) == Role::other) {
+    const std::string label = "[" + std::string(library) + "]";
+    const uint32_t shown = show(label, label, {}, cls);
+    shown_[shown].unnamed = true;
+    return {shown, kind, Role::other};
+  }
   const uint32_t shown = find_or_show(element, kind, cls);
   shown_[shown].origin = std::min(shown_[shown].origin, origin_of(tables_, element, kernel));
   return {shown, kind, role_of(element, cls)};

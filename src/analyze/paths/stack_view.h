@@ -38,6 +38,8 @@ struct StackOptions {
   std::vector<Pattern> hide;  // hide frames whose name or label matches one of these
   // If a sequence of up to kLongestCycle functions is followed directly by the same sequence, keep only the innermost.
   bool collapse_recursion = false;
+  // false: consecutive frames without a symbol in one installed library are one frame, "[libcublasLt.so.13]".
+  bool addresses = false;
   bool lines = false;   // append " (file:line)" to native frames with a known line
   bool numbers = true;  // false: "(file)" instead of "(file:line)"
 };
@@ -112,6 +114,7 @@ class StackView {
     uint32_t function = 0;  // number of the function, equal for all its source lines
     bool left_out = false;  // hidden by `hide` or `only`
     bool trim_here = false;
+    bool unnamed = false;  // stands for all consecutive frames of this library without a symbol
   };
   struct Known {
     uint32_t shown = kNone;

@@ -395,13 +395,15 @@ class Aggregator {
     if (!add_to(result_.host_total, weight)) {
       return "the sum of the values in all HOST records up to this one exceeds 64 bits";
     }
+    const p::Op op = result_.tables.work(r.work)->op;
+    if (op == p::Op::failed) {
+      result_.info.failures[std::string(result_.tables.text(result_.tables.work(r.work)->name))] += r.count;
+    }
     if (is_outside(r.slice)) {
       outside_.host_total += weight;
       return std::nullopt;
     }
-    const p::Op op = result_.tables.work(r.work)->op;
-    if ((options_.slices == Measure::wait && op == p::Op::sync) ||
-        (options_.slices == Measure::alloc && op == p::Op::alloc)) {
+    if (options_.slices && host_op(*options_.slices) == op) {
       result_.slices.add(r.slice, weight);
     }
     if (options_.host) {

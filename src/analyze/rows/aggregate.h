@@ -28,6 +28,7 @@ enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_sample
 struct ProfileInfo {
   ProfileKind kind = ProfileKind::empty;
   std::map<std::string, uint64_t> losses;    // LOSS counts by reason
+  std::map<std::string, uint64_t> failures;  // calls that returned an error, by "function: error"
   std::map<std::string, uint64_t> coverage;  // COVERAGE counts; the key is the word for what was counted
   std::multimap<std::string, std::string> meta;
   std::vector<std::string> warnings;  // contradictions in a profile that is still readable

@@ -2,12 +2,32 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "profile/records.h"
 
 namespace gpuprof::analyze {
 
 // What a report or picture measures. `gpu`: GPU time, records and bytes, or sample counts if the profile has nothing
 // else. `busy`, `exclusive`: the device's time from SHARE lines. `samples`: sample counts. `idle`: idle time. `wait`:
-// time and number of calls that wait for the GPU. `alloc`: number and bytes of allocations.
-enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc };
+// time and number of calls that wait for the GPU. `alloc`: number and bytes of allocations. `failed`: number of calls
+// that returned an error. `no_work`: number of launches whose GPU work was not recorded.
+enum class Measure : uint8_t { gpu, busy, exclusive, samples, idle, wait, alloc, failed, no_work };
+
+// Returns the operation of the HOST lines that the measure sums; nullopt for measures of a device.
+constexpr std::optional<profile::Op> host_op(Measure measure) {
+  switch (measure) {
+    case Measure::wait:
+      return profile::Op::sync;
+    case Measure::alloc:
+      return profile::Op::alloc;
+    case Measure::failed:
+      return profile::Op::failed;
+    case Measure::no_work:
+      return profile::Op::no_work;
+    default:
+      return std::nullopt;
+  }
+}
 
 }  // namespace gpuprof::analyze

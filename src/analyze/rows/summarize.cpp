@@ -468,9 +468,15 @@ class Summarizer {
     WorkSums work;
     PathSums waits;
     PathSums allocations;
+    PathSums failures;
+    PathSums without_work;
     for (const Row& row : rows_.host) {
       const p::Work& of = rows_.work(row);
       if (!filter_.takes(of)) {
+        continue;
+      }
+      if (of.op == p::Op::failed || of.op == p::Op::no_work) {
+        (of.op == p::Op::failed ? failures : without_work)[path_key(of, *texts_)].add(row, 0);
         continue;
       }
       work[texts_->work_label(of)].add(row, 0);
@@ -486,6 +492,8 @@ class Summarizer {
     summary_.host_work = work_lines(work, Order::ns, top, summary_.found.host_work);
     summary_.waits = path_lines(texts_, waits, Order::ns, top, summary_.found.waits);
     summary_.allocations = path_lines(texts_, allocations, Order::bytes, top, summary_.found.allocations);
+    summary_.failures = path_lines(texts_, failures, Order::count, top, summary_.found.failures);
+    summary_.without_work = path_lines(texts_, without_work, Order::count, top, summary_.found.without_work);
   }
 
   const Aggregate& rows_;

@@ -123,9 +123,11 @@ struct Summary {
   uint64_t stalls_without_in_zebins = 0;  // those of stalls_without_lines in code of Intel's compiler
   std::vector<CountedTable> counted;  // hardware counts per instruction, without call paths; empty with a path filter
   // CPU-side work. Sums of GPU work do not include it. Requires AggregateOptions::host.
-  std::vector<SummaryLine> host_work;    // waits, allocations, frees, page faults, migrations; sorted by ns, then bytes
-  std::vector<SummaryLine> waits;        // call paths of blocking calls, sorted by ns
-  std::vector<SummaryLine> allocations;  // call paths of allocations, sorted by bytes
+  std::vector<SummaryLine> host_work;     // waits, allocations, frees, page faults, migrations, heaviest first
+  std::vector<SummaryLine> waits;         // call paths of blocking calls, sorted by ns
+  std::vector<SummaryLine> allocations;   // call paths of allocations, sorted by bytes
+  std::vector<SummaryLine> failures;      // call paths of calls that returned an error; `work` names both
+  std::vector<SummaryLine> without_work;  // call paths of launches whose GPU work was not recorded
   Weight wait_total;
   Weight allocation_total;
   StackView::Trimmed trimmed;
@@ -143,6 +145,8 @@ struct Summary {
     size_t host_work = 0;
     size_t waits = 0;
     size_t allocations = 0;
+    size_t failures = 0;
+    size_t without_work = 0;
   };
   Found found;
 

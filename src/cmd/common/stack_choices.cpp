@@ -42,12 +42,13 @@ void StackChoices::declare(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("REGEX");
   app.add_flag("--collapse-recursion", collapse_recursion_, "show only the innermost repetition of a recursion");
+  app.add_flag("--addresses", addresses_, "show each frame of a library without symbols, with its address");
   app.add_flag("--no-lines", no_lines_, "show Python frames without line numbers");
 }
 
 bool StackChoices::any() const {
   return collapse_recursion_ || !hide_.empty() || !only_.empty() || trim_to_option_->count() > 0 || !python_.empty() ||
-         from_start_ || no_lines_;
+         from_start_ || no_lines_ || addresses_;
 }
 
 Status StackChoices::apply(analyze::StackOptions& options) const {
@@ -60,6 +61,7 @@ Status StackChoices::apply(analyze::StackOptions& options) const {
   options.from_start = from_start_;
   options.numbers = !no_lines_;
   options.collapse_recursion = collapse_recursion_;
+  options.addresses = addresses_;
   options.python = python_ == "native" ? analyze::PythonFrames::native
                    : python_ == "off"  ? analyze::PythonFrames::off
                                        : analyze::PythonFrames::frames;

@@ -23,7 +23,7 @@ class StackChoices {
   [[nodiscard]] bool any() const;
 
   static constexpr const char* kNames =
-      "--root, --from-start, --python, --only, --hide, --collapse-recursion and --no-lines";
+      "--root, --from-start, --python, --only, --hide, --collapse-recursion, --addresses and --no-lines";
 
   // Sets all members of `options` but `lines`. Fails with exit code kExitUsage if a value is invalid or empty.
   Status apply(analyze::StackOptions& options) const;
@@ -38,6 +38,7 @@ class StackChoices {
   std::string trim_to_;
   bool from_start_ = false;
   bool no_lines_ = false;
+  bool addresses_ = false;
   const CLI::Option* trim_to_option_ = nullptr;
   std::string python_;
 };

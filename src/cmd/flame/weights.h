@@ -20,7 +20,7 @@ struct WeightWord {
 };
 inline constexpr const char* kGraph = "GPU flame graph";
 inline constexpr const char* kTime = "GPU time";
-inline constexpr std::array<WeightWord, 10> kWeights = {{
+inline constexpr std::array<WeightWord, 12> kWeights = {{
     {"sum", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
     {"time", analyze::Measure::gpu, output::WeightKind::time, kGraph, "GPU work over time", kTime, "launches"},
     {"busy", analyze::Measure::busy, output::WeightKind::time, kGraph, "Busy GPU time, over time",
@@ -38,6 +38,10 @@ inline constexpr std::array<WeightWord, 10> kWeights = {{
      "time in which the CPU waited for a GPU", "calls"},
     {"alloc", analyze::Measure::alloc, output::WeightKind::bytes, "GPU memory allocations",
      "GPU memory allocations, over time", "time", "allocations"},
+    {"failed", analyze::Measure::failed, output::WeightKind::count, "Calls that failed", "Calls that failed, over time",
+     "time", "calls"},
+    {"no-work", analyze::Measure::no_work, output::WeightKind::count, "Launches without GPU work",
+     "Launches without GPU work, over time", "time", "launches"},
 }};
 
 inline const WeightWord& weight_of(const std::string& word) {

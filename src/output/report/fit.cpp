@@ -65,11 +65,11 @@ bool shorten_counted(Summary& summary, size_t kept) {
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
   return shorten_functions(summary.functions, kMostFunctions) || give_up_awaited(summary, detail) ||
-         shorten(summary.stalls, 2) || shorten(summary.allocations, 1) || shorten(summary.waits, 1) ||
-         shorten(summary.host_work, kTop) || shorten(summary.sample_places, kTop) ||
-         shorten(summary.sample_reasons, kTop) || shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) ||
-         shorten_counted(summary, kTop) || lower(detail.devices, 4) || lower(detail.frames, 4) ||
-         lower(detail.stall_reasons, 3);
+         shorten(summary.stalls, 2) || shorten(summary.failures, kTop) || shorten(summary.without_work, 1) ||
+         shorten(summary.allocations, 1) || shorten(summary.waits, 1) || shorten(summary.host_work, kTop) ||
+         shorten(summary.sample_places, kTop) || shorten(summary.sample_reasons, kTop) ||
+         shorten(summary.sampled_work, kTop) || shorten(summary.ranks, kTop) || shorten_counted(summary, kTop) ||
+         lower(detail.devices, 4) || lower(detail.frames, 4) || lower(detail.stall_reasons, 3);
 }
 
 // Drops sample tables if the table of kernel stalls has the same information.
@@ -84,19 +84,20 @@ bool give_up_answers(Summary& summary, Detail& detail) {
     return shorten(summary.call_paths, paths) || shorten_functions(summary.functions, functions) ||
            shorten(summary.work, work) || shorten(summary.groups, work);
   };
-  return tables(6, 10, 12) || shorten(summary.allocations, 0) || shorten(summary.waits, 0) ||
-         give_up_samples(summary) || lower(detail.explained, 1) || std::exchange(detail.whole_trust, false) ||
+  return tables(6, 10, 12) || shorten(summary.failures, 1) || shorten(summary.without_work, 0) ||
+         shorten(summary.allocations, 0) || shorten(summary.waits, 0) || give_up_samples(summary) ||
+         lower(detail.explained, 1) || std::exchange(detail.whole_trust, false) ||
          !std::exchange(detail.one_line, true) || lower(detail.frames, 3) || tables(5, 8, 10);
 }
 
 // Drops complete tables before the three main ones. Needed if the report has more tables than fit one screen.
 bool give_up_tables(Summary& summary, Detail& detail) {
-  return shorten(summary.host_work, 1) || lower(detail.devices, 2) || shorten(summary.ranks, 2) ||
-         shorten(summary.groups, 3) || lower(detail.frames, 2) || shorten(summary.host_work, 0) ||
-         shorten(summary.ranks, 0) || lower(detail.explained, 0) || shorten(summary.sample_places, 1) ||
-         shorten(summary.sample_reasons, 1) || shorten(summary.sampled_work, 1) || shorten(summary.stalls, 1) ||
-         lower(detail.stall_reasons, 2) || shorten_functions(summary.functions, 3) || shorten(summary.call_paths, 2) ||
-         shorten(summary.work, 3) || shorten(summary.call_paths, 1);
+  return shorten(summary.host_work, 1) || shorten(summary.failures, 0) || lower(detail.devices, 2) ||
+         shorten(summary.ranks, 2) || shorten(summary.groups, 3) || lower(detail.frames, 2) ||
+         shorten(summary.host_work, 0) || shorten(summary.ranks, 0) || lower(detail.explained, 0) ||
+         shorten(summary.sample_places, 1) || shorten(summary.sample_reasons, 1) || shorten(summary.sampled_work, 1) ||
+         shorten(summary.stalls, 1) || lower(detail.stall_reasons, 2) || shorten_functions(summary.functions, 3) ||
+         shorten(summary.call_paths, 2) || shorten(summary.work, 3) || shorten(summary.call_paths, 1);
 }
 
 }  // namespace
@@ -120,6 +121,8 @@ void restore_tables(const Summary& whole, Summary& summary) {
   summary.host_work = whole.host_work;
   summary.waits = whole.waits;
   summary.allocations = whole.allocations;
+  summary.failures = whole.failures;
+  summary.without_work = whole.without_work;
 }
 
 }  // namespace gpuprof::output

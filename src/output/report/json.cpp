@@ -162,6 +162,13 @@ void put_optional(const Summary& summary, JsonObject& object, TextStream& stream
     json_array(summary.waits, object.key("waits"), put_timed);
     json_array(summary.allocations, object.key("allocations"), put_timed);
   }
+  const auto put_counted_path = [&stream](const SummaryLine& line) { put_line(line, false, stream); };
+  if (!summary.failures.empty()) {
+    json_array(summary.failures, object.key("failed_calls"), put_counted_path);
+  }
+  if (!summary.without_work.empty()) {
+    json_array(summary.without_work, object.key("launches_without_work"), put_counted_path);
+  }
   if (!summary.info.coverage.empty()) {
     const profile::WorkCoverage& covered = summary.info.covered;
     object.key("coverage_percent") += percent_digits_down(covered.with_stack, covered.all(), 4);

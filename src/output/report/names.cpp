@@ -16,8 +16,9 @@ using NameLines = std::vector<analyze::SummaryLine>;
 std::vector<std::string_view> works_of(const analyze::Summary& summary) {
   std::vector<std::string_view> names;
   std::unordered_set<std::string_view> seen;
-  for (const NameLines* lines : {&summary.work, &summary.call_paths, &summary.sampled_work, &summary.sample_reasons,
-                                 &summary.host_work, &summary.waits, &summary.allocations}) {
+  for (const NameLines* lines :
+       {&summary.work, &summary.call_paths, &summary.sampled_work, &summary.sample_reasons, &summary.host_work,
+        &summary.waits, &summary.allocations, &summary.failures, &summary.without_work}) {
     for (const analyze::SummaryLine& line : *lines) {
       if (seen.insert(line.work).second) {
         names.push_back(line.work);

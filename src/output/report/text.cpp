@@ -277,6 +277,13 @@ void print_host(const Summary& summary, Page& page) {
       page);
 }
 
+void print_without_work(const Summary& summary, Page& page) {
+  const auto calls = [](const SummaryLine& line) { return std::vector{short_count_text(line.weight.count)}; };
+  print_paths(summary.failures, "Calls that failed", summary.found.failures, {"calls"}, calls, page);
+  print_paths(summary.without_work, "Launches without recorded GPU work", summary.found.without_work, {"launches"},
+              calls, page);
+}
+
 void print_trust(const Summary& summary, Page& page) {
   std::vector<std::string> lines = trust_lines(summary.info);
   if (page.detail().whole_trust) {
@@ -313,6 +320,8 @@ void print_left_out(const Summary& summary, Page& page) {
   add(summary.host_work, summary.found.host_work, "waits and allocations");
   add(summary.waits, summary.found.waits, "waits by path");
   add(summary.allocations, summary.found.allocations, "allocations by path");
+  add(summary.failures, summary.found.failures, "calls that failed");
+  add(summary.without_work, summary.found.without_work, "launches without recorded GPU work");
   if (!text.empty()) {
     page.line("");
     page.clauses("Not shown here: " + text + "; --top 10 shows them", "");
@@ -346,6 +355,7 @@ void print_all(const Summary& summary, const Detail& detail, const FitContext& w
   print_samples(summary, page);
   print_counted(summary, page);
   print_host(summary, page);
+  print_without_work(summary, page);
   print_left_out(summary, page);
   print_trust(summary, page);
 }

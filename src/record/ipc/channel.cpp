@@ -74,6 +74,7 @@ struct Channel::Source {
   uint64_t launches = 0;
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
+  uint64_t handover_ns = 0;
   OverheadLimiter limiter;
   UniqueFd connection;      // open while the process waits for its welcome
   UniqueFd file;            // the segment's memfd
@@ -385,11 +386,13 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
   static_assert(std::size(backend::Counters{}.counts) == GPUPROF_COUNTS);
   uint64_t samples = 0;
   uint64_t ns = 0;
+  uint64_t handover_ns = 0;
   backend::Counters sums;
   for (const gpuprof_ring& ring : source.segment->rings) {
     sums.launches += load(ring.launches);
     samples += load(ring.overhead_samples);
     ns += load(ring.overhead_ns);
+    handover_ns += load(ring.handover_ns);
     for (size_t kind = 0; kind < GPUPROF_LOSS_KINDS; ++kind) {
       sums.lost[kind] += load(ring.lost[kind]);
     }
@@ -402,6 +405,10 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
     overhead_.ns += ns - source.overhead_ns;
     source.overhead_samples = samples;
     source.overhead_ns = ns;
+  }
+  if (handover_ns >= source.handover_ns) {
+    overhead_.handover_ns += handover_ns - source.handover_ns;
+    source.handover_ns = handover_ns;
   }
   source.launches = sums.launches;
   sums.lost[GPUPROF_LOSS_DETAIL] += code_.refused(source.id);

@@ -122,10 +122,16 @@ class Channel {
   // At the end of the recording, counts the processes that are still in their handshake as not recorded.
   void count_unmapped();
 
-  // Overhead of the injection libraries in the targets, measured at sampled launches.
+  // What recording cost the targets: time of the injection libraries at sampled launches, and of all handing over.
   struct Overhead {
     uint64_t samples = 0;
-    uint64_t ns = 0;
+    uint64_t ns = 0;  // of the sampled launches
+    uint64_t handover_ns = 0;
+
+    // Returns the cost per launch of a recording with this number of launches.
+    [[nodiscard]] uint64_t per_launch(uint64_t launches) const {
+      return (samples == 0 ? 0 : ns / samples) + (launches == 0 ? 0 : handover_ns / launches);
+    }
   };
   [[nodiscard]] Overhead overhead() const { return overhead_; }
 

@@ -133,7 +133,8 @@ bool decode(const gpuprof_host_op& op, const Input& in) {
       !is_interval(op.start_ns, op.end_ns)) {
     return false;
   }
-  if (op.correlation != 0 && (op.correlation & kCorrelationBits) != GPUPROF_CORRELATION_HOST) {
+  const bool of_launch = op.op == GPUPROF_HOST_FAILED && is_launch_id(op.correlation);
+  if (op.correlation != 0 && !of_launch && (op.correlation & kCorrelationBits) != GPUPROF_CORRELATION_HOST) {
     return false;
   }
   in.sink.on_host_op({.source = in.source,

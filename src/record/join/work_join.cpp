@@ -36,6 +36,19 @@ void WorkJoin::retry_pending(bool last, backend::SourceId only) {
   pending_.retry_pending(last, only, [this](const auto& pending, RetryPolicy left) { return take(pending, left); });
 }
 
+void WorkJoin::report_without_work(backend::SourceId source) {
+  for (const auto& [correlation, time_ns] : parts_.launches.waiting(source)) {
+    take({.site = {.source = source,
+                   .correlation = correlation,
+                   .op = profile::Op::no_work,
+                   .has_call = true,
+                   .is_host = true},
+          .start_ns = time_ns,
+          .end_ns = time_ns},
+         RetryPolicy::last_try);
+  }
+}
+
 // Returns whether the event must be left out: it is outside of the recording, or a sum would overflow.
 bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) {
   if (event.outside) {

@@ -24,6 +24,8 @@ class WorkJoin {
 
   // Retries waiting events of source `only` (0: of all sources). `last`: missing data will not arrive.
   void retry_pending(bool last, backend::SourceId only = 0);
+  // Reports launches of the source whose work has not arrived, as host work `no_work`. Nothing more will arrive.
+  void report_without_work(backend::SourceId source);
   void end_source(backend::SourceId source) { bodies_.end_source(source); }
 
  private:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "symbolize/elf/plt.h"
+#include "symbolize/elf/unwind_functions.h"
 
 #if __has_include(<lzma.h>)
 #include <lzma.h>
@@ -187,7 +188,7 @@ std::vector<SymbolizedFrame> ElfModule::make_frames(uint64_t vaddr) {
   }
   outermost.kind = outermost.name.empty() ? profile::FrameKind::unknown : profile::FrameKind::native;
   if (outermost.name.empty()) {
-    outermost.name = address_name(name_, vaddr);
+    outermost.name = address_name(name_, function_begin(*image_, vaddr).value_or(vaddr));
   }
   std::vector<SymbolizedFrame> frames;
   frames.push_back(std::move(outermost));

@@ -60,7 +60,8 @@ class ElfModule {
   std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;  // key: virtual address
 };
 
-// Returns "[libfoo.so+0x12ab]", the name of an address without a symbol.
+// Returns "[libfoo.so+0x12ab]", the name of an address without a symbol. frames() uses the address at which its
+// function begins, if unwind tables tell, so that all addresses of one function have one name.
 std::string address_name(std::string_view module, uint64_t address);
 
 }  // namespace gpuprof::symbolize

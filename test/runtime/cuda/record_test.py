@@ -78,6 +78,30 @@ class RecordCupti(rig.RuntimeTest):
         self.assertIn(did["total_ops"] // 10, profile.losses().values(), stderr)
         self.assert_conserved(profile)
 
+    def test_calls_that_fail_are_counted_with_error_and_call_path(self):
+        _, did, stderr = self.record_app("--launches", "10", "--fail", "30")
+        self.assertEqual(did["failed"], 30)
+        self.assertIn("(30 FAILED)", stderr)
+        failed = self.folded("--weight", "failed")
+        self.assertEqual([value for _, value in failed], [30])
+        self.assertEqual(failed[0][0][-1], "[cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1)]")
+        self.assertTrue(any("launch_wrongly" in frame for frame in failed[0][0]), failed)
+        report = json.loads(self.gpuprof("report", "--json", "-i", self.profile_path))
+        self.assertEqual([line["count"] for line in report["failed_calls"]], [30])
+        self.assertNotIn("launches_without_work", report)
+        self.assertEqual(self.folded("--weight", "no-work"), [])
+
+    def test_launches_without_recorded_work_have_their_call_path(self):
+        profile, did, _ = self.record_app("--launches", "100", "--kernels-only", faults="drop_records=10")
+        dropped = did["total_ops"] // 10
+        self.assertEqual(profile.coverage()["without_record"], dropped)
+        lost = self.folded("--weight", "no-work")
+        self.assertEqual(sum(value for _, value in lost), dropped)
+        for frames, _ in lost:
+            self.assertEqual(frames[-1], "[no GPU work]")
+            self.assertTrue(any(site in frame for frame in frames for site in ("assemble", "solve", "postprocess")), frames)
+        self.assertIn("Launches without recorded GPU work", self.gpuprof("report", "--full", "-i", self.profile_path))
+
     def test_another_subscriber_is_reported(self):
         profile, did, stderr = self.record_app(faults="subscriber_conflict")
         self.assertEqual(profile.gpu(), [])

@@ -86,6 +86,11 @@ class OpenClCalls(rig.RuntimeTest):
         coverage = profile.coverage()
         self.assertEqual(coverage["launches"], expected["calls"] + expected["failed"])
         self.assertEqual((coverage["matched"], coverage["failed"]), (expected["calls"], expected["failed"]))
+        failed = {frames[-1]: value for frames, value in self.folded("--weight", "failed")}
+        read = "clEnqueueReadBuffer: CL_INVALID_VALUE (-30)"
+        self.assertEqual(failed[f"[{read}]"], expected["failed"])
+        self.assertIn("[clFinish: CL_INVALID_COMMAND_QUEUE (-36)]", failed)
+        self.assertIn(read, self.gpuprof("export", "--format", "json", "-i", self.profile_path))
 
     @rig.requires("opencl", f"program:{PROGRAM}")
     def test_command_buffers_are_work_with_a_stack_and_a_note(self):

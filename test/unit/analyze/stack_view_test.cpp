@@ -100,7 +100,13 @@ class Stacks {
     const uint32_t line = at == std::string::npos ? 0 : static_cast<uint32_t>(std::stoul(word.substr(at + 1)));
     const profile::StringId name = string(word.substr(0, at));
     const profile::StringId file = line == 0 ? profile::StringId{} : string("f.py");
-    add(profile::Frame{.id = profile::FrameId{++frames_}, .kind = kind, .name = name, .file = file, .line = line});
+    const size_t plus = word.find("+0x");  // "[libfoo.so+0x12]" is in /usr/lib/libfoo.so, "[app+0x12]" in /home/me/app
+    const std::string module = word.substr(1, plus - 1);
+    const profile::StringId path = plus == std::string::npos
+                                       ? profile::StringId{}
+                                       : string((module.starts_with("lib") ? "/usr/lib/" : "/home/me/") + module);
+    add(profile::Frame{
+        .id = profile::FrameId{++frames_}, .kind = kind, .name = name, .file = file, .line = line, .module = path});
     return profile::FrameId{frames_};
   }
   void add_stack(bool kernel, uint32_t id, const std::vector<std::string>& words) {
@@ -225,6 +231,25 @@ TEST_CASE("frames are hidden or selected by a pattern on their name or label") {
   CHECK(shown_frames(words, {.only = patterns({"py"}), .hide = patterns({"main"})}) == "forward (f.py:9)");
   CHECK(shown_frames(words, {.hide = patterns({"."})}).empty());
   CHECK(shown_frames({"x:[unknown]", "a"}, {.hide = patterns({"unknown"})}) == "a");
+}
+
+TEST_CASE("consecutive frames without a symbol in an installed library are one frame, unless all are requested") {
+  const std::vector<std::string> words = {"main",
+                                          "gemm",
+                                          "[libcublasLt.so.13+0x12ab]",
+                                          "[libcublasLt.so.13+0x34]",
+                                          "[libcublas.so.13+0x5]",
+                                          "[libcublasLt.so.13+0x12ab]",
+                                          "[app+0x10]",
+                                          "[app+0x20]",
+                                          "cudaLaunchKernel"};
+  CHECK(shown_frames(words, {}) ==
+        "main gemm [libcublasLt.so.13] [libcublas.so.13] [libcublasLt.so.13] [app+0x10] [app+0x20] cudaLaunchKernel");
+  StackOptions all;
+  all.addresses = true;
+  CHECK(shown_frames(words, all) ==
+        "main gemm [libcublasLt.so.13+0x12ab] [libcublasLt.so.13+0x34] [libcublas.so.13+0x5] "
+        "[libcublasLt.so.13+0x12ab] [app+0x10] [app+0x20] cudaLaunchKernel");
 }
 
 TEST_CASE("markers of incomplete stacks cannot be hidden") {

@@ -135,16 +135,20 @@ TEST_CASE("launches are counted, some are timed, and they are sent if the record
 TEST_CASE("captured and failed launches are counted, each launch once") {
   const Source source = record_one({}, [] {
     injection::launch(1);
-    injection::launch_failed(1);
+    injection::call_failed(1, {"cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE", 1});
     injection::launch(2);
     injection::launch_captured(2);
-    injection::launch_failed(77);  // 77 is an unknown launch
+    injection::call_failed(77, {"cuLaunchKernel", nullptr, 5});  // 77 is an unknown launch
     injection::launch(3);
     return 0;
   });
   CHECK(source.launches == 3);
   CHECK(source.counts[GPUPROF_COUNT_FAILED] == 1);
   CHECK(source.counts[GPUPROF_COUNT_CAPTURED] == 1);
+  REQUIRE(source.host_ops.size() == 1);
+  CHECK(source.host_ops[0].op == GPUPROF_HOST_FAILED);
+  CHECK(source.host_ops[0].correlation == 1);
+  CHECK(source.names.at(source.host_ops[0].name_id) == "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1)");
 }
 
 TEST_CASE("a random fraction of the launches has a stack") {
@@ -214,7 +218,7 @@ TEST_CASE("outside of the wanted range nothing is recorded, and the work is coun
     gpuprof_host_op wait = {};
     wait.correlation = kHost;
     injection::launch(1);
-    injection::launch_failed(1);
+    injection::call_failed(1, {"cuLaunchKernel", "CUDA_ERROR_INVALID_VALUE", 1});
     injection::gpu_op(op_with(1), false);
     injection::stack_here(kHost);
     injection::host_op(wait);

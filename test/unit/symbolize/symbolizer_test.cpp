@@ -14,6 +14,7 @@
 #include "child.h"
 #include "name_address.h"
 #include "symbolize/elf/elf_image.h"
+#include "symbolize/elf/elf_module.h"
 #include "symbolize/safe_open.h"
 
 namespace gpuprof::symbolize::test {
@@ -127,6 +128,14 @@ TEST_CASE("a stripped file has its exported functions, and addresses for other c
   CHECK(local[0].kind == FrameKind::unknown);
   CHECK(local[0].name.find("[chain_stripped.so+0x") == 0);
   CHECK(base(local[0].module) == "chain_stripped.so");
+  // The name is that of the function's first byte, from the unwind tables.
+  CHECK(local[0].name != address_name("chain_stripped.so", local[0].address));
+  const auto begin = std::stoull(local[0].name.substr(local[0].name.find("+0x") + 1), nullptr, 16);
+  const uint64_t first = child.local() - (local[0].address - begin);
+  for (uint64_t address = first; address <= child.local(); ++address) {
+    CHECK(look_up(maps, address).front().name == local[0].name);
+  }
+  CHECK(look_up(maps, first - 1).front().name != local[0].name);
 }
 
 TEST_CASE("a debug file is found by .gnu_debuglink if its CRC matches") {

@@ -12,7 +12,7 @@ constexpr profile::Op kGpuOps[GPUPROF_OPS] = {
 };
 constexpr profile::Op kHostOps[GPUPROF_HOST_OPS] = {
     profile::Op::sync,      profile::Op::alloc,        profile::Op::free,         profile::Op::fault_gpu,
-    profile::Op::fault_cpu, profile::Op::migrate_htod, profile::Op::migrate_dtoh,
+    profile::Op::fault_cpu, profile::Op::migrate_htod, profile::Op::migrate_dtoh, profile::Op::failed,
 };
 
 }  // namespace

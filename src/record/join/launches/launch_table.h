@@ -5,6 +5,8 @@
 #include <deque>
 #include <memory_resource>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "backend/event_sink.h"
 #include "record/join/context/owned_id.h"
@@ -38,6 +40,9 @@ class LaunchTable {
   // Notes arrived work of the launch. Removes the launch, or keeps it for more work if `keep_until_ns` is not 0.
   void match(backend::SourceId source, uint64_t correlation, PendingLaunch& launch, uint64_t keep_until_ns);
   void erase(backend::SourceId source, uint64_t correlation);
+
+  // Returns correlation id and time of each launch of the source that waits for work.
+  [[nodiscard]] std::vector<std::pair<uint64_t, uint64_t>> waiting(backend::SourceId source) const;
 
   void expire(uint64_t now_ns);
   void end_source(backend::SourceId source);

@@ -110,7 +110,9 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   LaunchTable& table = table_of(site.correlation).calls;
   if (site.is_host) {
     if (launch != nullptr) {
-      table.match(site.source, site.correlation, *launch, 0);
+      // A call that waited for the GPU before it failed also reports its wait.
+      const bool more = site.op == profile::Op::failed && !is_launch(site.correlation);
+      table.match(site.source, site.correlation, *launch, more ? join_.now_ns + kKeepCallNs : 0);
     }
     return;
   }
@@ -170,6 +172,10 @@ void Launches::retry_pending(bool last) {
 void Launches::expire() {
   launches_.calls.expire(join_.now_ns);
   host_calls_.calls.expire(join_.now_ns);
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> Launches::waiting(backend::SourceId source) const {
+  return launches_.calls.waiting(source);
 }
 
 void Launches::end_source(backend::SourceId source) {

@@ -119,7 +119,13 @@ TEST_CASE("waits, blocking copies and allocations are recorded, each with its ow
     CHECK(stacks.insert(launch.correlation).second);
   }
   std::set<uint64_t> seen;
+  std::set<std::string> failed;
   for (const gpuprof_host_op& op : source.host_ops) {
+    if (op.op == GPUPROF_HOST_FAILED) {
+      failed.insert(source.names.at(op.name_id));
+      CHECK(stacks.count(op.correlation) == 1);
+      continue;
+    }
     CHECK((op.correlation & GPUPROF_CORRELATION_HOST) != 0);
     CHECK(stacks.count(op.correlation) == 1);
     CHECK(seen.insert(op.correlation).second);
@@ -127,6 +133,11 @@ TEST_CASE("waits, blocking copies and allocations are recorded, each with its ow
     CHECK(op.end_ns >= op.start_ns);
     CHECK(op.device == (op.op == GPUPROF_HOST_SYNC ? UINT32_MAX : 0));
   }
+  CHECK(failed == std::set<std::string>{"clCreateBuffer: CL_INVALID_BUFFER_SIZE (-61)",
+                                        "clEnqueueReadBuffer: CL_INVALID_VALUE (-30)",
+                                        "clFinish: CL_INVALID_COMMAND_QUEUE (-36)", "clSVMAlloc: failed",
+                                        "clWaitForEvents: CL_INVALID_VALUE (-30)",
+                                        "clWaitForEvents: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST (-14)"});
 }
 
 TEST_CASE("calls are recorded if the recorder requests them, and include their waits") {

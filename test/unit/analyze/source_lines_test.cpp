@@ -1,0 +1,47 @@
+// Tests which source files come first in `annotate --cpu`.
+#include "analyze/paths/source_lines.h"
+
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "folding.h"
+
+using namespace gpuprof;
+using namespace gpuprof::analyze;
+
+namespace {
+
+// One launch: libc's start-up code with a line, a user's file, a generated file, two files of a library.
+constexpr const char* kStack = R"(GPUPROF;3.0
+STRING;1;__libc_start_call_main
+STRING;2;../csu/libc-start.c
+STRING;3;train
+STRING;4;/home/me/train.py
+STRING;5;forward
+STRING;6;<eval_with_key>.0
+STRING;7;linear
+STRING;8;/usr/lib/python3/dist-packages/torch/nn/functional.py
+STRING;9;/usr/lib/python3/dist-packages/torch/nn/modules.py
+STRING;10;k
+FRAME;1;native;1;2;58;0;0;0x1
+FRAME;2;python;3;4;12;0;0;0x0
+FRAME;3;python;5;6;3;0;0;0x0
+FRAME;4;python;7;9;40;0;0;0x0
+FRAME;5;python;7;8;20;0;0;0x0
+USTACK;1;1;2;3;4;5
+WORK;1;0;0;0;1;0;0;0;0;0;kernel;10;0
+GPU;0;1;1;50;50;50;2500;0;0
+)";
+
+TEST_CASE("annotate --cpu lists the user's files first, generated files last, and no start-up code") {
+  const Aggregate rows = test::read_all(kStack);
+  std::vector<std::string> files;
+  for (const LaunchingFile& file : launching_lines(rows, {}).files) {
+    files.emplace_back(file.file);
+  }
+  CHECK(files == std::vector<std::string>{"/home/me/train.py", "/usr/lib/python3/dist-packages/torch/nn/functional.py",
+                                          "/usr/lib/python3/dist-packages/torch/nn/modules.py", "<eval_with_key>.0"});
+}
+
+}  // namespace
