@@ -76,8 +76,8 @@ class InjectionTest(unittest.TestCase):
         launches = [launch[0] for launch in source.launch_records]
         self.assertEqual(len(set(launches)), len(launches))
         self.assertLessEqual({op["correlation"] for op in source.gpu_ops}, set(launches))
-        # Each wait and each allocation has the stack of its call.
-        self.assertLessEqual({op["correlation"] for op in source.host_ops} - {0}, set(source.stacks))
+        # Each wait, each allocation and each failed call has the stack of its call.
+        self.assertLessEqual({op["correlation"] for op in source.host_ops} - {0}, {*source.stacks, *launches})
         nodes = {op["graph_node"] for op in source.gpu_ops} - {0}
         self.assertLessEqual(nodes, {node["node"] for node in source.graph_nodes})
 
