@@ -40,7 +40,7 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
         return "[sync " + std::string(name) + "]";
       case p::Op::graph:
         return "[" + std::string(name) + "]";
-      default:  // for all other operations the label is enough
+      default:
         break;
     }
   }

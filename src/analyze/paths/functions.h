@@ -18,7 +18,8 @@ namespace gpuprof::analyze {
 // innermost of all. A launch by a vendor interface, kernel space or unnamed code counts for its caller.
 class Launcher {
  public:
-  // Call it for each function, outermost first: launch stack, then capture stack. Skip notes such as "[truncated]".
+  // Call it for each function of the launch stack and then of the capture stack, outermost first. Skip notes such as
+  // "[truncated]".
   void add(uint32_t function, Origin origin) {
     innermost_ = function;
     if (origin <= Origin::library) {
@@ -59,7 +60,7 @@ class LaunchSums {
   };
 
   void add(const profile::Work& work, const Weight& weight);
-  [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // sorted by their first appearance
+  [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // in the order of their first appearance
 
  private:
   std::vector<Launch> launches_;

@@ -13,7 +13,7 @@ namespace gpuprof::analyze {
 
 struct LaunchingLine {
   uint32_t line = 0;
-  std::string_view function;  // function of the first frame with this line
+  std::string_view function;  // function of the first frame that had this line
   Weight self;                // work for which this is the innermost known line of the stack
   Weight total;               // work with this line anywhere in the stack; recursion counts once
 };
@@ -28,9 +28,9 @@ struct LaunchingFile {
 struct LaunchingLines {
   std::vector<LaunchingFile> files;  // sorted by self, then by total, greatest first
   bool timed = false;                // true: sorted by ns; false: by launches
-  Weight all;                        // the selected work
-  Weight without_stack;              // work launched without a CPU stack
-  Weight without_lines;              // work without a known line in its stack
+  Weight all;
+  Weight without_stack;  // work launched without a CPU stack
+  Weight without_lines;  // work without a known line in its stack
 };
 
 // Sums the work whose name `wanted` accepts (empty: all work). Texts in the result belong to `rows`.

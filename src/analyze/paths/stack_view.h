@@ -20,7 +20,6 @@
 
 namespace gpuprof::analyze {
 
-// Frames to show in stacks that have Python frames.
 enum class PythonFrames : uint8_t {
   frames,  // Python frames, without the interpreter's machine code
   native,  // Python frames and the interpreter's machine code
@@ -34,9 +33,10 @@ struct StackOptions {
   // those of threads, begin after libc's thread start. Ignored for stacks in which trim_to is found.
   bool from_start = false;
   PythonFrames python = PythonFrames::frames;
-  std::vector<Pattern> only;  // show only frames whose name or label matches one of these; empty: all
-  std::vector<Pattern> hide;  // hide frames whose name or label matches one of these
-  // If a sequence of up to kLongestCycle functions is followed directly by the same sequence, keep only the innermost.
+  std::vector<Pattern> only;  // show only frames whose name or label matches one of these patterns; empty: all frames
+  std::vector<Pattern> hide;  // hide frames whose name or label matches one of these patterns
+  // If a sequence of up to kLongestCycle functions is directly followed by the same sequence, show only the innermost
+  // one.
   bool collapse_recursion = false;
   bool lines = false;   // append " (file:line)" to native frames with a known line
   bool numbers = true;  // false: "(file)" instead of "(file:line)"
@@ -87,10 +87,9 @@ class StackView {
   // Returns the id of the stack that represents all stacks with the same shown frames.
   profile::StackId representative(bool kernel, profile::StackId id);
 
-  // Counts user stacks that frames() has seen.
   struct Trimmed {
     uint64_t stacks = 0;
-    uint64_t without = 0;  // stacks without the function of trim_to
+    uint64_t without = 0;  // stacks that do not have the function trim_to
   };
   [[nodiscard]] const Trimmed& trimmed() const { return trimmed_; }
 
@@ -109,7 +108,7 @@ class StackView {
     size_t name_size = 0;  // length of the name at the start of the label
     FrameClass cls = FrameClass::note;
     Origin origin = Origin::none;
-    uint32_t function = 0;  // number of the function, equal for all its source lines
+    uint32_t function = 0;
     bool left_out = false;  // hidden by `hide` or `only`
     bool trim_here = false;
   };
@@ -135,7 +134,7 @@ class StackView {
 
   const profile::Tables& tables_;
   StackOptions options_;
-  std::vector<Known> known_[4];  // known_[2 * is_kernel_stack + is_label][the element's position]
+  std::vector<Known> known_[4];  // first index: 2 * is_kernel_stack + is_label; second index: the element's position
   std::deque<Shown> shown_;      // a deque, so that labels never move
   std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // key: class and STRING, for labels without location
   size_t composed_bytes_ = 0;                             // size of all labels with a location
@@ -150,7 +149,8 @@ class StackView {
   std::vector<uint32_t> path_;
   std::vector<profile::Element> path_elements_;
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
-  std::unordered_map<std::u32string, uint32_t> contents_[2];  // shown frames -> id of the representative stack
+  // Key: shown frames; value: id of the stack that represents all stacks with these frames.
+  std::unordered_map<std::u32string, uint32_t> contents_[2];
   std::unordered_set<uint32_t> counted_;
   Trimmed trimmed_;
 };

@@ -68,7 +68,7 @@ void GpuPlaces::put(Leaf leaf, const p::GpuPlace& place, p::StringId kernel) {
     case Leaf::offset:
       path_.push_back(offset_label(place.offset));
       return;
-    case Leaf::stall:  // the stall's frame does not depend on the code location
+    case Leaf::stall:  // the frame of a stall reason does not depend on the code location
       return;
   }
 }

@@ -27,8 +27,8 @@ class SubsetIds {
   // locations of the instructions whose results these instructions wait for.
   Status explain_places();
 
-  [[nodiscard]] const Status& status() const { return status_; }  // the first error of the sink
-  // Ids, in the complete profile, of the definitions written so far.
+  [[nodiscard]] const Status& status() const { return status_; }
+  // Return which definitions have been written, as ids of the complete profile.
   [[nodiscard]] const std::vector<profile::ProcessId>& processes() const { return processes_; }
   [[nodiscard]] const std::vector<profile::DeviceId>& devices() const { return devices_; }
 
