@@ -1,4 +1,4 @@
-// Writes the result of `check` for people and programs: the verdict, then advice, then the evidence.
+// Writes the result of `check` for people and for programs. The verdict comes first, then advice, then the evidence.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ bool is_failure(const Judgement& judgement, const Finding& finding) {
   return judgement.outcome == Outcome::regression && is_case(finding) && finding.verdict == Verdict::slower;
 }
 
-// True for a slower case of runs that prove nothing: it has neither passed nor failed.
+// True if the finding is slower but the check is inconclusive. Such a test case has neither passed nor failed.
 bool is_undecided(const Judgement& judgement, const Finding& finding) {
   return judgement.outcome == Outcome::inconclusive && finding.verdict == Verdict::slower;
 }
@@ -71,7 +71,8 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
   out += "  </testcase>\n";
 }
 
-// Writes the verdict as a test case, so that a check that did not pass has a test case that did not pass.
+// Writes the verdict as a test case of its own, so that a check that did not pass has at least one test case that did
+// not pass.
 void put_verdict(const Judgement& judgement, std::string& out) {
   out += "  <testcase classname=\"gpuprof\" name=\"verdict\">\n";
   if (judgement.outcome == Outcome::inconclusive) {
@@ -95,7 +96,7 @@ void check_junit(const Comparison& runs, const Judgement& judgement, TextStream&
   const auto cases = std::count_if(findings.begin(), findings.end(), is_case);
   const auto failures = std::count_if(findings.begin(), findings.end(),
                                       [&](const Finding& finding) { return is_failure(judgement, finding); }) +
-                        (judgement.outcome == Outcome::regression ? 1 : 0);  // the verdict
+                        (judgement.outcome == Outcome::regression ? 1 : 0);  // + 1 for the verdict
   const auto skipped = std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
     return is_case(finding) && is_undecided(judgement, finding);
   });

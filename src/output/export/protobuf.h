@@ -14,7 +14,8 @@ class Protobuf {
  public:
   explicit Protobuf(std::string& out) : out_(out) {}
 
-  // Writes a number of any type except double, float, fixed and zigzag. Omits 0, the default of a missing field.
+  // Writes a number of any type except double, float, fixed and zigzag. Omits 0, which readers assume for a missing
+  // field.
   void number(uint32_t field, uint64_t value) {
     if (value != 0) {
       present(field, value);
@@ -25,7 +26,6 @@ class Protobuf {
     varint(uint64_t{field} << 3U);
     varint(value);
   }
-  // Writes a string, bytes or an encoded message.
   void bytes(uint32_t field, std::string_view value) {
     begin(field, value.size());
     out_.append(value);
@@ -37,7 +37,7 @@ class Protobuf {
     put(inner);
     bytes(field, fields);
   }
-  // Writes the head of a length-delimited field. The caller appends its `size` bytes.
+  // Writes the head of a field that begins with its length. The caller appends the `size` bytes of the field.
   void begin(uint32_t field, size_t size) {
     varint((uint64_t{field} << 3U) | kLengthDelimited);
     varint(size);
@@ -61,7 +61,7 @@ class Protobuf {
   }
 
   void varint(uint64_t value) {
-    std::array<char, kLongestVarint> bytes;  // uninitialized: filled up to `size`
+    std::array<char, kLongestVarint> bytes;  // not initialized, because only the first `size` bytes are used
     size_t size = 0;
     for (; value >= 0x80U; value >>= 7U) {
       bytes[size++] = static_cast<char>((value & 0x7FU) | 0x80U);
