@@ -25,7 +25,7 @@ using analyze::ProfileKind;
 
 constexpr std::string_view kTruncated = "[truncated]";
 
-// Returns all values of the key, sorted. A merged profile has the values of all ranks, and a run may have several
+// Returns all values of the key, sorted: a merged profile has the values of all ranks, and a run may have several
 // drivers.
 std::set<std::string> meta_values(const analyze::ProfileInfo& info, const char* key) {
   std::set<std::string> values;

@@ -233,8 +233,7 @@ class ChromeTrace : public Timeline {
     }
   }
 
-  // Ranges that are started and ended by handle may overlap without nesting. They are drawn as separate asynchronous
-  // events.
+  // Ranges that are started and ended by handle may partly overlap. They are drawn as separate asynchronous events.
   void put_unnested(const Slice& slice) {
     ++async_ids_;
     for (const bool begins : {true, false}) {

@@ -150,8 +150,7 @@ class Path {
   std::vector<size_t> ends_;  // for each cached frame, the length of text_ up to the end of that frame
 };
 
-// Writes the lines in the bytewise order of their paths. Memory grows with the tree only, because no line's path is
-// stored.
+// Writes the lines in the bytewise order of their paths. Stores no path per line, so memory grows only with the tree.
 class Folder {
  public:
   Folder(const FlameTree& tree, const WeightChoice& weight, TextStream& out)

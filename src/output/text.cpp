@@ -96,8 +96,7 @@ std::vector<size_t> callers_by_importance(std::span<const Caller> frames) {
   return positions;
 }
 
-// Joins the frames, and marks gaps between them. The key is the position of the frame. The innermost frame must be
-// present.
+// Joins the frames, and marks gaps between them. The key is a frame's position. The innermost frame must be present.
 std::string joined_frames(const std::map<size_t, std::string>& frames) {
   std::string text;
   size_t next = 0;

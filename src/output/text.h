@@ -15,8 +15,8 @@ namespace gpuprof::output {
 
 std::string shown_name(std::string_view name);  // returns valid UTF-8 without control bytes
 
-// Returns " (10 of 34)", for the title of a table that shows only some of the lines that were found. Returns "" if it
-// shows all.
+// Returns " (10 of 34)", for the title of a table that shows only some of the lines that exist. Returns "" if it shows
+// all.
 std::string part_shown(size_t shown, size_t found);
 
 void append_right(const std::string& text, size_t width, std::string& out);

@@ -1,5 +1,4 @@
-// Defines what .eh_frame means on x86-64 where DWARF leaves it open (System V ABI). Another architecture needs a
-// similar file.
+// Defines what .eh_frame means on x86-64 beyond DWARF (System V ABI). Another architecture needs a similar file.
 #pragma once
 
 #include <elf.h>

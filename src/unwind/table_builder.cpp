@@ -96,8 +96,7 @@ void TableBuilder::merge_fallback() {
   if (middle == pieces_.end()) {
     return;
   }
-  // For each piece added before begin_fallback(): the greatest end among this piece and all pieces that begin before
-  // it.
+  // For each piece added before begin_fallback(): the greatest end of this piece and of all that begin before it.
   std::vector<uint64_t> reach;
   uint64_t furthest = 0;
   for (auto piece = pieces_.begin(); piece != middle; ++piece) {

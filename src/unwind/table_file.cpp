@@ -7,8 +7,7 @@
 namespace gpuprof::unwind {
 namespace {
 
-// Increase this version when the layout changes, or when gpuprof would derive other rules from the same section than
-// before.
+// Increase this version when the layout changes, or when the same section would yield other rules than before.
 constexpr uint32_t kVersion = 1;
 constexpr char kMagic[8] = {'G', 'P', 'U', 'U', 'N', 'W', 'T', 'B'};
 

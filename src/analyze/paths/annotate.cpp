@@ -16,8 +16,7 @@ namespace p = gpuprof::profile;
 
 constexpr size_t kRoot = SIZE_MAX;
 
-// Maximum lines of all kernels together. Each kernel gets copies of its lines, so a small profile could need much
-// memory.
+// Maximum lines of all kernels together. Each kernel has its own copies, so a small profile could need much memory.
 constexpr size_t kMostLines = 1'000'000;
 
 class AnnotationBuilder {

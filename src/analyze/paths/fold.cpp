@@ -181,8 +181,7 @@ class TreeBuilder {
     return count > 0;
   }
 
-  // Adds samples in the order of work and code location, because consecutive samples then share most lookups and
-  // memory.
+  // Adds samples in the order of work and code location: consecutive samples then share most lookups and memory.
   void add_samples() {
     // Prefetch distance in rows. The hardware cannot prefetch the rows, because `order` is not the order in memory.
     constexpr size_t kAhead = 16;
@@ -411,8 +410,7 @@ class TreeBuilder {
   size_t shared_parts_ = 0;       // sum of samples * stacks over all extrapolated rows; must not exceed kMostParts
   uint32_t first_shared_ = 0;     // position of shares_[0] in SampleOrder
   std::vector<uint64_t> shares_;  // sample counts, starting at first_shared_
-  // Results of the last lookups, because consecutive rows are often alike. Node ids stay valid when split() divides a
-  // node.
+  // Results of the last lookups, because consecutive rows are often alike. Node ids stay valid after split().
   const p::Work* last_work_ = nullptr;  // last work shown under its own, not extrapolated, stacks
   p::DeviceId last_device_{};
   NodeId last_path_ = FlameTree::kRoot;

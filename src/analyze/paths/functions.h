@@ -18,8 +18,8 @@ namespace gpuprof::analyze {
 // innermost of all. A launch by a vendor interface, kernel space or unnamed code counts for its caller.
 class Launcher {
  public:
-  // Call it for each function of the launch stack and then of the capture stack, outermost first. Skip notes such as
-  // "[truncated]".
+  // Call it for each function of the launch stack, then of the capture stack, outermost first. Skip notes
+  // ("[truncated]").
   void add(uint32_t function, Origin origin) {
     innermost_ = function;
     if (origin <= Origin::library) {

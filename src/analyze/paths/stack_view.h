@@ -35,8 +35,7 @@ struct StackOptions {
   PythonFrames python = PythonFrames::frames;
   std::vector<Pattern> only;  // show only frames whose name or label matches one of these patterns; empty: all frames
   std::vector<Pattern> hide;  // hide frames whose name or label matches one of these patterns
-  // If a sequence of up to kLongestCycle functions is directly followed by the same sequence, show only the innermost
-  // one.
+  // If a sequence of up to kLongestCycle functions repeats directly, show only the innermost repetition.
   bool collapse_recursion = false;
   bool lines = false;   // append " (file:line)" to native frames with a known line
   bool numbers = true;  // false: "(file)" instead of "(file:line)"

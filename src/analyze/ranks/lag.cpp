@@ -175,8 +175,7 @@ Fit fit_of(const std::vector<double>& share, double least_effect) {
     std::vector<double> rest = cut(share, 0, fit.first);
     rest.pop_back();
     rest.insert(rest.end(), share.begin() + static_cast<std::ptrdiff_t>(fit.last) + 1, share.end());
-    // With few columns outside of the lag, the level there is unknown. Then assume that the rank takes as long as the
-    // others.
+    // With few columns outside of the lag, assume that the rank takes as long as the others outside of it.
     fit.outside = rest.size() < kLeastLag ? 0 : std::clamp(median_of(std::move(rest)), -fit.within / 2, fit.within / 2);
   }
   return fit;

@@ -190,8 +190,7 @@ class Aggregator {
     return reason ? refuse(oldest.line, *reason) : Status();
   }
 
-  // True if rows must not include the slice. Records of such slices still count in the checks and sums of the whole
-  // recording.
+  // True if rows must not include the slice. Its records are still checked, and counted for the whole recording.
   [[nodiscard]] bool is_outside(uint64_t slice) const { return result_.window && !result_.window->has(slice); }
 
   void add_coverage(p::WorkCoverage& coverage, p::WorkId work, uint64_t count) const {

@@ -21,8 +21,7 @@
 
 namespace gpuprof::analyze {
 
-// What a profile measures, which decides the default weight. HOST lines are ignored; samples are ignored if there is
-// anything else.
+// What a profile measures, which decides the default weight. HOST lines never count; samples count only if alone.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // Facts about the complete recording.

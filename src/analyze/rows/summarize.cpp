@@ -422,8 +422,7 @@ class Summarizer {
     summary_.stalls_without_in_zebins = stalls.without_in_zebins();
   }
 
-  // Adds samples to `sampled_work`. In a profile with only samples, the samples are the work: adds them to `work` and
-  // `call_paths`.
+  // Adds samples to `sampled_work` or, in a profile that has only samples, to `work` and `call_paths`.
   void add_sampled(const p::Work& work, uint64_t count) {
     const Weight weight{.count = count};
     if (rows_.info.kind != ProfileKind::stall_samples) {

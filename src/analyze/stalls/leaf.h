@@ -18,8 +18,7 @@ enum class Leaf : uint8_t {
   stall,  // what the instruction waited for
 };
 
-// The kinds of frames below a kernel, outermost first. Each kind occurs at most once. An empty list means no frames
-// below kernels.
+// The kinds of frames below a kernel, outermost first, each at most once. An empty list means no frames.
 using Leaves = std::vector<Leaf>;
 
 // Parses a list such as "line,stall". "kernel" is the empty list.

@@ -34,8 +34,7 @@ std::string part_warning(const std::multimap<std::string, std::string>& meta);
 // for a recording of a complete run.
 std::string recording_window(const std::multimap<std::string, std::string>& meta);
 
-// Collects the subsets among the inputs of a merge. If the inputs include all subsets of a profile, the result is that
-// complete profile.
+// Collects the subsets among the inputs of a merge. If all subsets of a profile are there, they make it complete again.
 class SubsetCollector {
  public:
   // Begins an input. `of` is its META part.of, or empty if the input is not a subset.

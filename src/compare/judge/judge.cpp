@@ -218,7 +218,7 @@ std::vector<double> judged_clocks(const Comparison& runs) {
   return clocks;
 }
 
-// Repeats the test in GPU cycles instead of time. If only one of them increased, a changed clock may be the cause: sets
+// Repeats the test in GPU cycles. If only time or only cycles increased, the clock may be the cause: sets
 // Verdict::unclear.
 void Judge::compare_cycles(std::span<const Cost> costs, double level, TestedLine& tested) {
   std::vector<double> clocks = judged_clocks(runs_);

@@ -28,7 +28,7 @@ std::string suspicious_factor(std::span<const TestedLine> kernels, std::span<con
   if (percent <= options.material_percent || options.thresholds.allowing(kTotal, percent) != nullptr) {
     return "";
   }
-  // Counts kernels that are faster only in relation to the others: their own time did not fall, so the others may be
+  // Counts kernels that are faster only relative to the others: their own time did not fall, so the others may be
   // slower.
   const double margin = growth.margin(options.total_level);
   const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const TestedLine& kernel) {

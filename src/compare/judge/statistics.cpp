@@ -160,8 +160,7 @@ VariancePrior fit_variance_prior(std::span<const double> variances, double freed
   if (variances.size() < 2 || freedom <= 0) {
     return {};
   }
-  // Limit small variances: a line that never varies has an extreme logarithm, which would dominate the spread of
-  // logarithms.
+  // Limit small variances: a line that never varies has an extreme logarithm, which would dominate the spread.
   const double least = 1e-5 * median({variances.begin(), variances.end()});
   if (least <= 0) {
     return {};

@@ -132,8 +132,7 @@ Pairs pair_in_steps(const LineMatcher& lines, const Candidates& candidates, Keys
 Pairs match_kernels_by_name(const LineMatcher& lines, const SharedFunctions& landmarks) {
   std::unordered_map<std::string, uint32_t> ids;
   std::vector<uint32_t> name_of(lines.kernels().size(), 0);
-  // For each normalized name: its last line in the old and in the new profile, and the number of its lines in each
-  // profile.
+  // For each normalized name: its last line in the old and in the new profile, and the number of its lines in each.
   std::vector<std::pair<Pairs::value_type, std::pair<uint32_t, uint32_t>>> names;
   for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
     const KernelLine& kernel = lines.kernels()[line];

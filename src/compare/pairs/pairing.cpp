@@ -7,8 +7,7 @@
 namespace gpuprof::compare {
 namespace {
 
-// Minimum ratio of the mean times of two matching kernels. If the callers are unknown, kLeastUnplacedRatio is the
-// minimum.
+// Minimum ratio of the mean times of two matching kernels. kLeastUnplacedRatio applies if the callers are unknown.
 constexpr double kLeastMeanRatio = 0.1;
 constexpr double kLeastUnplacedRatio = 0.5;
 constexpr double kLeastSharedParents = 0.5;
@@ -85,8 +84,7 @@ std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   return pairs;
 }
 
-// Pairs candidates that are each other's best match. Skips a pair if one of the two has another match that is nearly as
-// good.
+// Pairs candidates that are each other's best match. Skips a pair if one of them has another match nearly as good.
 Pairs pair_best(const Group& old_ones, const Group& new_ones) {
   const std::vector<Scored> pairs = scored_pairs(old_ones, new_ones);
   std::vector<double> best_old(old_ones.size(), -1);

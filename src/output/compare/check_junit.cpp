@@ -71,8 +71,7 @@ void put_case(const Comparison& runs, const Judgement& judgement, size_t at, std
   out += "  </testcase>\n";
 }
 
-// Writes the verdict as a test case of its own, so that a check that did not pass has at least one test case that did
-// not pass.
+// Writes the verdict as a test case, so that a check that did not pass has a test case that did not pass.
 void put_verdict(const Judgement& judgement, std::string& out) {
   out += "  <testcase classname=\"gpuprof\" name=\"verdict\">\n";
   if (judgement.outcome == Outcome::inconclusive) {

@@ -26,12 +26,10 @@ void diff_markdown(const DiffLines& lines, const DiffOptions& options, TextStrea
 // Writes all lines as one object, described by docs/schema/diff.json. Times are integers in ns.
 void diff_json(const DiffLines& lines, TextStream& out);
 
-// Writes a line "main;step;kernel OLD NEW" for each path, as Brendan Gregg's difffolded.pl does. The numbers are us or
-// launches.
+// Writes a line "main;step;kernel OLD NEW" for each path, in us or launches, as Brendan Gregg's difffolded.pl does.
 void diff_folded(const DiffLines& lines, TextStream& out);
 
-// Draws a flame graph whose widths are those of the new side or, with `inverse`, of the old side. Colours show the
-// changes.
+// Draws a flame graph with the widths of the new side or, with `inverse`, of the old side. Colours show the changes.
 std::string diff_svg(const DiffLines& lines, bool inverse, const std::string& notice);
 
 }  // namespace gpuprof::output

@@ -36,8 +36,7 @@ int64_t sum_of(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? -INT64_MAX : INT64_MAX) : sum;
 }
 
-// Sorts by change, largest first. Equal changes are sorted by weight; equal weights stay in the order of the
-// comparison.
+// Sorts by change, then by weight, largest first. Lines that are equal in both stay in the order of the comparison.
 void sort_lines(std::vector<DiffLine>& lines) {
   std::stable_sort(lines.begin(), lines.end(), [](const DiffLine& a, const DiffLine& b) {
     const uint64_t x = size_of(a.difference.change);

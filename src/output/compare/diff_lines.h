@@ -72,8 +72,7 @@ std::string signed_value(int64_t value, bool timed);
 std::string change_percent(const compare::Difference& difference);
 std::string value_text(uint64_t value, bool timed);
 
-// Return a fact of the runs of a side: "580.95.05"; if runs differ, all values: "580.95.05, 570.1"; "" if it is
-// unknown.
+// Return a fact of the runs of a side: "580.95.05"; all values if runs differ: "580.95.05, 570.1"; "" if unknown.
 std::string joined_fact(std::span<const compare::RunFacts* const> runs, std::string compare::RunFacts::*fact);
 std::string joined_devices(std::span<const compare::RunFacts* const> runs);
 std::string joined_dates(std::span<const compare::RunFacts* const> runs);

@@ -14,8 +14,7 @@ namespace gpuprof::output {
 // 38.4%", and then "2 more". Returns no lines if no share changed, or if a side has no samples.
 std::vector<std::string> stall_changes(const compare::Comparison& runs, const compare::KernelLine& kernel);
 
-// Returns the stall changes as one text to show after a verdict: "stall shares: ...". Returns "" if a side has no
-// samples.
+// Returns the stall changes as one text for a verdict: "stall shares: ...". Returns "" if a side has no samples.
 std::string stall_evidence(const compare::Comparison& runs, const compare::KernelLine& kernel);
 
 // Writes the member "stalls" of a kernel with samples on both sides: its reasons, largest changes first.

@@ -125,8 +125,8 @@ std::optional<Track> Tracks::of_ranges(p::ProcessId id, uint32_t tid, uint64_t s
   return lane(range_lanes_[{index(id), tid}], 0, process(id), name, start_ns, end_ns);
 }
 
-// Makes each lane a track named `name` below the track `parent`. If `first` is not 0, the track of the first lane is
-// `first`.
+// Makes each lane a track named `name` below the track `parent`. If `first` is not 0, it is the track of the first
+// lane.
 std::optional<Track> Tracks::lane(std::vector<NestingLane>& lanes, uint64_t first, uint64_t parent,
                                   const std::string& name, uint64_t start_ns, uint64_t end_ns) {
   const auto free = free_lane(lanes, [&](NestingLane& candidate) { return candidate.take(start_ns, end_ns); });

@@ -14,8 +14,7 @@ class Protobuf {
  public:
   explicit Protobuf(std::string& out) : out_(out) {}
 
-  // Writes a number of any type except double, float, fixed and zigzag. Omits 0, which readers assume for a missing
-  // field.
+  // Writes a number of any type except double, float, fixed and zigzag. Omits 0, the default of a missing field.
   void number(uint32_t field, uint64_t value) {
     if (value != 0) {
       present(field, value);

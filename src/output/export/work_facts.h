@@ -57,8 +57,8 @@ class FactTexts {
 // Returns the kind of a frame for programs, such as "native", "python" or "gpu".
 std::string_view frame_kind(analyze::FrameClass cls);
 
-// A weight of a row, with the name and unit that all formats use. All formats write the weights in the order of
-// kWeightNames.
+// A weight of a row, with the name and unit that all formats use. All formats write weights as kWeightNames orders
+// them.
 struct WeightName {
   const char* name;
   const char* unit;  // in the notation of pprof

@@ -216,8 +216,7 @@ int write_header(Picture& picture) {
   return header.height();
 }
 
-// Returns the width below which frames are not drawn. It is the requested minimum, or more if too many frames would be
-// drawn.
+// Returns the width below which frames are not drawn: the requested minimum, or more if there are too many frames.
 uint64_t least_drawn(const Picture& picture) {
   const auto& frames = picture.layout.frames;
   const double per_px = static_cast<double>(frames[0].width) / (kSvgWidth - 2.0 * kSvgPad);

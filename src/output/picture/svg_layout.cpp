@@ -116,8 +116,7 @@ void keep_heaviest(std::vector<Segment>& segments, size_t max_frames) {
   if (count_frames(segments) <= left) return;
   std::vector<uint32_t> order(segments.size());
   std::iota(order.begin(), order.end(), 0U);
-  // A parent is at least as heavy as its child and comes before it in this order. So the parent of each kept frame is
-  // kept, too.
+  // A parent is at least as heavy as its child and comes before it here, so the parent of a kept frame is always kept.
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return segments[a].width != segments[b].width ? segments[a].width > segments[b].width : a < b;
   });
@@ -143,8 +142,7 @@ std::vector<LaidFrame> frames_of(const FlameTree& tree, const std::vector<Segmen
   return frames;
 }
 
-// Marks frames that lack some callees in the layout: such a frame is wider than its own weight and its callees
-// together.
+// Marks frames that lack callees in the layout: they are wider than their own weight and their callees together.
 void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>& segments,
               std::vector<LaidFrame>& frames) {
   std::vector<uint64_t> known(frames.size());  // for each frame: its own weight plus the widths of its callees

@@ -38,8 +38,7 @@ constexpr std::array<double, kShades> kChangeSteps{0.02, 0.05, 0.1, 0.2, 0.5, 0.
 std::string change_style(uint64_t before, uint64_t after);
 std::string change_css();
 
-// Returns CSS: a rule `.n3 rect{fill:#...}` for each class letter and shade, and dark variants under
-// prefers-color-scheme.
+// Returns CSS: `.n3 rect{fill:#...}` for each class letter and shade, and dark variants under prefers-color-scheme.
 std::string palette_css();
 
 }  // namespace gpuprof::output

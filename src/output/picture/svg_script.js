@@ -134,8 +134,7 @@ function layHeader(width) {
   headerHeight = y;
 }
 
-// Reserves enough lines for the numbers of a frame, so that the graph does not move when a frame's numbers need more
-// lines.
+// Reserves lines for the numbers of a frame, so that the graph does not move when a frame needs more lines.
 const detailLines = () => Math.min(Math.max(Math.ceil(800 / Math.max(state.width - 2 * data.pad, 1)), 1), 4);
 
 function showDetails() {
@@ -354,8 +353,7 @@ function toggleInverted() {
 
 const ONLY_SANDWICH = 'This file holds the callers and callees of one function only.';
 
-// Shows the sandwich of the focused frame or, without one, of the zoomed frame. If it is already shown, returns to the
-// base view.
+// Shows the sandwich of the focused frame or, without one, of the zoomed frame. Ends a sandwich that is already shown.
 function toggleSandwich() {
   const i = isAll(state.focus) ? state.zoom : state.focus;
   if (baseKind === 'sandwich') bar.say(ONLY_SANDWICH);

@@ -1,5 +1,4 @@
-// Functions that the scripts of all pictures use. The script of the picture follows in the same function within the
-// SVG.
+// Functions for the scripts of all pictures. The picture's own script follows, in the same function within the SVG.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
@@ -80,8 +79,7 @@ function cutToPixels(element, text, pixels) {
   element.textContent = characters.slice(0, low).join('') + '\u2026';
 }
 
-// Breaks the text into at most `most` lines of `height` px, and cuts the last line if necessary. Returns the number of
-// lines.
+// Breaks the text into at most `most` lines of `height` px, and cuts the last one if necessary. Returns their number.
 function wrapToPixels(element, text, pixels, most, height = 16) {
   element.textContent = text;
   if (most === 1 || element.getComputedTextLength() <= pixels) {

@@ -7,8 +7,7 @@ const [NS, COUNT, BYTES] = [2, 3, 4];
 
 const MOST_FRAMES = 300000;  // maximum number of frames in a view that is not in the file
 
-// Returns a view: frames in drawing order, and values derived from them. Frames with index `split` or more are below
-// the root.
+// Returns a view: frames in drawing order, and values derived from them. Frames from `split` on are below the root.
 function indexed(frames, weight, split) {
   const count = frames.length / STRIDE;
   const view = {
@@ -56,8 +55,7 @@ function totalWeights(view) {
   return totals;
 }
 
-// These functions pass each caller or callee of `frame` to `take`, together with `source`, the frame whose weight it
-// gets.
+// These functions pass each caller or callee of `frame` to `take`, with `source`, the frame whose weight it gets.
 const towardsRoot = (base) => (frame, source, take) => {
   if (frame < 0) take(source, source); else if (base.parent[frame] > 0) take(base.parent[frame], source);
 };

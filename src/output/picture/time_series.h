@@ -21,8 +21,7 @@ struct HeatMapOptions {
   std::string notice;    // which data are missing; empty if nothing is missing
   WeightKind kind = WeightKind::time;
   std::string count_name = "launches";  // plural of what Weight::count counts
-  // The map shows a command for the selected time range. It consists of `command`, --from and --to, and
-  // `command_options`.
+  // The map shows a command for the selected time range: `command`, then --from and --to, then `command_options`.
   std::string command = "gpuprof flame";
   std::string command_options;
 };

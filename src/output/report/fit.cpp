@@ -89,8 +89,7 @@ bool give_up_answers(Summary& summary, Detail& detail) {
          !std::exchange(detail.one_line, true) || lower(detail.frames, 3) || tables(5, 8, 10);
 }
 
-// Drops complete tables, the three main ones last. Needed if the report has so many tables that they do not fit on one
-// screen.
+// Drops complete tables, the three main ones last, if there are too many tables for one screen.
 bool give_up_tables(Summary& summary, Detail& detail) {
   return shorten(summary.host_work, 1) || lower(detail.devices, 2) || shorten(summary.ranks, 2) ||
          shorten(summary.groups, 3) || lower(detail.frames, 2) || shorten(summary.host_work, 0) ||

@@ -7,8 +7,7 @@
 
 namespace gpuprof::output {
 
-// Maximum number of functions in a report of limited length. Functions that it omits still help to choose a path's
-// frames.
+// Maximum number of functions in a report of limited length. Further functions still help to choose a path's frames.
 inline constexpr size_t kMostFunctions = 12;
 
 struct Detail {

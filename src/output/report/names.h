@@ -15,8 +15,7 @@ class Names {
   // The summary must outlive this object.
   Names(const analyze::Summary& summary, const ReportOptions& options);
 
-  // Returns the unique text of a work item or stall reason. `beside` means that the text must fit in one line with its
-  // numbers.
+  // Returns the unique text of a work item or stall reason. `beside`: the text must fit in one line with its numbers.
   [[nodiscard]] const std::string& work(std::string_view name, bool beside) const {
     return (beside ? beside_ : below_).at(name);
   }

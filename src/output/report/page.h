@@ -25,8 +25,7 @@ size_t width_behind(size_t numbers, size_t width);  // the name is in the same l
 size_t width_below(size_t width);                   // the name is in the line below its numbers
 size_t width_beside(size_t width);                  // the name is in the same line as the numbers of a work item
 
-// Returns how many columns of numbers a kernel has: four if the kernel must fit in one line on a narrow screen,
-// otherwise six.
+// Returns how many columns of numbers a kernel has: four if it must fit in one line on a narrow screen, otherwise six.
 size_t work_numbers(size_t width, bool one_line);
 
 // How to shorten a name: `signature` keeps the informative parts, `plain` cuts out the middle.

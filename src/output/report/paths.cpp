@@ -35,7 +35,7 @@ std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
   return kept.empty() ? frames : kept;
 }
 
-// Returns true if omitted frames are counted in a separate line. A short report writes "..." before the next frame
+// Returns true if omitted frames are counted in a separate line. A short report marks the next frame with "..."
 // instead.
 bool counts_left_out(const Page& page) {
   return page.detail().frames == Detail().frames;

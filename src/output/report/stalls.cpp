@@ -73,8 +73,7 @@ bool waits(const StallLine& line) {
   return reason == nullptr || reason->waits;
 }
 
-// Returns the waiting reason with most samples, if its share is at least a fifth with 95% confidence; otherwise
-// nullptr.
+// Returns the waiting reason with most samples if its share is at least a fifth, with 95% confidence; else nullptr.
 const StallLine* dominant(const KernelStalls& stalls) {
   constexpr double kLeast = 0.2;
   const auto first = std::find_if(stalls.reasons.begin(), stalls.reasons.end(), waits);
@@ -111,8 +110,7 @@ void add_once(const StallLine& line, std::vector<const StallReason*>& reasons) {
   }
 }
 
-// Returns the reasons to explain. With --explain, these are all reasons that are shown; otherwise the dominant one of
-// each kernel.
+// Returns the reasons to explain: with --explain, all that are shown; otherwise, the dominant one of each kernel.
 std::vector<const StallReason*> explained(const analyze::Summary& summary, const Page& page) {
   std::vector<const StallReason*> reasons;
   const size_t most = page.fits() ? page.detail().explained : summary.stalls.size();
