@@ -305,8 +305,8 @@ class RunBuilder {
   analyze::WorkPaths paths_;
   analyze::StackExtrapolation extrapolation_;
   Run& run_;
-  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // key: operation and STRING
-  std::unordered_map<std::string, uint32_t> kernels_;       // key: name
+  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;  // key: operation and STRING
+  std::unordered_map<std::string, uint32_t> kernels_;
   std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // key: function number in the stack view
   std::unordered_map<std::string, uint32_t> functions_;     // key: name and file
   std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash> sites_;  // value: position in stacks_

@@ -60,7 +60,7 @@ class Timeline {
     uint64_t start_ns = 0;
     uint64_t end_ns = 0;
     const profile::Work* work = nullptr;  // GPU or host work, whose name is the name of the slice
-    std::string_view name;                // name of a call or range
+    std::string_view name;
     analyze::LaunchSite site;
     std::span<const Fact> facts;
     profile::RangeId range{};  // NVTX range in which the work was launched
@@ -82,7 +82,7 @@ class Timeline {
                                             uint64_t end_ns) = 0;
   virtual Track counter_track(profile::DeviceId device, const char* name) = 0;
 
-  virtual void begin() {}  // is called before the first slice
+  virtual void begin() {}
   virtual void put(const Slice& slice) = 0;
   virtual void put_arrow(const Place& /*call*/, const Place& /*work*/) {}
   virtual void put_counter(const Track& track, const char* name, uint64_t ns, uint64_t value) = 0;

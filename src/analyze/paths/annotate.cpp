@@ -55,8 +55,9 @@ class AnnotationBuilder {
   }
 
  private:
-  using LineKey = std::tuple<size_t, std::string_view, uint32_t, std::string_view>;  // parent, file, line, function
-  using InstructionKey = std::tuple<size_t, uint64_t, std::string_view>;             // line, offset, text
+  // Elements: parent, file, line, function.
+  using LineKey = std::tuple<size_t, std::string_view, uint32_t, std::string_view>;
+  using InstructionKey = std::tuple<size_t, uint64_t, std::string_view>;  // elements: line, offset, text
 
   struct Counts {
     uint64_t samples = 0;

@@ -27,7 +27,7 @@ PathKey path_key(const profile::Work& work, WorkPaths& paths);
 struct PathFrame {
   std::string_view label;
   std::string_view name;
-  std::string_view location;  // "train.py:31"; empty if the label is only a name
+  std::string_view location;  // for example "train.py:31"; empty if the label is only a name
   FrameClass cls = FrameClass::note;
   Origin origin = Origin::none;
 };

@@ -138,7 +138,7 @@ class FlameTree {
   std::unordered_map<uint64_t, LabelId> label_ids_;
   std::vector<std::unique_ptr<LabelId[]>> blocks_;
   uint64_t kept_ = 0;   // number of labels in blocks_, including the unused ends of blocks
-  SlotTable children_;  // nodes by parent and first frame
+  SlotTable children_;  // finds a node by its parent and its first frame
   uint64_t seed_;
 };
 

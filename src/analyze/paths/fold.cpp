@@ -407,8 +407,8 @@ class TreeBuilder {
   StackExtrapolation extrapolation_;
   RangeFilter filter_;
   std::string_view host_;
-  size_t shared_parts_ = 0;       // sum of samples * stacks over all extrapolated rows; must not exceed kMostParts
-  uint32_t first_shared_ = 0;     // position of shares_[0] in SampleOrder
+  size_t shared_parts_ = 0;  // sum of samples * stacks over all extrapolated rows; must not exceed kMostParts
+  uint32_t first_shared_ = 0;
   std::vector<uint64_t> shares_;  // sample counts, starting at first_shared_
   // Results of the last lookups, because consecutive rows are often alike. Node ids stay valid after split().
   const p::Work* last_work_ = nullptr;  // last work shown under its own, not extrapolated, stacks

@@ -35,7 +35,7 @@ class Launcher {
 
 // A function with all its source lines, inlined or not. Python functions of the same name in two files are separate.
 struct FunctionLine {
-  std::string_view name;  // valid as long as the view
+  std::string_view name;  // valid as long as the StackView exists
   std::string_view file;  // shortened file of a Python function; otherwise empty
   Origin origin = Origin::none;
   Weight total;         // work launched below the function; counts once per stack, even with recursion

@@ -48,7 +48,7 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
     const Known& frame = known(kernel, elements[i]);
     // Code inlined into the interpreter is also interpreter code.
     interpreter = frame.kind == p::FrameKind::interpreter || (frame.kind == p::FrameKind::inlined && interpreter);
-    // Always show notes about incomplete stacks, even outside the program's own code.
+    // The code before `program` is left out, but not the notes about incomplete stacks there.
     const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
     if ((i >= program || is_note) && shows(frame, interpreter, has_python)) {
       push(frame.shown, elements[i]);

@@ -88,7 +88,7 @@ class StackView {
 
   struct Trimmed {
     uint64_t stacks = 0;
-    uint64_t without = 0;  // stacks that do not have the function trim_to
+    uint64_t without = 0;
   };
   [[nodiscard]] const Trimmed& trimmed() const { return trimmed_; }
 
@@ -136,8 +136,8 @@ class StackView {
   std::vector<Known> known_[4];  // first index: 2 * is_kernel_stack + is_label; second index: the element's position
   std::deque<Shown> shown_;      // a deque, so that labels never move
   std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // key: class and STRING, for labels without location
-  size_t composed_bytes_ = 0;                             // size of all labels with a location
-  std::unordered_map<std::string, uint32_t> shown_ids_;   // key: class and label
+  size_t composed_bytes_ = 0;
+  std::unordered_map<std::string, uint32_t> shown_ids_;  // key: class and label
   // Points to a function's name and file inside a key of function_ids_, which never moves.
   struct FunctionKey {
     const std::string* key = nullptr;

@@ -94,7 +94,7 @@ class Walk {
   StackExtrapolation extrapolation_;
   WalkWeight total_;
   std::unordered_map<uint64_t, uint32_t> string_ids_;  // key: class and STRING id
-  std::unordered_map<uint64_t, uint32_t> module_ids_;  // key: GPU_MODULE id
+  std::unordered_map<uint64_t, uint32_t> module_ids_;
   std::vector<uint32_t> path_;
   size_t outer_ = 0;
   LaunchSite site_;

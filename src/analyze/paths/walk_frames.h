@@ -59,7 +59,7 @@ class WalkFrames {
   std::unordered_map<uint32_t, uint32_t> texts_;     // key: frame number in the StackView
   std::unordered_map<uint64_t, uint32_t> elements_;  // key: element of a stack or of a code location
   std::vector<uint32_t> ids_;
-  size_t known_parts_ = 0;  // number of path segments whose frames are in ids_
+  size_t known_parts_ = 0;
 };
 
 }  // namespace gpuprof::analyze

@@ -137,7 +137,7 @@ class Job {
   std::vector<WorkFacts> works_[2];
   std::unordered_map<uint64_t, PathSum> sums_;  // key: key_of(rank, path, block)
   std::map<uint64_t, bool> collective_stacks_;
-  std::optional<uint64_t> origin_;  // slice of the first block
+  std::optional<uint64_t> origin_;
   std::string host_;
   std::multimap<std::string, std::string> part_meta_;
   uint64_t width_ = 1;

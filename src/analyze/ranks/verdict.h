@@ -25,7 +25,7 @@ struct LaggingRank {
   bool by_gpu = false;  // true: GPU work makes up half of the lag or more, or revealed the lag; false: the CPU was late
   uint64_t gpu_ns = 0;  // GPU work per block without collectives
   uint64_t others_gpu_ns = 0;
-  double collective_share = 0;  // share of the rank's time in collectives
+  double collective_share = 0;
   double others_collective_share = 0;
   std::vector<Difference> kernels;  // greatest first; each list has at most kMostDifferences
   std::vector<Difference> idle;     // time in which the device was idle until these work items were launched

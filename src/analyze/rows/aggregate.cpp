@@ -444,7 +444,7 @@ class Aggregator {
     return std::nullopt;
   }
 
-  // An overflow in one histogram affects no other sum, because no other sum includes histograms.
+  // Checks each histogram for overflow on its own, because no other sum includes it.
   Reason keep(const p::Latency& r) {
     if (!options_.latency) {
       return std::nullopt;

@@ -21,7 +21,7 @@
 
 namespace gpuprof::analyze {
 
-// What a profile measures, which decides the default weight. HOST lines never count; samples count only if alone.
+// What a profile measures; decides the default weight. HOST lines never count, samples only if nothing else exists.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // Facts about the complete recording.

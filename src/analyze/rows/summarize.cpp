@@ -381,7 +381,7 @@ class Summarizer {
   }
 
   void sum_samples() {
-    std::unordered_map<uint32_t, uint64_t> works;  // sample counts by id of the WORK
+    std::unordered_map<uint32_t, uint64_t> works;
     std::map<uint32_t, Sum> reasons;
     PlaceCounts places(rows_.tables);
     StallTable stalls(rows_);

@@ -30,7 +30,7 @@ bool add_latency(const profile::Latency& r, LatencyRow& row);
 
 // Counts and sums of records outside of the window, which the rows exclude.
 struct Outside {
-  bool timed = false;  // true: some GPU lines are outside of the window
+  bool timed = false;
   profile::WorkCoverage gpu;
   profile::WorkCoverage launches;
   profile::WorkCoverage samples;

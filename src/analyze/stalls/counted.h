@@ -15,7 +15,7 @@ enum class CountedKind : uint8_t {
   excess,      // `value`: sectors or wavefronts; `reference`: the minimum that the same accesses need
   divergence,  // `value`: divergent branches; `reference`: all executed branches
   threads,     // `reference`: what `value` would be if all 32 threads of each warp had taken part
-  plain        // there is no reference
+  plain        // `value` has no reference
 };
 
 struct CountedRow {

@@ -51,7 +51,7 @@ class GpuPlaces {
   FlameTree& tree_;
   Leaves leaves_;
   bool shows_stall_ = false;
-  bool shows_instruction_ = false;  // true: the frames include Leaf::instruction or Leaf::offset
+  bool shows_instruction_ = false;
   std::vector<LabelId> path_;
   // Indexed by code location: the frames for the first kernel that has the location.
   std::vector<Shown> first_;

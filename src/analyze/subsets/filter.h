@@ -31,11 +31,11 @@ struct Conditions {
   std::optional<uint32_t> pid;  // process id; must not be combined with process_name
   std::optional<Pattern> process_name;
   std::optional<NumberRanges> ranks;
-  std::optional<NumberRanges> devices;  // device indexes
-  std::optional<Pattern> path;          // a frame label of the CPU stack must match
-  std::optional<Pattern> kernel;        // the name of the work item must match
-  bool inverted = false;                // true: keep only the records that do not fulfil the conditions
-  std::string text;                     // the conditions as the user wrote them, for META
+  std::optional<NumberRanges> devices;
+  std::optional<Pattern> path;    // a frame label of the CPU stack must match
+  std::optional<Pattern> kernel;  // the name of the work item must match
+  bool inverted = false;          // true: keep only the records that do not fulfil the conditions
+  std::string text;               // the conditions as the user wrote them, for META
   // Indexed by Aspect: the user's option, for messages; empty if the option was not given.
   std::array<std::string, kAspects> words;
 

@@ -41,7 +41,7 @@ class Split {
   Result<SubsetWriter*> part_of(const profile::Record& row);
   [[nodiscard]] std::optional<uint64_t> key_of(const RowOwner& row) const;
   [[nodiscard]] std::pair<std::string, std::string> identity_of(uint64_t key) const;
-  [[nodiscard]] std::string name_of(uint64_t key) const;   // name of the output for the subset
+  [[nodiscard]] std::string name_of(uint64_t key) const;
   [[nodiscard]] std::string which_of(uint64_t key) const;  // value of META part.which for the subset
   Result<SubsetWriter*> rest();
   MetaLines own_meta(const std::string& which);

@@ -44,7 +44,6 @@ class LineMatcher {
   [[nodiscard]] const std::vector<KernelLine>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<FunctionLine>& functions() const { return functions_; }
   [[nodiscard]] const std::vector<Path>& paths() const { return paths_; }
-  // Returns the functions of a stack, outermost first.
   [[nodiscard]] const std::u32string& stack(uint32_t id) const { return *stacks_[id]; }
   [[nodiscard]] size_t stack_count() const { return stacks_.size(); }
   [[nodiscard]] Sides sides(const std::vector<Cost>& costs) const;

@@ -92,7 +92,8 @@ Pairs match_functions_by_position(const LineMatcher& lines, const Pairs& paths) 
       }
     }
   }
-  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> ranked;  // votes, old, new
+  // Elements: number of votes, old function, new function.
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> ranked;
   ranked.reserve(votes.size());
   for (const auto& [key, count] : votes) {
     ranked.emplace_back(count, static_cast<uint32_t>(key >> 32U), static_cast<uint32_t>(key));

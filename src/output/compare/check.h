@@ -11,7 +11,6 @@ namespace gpuprof::output {
 // Writes text for a terminal, in lines of at most `width` characters. A small `width` is raised to a minimum.
 void check_text(const compare::Comparison& runs, const compare::Judgement& judgement, size_t width, TextStream& stream);
 
-// Writes Markdown for a comment on a pull request.
 void check_markdown(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);
 
 // Writes one object, docs/schema/check.json. "schema_version" changes when a field is removed or changes its meaning.

@@ -78,7 +78,6 @@ void end_table(std::string& out) {
   out += "</tbody></table>\n";
 }
 
-// Formats the callers, the innermost first, one per line.
 std::string path_text(const SummaryLine& line) {
   const auto frames = line.path.frames();
   std::string text;
