@@ -83,7 +83,7 @@ inline bool read_augmentation_data(Cursor& in, Cursor names, Cie* cie) {
   return in.ok() && data.ok();
 }
 
-// Returns false if the CIE is not supported; its functions then have no rules.
+// Returns false if the CIE is not supported. Its functions then have no rules.
 template <typename Arch>
 bool parse_cie(Cursor in, Section section, Cie* cie) {
   *cie = {};

@@ -35,7 +35,7 @@ void TableBuilder::on_rule(uint64_t pc, uint64_t rule) {
   }
   Piece& piece = pieces_.back();
   if (pc - piece.begin > kReach) {
-    return;  // the piece is too long, so close_piece() will drop it
+    return;  // the piece is too long, and close_piece() will drop it
   }
   row_offsets_.push_back(static_cast<uint32_t>(pc - piece.begin));
   row_rules_.push_back(index_of(rule));

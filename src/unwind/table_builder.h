@@ -19,7 +19,7 @@ class TableBuilder final : public RuleSink {
 
   void on_rule(uint64_t pc, uint64_t rule) override;
 
-  // After this call, on_rule() adds fallback rules: they are used only where the rules added before leave a gap.
+  // After this call, on_rule() adds fallback rules. They are used only where the rules added before leave a gap.
   void begin_fallback();
 
   // Returns the table; null if it has no rules or too many. Call it once.

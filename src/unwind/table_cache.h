@@ -1,4 +1,4 @@
-// Caches the unwind tables of mapped files: in memory while they are used, and on disk for later recordings.
+// Caches the unwind tables of mapped files: in memory while a table is used, and on disk for later recordings.
 #pragma once
 
 #include <cstdint>

@@ -320,7 +320,7 @@ class Merger {
   p::Record row_;
   ClockShift shift_;
   bool ended_ = false;   // true: the current input's END record was read
-  bool has_end_ = true;  // false for profiles in the published form (FORMAT.md), which have no END record
+  bool has_end_ = true;  // false for a profile in the published form (FORMAT.md), which has no END record
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   SubsetCollector parts_;

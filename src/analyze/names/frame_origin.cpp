@@ -17,7 +17,7 @@ bool starts_with_one(std::string_view text, const std::array<std::string_view, N
                      [text](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
-// Only this much of a name or path is examined: millions of frames may share one name of many megabytes.
+// Examines only this much of a name or path, because millions of frames may share one name of many megabytes.
 constexpr size_t kMostText = 4096;
 
 bool is_upper(char c) {

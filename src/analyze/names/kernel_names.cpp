@@ -221,7 +221,7 @@ void drop_unread(std::vector<Component>& parts) {
   parts = std::move(kept);
 }
 
-// Removes leading qualifiers except the last `kept`. Keeps the function around a lambda, which is more informative.
+// Removes leading qualifiers except the last `kept`. Also keeps the function around a lambda, because it says more.
 void drop_namespaces(std::vector<Component>& parts, size_t kept) {
   size_t drop = 0;
   while (drop + 1 < parts.size() && parts[drop].is_plain() && !parts[drop + 1].is_lambda) {

@@ -12,7 +12,7 @@ namespace gpuprof::analyze {
 
 struct LabelOptions {
   bool files = true;   // false: show only the function's name
-  bool lines = false;  // append " (file:line)" to native frames with a known line; Python and GPU frames always show it
+  bool lines = false;  // append " (file:line)" to native frames with a known line; Python and GPU frames always have it
   bool numbers = true;  // false: show files, but no line numbers
 };
 

@@ -1,5 +1,5 @@
-// Extrapolates stacks. --max-overhead leaves out the stacks of randomly chosen launches. The stacks of other launches
-// of the same work ("donors") replace them.
+// Extrapolates stacks. --max-overhead leaves out the stacks of randomly chosen launches. The work of such a launch is
+// shown under the stacks of other launches of the same work ("donors").
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class StackExtrapolation {
     uint32_t capture = 0;
     uint64_t stream = 0;
     profile::Op op = profile::Op::kernel;
-    bool graph_node = false;  // true for nodes of CUDA graphs, which are never similar to single launches
+    bool graph_node = false;  // true for nodes of CUDA graphs, which are never treated as similar to single launches
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -73,7 +73,8 @@ class StackExtrapolation {
 // `amount`: the largest remainders are rounded up.
 std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares);
 
-// Returns the shares of the donors: their ns; if all are 0, their counts; if these are 0 too, 1 for each donor.
+// Returns the shares of the donors: their ns. If all ns are 0, returns their counts; if these are 0 too, 1 for each
+// donor.
 std::vector<uint64_t> shares_of(const std::vector<StackExtrapolation::SampledStack>& donors);
 
 // Divides each number of `weight` in proportion to the donors' shares. The parts add up exactly.

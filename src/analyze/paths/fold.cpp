@@ -407,7 +407,7 @@ class TreeBuilder {
   StackExtrapolation extrapolation_;
   RangeFilter filter_;
   std::string_view host_;
-  size_t shared_parts_ = 0;  // sum of samples * stacks over all extrapolated rows; must not exceed kMostParts
+  size_t shared_parts_ = 0;  // sum over all extrapolated rows of samples * stacks; must not exceed kMostParts
   uint32_t first_shared_ = 0;
   std::vector<uint64_t> shares_;  // sample counts, starting at first_shared_
   // Results of the last lookups, because consecutive rows are often alike. Node ids stay valid after split().

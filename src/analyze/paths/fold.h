@@ -32,8 +32,8 @@ struct FoldOptions {
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
   Measure measure = Measure::gpu;
-  // Kinds of frames below kernels with samples. nullopt: if the tree measures samples, all kinds but `function`;
-  // otherwise `line` and `stall`, or no frames if many samples were lost.
+  // Kinds of frames below kernels with samples. nullopt selects a default. If the tree measures samples, it is all
+  // kinds but `function`. Otherwise it is `line` and `stall`, or no frames if many samples were lost.
   std::optional<Leaves> leaves;
 };
 

@@ -40,7 +40,7 @@ struct FunctionLine {
   Origin origin = Origin::none;
   Weight total;         // work launched below the function; counts once per stack, even with recursion
   Weight direct;        // work that the function launched itself, according to Launcher
-  uint64_t paths = 0;   // hash of the set of launches below the function; equal for functions with equal sets
+  uint64_t paths = 0;   // hash of the set of launches below the function; functions with equal sets have equal hashes
   uint64_t others = 0;  // number of other functions merged into this line by join_chains()
 };
 

@@ -24,7 +24,7 @@ bool is_start_up(std::string_view name) {
                                                    [name](std::string_view begin) { return name.starts_with(begin); });
 }
 
-// Only this much of a name is compared with main(): hostile names may have megabytes, in many frames.
+// Compares only this much of a name with main(), because many frames of a hostile profile may have names of megabytes.
 constexpr size_t kMostMain = 4096;
 
 std::string view_key_of(FrameClass cls, std::string_view text) {
@@ -226,7 +226,7 @@ uint32_t StackView::find_or_show(p::Element element, p::FrameKind kind, FrameCla
   if (element.is_label || composes(element)) {
     return show(element, cls, {.lines = options_.lines, .numbers = options_.numbers});
   }
-  // Caches by name: there are many frames, but few distinct names, which may be long.
+  // Caches by name, because many frames share few names, and a name may be long.
   const uint64_t key = (uint64_t{static_cast<uint8_t>(cls)} << 40U) | (uint64_t{static_cast<uint8_t>(kind)} << 32U) |
                        index(tables_.frame(element).name);
   const auto [found, added] = shown_by_name_.try_emplace(key, kNone);

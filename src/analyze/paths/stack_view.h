@@ -29,8 +29,8 @@ enum class PythonFrames : uint8_t {
 // Filters, applied in this order. Only trim_to removes the notes "[truncated]" and "[no Python frames]".
 struct StackOptions {
   std::string trim_to;  // user stacks begin at their outermost frame of this function, if they have one
-  // false: user stacks begin at `main` or at Python's <module> (which may follow runpy). Stacks with neither, such as
-  // those of threads, begin after libc's thread start. Ignored for stacks in which trim_to is found.
+  // false: user stacks begin at `main` or at Python's <module> (which may follow runpy). Stacks that have neither, such
+  // as those of threads, begin after libc's thread start. Ignored for a stack that has trim_to.
   bool from_start = false;
   PythonFrames python = PythonFrames::frames;
   std::vector<Pattern> only;  // show only frames whose name or label matches one of these patterns; empty: all frames
@@ -43,7 +43,8 @@ struct StackOptions {
 
 inline constexpr size_t kLongestCycle = 16;
 
-// Limits the text of labels with file and line, which a small file could make huge. Later labels are only names.
+// Limits the total text of labels with file and line, because a small file could make it huge. Beyond the limit, labels
+// are only names.
 inline constexpr size_t kMostComposedBytes = size_t{64} << 20U;
 
 class StackView {
@@ -71,7 +72,7 @@ class StackView {
   [[nodiscard]] std::string_view location(uint32_t frame) const;
   [[nodiscard]] FrameClass frame_class(uint32_t frame) const { return shown_[frame].cls; }
 
-  // Returns the number of the frame's function, which all its lines share, inlined or not.
+  // Returns the number of the frame's function. All frames of a function have the same number, whatever their line.
   [[nodiscard]] uint32_t function(uint32_t frame) const { return shown_[frame].function; }
 
   struct FunctionText {

@@ -21,7 +21,7 @@ namespace gpuprof::analyze {
 
 struct WalkWeight {
   uint64_t ns = 0;
-  uint64_t launches = 0;  // number of GPU records, or of launches if only these were recorded
+  uint64_t launches = 0;  // number of GPU records; number of launches if only launches were recorded
   uint64_t queue_ns = 0;
   uint64_t bytes = 0;
   uint64_t samples = 0;  // samples of GPU code, which have no duration

@@ -30,7 +30,7 @@ struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
   uint64_t floor = 0;       // like `busy`, but counts each work item with the shortest time of its kind in its slice
   uint64_t collective = 0;  // GPU work of collectives; without such GPU work, the CPU's waits in collectives
-  uint64_t waits = 0;       // time in which the CPU waited for the GPU, except in collectives
+  uint64_t waits = 0;       // time for which the CPU waited for the GPU, except in collectives
   uint64_t idle = 0;
   uint64_t collectives = 0;
   // Number of CPU waits in collectives; finish() counts them as collectives or as ordinary waits.

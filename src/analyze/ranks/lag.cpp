@@ -13,8 +13,8 @@ constexpr double kErrorOfMedian = 1.2533;  // factor from standard error of a me
 // Smallest noise that is assumed, because clocks and slices have limited precision.
 constexpr double kLeastNoise = 0.005;
 constexpr double kPersistent = 0.8;
-// A lag must last a fifth of all columns if it ends in the last three, otherwise a third. Shorter slowdowns mostly come
-// from a disturbed host.
+// A lag that ends in the last three columns must last a fifth of all columns, any other a third. Shorter slowdowns
+// mostly come from a disturbed host.
 constexpr size_t kLeastPart = 5;
 constexpr size_t kLeastPartEnded = 3;
 constexpr size_t kEnd = 2;
@@ -139,7 +139,7 @@ size_t least_length(size_t columns, size_t last) {
   return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
 }
 
-// Uses all columns: the columns of a lag were chosen because they are alike, so they would underestimate the noise.
+// Uses all columns. The columns of a lag would underestimate the noise, because they were chosen for being alike.
 double noise_of(const Excess& excess, size_t rank) {
   const size_t columns = excess.share[rank].size();
   double noise = noise_of_changes(excess.share[rank], 1);
@@ -236,7 +236,7 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
   lag.first = fit.first;
-  // If the lag lasts almost to the end, extends it to the last column, because ranks end at different times.
+  // If the lag lasts almost to the end, extends it to the last column: ranks end at different times.
   lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;
   lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);

@@ -40,7 +40,8 @@ struct ProfileInfo {
   uint64_t unsampled = 0;   // number of GPU records that have no CPU stack because of --max-overhead
   uint64_t samples = 0;
   uint64_t estimated = 0;  // samples whose attribution was estimated
-  // CPU stack coverage of GPU records, if any exist or were lost; else of launches; without launches, of samples.
+  // CPU stack coverage of GPU records. If there are none and none were lost, coverage of launches; without launches, of
+  // samples.
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
@@ -50,8 +51,8 @@ struct ProfileInfo {
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
 
   [[nodiscard]] uint64_t dropped_samples() const;
-  // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so with more
-  // loss the shares mislead.
+  // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so larger
+  // losses distort the shares.
   [[nodiscard]] bool samples_are_reliable() const;
 };
 

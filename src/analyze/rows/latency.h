@@ -37,7 +37,7 @@ struct LatencyLine {
   std::shared_ptr<WorkPaths> texts;
   std::array<LatencyStats, kPhases> phases;  // indexed by profile::Phase
 
-  // Returns the number of launches, as the maximum over the phases.
+  // Returns the number of launches: the largest count of all phases.
   [[nodiscard]] uint64_t count() const;
 };
 

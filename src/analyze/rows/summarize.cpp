@@ -38,7 +38,7 @@ struct Sum {
   [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
   [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
 
-  // Returns nullopt if the squares were not recorded, which shows in a sum of squares that is too small for the mean.
+  // Returns nullopt if the squares were not recorded. Then the sum of squares is too small for the mean.
   [[nodiscard]] std::optional<uint64_t> deviation() const {
     if (weight.count == 0 || weight.ns == 0) {
       return std::nullopt;

@@ -74,7 +74,7 @@ struct GroupLine {
   std::optional<uint64_t> deviation_ns;
 };
 
-// The nodes of CUDA graphs, which the sums of GPU work include.
+// The nodes of CUDA graphs. The sums of GPU work include them, too.
 struct GraphSummary {
   Weight weight;
   uint64_t captured = 0;  // number of nodes for which the stack of the capture is known
@@ -96,7 +96,7 @@ struct Summary {
   // Time that all fields but `info` and `counted` cover; nullopt: the complete recording.
   std::optional<TimeWindow> window;
   uint64_t interval_ns = 0;
-  // Counts of the window or of the complete recording; see ProfileInfo.
+  // The next counts cover the window or, without a window, the complete recording; see ProfileInfo.
   uint64_t gpu_records = 0;
   uint64_t with_stack_records = 0;
   uint64_t recorded_samples = 0;

@@ -58,7 +58,7 @@ void leave_out(Aggregate& rows, const Outside& outside);
 // equal exclusive time, and busy plus idle time must equal the time of the windows.
 void check_conservation(Aggregate& rows);
 
-// Describes a difference between the END record and the records before it; empty if they agree.
+// Describes how the END record differs from the records before it. Returns "" if they agree.
 std::string end_mismatch(const char* what, uint64_t end, uint64_t sum);
 
 }  // namespace gpuprof::analyze

@@ -33,7 +33,8 @@ struct CountedTable {
   size_t found = 0;
 };
 
-// Returns tables for functions that match `kernel` (null: all), with at most `most` rows each (0: all).
+// Returns tables for the functions that match `kernel` (null: all functions). Each has at most `most` rows (0:
+// unlimited).
 std::vector<CountedTable> counted_tables(const profile::Tables& tables, const Pattern* kernel, size_t most);
 
 }  // namespace gpuprof::analyze

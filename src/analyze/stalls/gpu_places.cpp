@@ -73,8 +73,8 @@ void GpuPlaces::put(Leaf leaf, const p::GpuPlace& place, p::StringId kernel) {
   }
 }
 
-// Appends "clamp (saxpy.cu:3)" etc. If the code location has no frames, appends its module, and its function unless
-// that is the kernel.
+// Appends "clamp (saxpy.cu:3)" etc. If the code location has no frames, appends its module, and also its function
+// unless the function is the kernel.
 void GpuPlaces::put_functions(const p::GpuPlace& place, p::StringId kernel, bool lines) {
   const auto frames = tables_.place_frames(place.id);
   for (const p::Element frame : frames) {

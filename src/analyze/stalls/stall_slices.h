@@ -20,7 +20,8 @@ struct StallSpread {
 
   StallSpread& operator+=(const StallSpread& other);
 
-  // Returns the variance of `part` between blocks, relative to a binomial distribution. At least 1; 1 if unknown.
+  // Returns how much `part` varies between blocks: its variance relative to that of a binomial distribution. Returns at
+  // least 1, and 1 if it is unknown.
   [[nodiscard]] double dispersion() const;
 };
 

@@ -23,8 +23,8 @@ class SubsetIds {
   void add(profile::ProcessId id);
   void add(profile::DeviceId id);
 
-  // Writes the GPU_INSTRUCTION records of the subset's code locations. Adds the code
-  // locations of the instructions whose results these instructions wait for.
+  // Writes the GPU_INSTRUCTION records of the subset's code locations. If one of these instructions waits for the
+  // result of another, adds the code location of that other instruction.
   Status explain_places();
 
   [[nodiscard]] const Status& status() const { return status_; }

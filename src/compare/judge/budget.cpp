@@ -38,7 +38,7 @@ std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& 
   return matches;
 }
 
-// Sums each path once, even if it has several matching functions.
+// Adds each path once, even if several of its functions match.
 uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& matches) {
   uint64_t ns = 0;
   for (const Path& path : run.paths) {

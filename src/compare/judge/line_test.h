@@ -9,7 +9,8 @@
 
 namespace gpuprof::compare {
 
-// Values per run, old side first: logarithms of ns. If any run has 0 ns, they are ns relative to the mean of all runs.
+// Values per run, old side first: logarithms of ns. If any run has 0 ns, all values are ns divided by the mean of all
+// runs.
 struct Values {
   std::vector<double> all;
   size_t old_runs = 0;

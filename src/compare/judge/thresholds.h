@@ -32,7 +32,8 @@ struct Thresholds {
 // * matches any text, ? one byte. Takes time proportional to the product of both lengths.
 bool glob_matches(std::string_view glob, std::string_view name);
 
-// Parses the file. Leaves out entries that expired before `today` ("2026-11-23"), and lists them in `expired`.
+// Parses the file. Leaves out the entries that expired before `today` (such as "2026-11-23"), and lists them in
+// `expired`.
 Result<Thresholds> parse_thresholds(std::string_view text, std::string file, std::string_view today,
                                     std::vector<std::string>& expired);
 

@@ -36,8 +36,8 @@ size_t operator_sign(std::string_view rest) {
   return found == kSigns.end() ? 0 : found->size();
 }
 
-// Removes <...>, (...) and [...], except "(anonymous namespace)" and operators. "{lambda(int)#2}" becomes "{lambda}".
-// An unclosed bracket removes the rest, so truncated names are equal wherever they were cut.
+// Removes <...>, (...) and [...], except in "(anonymous namespace)" and operators. "{lambda(int)#2}" becomes
+// "{lambda}". An unclosed bracket removes the rest, so truncated names become equal wherever they were cut.
 std::string without_arguments(std::string_view name) {
   std::string out;
   size_t depth = 0;

@@ -16,7 +16,8 @@ void check_markdown(const compare::Comparison& runs, const compare::Judgement& j
 // Writes one object, docs/schema/check.json. "schema_version" changes when a field is removed or changes its meaning.
 void check_json(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);
 
-// Writes a test case for the total and for each kernel. A regression is a failure; an inconclusive check is an error.
+// Writes a test case for the total and one for each kernel. A regression becomes a failure, an inconclusive check an
+// error.
 void check_junit(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);
 
 // Writes annotations that GitHub's runner shows at the pull request: ::error title=...::...

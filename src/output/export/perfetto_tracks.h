@@ -44,7 +44,8 @@ class Tracks {
   Track notes() { return {.tid = child(0, kNotesTrack)}; }  // the track for notes about the complete recording
   Track counter(profile::DeviceId device, const char* name);
 
-  // Writes the TrackDescriptor packets of threads again, now with names. Call it after the last record.
+  // Writes the TrackDescriptor packets of threads again, because the names are now known. Call it after the last
+  // record.
   void name_threads();
 
  private:

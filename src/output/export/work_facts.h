@@ -12,7 +12,7 @@
 
 namespace gpuprof::output {
 
-// Texts are unescaped, as in the profile; the formats must escape them. Unknown texts are empty.
+// Texts are as in the profile, so each format must escape them. Unknown texts are empty.
 struct WorkFacts {
   std::string_view process;
   uint32_t pid = 0;  // 0 if unknown

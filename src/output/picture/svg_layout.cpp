@@ -57,7 +57,7 @@ Children sorted_children(const FlameTree& tree) {
   return children;
 }
 
-// The frames of one tree node, which all have the weight of its subtree.
+// The frames of one tree node. All have the weight of the node's subtree.
 struct Segment {
   NodeId node = 0;
   uint64_t depth = 0;  // depth of the first frame

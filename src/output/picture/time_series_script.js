@@ -132,7 +132,7 @@
     }
   }
 
-  // Outlines the selected cells, which may begin and end within columns.
+  // Outlines the selected cells. The selection may begin and end within a column.
   function drawSelection() {
     outline.setAttribute('visibility', state.from >= 0 ? 'visible' : 'hidden');
     if (state.from < 0) return;
