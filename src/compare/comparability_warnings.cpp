@@ -16,8 +16,8 @@ namespace {
 
 using Facts = std::span<const RunFacts* const>;
 
-// Smaller losses are not reported.
-constexpr double kMinReportedLoss = 0.1;  // percent
+// Minimum lost percentage that is reported.
+constexpr double kMinReportedLoss = 0.1;
 
 std::string quoted(const std::string& text) {
   return text.empty() ? "unknown" : "'" + escaped(text) + "'";
@@ -31,7 +31,7 @@ std::string listed(const std::set<std::string>& texts) {
   return all;
 }
 
-// Reports a difference only if both sides are known.
+// Warns of a difference only if both sides are known.
 void warn_if_different(const char* what, const std::set<std::string>& before, const std::set<std::string>& after,
                        std::vector<std::string>& warnings) {
   if (!before.empty() && !after.empty() && before != after) {
@@ -119,7 +119,7 @@ Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_
 }
 
 Status check_related(const Comparison& all) {
-  // Ignore copies, which different programs have in common, unless there are only copies.
+  // Ignore copies unless there are only copies: different programs have copies with the same names.
   const bool all_copies = std::all_of(all.kernels.begin(), all.kernels.end(),
                                       [](const KernelLine& kernel) { return kernel.name.starts_with('['); });
   const bool related = std::any_of(all.kernels.begin(), all.kernels.end(), [&](const KernelLine& kernel) {

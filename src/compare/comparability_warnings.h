@@ -19,7 +19,7 @@ Status check_comparable(std::span<const Run> old_runs, std::span<const Run> new_
 // Fails if old and new runs have no kernel in common. They are then runs of two different programs.
 Status check_related(const Comparison& all);
 
-// Returns the warning about dropped stall samples, which `check` shows, too; empty if too few were dropped.
+// Returns the warning about dropped stall samples, or "" if few were dropped. `check` also shows this warning.
 std::string dropped_samples_text(const RunFacts& run);
 
 // Returns warnings, with file names: runs used different devices or drivers, a program failed, or data is missing.

@@ -51,7 +51,7 @@ void check_run(const RunFacts& facts, const Cost& total, const JudgeOptions& opt
   }
 }
 
-// Checks for differences between runs. Reports each kind of difference once.
+// Checks whether the runs were recorded differently. Adds one reason for each kind of difference.
 void check_setup(const Comparison& runs, Reasons& reasons) {
   const RunFacts& first = *runs.runs.front();
   const auto other = std::find_if(runs.runs.begin(), runs.runs.end(),
@@ -77,8 +77,8 @@ void check_setup(const Comparison& runs, Reasons& reasons) {
   }
 }
 
-// Returns the side that spends less than half of its time in kernels that exist on both sides, or nullptr. One such
-// side is enough: a program that stopped doing its work is not faster.
+// Returns "old" or "new" for a side that spends less than half of its time in kernels that exist on both sides; nullptr
+// if no side does. One such side is enough: a program that stopped doing its work is not faster.
 const char* two_programs(const Comparison& runs) {
   double all[2] = {0, 0};
   double matched[2] = {0, 0};

@@ -9,7 +9,7 @@
 
 namespace gpuprof::compare {
 
-// Returns the reasons, one per line; empty: the runs may be compared. `one_side`: all runs belong to one side.
+// Returns the reasons, one per line; no reasons if the runs may be compared. `one_side`: all runs belong to one side.
 std::vector<std::string> incomparable(const Comparison& runs, const JudgeOptions& options, bool one_side);
 
 }  // namespace gpuprof::compare

@@ -5,7 +5,7 @@
 namespace gpuprof::compare {
 namespace {
 
-// Each step uses the matches of the previous steps.
+// Each step also uses the matches that the steps before it found.
 void match(LineMatcher& lines) {
   lines.join({}, match_functions_by_name(lines), Match::normalized);
   lines.join(match_kernels_by_name(lines, SharedFunctions(lines)), {}, Match::normalized);

@@ -14,15 +14,15 @@ namespace gpuprof::compare {
 // How a kernel, function or path of the old runs was found in the new runs.
 enum class Match : uint8_t {
   exact,
-  normalized,  // by a name without template arguments, hashes and autotuner suffixes
-  assigned,    // by callers, number of launches and duration
-  none,        // on one side only, so not matched
+  normalized,  // their names are equal without template arguments, hashes and autotuner suffixes
+  assigned,    // chosen by callers, number of launches and duration
+  none,        // exists on one side only
 };
 
 enum class Change : uint8_t {
   both,     // exists on both sides with the same name
   renamed,  // exists on both sides with different names
-  moved,    // paths only: launches moved to or from another path of the kernel
+  moved,    // used only for paths: launches moved to or from another path of the same kernel
   appeared,
   gone,
 };
@@ -32,19 +32,19 @@ constexpr bool is_on_both_sides(Change change) {
 }
 
 struct KernelLine {
-  std::string name;      // name on the new side; on the old side if the kernel is gone
-  std::string old_name;  // name on the old side, if different
+  std::string name;      // name on the new side; if the new side lacks the kernel, name on the old side
+  std::string old_name;  // name on the old side, if it is different
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> costs;          // one per run, in the order of Comparison::runs
-  std::array<StallSums, 2> stalls;  // sums of all old runs, and of all new runs
+  std::array<StallSums, 2> stalls;  // [0]: sum of all old runs; [1]: sum of all new runs
 };
 
 struct FunctionLine {
   std::string name;
   std::string file;
   std::string old_name;
-  bool note = false;  // see Function::note
+  bool note = false;  // true: not a function, but a note in a path; see Function::note
   analyze::Origin origin = analyze::Origin::none;
   Match match = Match::exact;
   Change change = Change::both;
@@ -54,21 +54,21 @@ struct FunctionLine {
 
 struct PathLine {
   uint32_t kernel = 0;                  // index into Comparison::kernels
-  std::vector<uint32_t> functions;      // indexes into Comparison::functions, outermost first, on the new side
-  std::vector<uint32_t> old_functions;  // functions on the old side, if different
+  std::vector<uint32_t> functions;      // the path on the new side: indexes into Comparison::functions, outermost first
+  std::vector<uint32_t> old_functions;  // the path on the old side, if it is different
   Match match = Match::exact;
   Change change = Change::both;
   std::vector<Cost> costs;
 };
 
 struct Comparison {
-  std::vector<const RunFacts*> runs;  // old side first; the runs must outlive the comparison
+  std::vector<const RunFacts*> runs;  // the old side's runs come first; all runs must outlive the comparison
   size_t old_runs = 0;
   std::vector<Cost> totals;  // one per run
   std::vector<KernelLine> kernels;
   std::vector<FunctionLine> functions;
   std::vector<PathLine> paths;
-  std::vector<std::string> stall_reasons;  // unique; StallSums refer to them by index
+  std::vector<std::string> stall_reasons;  // each reason occurs once; StallSums contain indexes into this list
 };
 
 Comparison compare(std::span<const Run> old_runs, std::span<const Run> new_runs);

@@ -9,7 +9,7 @@ namespace gpuprof::compare {
 namespace {
 
 uint64_t whole(double value) {
-  constexpr double kMost = 9.2e18;  // the difference of two values up to this maximum fits 64 bits
+  constexpr double kMost = 9.2e18;  // the difference of two values of at most this size fits 64 bits
   return value <= 0 ? 0 : static_cast<uint64_t>(std::llround(std::min(value, kMost)));
 }
 
@@ -33,7 +33,7 @@ SideCost side_of(std::span<const Cost> runs, bool timed) {
     count += static_cast<double>(cost.count);
   }
   const auto n = static_cast<double>(runs.size());
-  // Keeps the value of a single run exact.
+  // The value of a single run is used exactly, without a conversion to double.
   side.value = runs.size() == 1 ? std::min<uint64_t>(side.most, INT64_MAX) : whole((timed ? ns : count) / n);
   side.count = count / n;
   side.mean_ns = timed && count > 0 ? ns / count : 0;

@@ -13,12 +13,13 @@ struct SideCost {
   uint64_t value = 0;  // mean per run: ns, or launches if nothing was timed
   uint64_t least = 0;
   uint64_t most = 0;
-  double count = 0;    // launches, mean per run
-  double mean_ns = 0;  // per launch; 0 if nothing was timed
+  double count = 0;    // mean number of launches per run
+  double mean_ns = 0;  // mean time per launch; 0 if nothing was timed
 };
 
-// change = by_launches + by_duration = (n2 - n1) * mean1 + n2 * (mean2 - mean1). n: launches, mean: time per launch,
-// 1: old side, 2: new side. For lines that only one side has, change = by_launches.
+// change = by_launches + by_duration. by_launches = (n2 - n1) * mean1, and by_duration = n2 * (mean2 - mean1). n is the
+// number of launches and mean the time per launch; 1 is the old side and 2 the new side. If only one side has the line,
+// by_launches is the whole change.
 struct Difference {
   SideCost before;
   SideCost after;
@@ -26,7 +27,7 @@ struct Difference {
   int64_t by_launches = 0;
   int64_t by_duration = 0;
 
-  [[nodiscard]] double percent() const;  // change in percent of `before`; 0 if `before` is 0
+  [[nodiscard]] double percent() const;  // change in percent of `before`; returns 0 if `before` is 0
 };
 
 Difference difference_of(const std::vector<Cost>& costs, size_t old_runs, bool timed);

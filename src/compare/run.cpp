@@ -25,7 +25,8 @@ using analyze::ProfileKind;
 
 constexpr std::string_view kTruncated = "[truncated]";
 
-// Returns all values of the key, sorted: a merged profile has those of all ranks, and there may be several drivers.
+// Returns all values of the key, sorted: a merged profile has the values of all ranks, and a run may have several
+// drivers.
 std::set<std::string> meta_values(const analyze::ProfileInfo& info, const char* key) {
   std::set<std::string> values;
   const auto [begin, end] = info.meta.equal_range(key);
@@ -45,7 +46,7 @@ std::string meta_text(const analyze::ProfileInfo& info, const char* key) {
   return joined(meta_values(info, key));
 }
 
-// Returns "0" if no rank is known to have failed; otherwise the exit statuses of the failed ranks.
+// Returns "0" if every rank whose exit status is known succeeded; otherwise the exit statuses of the failed ranks.
 std::string exit_status_of(const analyze::ProfileInfo& info) {
   std::set<std::string> values = meta_values(info, "target.exit_status");
   if (values.size() > 1) {
@@ -140,7 +141,7 @@ class RunBuilder {
   }
 
  private:
-  // Extrapolates unsampled work like `flame`, because the unsampled share differs from run to run.
+  // Extrapolates unsampled work as `flame` does, because the share of unsampled work differs from run to run.
   void add(const p::Work& work, const analyze::Weight& weight) {
     extrapolation_.each_part(work, weight, [&](const analyze::LaunchSite& site, const analyze::Weight& part) {
       if (part.ns != 0 || part.count != 0) {
@@ -251,8 +252,8 @@ class RunBuilder {
   }
 
   void add_functions() {
-    std::vector<uint32_t> seen(run_.functions.size(),
-                               UINT32_MAX);  // per function: index of the last path that was added to its total
+    // For each function, the index of the last path that was added to its total.
+    std::vector<uint32_t> seen(run_.functions.size(), UINT32_MAX);
     for (uint32_t at = 0; at < run_.paths.size(); ++at) {
       const Path& path = run_.paths[at];
       analyze::Launcher launcher;
@@ -271,9 +272,9 @@ class RunBuilder {
     }
   }
 
-  // Ignores kernels without cost, which no comparison shows.
+  // Ignores kernels whose cost is 0, which no comparison shows.
   void add_stalls() {
-    std::unordered_map<uint32_t, uint32_t> reasons;  // from STRING to the index in stall_reasons
+    std::unordered_map<uint32_t, uint32_t> reasons;  // key: STRING id; value: index into stall_reasons
     for (const analyze::SampleRow& row : rows_.samples) {
       const p::Work& work = rows_.work(row);
       const auto kernel = kernels_by_id_.find(join_ids(static_cast<uint8_t>(work.op), index(work.name)));
@@ -304,12 +305,12 @@ class RunBuilder {
   analyze::WorkPaths paths_;
   analyze::StackExtrapolation extrapolation_;
   Run& run_;
-  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;    // key: operation and STRING
-  std::unordered_map<std::string, uint32_t> kernels_;       // key: name
+  std::unordered_map<uint64_t, uint32_t> kernels_by_id_;  // key: operation and STRING
+  std::unordered_map<std::string, uint32_t> kernels_;
   std::unordered_map<uint32_t, uint32_t> functions_by_id_;  // key: function number in the stack view
   std::unordered_map<std::string, uint32_t> functions_;     // key: name and file
   std::unordered_map<analyze::LaunchSite, uint32_t, analyze::LaunchSiteHash> sites_;  // value: position in stacks_
-  std::unordered_map<std::u32string, uint32_t> stack_ids_;  // functions of a stack -> index into stacks_
+  std::unordered_map<std::u32string, uint32_t> stack_ids_;  // key: functions of a stack; value: index into stacks_
   std::vector<const std::u32string*> stacks_;
   std::unordered_map<uint64_t, uint32_t> paths_by_ids_;  // key: kernel and stack
   size_t kept_frames_ = 0;

@@ -17,7 +17,7 @@ namespace gpuprof::compare {
 
 struct Cost {
   uint64_t ns = 0;     // GPU time
-  uint64_t count = 0;  // GPU records; in a profile without times, launches
+  uint64_t count = 0;  // GPU records or, in a profile without times, launches
 
   Cost& operator+=(const Cost& other) {
     ns += other.ns;
@@ -38,17 +38,17 @@ struct Function {
   analyze::Origin origin = analyze::Origin::none;
   Cost total;         // GPU work launched below the function; counts once per stack, even with recursion
   Cost direct;        // GPU work that the function launched itself, according to analyze::Launcher
-  bool note = false;  // not a function, but a note in a path: "[captured at]", "[truncated]"
+  bool note = false;  // true: not a function, but a note in a path, such as "[captured at]" or "[truncated]"
 };
 
 // One kernel launched from one CPU stack.
 struct Path {
   uint32_t kernel = 0;              // index into Run::kernels
-  std::vector<uint32_t> functions;  // indexes into Run::functions, outermost first; empty: no CPU stack
+  std::vector<uint32_t> functions;  // indexes into Run::functions, outermost first; empty if there is no CPU stack
   Cost cost;
 };
 
-// SM clock of one device during the recording, in MHz; samples == 0: unknown.
+// SM clock of one device during the recording, in MHz. Unknown if `samples` is 0.
 struct Clock {
   uint64_t samples = 0;
   double mean_mhz = 0;
@@ -58,29 +58,31 @@ struct Clock {
 
 // Facts that decide whether two runs are comparable, and that users see for each run.
 struct RunFacts {
-  std::string file;  // name for messages
+  std::string file;  // the run's name in messages
   analyze::ProfileInfo info;
-  std::vector<std::string> devices;  // "NVIDIA H200"; one per device with work, sorted
-  // In a merged profile, the fields `driver` to `exit_status` join the sorted distinct values of all ranks by commas.
-  std::string driver;  // empty: unknown
+  std::vector<std::string> devices;  // names of the devices with work, such as "NVIDIA H200", sorted
+  // In a merged profile, each of the fields `driver` to `exit_status` contains the distinct values of all ranks, sorted
+  // and joined by commas.
+  std::string driver;  // empty if unknown
   std::string command;
   std::string host;
-  std::string commit;                   // of the recorded program: from --commit, CI variables or git; may be empty
-  std::string exit_status;              // META target.exit_status; "0": no rank has failed; empty: unknown
+  // Commit of the recorded program: from --commit, CI variables or git; may be empty.
+  std::string commit;
+  std::string exit_status;              // META target.exit_status; "0" if no rank has failed; empty if unknown
   std::map<std::string, Clock> clocks;  // key: device
-  uint64_t window_ns = 0;               // recorded time; 0: unknown
-  double lost_percent = 0;              // lost share of GPU work, according to ProfileInfo::covered
+  uint64_t window_ns = 0;               // recorded time; 0 if unknown
+  double lost_percent = 0;              // share of the GPU work that was lost, according to ProfileInfo::covered
 };
 
 // A run. All numbers are exact: the sums of the kernels and of the paths equal the total.
 struct Run {
   RunFacts facts;
-  bool timed = true;  // false: counts of launches or samples only
+  bool timed = true;  // false: the profile has no times, only counts of launches or samples
   Cost total;
   std::vector<Kernel> kernels;  // names are unique
   std::vector<Function> functions;
   std::vector<Path> paths;                 // (kernel, functions) is unique
-  std::vector<std::string> stall_reasons;  // unique
+  std::vector<std::string> stall_reasons;  // each reason occurs once
 };
 
 // Limit for the frames of all paths. Beyond it, paths are cut to kCutPathFrames below "[truncated]", with a warning.

@@ -24,12 +24,13 @@ std::vector<KnownDriver> known_drivers(std::span<const RunFacts* const> runs) {
 
 std::vector<std::string> recording_differences(std::span<const RunFacts* const> runs) {
   std::vector<std::string> differences;
-  // Profiles without an id of the recording are older than the META keys below.
+  // A profile without the id of a recording was made before the META keys below existed.
   const auto is_known = [](const RunFacts& run) {
     return run.info.meta.contains(std::string(analyze::kRecordingKey)) ||
            run.info.meta.contains(std::string(analyze::kRecordingPartKey));
   };
-  const auto differ = [&](auto value) {  // returns a run with and a run without the property
+  // Returns one run with the property and one without it; null if all runs are alike.
+  const auto differ = [&](auto value) {
     const auto with = std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return value(*run); });
     const auto without =
         std::find_if(runs.begin(), runs.end(), [&](const RunFacts* run) { return !value(*run) && is_known(*run); });
@@ -43,7 +44,7 @@ std::vector<std::string> recording_differences(std::span<const RunFacts* const> 
                           " without, and sampling changes the times of kernels");
   }
   const auto is_window = [](const RunFacts& run) { return !analyze::recording_window(run.info.meta).empty(); };
-  // Other windows end with the program, and a slower program runs longer.
+  // Other windows end when the program ends, so a slower program has a longer window.
   const auto has_chosen_end = [](const RunFacts* run) {
     const std::string window = analyze::recording_window(run->info.meta);
     return window.starts_with("-p") || window.find("--duration") != std::string::npos;

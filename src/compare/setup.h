@@ -11,7 +11,7 @@ namespace gpuprof::compare {
 
 struct KnownDriver {
   std::string name;               // not empty
-  const RunFacts* run = nullptr;  // first run with this driver
+  const RunFacts* run = nullptr;  // the first run with this driver
 };
 
 // Returns the distinct drivers in the order of the runs. Ignores runs with an unknown driver.

@@ -22,9 +22,10 @@ double difference(const StallShare& share) {
   return std::abs(share.after.share - share.before.share);
 }
 
-// Sort key. If two reasons changed equally, because one gained what the other lost, the one that grew is first.
+// Sort key. If one reason gained what the other lost, the reason that grew comes first.
 std::tuple<bool, long long, bool> rank(const StallShare& share) {
-  constexpr double kParts = 1e9;  // compare shares in steps of 1e-9, because rounding errors must not affect the order
+  // Shares are compared in steps of 1e-9, so that rounding errors do not affect the order.
+  constexpr double kParts = 1e9;
   return {share.changed, std::llround(kParts * difference(share)), share.after.share > share.before.share};
 }
 

@@ -14,7 +14,7 @@ struct StallShare {
   struct Side {
     uint64_t samples = 0;
     double share = 0;
-    analyze::Interval interval;  // 95% confidence; wider if the share varies over time or between runs
+    analyze::Interval interval;  // 95% confidence interval; wider if the share varies over time or between runs
   };
 
   uint32_t reason = 0;  // index into Comparison::stall_reasons

@@ -19,10 +19,10 @@ using analyze::AnnotatedLine;
 using analyze::SampledInstruction;
 
 constexpr size_t kColumn = 9;
-constexpr size_t kMostDepth = 64;     // of inlined functions
-constexpr size_t kReasonLetters = 8;  // letters of a stall reason that a column title shows
+constexpr size_t kMostDepth = 64;     // maximum nesting of inlined functions
+constexpr size_t kReasonLetters = 8;  // number of letters of a stall reason that a column title shows
 
-// Appends the text right-aligned in its column, and at least one blank before it.
+// Appends the text right-aligned in its column, with at least one blank before it.
 void append_cell(const std::string& text, std::string& out) {
   const size_t length = utf8_length(text);
   out.append(length < kColumn ? kColumn - length : 1, ' ').append(text);
@@ -77,7 +77,7 @@ class Listing {
     }
   }
 
-  // The columns before the line number. They are empty if the line has no samples.
+  // Returns the columns before the line number. They are empty if the line has no samples.
   [[nodiscard]] std::string cells(const AnnotatedLine* line) const {
     std::string text;
     append_cell(line == nullptr ? "" : share(line->samples), text);
@@ -157,7 +157,7 @@ class Listing {
         shown_name(shown_text(instruction.text)));
   }
 
-  // Prints once for each file why its source text is not shown.
+  // Prints why the file's source text is not shown, but only once per file.
   void put_reason_once(std::string_view file, const SourceText& source) {
     if (!source.why_not.empty() && told_.insert(file).second) {
       put(cells(nullptr) + number(0) + "(" + shown_name(shown_ends(file)) + ": line numbers only, " + source.why_not +

@@ -12,7 +12,8 @@ namespace gpuprof::output {
 
 void annotate_text(const analyze::AnnotatedKernel& kernel, const FindSource& find, TextStream& stream);
 
-// Prints the CPU lines that launch GPU work, with the GPU time below each; at most `files` files (0: unlimited).
+// Prints the CPU lines that launch GPU work, with the GPU time that each launched, for at most `files` files (0:
+// unlimited).
 void annotate_cpu_text(const analyze::LaunchingLines& lines, size_t files, const FindSource& find, TextStream& stream);
 
 }  // namespace gpuprof::output

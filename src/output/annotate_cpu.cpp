@@ -55,7 +55,7 @@ class CpuListing {
     }
   }
 
-  // The columns before the line number. A weight of 0 is an empty cell.
+  // Returns the columns before the line number. The cell of a weight of 0 is empty.
   [[nodiscard]] std::string cells(const Weight& self, const Weight& total, const std::string& number) const {
     std::string text;
     for (const Weight& weight : {self, total}) {

@@ -20,11 +20,12 @@ namespace p = gpuprof::profile;
 
 constexpr size_t kFlushBytes = size_t{1} << 16U;
 constexpr size_t kMostRangeBytes = 40;
-constexpr size_t kMostNameBytes = 80;            // longer names are cut in events, but not in stacks
-constexpr uint64_t kNotesPid = 5'000'000;        // above the pids of processes, below those of devices
-constexpr uint64_t kFirstExtraTid = 15'000'000;  // first tid of the tracks that do not belong to a thread
+constexpr size_t kMostNameBytes = 80;      // names in events are cut to this length, but not those in stacks
+constexpr uint64_t kNotesPid = 5'000'000;  // above the pids of all processes, and below those of devices
+// The tracks that do not belong to a thread get tids from this number on.
+constexpr uint64_t kFirstExtraTid = 15'000'000;
 
-// Formats microseconds with three decimal places, which is exact.
+// Formats ns as microseconds with three decimal places, which is exact.
 std::string microseconds(bool negative, uint64_t ns) {
   char text[32];
   std::snprintf(text, sizeof text, "%s%llu.%03u", negative ? "-" : "", static_cast<unsigned long long>(ns / 1000),
@@ -77,7 +78,7 @@ class StackFrames {
 #ifdef GPUPROF_FUZZING
   static constexpr size_t kMostNodes = 4096;
 #else
-  static constexpr size_t kMostNodes = 4'000'000;  // further frames are dropped, to limit memory for hostile files
+  static constexpr size_t kMostNodes = 4'000'000;  // limits memory for hostile files: further frames are dropped
 #endif
 
   uint32_t descend(uint32_t parent, analyze::WorkPaths::PathSegment part) {
@@ -105,9 +106,10 @@ class StackFrames {
   }
 
   analyze::WorkPaths& paths_;
-  std::vector<Node> nodes_;                      // the node with number 1 is nodes_[0]
-  std::unordered_map<uint64_t, uint32_t> ids_;   // (parent, label) to node
-  std::unordered_map<uint64_t, uint32_t> ends_;  // (parent node, path segment) to the segment's innermost node
+  std::vector<Node> nodes_;                     // the node with number n is nodes_[n - 1]
+  std::unordered_map<uint64_t, uint32_t> ids_;  // key: parent node and label; value: node
+  // Key: parent node and path segment; value: node of the segment's innermost frame.
+  std::unordered_map<uint64_t, uint32_t> ends_;
 };
 
 class ChromeTrace : public Timeline {
@@ -138,7 +140,8 @@ class ChromeTrace : public Timeline {
     {
       JsonObject object(out_);
       for (auto line = info_.meta.begin(); line != info_.meta.end(); line = info_.meta.upper_bound(line->first)) {
-        object.escaped_key(line->first) += json_string(line->second);  // the first value of each key
+        // Of a repeated key, only the first value is written.
+        object.escaped_key(line->first) += json_string(line->second);
       }
       for (const auto& [reason, count] : info_.losses) {
         object.escaped_key("lost." + reason) += json_string(std::to_string(count));
@@ -230,7 +233,7 @@ class ChromeTrace : public Timeline {
     }
   }
 
-  // Ranges that are started and ended by handle need not nest. They are drawn as separate asynchronous events.
+  // Ranges that are started and ended by handle may partly overlap. They are drawn as separate asynchronous events.
   void put_unnested(const Slice& slice) {
     ++async_ids_;
     for (const bool begins : {true, false}) {
@@ -250,7 +253,7 @@ class ChromeTrace : public Timeline {
       JsonObject object(next_event());
       object.word("ph", begins ? "s" : "f");
       object.word("cat", "flow");
-      object.word("name", ">");  // short, because a trace can have as many arrows as other events
+      object.word("name", ">");  // the name is short, because a trace can have as many arrows as other events
       object.number("id", arrow_ids_);
       if (!begins) {
         object.word("bp", "e");
@@ -276,7 +279,7 @@ class ChromeTrace : public Timeline {
     object.word("ph", "i");
     object.word("cat", "note");
     object.text("name", note);
-    object.word("s", "g");  // a line across all tracks
+    object.word("s", "g");  // "g" draws a line across all tracks
     put_place(object, {kNotesPid, 0}, start_ns_.value_or(0));
   }
 
@@ -336,9 +339,9 @@ class ChromeTrace : public Timeline {
 
   struct Named {
     std::string json;   // at most kMostNameBytes
-    std::string whole;  // the complete name if `json` is shortened; else empty
+    std::string whole;  // the complete name if `json` is shortened; otherwise empty
   };
-  // Caches the JSON text of names, as many events share them.
+  // Returns a work item's name as JSON. Caches it, because many events share a name.
   const Named& work_name(const p::Work& work) {
     const uint64_t key = (uint64_t{static_cast<uint8_t>(work.op)} << 32U) | index(work.name);
     const auto [known, is_new] = names_.try_emplace(key);
@@ -369,14 +372,14 @@ class ChromeTrace : public Timeline {
   uint64_t arrow_ids_ = 0;
   uint64_t async_ids_ = 0;
   TrackNumbers numbers_;
-  std::map<uint32_t, uint64_t> seen_processes_;  // ProcessId to pid
+  std::map<uint32_t, uint64_t> seen_processes_;  // key: ProcessId; value: pid
   std::map<uint32_t, uint64_t> seen_devices_;
-  std::map<std::pair<uint32_t, uint32_t>, Track> threads_;  // (ProcessId, tid) to track
+  std::map<std::pair<uint32_t, uint32_t>, Track> threads_;  // key: ProcessId and tid
   std::map<std::pair<uint64_t, std::string>, uint64_t> extra_tids_;
   std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> lanes_;
   StackFrames stacks_{frames_.paths()};
-  std::unordered_map<uint64_t, Named> names_;         // (operation, name) to JSON
-  std::unordered_map<uint32_t, std::string> ranges_;  // RangeId to JSON of at most kMostRangeBytes
+  std::unordered_map<uint64_t, Named> names_;         // key: operation and name
+  std::unordered_map<uint32_t, std::string> ranges_;  // key: RangeId; value: JSON of at most kMostRangeBytes
 };
 
 }  // namespace

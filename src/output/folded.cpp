@@ -37,14 +37,14 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
-// Caches the text and the sort rank of each label, so that comparing two frames compares two numbers.
+// Caches the text of each label, and its rank in the sort order, so that two frames are compared by two numbers.
 class Labels {
  public:
   explicit Labels(const FlameTree& tree) : texts_(tree.label_count()), ranks_(2 * tree.label_count()) {
     for (uint32_t i = 0; i < texts_.size(); ++i) {
       set_text(tree, LabelId{i});
     }
-    std::vector<uint32_t> order(ranks_.size());  // indexes of ranks_, to be sorted by text
+    std::vector<uint32_t> order(ranks_.size());  // indexes into ranks_, which are sorted by the texts
     std::iota(order.begin(), order.end(), 0U);
     std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
     uint32_t rank = 0;
@@ -54,9 +54,9 @@ class Labels {
     }
   }
 
-  // Returns the rank of a frame in the bytewise order of output lines: "a" before "a b" before "a;b". `deeper`: a
-  // callee follows in the line, so the frame sorts as its text plus ';'. Labels with equal texts have equal ranks, even
-  // if their FrameClass differs.
+  // Returns the rank of a frame in the bytewise order of output lines: "a" before "a b" before "a;b". `deeper` means
+  // that a callee follows in the line, so the frame sorts as its text plus ';'. Labels with equal texts have equal
+  // ranks, even if their FrameClass differs.
   [[nodiscard]] uint32_t rank(LabelId label, bool deeper) const { return ranks_[2 * index(label) + (deeper ? 1 : 0)]; }
 
   [[nodiscard]] size_t size(LabelId label) const { return texts_[index(label)].size(); }
@@ -76,7 +76,7 @@ class Labels {
 
   static uint32_t index(LabelId id) { return static_cast<uint32_t>(id); }
 
-  // Copies only names that must be changed for output; most names need no change.
+  // Copies a name only if it must be changed for output, because most names need no change.
   void set_text(const FlameTree& tree, LabelId id) {
     Shown& shown = texts_[index(id)];
     const std::string_view name = tree.name(id);
@@ -88,7 +88,7 @@ class Labels {
     shown.suffix = shown.text.ends_with(suffix) ? std::string_view() : suffix;
   }
 
-  // Compares two texts as if a frame with frames below it had a ';' at its end.
+  // Compares two texts. A frame with another frame below it counts as its text plus ';'.
   [[nodiscard]] int compare(uint32_t a, uint32_t b) const {
     const Shown& x = texts_[a / 2];
     const Shown& y = texts_[b / 2];
@@ -109,7 +109,7 @@ class Labels {
 
   std::vector<Shown> texts_;
   std::deque<std::string> own_;
-  std::vector<uint32_t> ranks_;  // per label: rank as the last frame of a line, rank before a callee
+  std::vector<uint32_t> ranks_;  // two per label: the rank as the last frame of a line, and the rank before a callee
 };
 
 // The frames of the current line, outermost first. Short prefixes are cached as text, because many lines share them.
@@ -146,11 +146,11 @@ class Path {
 
   const Labels& labels_;
   std::vector<LabelId> frames_;
-  std::string text_;          // cached text of the outermost ends_.size() frames
-  std::vector<size_t> ends_;  // for each cached frame, the length of text_ up to its end
+  std::string text_;          // cached text of the outermost frames, as many as ends_ has elements
+  std::vector<size_t> ends_;  // for each cached frame, the length of text_ up to the end of that frame
 };
 
-// Writes the lines in the bytewise order of their paths. Memory grows with the tree, as no path is stored for a line.
+// Writes the lines in the bytewise order of their paths. Stores no path per line, so memory grows only with the tree.
 class Folder {
  public:
   Folder(const FlameTree& tree, const WeightChoice& weight, TextStream& out)
@@ -187,11 +187,12 @@ class Folder {
   }
 
  private:
-  // A pending task for one frame of a tree node. `deeper`: process the frame's callees; else write the frame's own
-  // line. Steps with equal depth and rank have equal texts, so they are written as one line.
+  // A pending task for one frame of a tree node. If `deeper` is set, the task is to process the frame's callees;
+  // otherwise, to write the frame's own line. Steps with equal depth and rank have equal texts, so they become one
+  // line.
   struct Step {
     NodeId node = FlameTree::kRoot;
-    uint32_t frame = 0;  // index within the node's frames
+    uint32_t frame = 0;  // index of the frame within the node
     uint32_t depth = 0;  // number of frames before `frame` in the path
     uint32_t rank = 0;
     bool deeper = false;
@@ -201,7 +202,7 @@ class Folder {
     return tree_.frames(tree_.nodes()[step.node]);
   }
 
-  // Builds one array of children in which the children of each node are adjacent.
+  // Builds one array of children, in which the children of each node are adjacent.
   void index_children() {
     const auto& nodes = tree_.nodes();
     first_child_.assign(nodes.size() + 1, 0);
@@ -218,8 +219,8 @@ class Folder {
     }
   }
 
-  // Appends the node's remaining frames to the path and writes the line of the last frame: only that frame has a line.
-  // Requires that no other step has the same text.
+  // Appends the node's remaining frames to the path, and writes the line of the last frame. Only the last frame of a
+  // node has a line. Requires that no other step has the same text.
   void go_to_end(Step& step) {
     const std::span<const LabelId> all = frames(step);
     if (step.frame + 1 == all.size()) {
@@ -281,11 +282,12 @@ class Folder {
   uint64_t unit_;
   Labels labels_;
   Path path_;
-  std::vector<uint32_t> first_child_;  // node to its first index in children_; one more element at the end
+  // Indexed by node: index of its first child in children_; one more element marks the end.
+  std::vector<uint32_t> first_child_;
   std::vector<NodeId> children_;
-  std::vector<Step> pending_;  // a stack: the next step is the last element
+  std::vector<Step> pending_;  // a stack: the last element is the next step
   TextStream& out_;
-  uint64_t sum_ = 0;  // weights of all lines so far, including the omitted lines
+  uint64_t sum_ = 0;  // sum of the weights of all lines so far, including lines that were omitted
 };
 
 }  // namespace
@@ -300,7 +302,7 @@ std::string folded_name(std::string_view name) {
     }
   }
   std::string text;
-  append_escaped(plain, {}, text);  // escapes bytes that are not UTF-8
+  append_escaped(plain, {}, text);  // bytes that are not UTF-8 are escaped
   return text;
 }
 

@@ -10,8 +10,8 @@
 
 namespace gpuprof::output {
 
-// Adds each line's remainder below 1 us to the next line, so that the lines add up to the total, rounded down. Omits
-// stacks whose number becomes 0. Memory grows with the tree, not with the lines. Stops if the stream fails.
+// Adds the remainder of each line below 1 us to the next line, so that the lines add up to the total, rounded down.
+// Omits a stack whose number becomes 0. Memory grows with the tree, not with the lines. Stops if the stream fails.
 void write_folded(const analyze::FlameTree& tree, const WeightChoice& weight, TextStream& out);
 
 // Returns a frame's name as it appears in a line: ':' instead of ';', a space instead of each control character.

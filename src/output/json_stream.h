@@ -15,7 +15,7 @@
 
 namespace gpuprof::output {
 
-using Json = nlohmann::ordered_json;  // keeps the order of insertion
+using Json = nlohmann::ordered_json;  // members stay in the order in which they were added
 
 // Never throws: replaces bytes that are not UTF-8 by U+FFFD. By default the text is a single line.
 std::string json_text(const Json& value, int indent = -1);
@@ -31,8 +31,8 @@ class JsonObject {
   JsonObject& operator=(const JsonObject&) = delete;
   ~JsonObject() { out_ += '}'; }
 
-  // key() and escaped_key() return `out`, to which the caller appends the value. key() and word() do not escape:
-  // pass only text without quotes, backslashes and control characters.
+  // key() and escaped_key() return `out`, and the caller appends the value to it. key() and word() do not escape: pass
+  // only text without quotes, backslashes and control characters.
   std::string& key(std::string_view name);
   std::string& escaped_key(std::string_view name);
   void number(std::string_view name, uint64_t value) { append_number(value, key(name)); }
@@ -65,16 +65,15 @@ void json_array(const Range& range, std::string& out, Put put) {
   json_array(range.begin(), range.end(), out, put);
 }
 
-// Writes {"from_ns":2000000000,"to_ns":3500000000}. Omits to_ns if the window has no end.
+// Writes a time window: {"from_ns":2000000000,"to_ns":3500000000}. Omits to_ns if the window has no end.
 void json_window(const analyze::TimeWindow& window, std::string& out);
 
 // Writes META lines as an object of lists: the values of a repeated key form one list.
 void json_meta(const std::multimap<std::string, std::string>& meta, std::string& out, TextStream& stream);
 
-// Writes {"ring_full":3}.
+// Writes counts as an object such as {"ring_full":3}.
 void json_counts(const std::map<std::string, uint64_t>& counts, std::string& out);
 
-// Writes an array of texts.
 void json_texts(const std::vector<std::string>& texts, std::string& out);
 
 // Writes the frames of a call path in bounded memory, each shortened to kMostShownBytes.

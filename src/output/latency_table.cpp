@@ -20,13 +20,13 @@ constexpr std::array<const char*, kPhases> kNames = {"call to queued", "queued t
 constexpr size_t kNameColumn = 21;
 constexpr size_t kCount = 12;
 constexpr size_t kTime = 11;
-constexpr size_t kRange = 21;  // width of a column such as "512 ns .. 1.02 us"
+constexpr size_t kRange = 21;  // maximum width of a range such as "512 ns .. 1.02 us"
 constexpr size_t kNumber = 8;
 constexpr size_t kLeastBar = 4;
 constexpr size_t kMostBar = 24;
-constexpr size_t kRows = 65;  // one for 0, one for each power of two
+constexpr size_t kRows = 65;  // one row for 0 ns, and one for each power of two
 
-// Returns counts by power of two: row 0 is 0 ns, row n is [2^(n-1), 2^n) ns.
+// Returns counts by power of two: row 0 counts 0 ns, and row n counts times in [2^(n-1), 2^n) ns.
 std::array<uint64_t, kRows> rows_of(const LatencyStats& stats) {
   std::array<uint64_t, kRows> rows{};
   for (const auto& bucket : stats.buckets) {
@@ -68,7 +68,7 @@ void append_stats(const LatencyLine& line, std::string& out) {
   }
 }
 
-// The longest bar of a phase has the full width; others are in proportion. A count above 0 has a bar.
+// The longest bar of a phase has the full width, and the other bars are in proportion. Each count above 0 has a bar.
 void append_histogram(const LatencyLine& line, size_t width, std::string& out) {
   std::vector<size_t> shown;
   std::array<std::array<uint64_t, kRows>, kPhases> rows{};

@@ -12,19 +12,20 @@ namespace gpuprof::output {
 
 // The lines of a source file, or the reason why they are not shown.
 struct SourceText {
-  std::vector<std::string> lines;  // element 0 is line 1; may be empty
-  std::string why_not;             // "it was changed after the recording"; empty if the lines are shown
+  std::vector<std::string> lines;  // element 0 is line 1; empty if the lines are not shown
+  // A reason such as "it was changed after the recording"; empty if the lines are shown.
+  std::string why_not;
 };
 
-// Returns the source file for a path of the profile. The reference stays valid.
+// Returns the source file for a path in the profile. The reference stays valid.
 using FindSource = std::function<const SourceText&(std::string_view path)>;
 
 // Returns the text of a line, without characters that would break a table. Returns "" if the line is unknown.
 std::string source_line(const SourceText& source, uint32_t line);
 
-// Lists the lines of a source file that have measured values, with context. Calls `put(i)` for each element of
-// `numbered` (ascending line numbers), `plain(line)` for up to two lines before and after it, and `gap()` where lines
-// are left out.
+// Lists those lines of a source file that have measured values, with some lines around them. Calls `put(i)` for each
+// element of `numbered`, which contains ascending line numbers. Calls `plain(line)` for up to two lines before and
+// after each of them, and `gap()` where lines are left out.
 template <typename Put, typename Plain, typename Gap>
 void list_lines(const SourceText& source, const std::vector<uint32_t>& numbered, Put put, Plain plain, Gap gap) {
   constexpr uint32_t kContext = 2;

@@ -40,7 +40,7 @@ void append_right(const std::string& text, size_t width, std::string& out) {
 
 std::string shown_text(std::string_view name) {
   size_t keep = std::min(name.size(), kMostShownBytes);
-  // Do not cut within a UTF-8 character, which has at most three bytes after its first.
+  // A cut must not split a UTF-8 character, which has at most three bytes after its first.
   for (size_t back = 0; keep < name.size() && back < 3 && (static_cast<unsigned char>(name[keep]) & 0xC0U) == 0x80U;
        ++back) {
     --keep;
@@ -49,7 +49,7 @@ std::string shown_text(std::string_view name) {
 }
 
 std::string shown_ends(std::string_view name) {
-  constexpr size_t kEnd = 4096;  // bytes; much wider than any table
+  constexpr size_t kEnd = 4096;  // in bytes; much more than any table is wide
   return name.size() <= 2 * kEnd ? std::string(name)
                                  : std::string(name.substr(0, kEnd)).append(name.substr(name.size() - kEnd));
 }
@@ -77,10 +77,10 @@ std::string frame_text(std::string_view frame) {
 }
 
 // Returns the positions of the frames, the most important one first: the innermost frame, the program's own frames,
-// those of libraries, those of the vendor. Of a recursion, all but the innermost frame come last.
+// frames of libraries, frames of the vendor. The frames of a recursion come last, except the innermost one.
 std::vector<size_t> callers_by_importance(std::span<const Caller> frames) {
-  std::vector<std::pair<int, size_t>> order;  // (class, distance from the innermost frame)
-  std::unordered_set<const char*> seen;       // addresses of labels: comparing long labels would be slow
+  std::vector<std::pair<int, size_t>> order;  // pairs of class and distance from the innermost frame
+  std::unordered_set<const char*> seen;       // addresses of labels, because comparing long labels would be slow
   for (size_t i = frames.size(); i-- > 0;) {
     const bool is_new = seen.insert(frames[i].label.data()).second;
     const bool is_call = i + 1 == frames.size();
@@ -96,7 +96,7 @@ std::vector<size_t> callers_by_importance(std::span<const Caller> frames) {
   return positions;
 }
 
-// Joins the frames, and marks gaps between them. The key is the frame's position; the innermost frame is there.
+// Joins the frames, and marks gaps between them. The key is a frame's position. The innermost frame must be present.
 std::string joined_frames(const std::map<size_t, std::string>& frames) {
   std::string text;
   size_t next = 0;
@@ -110,7 +110,7 @@ std::string joined_frames(const std::map<size_t, std::string>& frames) {
   return text;
 }
 
-// Formats the frames of one stack, outermost first. Converts only frames that fit, as a path may be long.
+// Formats the frames of one stack, outermost first. Converts only frames that fit, because a path may be long.
 std::string one_path_text(std::string begin, std::span<const Caller> path, size_t width) {
   begin.append(begin.empty() ? "" : " ");
   const size_t begin_width = utf8_length(begin);
@@ -121,7 +121,7 @@ std::string one_path_text(std::string begin, std::span<const Caller> path, size_
     std::string& frame = shown[position] = frame_text(frames[position].label);
     std::string longer = joined_frames(shown);
     const size_t needed = begin_width + utf8_length(longer);
-    // The call and its innermost caller identify the path, so the caller is shortened rather than left out.
+    // The call and its innermost caller identify the path, so the caller is shortened instead of left out.
     if (needed > width && shown.size() == 2) {
       const size_t length = utf8_length(frame);
       const size_t kept = length - std::min(length, needed - width);

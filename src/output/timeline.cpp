@@ -14,7 +14,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr size_t kMostNoteBytes = 1024;
-constexpr size_t kMostCounters = 256;  // each needs 0.5 MiB; a hostile file can name any number of devices
+constexpr size_t kMostCounters = 256;  // each counter needs 0.5 MiB, and a hostile file can name any number of devices
 
 }  // namespace
 
@@ -107,7 +107,7 @@ void Timeline::take(const p::Event& event) {
   }
 }
 
-// Joins GPU work with the call that launched it. The call may be in the file before or after the work.
+// Joins GPU work with the call that launched it. The file may have the call before or after the work.
 void Timeline::join(const p::Event& event, const p::Work& work, const Track& track, uint64_t end_ns) {
   uint64_t launched_ns = event.queued_ns != 0 ? std::min(event.queued_ns, event.start_ns) : event.start_ns;
   const Place* const call = event.correlation == 0 ? nullptr : calls_.find(work.process, event.correlation);

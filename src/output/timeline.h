@@ -1,4 +1,4 @@
-// Base class of the timeline formats. From the records, it derives slices and their facts, the queue depth of each
+// Base class of the timeline formats. From the records, it derives slices and facts about them, the queue depth of each
 // device, and which call launched which work.
 #pragma once
 
@@ -26,7 +26,7 @@ class Timeline {
  public:
   using Sink = std::function<Status(std::string_view)>;
 
-  // `tables` must outlive the timeline, and must have the definitions of each record before the record is added.
+  // `tables` must outlive the timeline. It must have all definitions that a record uses before the record is added.
   Timeline(const profile::Tables& tables, const analyze::StackOptions& stacks)
       : tables_(tables), frames_(tables, stacks) {}
   Timeline(const Timeline&) = delete;
@@ -37,11 +37,13 @@ class Timeline {
   Status add(const profile::Record& record);
   Status finish();
 
-  // What the records say about the recording. Fill the counts of skipped lines in before finish().
+  // What the records say about the recording. The caller must add the counts of skipped lines before finish().
   [[nodiscard]] analyze::ProfileInfo& info() { return info_; }
 
-  [[nodiscard]] uint64_t events() const { return events_; }      // EVENT, CALL and SPAN records added
-  [[nodiscard]] uint64_t left_out() const { return left_out_; }  // records dropped because all their lanes were full
+  // Number of EVENT, CALL and SPAN records that were added.
+  [[nodiscard]] uint64_t events() const { return events_; }
+  // Number of records that were dropped because all lanes were full.
+  [[nodiscard]] uint64_t left_out() const { return left_out_; }
   [[nodiscard]] const analyze::StackView::Trimmed& trimmed() { return frames_.paths().view().trimmed(); }
 
  protected:
@@ -57,13 +59,13 @@ class Timeline {
     Category category = Category::gpu;
     uint64_t start_ns = 0;
     uint64_t end_ns = 0;
-    const profile::Work* work = nullptr;  // GPU or host work; gives the slice its name
-    std::string_view name;                // of a call or range
+    const profile::Work* work = nullptr;  // GPU or host work, whose name is the name of the slice
+    std::string_view name;
     analyze::LaunchSite site;
     std::span<const Fact> facts;
-    profile::RangeId range{};  // the range in which the work was launched
+    profile::RangeId range{};  // NVTX range in which the work was launched
     profile::ProcessId process{};
-    uint64_t arrow = 0;  // correlation id that a call shares with its GPU work; 0: no arrow
+    uint64_t arrow = 0;  // correlation id, which a call and its GPU work share; 0: no arrow
   };
   // One end of an arrow: the track and the start of a call, or of the GPU work that the call launched.
   struct Place {
@@ -80,7 +82,7 @@ class Timeline {
                                             uint64_t end_ns) = 0;
   virtual Track counter_track(profile::DeviceId device, const char* name) = 0;
 
-  virtual void begin() {}  // called before the first slice
+  virtual void begin() {}
   virtual void put(const Slice& slice) = 0;
   virtual void put_arrow(const Place& /*call*/, const Place& /*work*/) {}
   virtual void put_counter(const Track& track, const char* name, uint64_t ns, uint64_t value) = 0;
@@ -95,9 +97,9 @@ class Timeline {
   analyze::WalkFrames frames_;
   std::optional<uint64_t> start_ns_;
 
-  virtual void put_note(const std::string& note) = 0;  // shown at the start of the recording
+  virtual void put_note(const std::string& note) = 0;  // shows a note at the start of the recording
 
-  analyze::ProfileInfo info_;  // losses, META lines and gaps
+  analyze::ProfileInfo info_;  // losses, META lines and gaps of the profile
 
  private:
   void take(const profile::Event& event);
@@ -107,7 +109,7 @@ class Timeline {
 
   uint64_t events_ = 0;
   uint64_t left_out_ = 0;
-  std::map<uint32_t, DepthCounter> depths_;  // by DeviceId
+  std::map<uint32_t, DepthCounter> depths_;  // key: DeviceId
   RecentTable<Place> calls_;
   RecentTable<Place> work_without_call_;
 };

@@ -29,7 +29,8 @@ bool is_clean(const ProfileInfo& info) {
   return info.complete && !lost && info.failures.empty() && info.unsampled == 0 && info.estimated == 0;
 }
 
-// Appends ", 950 matched with GPU work (95.00%)" to the line, or nothing if `part` is 0. Omits the comma after a ':'.
+// Appends the part to the line: ", 950 matched with GPU work (95.00%)". Appends nothing if `part` is 0, and no comma
+// after a ':'.
 void add_part(uint64_t part, uint64_t whole, std::string_view words, std::string& line) {
   if (part > 0) {
     line.append(line.ends_with(':') ? " " : ", ").append(count_text(part)).append(" ").append(words);
@@ -93,7 +94,6 @@ std::string failure_line(const ProfileInfo& info) {
   return info.failures.size() <= kMost ? text : text + ", ...";
 }
 
-// Formats the coverage that --min-coverage checks.
 std::string coverage_line(const profile::WorkCoverage& covered) {
   if (!covered.any()) {
     return "no GPU work was recorded that a CPU stack could explain";
@@ -104,7 +104,8 @@ std::string coverage_line(const profile::WorkCoverage& covered) {
   return covered.lost == 0 ? line : line + ", of which " + count_text(covered.lost) + " were lost";
 }
 
-// Returns the range of a number in all META lines with that key: "45", or "45 to 52" if merged; "" if missing.
+// Returns a number from the META lines with this key, such as "45". If a merged profile has different numbers, returns
+// their range: "45 to 52". Returns "" if the key is missing.
 std::string range_of(const ProfileInfo& info, const std::string& key) {
   uint64_t least = UINT64_MAX;
   uint64_t most = 0;
@@ -138,7 +139,7 @@ std::string engines(const ProfileInfo& info) {
   return names.empty() ? names : names + ")";
 }
 
-// Saturates, as the counts of a hostile profile may overflow.
+// The sum saturates, because the counts of a hostile profile may overflow.
 uint64_t launches_with_stack(const ProfileInfo& info) {
   uint64_t sum = 0;
   return __builtin_add_overflow(info.counted(CoverageCount::stack_whole), info.counted(CoverageCount::stack_truncated),
@@ -150,7 +151,8 @@ uint64_t launches_with_stack(const ProfileInfo& info) {
 }  // namespace
 
 std::string loss_text(const ProfileInfo& info) {
-  constexpr size_t kMostReasons = 32;  // more than there are; a hostile profile may name any number
+  // More reasons than gpuprof writes; a hostile profile may have any number of them.
+  constexpr size_t kMostReasons = 32;
   std::string text;
   size_t reasons = 0;
   for (const auto& [reason, count] : info.losses) {
@@ -237,7 +239,7 @@ std::string dropped_samples_text(const ProfileInfo& info) {
 }
 
 std::string no_samples_text(const ProfileInfo& info) {
-  std::set<std::string> reasons;  // of all processes
+  std::set<std::string> reasons;
   for (const auto& [key, value] : info.meta) {
     if (key.ends_with(".sampling.off") || key.ends_with(".drm.stalls.refused")) {
       reasons.insert(shown_name(shown_ends(value)));

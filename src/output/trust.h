@@ -11,16 +11,17 @@ namespace gpuprof::output {
 // Returns "ring_full 5, late_name 4": each reason for a loss with its count, escaped. Returns "" if nothing was lost.
 std::string loss_text(const analyze::ProfileInfo& info);
 
-// Returns what a reader of any output must know before its numbers, one sentence per line: the profile is a subset, is
-// cut short, lost records, has skipped lines or contradictions. Returns no lines if nothing of this is true.
+// Returns what a reader of any output must know before reading its numbers, one sentence per line: the profile is a
+// subset, was cut short, lost records, or has skipped lines or contradictions. Returns no lines if none of this
+// applies.
 std::vector<std::string> gap_lines(const analyze::ProfileInfo& info);
 
-// Returns gap_lines() and the coverage, for outputs without a trust footer. Files of other tools' formats hold these
-// lines; pictures show them as one text, separated by "; ".
+// Returns gap_lines() and the coverage, for outputs that have no trust footer. Files in the formats of other tools
+// contain these lines. Pictures show them as one text, separated by "; ".
 std::vector<std::string> notice_lines(const analyze::ProfileInfo& info);
 std::string notice_text(const analyze::ProfileInfo& info);
 
-// Returns lines without a newline. Returns no lines if the profile has no COVERAGE or nothing was missed.
+// Returns lines without a newline at the end. Returns no lines if the profile has no COVERAGE or if nothing was missed.
 std::vector<std::string> trust_lines(const analyze::ProfileInfo& info);
 
 // Returns how many CPU stacks are complete and how deep they are. Returns no lines if the profile does not say.
@@ -32,11 +33,11 @@ std::string truncated_text(const analyze::ProfileInfo& info);
 // Returns "2.91% of the samples were dropped, too many to say what kernels waited for", or "" if few were dropped.
 std::string dropped_samples_text(const analyze::ProfileInfo& info);
 
-// Returns "no samples of GPU code were taken: <why>" if they were asked for, but the profile has none; else "".
+// Returns "no samples of GPU code were taken: <why>" if the user asked for samples but there are none; otherwise "".
 std::string no_samples_text(const analyze::ProfileInfo& info);
 
-// Returns "no line information in 12.00% of the samples: compile with -lineinfo". `in_zebins`: samples without lines in
-// code of Intel's compiler, which has other options.
+// Returns a hint such as "no line information in 12.00% of the samples: compile with -lineinfo". `in_zebins`: number of
+// samples without lines in code of Intel's compiler, which has other options.
 std::string without_lines_text(uint64_t without_lines, uint64_t samples, uint64_t in_zebins);
 
 }  // namespace gpuprof::output

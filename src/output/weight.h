@@ -12,7 +12,7 @@ enum class TimeUnit : uint8_t { ns, us };
 
 struct WeightChoice {
   WeightKind kind = WeightKind::time;
-  TimeUnit unit = TimeUnit::us;  // for WeightKind::time
+  TimeUnit unit = TimeUnit::us;  // used for WeightKind::time
 };
 
 // Returns the weight in the smallest unit of its kind: ns, count or bytes.
@@ -28,7 +28,6 @@ constexpr uint64_t raw_weight(const analyze::Weight& weight, WeightKind kind) {
   return 0;
 }
 
-// Returns the average time of one work item, rounded down.
 inline uint64_t average_ns(const analyze::Weight& weight) {
   return weight.count == 0 ? 0 : weight.ns / weight.count;
 }

@@ -1,5 +1,5 @@
-// Names the processor architecture for which gpuprof is built. gpuprof reads only files and processes of the same
-// architecture. The code that reads call frame information has it as a template parameter: a type like X86_64.
+// Names the processor architecture for which gpuprof is built. gpuprof reads only files and processes of this
+// architecture. A type such as X86_64 is the template parameter of the code that reads call frame information.
 #pragma once
 
 #if defined(__x86_64__)

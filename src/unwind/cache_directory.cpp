@@ -16,8 +16,9 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr std::string_view kTemporary = ".new-";
-constexpr time_t kStaleSeconds = 3600;  // older temporary files are deleted, because their writer must have ended
-constexpr size_t kMaxFiles = 100'000;   // listed per directory
+// Older temporary files are deleted: a process that still wrote one would have finished.
+constexpr time_t kStaleSeconds = 3600;
+constexpr size_t kMaxFiles = 100'000;  // maximum number of files that are listed per directory
 
 // Whether only root and this user can create entries in the directory.
 bool is_ours_alone(int directory) {
@@ -26,14 +27,14 @@ bool is_ours_alone(int directory) {
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Root creates no directories inside directories of other users, who control the contents.
+// Root creates no directories inside directories of other users, because these users control the contents.
 bool may_make_in(int directory) {
   struct stat status {};
   return ::geteuid() != 0 || (::fstat(directory, &status) == 0 && status.st_uid == 0);
 }
 
-// Follows a symbolic link only before the last component, and only if no other user can have created it. Otherwise a
-// link could redirect this user's cache.
+// Opens a directory inside `parent`, and creates it if it is missing. Follows a symbolic link only if `may_be_link` is
+// set and no other user can have created the link. Otherwise a link could redirect this user's cache.
 UniqueFd enter(int parent, const std::string& name, bool may_be_link) {
   constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   UniqueFd next(::openat(parent, name.c_str(), kFlags | O_NOFOLLOW));
@@ -64,7 +65,7 @@ bool is_hex(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// The directory may hold the user's other files, so only exact names of tables count.
+// The directory may also hold other files of the user, so only names that a table can have are accepted.
 bool is_table(std::string_view name) {
   if (!name.ends_with(CacheDirectory::kSuffix)) {
     return false;
@@ -76,7 +77,7 @@ bool is_table(std::string_view name) {
   return is_hex(name);
 }
 
-// .new-PID-NANOSECONDS-NAME
+// True for names of the form .new-PID-NANOSECONDS-NAME.
 bool is_temporary(std::string_view name) {
   if (!name.starts_with(kTemporary)) {
     return false;

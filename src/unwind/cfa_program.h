@@ -13,7 +13,7 @@ namespace gpuprof::unwind {
 template <typename Arch>
 class CfaProgram {
  public:
-  // Runs for pc in [begin, end). `cie.initial`: the row to which DW_CFA_restore returns.
+  // The program runs for pc in [begin, end). `cie.initial` is the row to which DW_CFA_restore returns.
   CfaProgram(const Cie& cie, Cursor code, uint64_t begin, uint64_t end)
       : cie_(cie), code_(code), row_(cie.initial), upto_(begin), location_(begin), end_(end) {}
 
@@ -38,13 +38,13 @@ class CfaProgram {
     return !failed_;
   }
 
-  [[nodiscard]] bool failed() const { return failed_; }  // the row is unknown
+  [[nodiscard]] bool failed() const { return failed_; }  // true: the program cannot be executed, so the row is unknown
   [[nodiscard]] const Row& row() const { return row_; }
   [[nodiscard]] uint64_t begin() const { return begin_; }
   [[nodiscard]] uint64_t upto() const { return upto_; }
 
  private:
-  static constexpr unsigned kMaxRemembered = 6;  // depth of nested DW_CFA_remember_state; compilers use 1
+  static constexpr unsigned kMaxRemembered = 6;  // maximum depth of nested DW_CFA_remember_state; compilers use 1
 
   void fail() { failed_ = true; }
 
@@ -111,7 +111,7 @@ class CfaProgram {
     row_.cfa_by_expression = true;
     row_.cfa_expression = expression;
   }
-  // DW_CFA_def_cfa_register and DW_CFA_def_cfa_offset each change one half of a CFA "register + offset".
+  // DW_CFA_def_cfa_register and DW_CFA_def_cfa_offset each change one part of a CFA "register + offset".
   void set_cfa_register(uint64_t reg) {
     row_.cfa_register = reg;
     row_.cfa_known = row_.cfa_known && !row_.cfa_by_expression;

@@ -33,7 +33,7 @@ bool rule_of_entry(const Bytes& module, const Entry& entry, uint64_t pc, uint64_
   return true;
 }
 
-// The table of .eh_frame_hdr: pairs (function, FDE) of offsets from the header, sorted by function.
+// The table of .eh_frame_hdr. Its entries are pairs (function, FDE) of offsets from the header, sorted by function.
 class HeaderTable {
  public:
   HeaderTable(Cursor in, uint64_t header, uint64_t count) : data_(in.data()), header_(header) {

@@ -10,15 +10,16 @@
 
 namespace gpuprof::unwind {
 
-// Bytes, and the memory address of the first one, to decode pointers that are relative to their own address.
+// Bytes and their address in memory, which is needed to decode pointers that are relative to their own address.
 struct Bytes {
   const uint8_t* data = nullptr;
   size_t size = 0;
   uint64_t address = 0;
 };
 
-// Returns the rule at `pc` in a loaded module, or GPUPROF_UNWIND_NONE if no rule is known or it cannot be expressed.
-// `module`: the readable bytes, from the first to the last mapped one. `header`: address of the module's .eh_frame_hdr.
+// Returns the rule at `pc` in a loaded module. Returns GPUPROF_UNWIND_NONE if no rule is known, or if no rule can
+// express it. `module`: the readable bytes, from the first to the last mapped one. `header`: address of the module's
+// .eh_frame_hdr.
 uint64_t rule_of(const Bytes& module, uint64_t header, uint64_t pc);
 
 // Receives rules. Within a function, each call of on_rule() has a higher `pc` than the previous call. `rule` holds from

@@ -57,7 +57,7 @@ class Cursor {
     return value;
   }
 
-  // Drops bits above the 64th, because no valid number needs them.
+  // Drops bits above the 64th, because no valid number has them.
   uint64_t uleb() {
     uint64_t value = 0;
     for (unsigned shift = 0; ok_; shift += 7) {

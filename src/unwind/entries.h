@@ -12,14 +12,14 @@
 
 namespace gpuprof::unwind {
 
-// Bounds the work per function; compilers emit fewer initial instructions.
+// Limits the work per function. Compilers emit fewer initial instructions than this.
 inline constexpr size_t kMaxInitialInstructions = 1024;
 
 struct Entry {
   enum class Kind : uint8_t { terminator, cie, fde };
   Kind kind = Kind::terminator;
-  Cursor body;              // the entry's bytes after its id
-  uint64_t cie_offset = 0;  // in an FDE: offset of its CIE
+  Cursor body;              // what follows the entry's id
+  uint64_t cie_offset = 0;  // only in an FDE: offset of its CIE
 };
 
 // Reads the entry at `*offset` and advances to the next one. Returns false if the entry is not complete.
@@ -46,7 +46,8 @@ inline bool read_entry(const Bytes& all, Section section, uint64_t* offset, Entr
   if (section == Section::eh_frame) {
     const auto id = body.number<uint32_t>();
     entry->kind = id == 0 ? Entry::Kind::cie : Entry::Kind::fde;
-    entry->cie_offset = id_at - id;  // a CIE before the section wraps to an offset above the section's size
+    // Cannot be mistaken for a valid CIE: an offset before the section wraps to a value above its size.
+    entry->cie_offset = id_at - id;
   } else {
     const uint64_t id = wide ? body.number<uint64_t>() : body.number<uint32_t>();
     entry->kind = id == (wide ? UINT64_MAX : UINT32_MAX) ? Entry::Kind::cie : Entry::Kind::fde;
@@ -72,7 +73,7 @@ inline bool read_augmentation_data(Cursor& in, Cursor names, Cie* cie) {
       case 'S':
         cie->is_signal_frame = true;
         break;
-      case 'B':  // on aarch64
+      case 'B':  // used on aarch64
       case 'G':
         break;
       default:
@@ -82,7 +83,7 @@ inline bool read_augmentation_data(Cursor& in, Cursor names, Cie* cie) {
   return in.ok() && data.ok();
 }
 
-// Returns false if the CIE is not supported; its functions then have no rules.
+// Returns false if the CIE is not supported. Its functions then have no rules.
 template <typename Arch>
 bool parse_cie(Cursor in, Section section, Cie* cie) {
   *cie = {};
@@ -97,7 +98,7 @@ bool parse_cie(Cursor in, Section section, Cie* cie) {
   }
   Cursor names(name, name + length, 0);
   if (version == 4 && (in.number<uint8_t>() != sizeof(uint64_t) || in.number<uint8_t>() != 0)) {
-    return false;  // addresses must have 8 bytes, and segment selectors 0 bytes
+    return false;  // only addresses of 8 bytes without segment selectors are supported
   }
   if (length == 2 && name[0] == 'e' && name[1] == 'h') {
     in.skip(sizeof(uint64_t));

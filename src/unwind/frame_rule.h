@@ -1,5 +1,5 @@
-// Describes how to get from a frame to its caller on any processor. An architecture packs a FrameRule into the 64 bits
-// of wire/stack.h, or rejects a rule that does not fit. Internal to src/unwind.
+// Describes how to get from a frame to its caller on any processor. Each architecture packs a FrameRule into the 64
+// bits of wire/stack.h, or rejects it if it does not fit. Internal to src/unwind.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@ struct CfaRule {
 
 struct ReturnAddress {
   enum class Kind : uint8_t {
-    not_needed,  // no caller, no rule, or a signal frame, which holds all registers
-    not_found,   // neither in memory nor in a link register
-    at_cfa,      // in memory, at CFA + offset
-    // Still in the link register: in a leaf function, or before the prologue saves it. Not on x86-64. The reader
-    // already supports it for aarch64 GPU machines (GH200, GB200); link_register_test.cpp tests that.
+    not_needed,  // the frame has no caller or no rule, or is a signal frame, which holds all registers
+    not_found,   // the return address is neither in memory nor in a link register
+    at_cfa,      // the return address is in memory at CFA + offset
+    // The return address is still in the link register: in a leaf function, or before the prologue saves it. This does
+    // not occur on x86-64. The reader already supports it for aarch64 GPU machines (GH200, GB200), and
+    // link_register_test.cpp tests it.
     in_link_register
   };
   Kind kind = Kind::not_needed;

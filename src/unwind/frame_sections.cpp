@@ -13,7 +13,8 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr uint64_t kMaxSection = uint64_t{256} << 20;
-constexpr uint64_t kMaxAddress = uint64_t{1} << 62;  // limit, so that the sum of two addresses does not overflow
+// Limits addresses, so that the sum of two of them does not overflow.
+constexpr uint64_t kMaxAddress = uint64_t{1} << 62;
 
 void add_code(FrameSections& found, uint64_t address, uint64_t size) {
   if (size > 0 && size < kMaxAddress && address < kMaxAddress) {
@@ -47,7 +48,7 @@ void read_section(const symbolize::ElfImage& image, const char* name, FrameSecti
 void by_section_headers(const symbolize::ElfImage& image, FrameSections& found) {
   const uint64_t file_bytes = image.source().size();
   for (const symbolize::ElfSection& section : image.sections()) {
-    // Excludes ranges for which the file has no bytes.
+    // Excludes sections for which the file has no bytes.
     const bool there = section.header.sh_type != SHT_NOBITS && section.header.sh_offset <= file_bytes &&
                        section.header.sh_size <= file_bytes - section.header.sh_offset;
     if (there && (section.header.sh_flags & SHF_EXECINSTR) != 0) {
@@ -70,7 +71,8 @@ std::vector<Elf64_Phdr> program_headers(const symbolize::ByteSource& source) {
   return headers;
 }
 
-// Locates .eh_frame by the offset in .eh_frame_hdr. The section's end is unknown, so its segment is read to the end.
+// Locates .eh_frame by the offset in .eh_frame_hdr. The end of .eh_frame is unknown, so everything up to the end of its
+// segment is read.
 void by_program_headers(const symbolize::ElfImage& image, FrameSections& found) {
   const std::vector<Elf64_Phdr> headers = program_headers(image.source());
   uint64_t frames = 0;

@@ -25,9 +25,9 @@ struct CodeRange {
 struct FrameSections {
   FrameSection eh_frame;
   FrameSection debug_frame;
-  std::vector<CodeRange> code;  // sorted, not overlapping
+  std::vector<CodeRange> code;  // address ranges of the code; sorted and not overlapping
 
-  // Hashes all members. It distinguishes files that have the same build id but other contents.
+  // Hashes all members. The hash distinguishes files that have the same build id but different contents.
   [[nodiscard]] uint64_t hash() const;
   [[nodiscard]] uint64_t size() const { return eh_frame.bytes.size() + debug_frame.bytes.size(); }
   [[nodiscard]] bool is_code(uint64_t address) const;

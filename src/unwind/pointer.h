@@ -7,7 +7,8 @@
 
 namespace gpuprof::unwind {
 
-// DW_EH_PE_*: the format in the low 4 bits, the base of the value in the next 3, and the indirect bit.
+// Parts of a DW_EH_PE_* encoding: the format in the low 4 bits, what the value is relative to in the next 3 bits, and
+// the indirect bit.
 inline constexpr uint8_t kOmit = 0xff;
 inline constexpr uint8_t kFormat = 0x0f;
 inline constexpr uint8_t kRelation = 0x70;
@@ -45,7 +46,7 @@ inline uint64_t read_value(Cursor& in, uint8_t format) {
   }
 }
 
-// `data`: the base of data-relative values; 0: unknown.
+// `data`: the address to which data-relative values are relative; 0 if unknown.
 inline Pointer read_pointer(Cursor& in, uint8_t encoding, uint64_t data) {
   Pointer pointer;
   if (encoding == kOmit) {

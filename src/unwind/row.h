@@ -8,7 +8,7 @@
 
 namespace gpuprof::unwind {
 
-// Refers to the section's bytes, which must outlive the Expression.
+// Points into the section's bytes, which must outlive the Expression.
 struct Expression {
   const uint8_t* data = nullptr;
   uint64_t size = 0;
@@ -20,7 +20,7 @@ struct Expression {
 struct RegisterRule {
   enum class Kind : uint8_t { unspecified, undefined, same, at_cfa, at_expression, other };
   Kind kind = Kind::unspecified;
-  int64_t offset = 0;  // for at_cfa
+  int64_t offset = 0;  // used with Kind::at_cfa
   Expression expression;
 };
 

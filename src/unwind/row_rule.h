@@ -8,7 +8,7 @@
 
 namespace gpuprof::unwind {
 
-// An expression reg + offset, or *(reg + offset).
+// An expression of the form reg + offset or *(reg + offset).
 struct SimpleExpression {
   bool ok = false;
   bool deref = false;
@@ -57,7 +57,7 @@ bool fp_rule(const RegisterRule& place, bool cfa_is_sp, int64_t cfa_offset, gpup
   *offset = 0;
   switch (place.kind) {
     case RegisterRule::Kind::unspecified:
-    case RegisterRule::Kind::undefined:  // the caller does not need its frame pointer
+    case RegisterRule::Kind::undefined:  // undefined means that the caller does not need its frame pointer
     case RegisterRule::Kind::same:
       return true;
     case RegisterRule::Kind::at_cfa:
@@ -122,7 +122,8 @@ ReturnAddress return_address(const RegisterRule& place) {
   }
 }
 
-// Returns the rule of `row` at `pc`. `*until` becomes the end of the rule's range; UINT64_MAX: the row's end.
+// Returns the rule of `row` at `pc`. `*until` becomes the end of the range in which the rule holds; UINT64_MAX means
+// the end of the row.
 template <typename Arch>
 FrameRule rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* until) {
   *until = UINT64_MAX;
@@ -130,7 +131,7 @@ FrameRule rule_of_row(const Cie& cie, const Row& row, uint64_t pc, uint64_t* unt
     return {GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_END, 0, 0, 0), {}};
   }
   CfaRule cfa = cfa_rule<Arch>(row);
-  // A function that is marked as a signal frame, but has another CFA rule, uses its ordinary rules.
+  // A function may be marked as a signal frame and have another CFA rule. It is unwound like an ordinary function.
   if (cie.is_signal_frame && Arch::is_signal_frame(cfa)) {
     return {GPUPROF_UNWIND_RULE(GPUPROF_UNWIND_SIGNAL, 0, 0, 0), {}};
   }

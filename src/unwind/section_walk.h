@@ -10,7 +10,7 @@
 
 namespace gpuprof::unwind {
 
-// `Emit`: called like RuleSink::on_rule(), with an address and an Arch::Rule.
+// `Emit` is called like RuleSink::on_rule(), with an address and an Arch::Rule.
 template <typename Arch, typename Emit>
 class SectionWalk {
  public:
@@ -33,7 +33,7 @@ class SectionWalk {
  private:
   using Rule = typename Arch::Rule;
 
-  // Limits the additional rows of one section for PLT entries whose rule changes within the entry.
+  // Limits the additional rows for PLT entries, in which the rule changes, per section.
   static constexpr uint64_t kMaxPltRows = 1 << 20;
 
   void read_function(const Entry& entry) {

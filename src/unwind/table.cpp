@@ -19,7 +19,7 @@ std::shared_ptr<const Table> Table::build(std::span<const uint8_t> image) {
 
 std::shared_ptr<const Table> Table::build(const symbolize::ElfImage& image, const FrameSections& sections) {
   TableBuilder builder(sections);
-  // If a section is damaged, the rules before the damage are used.
+  // If a section is damaged, use the rules before the damage.
   static_cast<void>(read_section(sections.eh_frame.view(), Section::eh_frame, builder));
   builder.begin_fallback();
   static_cast<void>(read_section(sections.debug_frame.view(), Section::debug_frame, builder));

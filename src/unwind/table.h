@@ -25,7 +25,7 @@ struct FrameSections;
 class Table {
  public:
   static constexpr unsigned kPageShift = 12;
-  static constexpr uint32_t kMaxRules = 1 << 16;  // further different rules become GPUPROF_UNWIND_NONE
+  static constexpr uint32_t kMaxRules = 1 << 16;  // rules beyond this number become GPUPROF_UNWIND_NONE
   static constexpr uint32_t kMaxRows = 1U << 26;  // files with more rows get no table
   // Files with more pages than rows + kMaxEmptyPages get no table: a small file may claim functions 4 GB apart.
   static constexpr uint32_t kMaxEmptyPages = 1U << 16;
@@ -50,7 +50,7 @@ class Table {
   [[nodiscard]] std::span<const uint64_t> rules() const { return rules_; }
   [[nodiscard]] std::span<const uint32_t> pages() const { return pages_; }
   [[nodiscard]] size_t page_count() const { return pages_.empty() ? 0 : pages_.size() - 1; }
-  [[nodiscard]] uint64_t bytes() const;  // memory use
+  [[nodiscard]] uint64_t bytes() const;  // memory use in bytes
 
  private:
   friend class TableBuilder;
@@ -58,7 +58,7 @@ class Table {
   friend class TableCache;
   Table() = default;
   static std::shared_ptr<const Table> build(const symbolize::ElfImage& image, const FrameSections& sections);
-  [[nodiscard]] bool valid() const;       // checks the class comment's conditions, but not pages_
+  [[nodiscard]] bool valid() const;       // checks the conditions in the class comment, except those for pages_
   [[nodiscard]] bool too_sparse() const;  // pages_ would take too much memory
   void index_pages();
 
@@ -67,7 +67,7 @@ class Table {
   std::vector<uint16_t> rule_indexes_;
   std::vector<uint64_t> rules_;
   std::vector<uint32_t> pages_;
-  std::optional<symbolize::ElfImage> headers_;  // only for vaddr_of(), which does not read the file
+  std::optional<symbolize::ElfImage> headers_;  // used only by vaddr_of(), which does not read the file
 };
 
 }  // namespace gpuprof::unwind

@@ -8,14 +8,14 @@ namespace gpuprof::unwind {
 namespace {
 
 constexpr uint64_t kNoRule = GPUPROF_UNWIND_NONE;
-constexpr uint64_t kReach = UINT32_MAX;  // bytes of code that a table can cover
+constexpr uint64_t kReach = UINT32_MAX;  // maximum length of the code that a table can cover, in bytes
 constexpr uint16_t kNoneIndex = 0;
 
 }  // namespace
 
 TableBuilder::TableBuilder(const FrameSections& sections) : sections_(sections), table_(new Table) {
   table_->rules_.push_back(kNoRule);
-  // On average, a row takes 4 bytes of .eh_frame, and a function about 60 bytes.
+  // On average, .eh_frame has a row per 4 bytes, and a function per 60 bytes.
   const uint64_t expected = std::min<uint64_t>(sections.size() / 4, Table::kMaxRows);
   row_offsets_.reserve(expected);
   row_rules_.reserve(expected);
@@ -35,7 +35,7 @@ void TableBuilder::on_rule(uint64_t pc, uint64_t rule) {
   }
   Piece& piece = pieces_.back();
   if (pc - piece.begin > kReach) {
-    return;  // the piece is too long, so close_piece() will drop it
+    return;  // the piece is too long, and close_piece() will drop it
   }
   row_offsets_.push_back(static_cast<uint32_t>(pc - piece.begin));
   row_rules_.push_back(index_of(rule));
@@ -96,7 +96,7 @@ void TableBuilder::merge_fallback() {
   if (middle == pieces_.end()) {
     return;
   }
-  // For each piece added before begin_fallback(): the greatest end of this piece and of all with a lower begin.
+  // For each piece added before begin_fallback(): the greatest end of this piece and of all that begin before it.
   std::vector<uint64_t> reach;
   uint64_t furthest = 0;
   for (auto piece = pieces_.begin(); piece != middle; ++piece) {

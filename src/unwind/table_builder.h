@@ -19,14 +19,14 @@ class TableBuilder final : public RuleSink {
 
   void on_rule(uint64_t pc, uint64_t rule) override;
 
-  // After this call, on_rule() adds fallback rules: they are used only where the rules added before leave a gap.
+  // After this call, on_rule() adds fallback rules. They are used only where the rules added before leave a gap.
   void begin_fallback();
 
   // Returns the table; null if it has no rules or too many. Call it once.
   std::unique_ptr<Table> finish();
 
  private:
-  // Consecutive rules for [begin, end), without a gap.
+  // Consecutive rules that cover [begin, end) without a gap.
   struct Piece {
     uint64_t begin = 0;
     uint64_t end = 0;
@@ -44,7 +44,7 @@ class TableBuilder final : public RuleSink {
   bool in_piece_ = false;
   bool too_many_rows_ = false;
   std::vector<Piece> pieces_;
-  size_t first_choice_ = SIZE_MAX;     // number of pieces before begin_fallback(); SIZE_MAX: not called
+  size_t first_choice_ = SIZE_MAX;     // number of pieces when begin_fallback() was called; SIZE_MAX before that call
   std::vector<uint32_t> row_offsets_;  // relative to the piece's begin
   std::vector<uint16_t> row_rules_;
   std::unordered_map<uint64_t, uint16_t> indexes_;
@@ -52,7 +52,7 @@ class TableBuilder final : public RuleSink {
     uint64_t rule = 0;
     uint16_t index = 0;
   };
-  std::array<Recent, 256> recent_{};  // cache by hash, because most rows use the same few rules
+  std::array<Recent, 256> recent_{};  // caches rules by hash, because most rows use the same few rules
   std::unique_ptr<Table> table_;
 };
 

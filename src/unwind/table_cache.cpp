@@ -40,13 +40,13 @@ std::string name_of(const symbolize::ElfImage& image, const TableFile::Source& s
   return name + std::string(CacheDirectory::kSuffix);
 }
 
-constexpr size_t kMaxWithoutTable = 16384;  // files remembered as having no table
+constexpr size_t kMaxWithoutTable = 16384;  // number of files that the cache remembers as having no table
 
 struct CachedTable {
-  std::mutex building;  // held by the thread that builds the table
+  std::mutex building;  // locked by the thread that builds the table
   // State::mutex protects `none` and `table`.
-  bool none = false;                 // the file has no table
-  std::weak_ptr<const Table> table;  // users of the table own it
+  bool none = false;                 // true: the file has no table
+  std::weak_ptr<const Table> table;  // weak, because the users of the table own it
 };
 
 }  // namespace
@@ -123,7 +123,7 @@ std::shared_ptr<const Table> TableCache::State::make(const symbolize::MappedFile
   return table;
 }
 
-// Drops entries of files whose tables nobody uses, unless a thread is working on the entry.
+// Removes the entries of files whose tables nobody uses, unless a thread is working on the entry.
 void TableCache::State::trim() {
   const bool all = entries.size() > kMaxWithoutTable;
   std::erase_if(entries, [all](const auto& item) {

@@ -1,4 +1,4 @@
-// Caches the unwind tables of mapped files: in memory while they are used, and on disk for later recordings.
+// Caches the unwind tables of mapped files: in memory while a table is used, and on disk for later recordings.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace gpuprof::unwind {
 // Thread-safe.
 class TableCache {
  public:
-  static constexpr uint64_t kMaxBytes = uint64_t{1}
-                                        << 30;  // limit on memory for all tables; above it get() returns null
+  // Limits the memory for all tables. If it is used up, get() returns null.
+  static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
   // Stores tables in `directory`, which it creates when needed. If `directory` is empty, stores no tables.
   explicit TableCache(const std::string& directory);
@@ -22,15 +22,16 @@ class TableCache {
   TableCache(const TableCache&) = delete;
   TableCache& operator=(const TableCache&) = delete;
 
-  // Returns $GPUPROF_UNWIND_CACHE (empty: no files), or gpuprof/unwind in $XDG_CACHE_HOME or ~/.cache. If these are
-  // unset or belong to another user, root gets /var/cache/gpuprof/unwind, and other users get no files.
+  // Returns $GPUPROF_UNWIND_CACHE; if it is empty, tables are not stored. If it is unset, returns gpuprof/unwind in
+  // $XDG_CACHE_HOME or ~/.cache. If these are unset too, or belong to another user, root gets
+  // /var/cache/gpuprof/unwind, and other users store no tables.
   static std::string default_directory();
 
   // Returns null if the file is not an ELF file or has no table. Reads or builds the table in the calling thread, which
   // takes up to 1 s for the largest libraries. Other threads that ask for the same file wait.
   std::shared_ptr<const Table> get(const symbolize::MappedFile& file);
 
-  // Returns the table if get() has finished it, else null. Never waits for a table to be built.
+  // Returns the table if get() has completed it, otherwise null. Never waits for a table that is being built.
   [[nodiscard]] std::shared_ptr<const Table> peek(const symbolize::MappedFile& file) const;
 
  private:

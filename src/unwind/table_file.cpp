@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kVersion = 1;
 constexpr char kMagic[8] = {'G', 'P', 'U', 'U', 'N', 'W', 'T', 'B'};
 
-// After the header follow pcs, rule indexes, zeros up to a multiple of 8, and rules. All numbers are little-endian.
+// The header is followed by pcs, rule indexes, zeros up to a multiple of 8, and rules. All numbers are little-endian.
 struct Header {
   char magic[sizeof kMagic];
   uint32_t version;
@@ -21,7 +21,7 @@ struct Header {
   uint64_t base;
   uint64_t source_hash;
   uint64_t source_size;
-  uint64_t checksum;  // covers the header (with checksum 0) and all bytes after it
+  uint64_t checksum;  // covers all bytes of the file; computed while this field is 0
 };
 static_assert(sizeof(Header) == 56);
 
@@ -102,7 +102,7 @@ std::unique_ptr<Table> TableFile::decode(std::span<const uint8_t> bytes, const S
   get(bytes, sizeof header, header.rows, table->pcs_);
   get(bytes, layout.indexes, header.rows, table->rule_indexes_);
   get(bytes, layout.rules, header.rules, table->rules_);
-  // The checksum detects accidents only: a process that can write the file can also compute it.
+  // The checksum detects only accidental damage: a process that can write the file can also compute the checksum.
   if (!table->valid()) {
     return nullptr;
   }

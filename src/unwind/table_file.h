@@ -29,17 +29,17 @@ class TableFile {
   static void seal(std::span<uint8_t> bytes);
 };
 
-// Manages a directory of files that only the current user can have written. If the files exceed `max_bytes`, the least
-// recently used ones are deleted. Files whose names write() does not produce are never touched.
+// Manages a directory in which only the current user can have written the files. If the files exceed `max_bytes`, the
+// least recently used ones are deleted. Files with names that write() does not produce are never touched.
 class CacheDirectory {
  public:
   static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
-  // A name is optionally kContents, then hexadecimal digits, then kSuffix.
+  // A name consists of an optional kContents, hexadecimal digits and kSuffix.
   static constexpr std::string_view kContents = "contents-";
   static constexpr std::string_view kSuffix = ".gpuprof-unwind";
 
   // Opens the directory, and creates missing components with access for this user only. Returns nullopt if that fails,
-  // if others may write to the directory, or if another user may have created a link on the way.
+  // if other users may write to the directory, or if another user may have created a link in the path.
   static std::optional<CacheDirectory> open(const std::string& path, uint64_t max_bytes = kMaxBytes);
 
   // Returns nullopt if the file is missing or belongs to another user.

@@ -153,8 +153,8 @@ class Merger {
     return {};
   }
 
-  // Returns the sink's error or `reason`, the error of line number `line`. A lenient reader only counts invalid
-  // records.
+  // Returns the sink's error if the sink has failed. Otherwise handles `reason`, which says why line number `line` is
+  // invalid: a lenient reader only counts the line, a strict reader returns the reason as an error.
   Status report_outcome(p::Reader& reader, uint64_t line, const MergeReason& reason) {
     if (sink_failed_) {
       return *sink_failed_;
@@ -215,10 +215,11 @@ class Merger {
     if (const auto* end = std::get_if<p::End>(&record)) {
       return take_end(*end);
     }
-    if (MergeReason reason = tables_.add(record)) {  // an invalid record must not get into the result
+    if (MergeReason reason = tables_.add(record)) {  // add() checks the record before it gets into the result
       return reason;
     }
-    if (MergeReason reason = shift(record)) {  // shift first: ids_.map() compares start times on the result's clock
+    // shift() must come first: ids_.map() compares start times on the result's clock.
+    if (MergeReason reason = shift(record)) {
       return reason;
     }
     bool is_new = ids_.map(record);
@@ -313,12 +314,13 @@ class Merger {
   MergeClock clock_;
   const RecordSink& sink_;
   MergeIds ids_;
-  p::Tables tables_;                  // tables of the current input
-  std::vector<p::WorkId> gpu_works_;  // the result's work ids, indexed by position in `tables_`; 0: none assigned yet
+  p::Tables tables_;
+  // The result's work ids, indexed by position in `tables_`; 0 until an id is assigned.
+  std::vector<p::WorkId> gpu_works_;
   p::Record row_;
   ClockShift shift_;
-  bool ended_ = false;   // whether the current input's END was read
-  bool has_end_ = true;  // false for profiles in the published form (FORMAT.md), which have no END record
+  bool ended_ = false;   // true: the current input's END record was read
+  bool has_end_ = true;  // false for a profile in the published form (FORMAT.md), which has no END record
   std::set<std::pair<std::string, std::string>> meta_;
   std::map<std::string, uint64_t> sums_;
   SubsetCollector parts_;
@@ -327,7 +329,7 @@ class Merger {
   MergeResult result_{.warnings = {}, .complete = true};
 };
 
-// Removes inputs whose work other inputs hold, too. Returns warnings that name them.
+// Removes inputs whose work is also in other inputs. Returns a warning for each removed input.
 Result<std::vector<std::string>> leave_out_copies(std::vector<MergeInput>& inputs, std::vector<InputHeader>& headers) {
   std::vector<std::string> names;
   std::vector<const Recordings*> recordings;

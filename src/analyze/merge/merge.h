@@ -15,17 +15,17 @@
 namespace gpuprof::analyze {
 
 struct MergeInput {
-  std::string name;  // input's name in messages
+  std::string name;
   std::optional<profile::Reader> reader = {};
-  uint64_t bytes = 0;  // size of the file, if it is one
-  // Opens the file if `reader` is not set. Called twice, for the clock and later for the records: between the calls,
-  // the file is closed, because there may be many inputs.
+  uint64_t bytes = 0;  // size of the input file; 0 if the input is not a file
+  // Opens the input file; used if `reader` is not set. merge() calls it twice: first to read the clock, later to read
+  // the records. In between the file is closed, because there may be many inputs.
   std::function<Result<profile::Reader>()> reopen = {};
 };
 
 struct MergeResult {
   std::vector<std::string> warnings;
-  bool complete = false;  // true: an END record was written, because every input has one
+  bool complete = false;  // true: the result has an END record, because every input has one
 };
 
 // Takes the merged records in the order of the result's lines. A record is valid only during the call.

@@ -28,7 +28,8 @@ Result<InputHeader> read_clock_header(const MergeInput& input) {
   RETURN_IF_ERROR(reader);
   auto header = read_header(*reader);
   if (header) {
-    header->next.reset();  // the record refers to memory of the reader, which this function closes
+    // The record in `next` points into the memory of the reader, which is closed when this function returns.
+    header->next.reset();
     std::erase_if(header->meta, [](const auto& meta) { return !is_one_of(kClockKeys, meta.first); });
   }
   return header;

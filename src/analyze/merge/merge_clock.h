@@ -35,10 +35,11 @@ bool is_one_of(const std::array<std::string_view, N>& keys, std::string_view key
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// The META lines that an input begins with, up to the first other record.
+// The META lines at the beginning of an input, and the first record after them.
 struct InputHeader {
   std::vector<std::pair<std::string, std::string>> meta;
-  std::optional<profile::Record> next;  // the first record after `meta`; nullopt at the end of the input
+  // The first record that is not META; nullopt if the input ends before such a record.
+  std::optional<profile::Record> next;
   Recordings recordings;
 
   [[nodiscard]] std::string_view text(std::string_view key) const {
@@ -62,7 +63,6 @@ struct MergeClock {
   std::optional<uint64_t> interval_ns;
 };
 
-// Maps times and slices of one input to the result's clock.
 struct ClockShift {
   Int128 ns = 0;
   uint64_t slices = 0;

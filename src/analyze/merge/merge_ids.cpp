@@ -41,7 +41,8 @@ bool MergeIds::map_record(R& r) {
   if constexpr (p::kIsDefinition<R>) {
     return define(r);
   } else if constexpr (std::is_same_v<R, p::GpuInstruction>) {
-    // The result uses the first input's GPU_INSTRUCTION of a code location, even if a later input's says more.
+    // If several inputs have a GPU_INSTRUCTION record for one code location, the result gets the first, even if a later
+    // one has more details.
     return explained_.insert(index(r.place)).second;
   }
   return true;

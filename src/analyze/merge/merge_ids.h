@@ -26,7 +26,8 @@ class MergeIds {
   bool map(profile::Record& record);
 
  private:
-  // Gives equal definitions of several inputs one id. Key: the definition's line with id 0, plus for example the host.
+  // Gives equal definitions of several inputs one id. The key is the definition's line with 0 in place of its own id.
+  // Facts that are not in the line, such as the host, are added to the key.
   struct Definitions {
     std::unordered_map<std::string, uint32_t> ids;
     uint32_t last = 0;
@@ -45,10 +46,11 @@ class MergeIds {
   std::pair<uint32_t, bool> intern(profile::IdSpace space, const profile::Record& record, std::string_view apart);
 
   std::array<Definitions, profile::kIdSpaces> definitions_;
-  std::array<profile::IdIndex, profile::kIdSpaces> maps_;  // map ids of the current input to ids of the result
+  // One map per kind of id: from ids of the current input to ids of the result.
+  std::array<profile::IdIndex, profile::kIdSpaces> maps_;
   std::vector<profile::StackElement> elements_;
   std::vector<profile::FrameId> frames_;
-  std::unordered_set<uint32_t> explained_;  // code locations of the result that have a GPU_INSTRUCTION record
+  std::unordered_set<uint32_t> explained_;  // code locations (ids of the result) that have a GPU_INSTRUCTION record
   profile::StringId host_{};
   std::string host_name_;
   std::string key_;

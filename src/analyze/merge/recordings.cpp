@@ -15,13 +15,14 @@ namespace {
 constexpr size_t kRecordingIdSize = 32;
 constexpr size_t kMostIgnoredNamed = 10;
 
-// Returns a text of fixed length, because a profile may hold META lines of many megabytes.
+// Returns a hash of fixed length, because a META line may have many megabytes.
 std::string digest(std::string_view text) {
   return hex_text(sha256(text)).substr(0, kRecordingIdSize);
 }
 
-// Returns the ids that older recordings lack. Keeps the order of the lines: merge() writes the start before the host,
-// so an old merged profile does not pass for its first input.
+// Returns an id for an older recording, which has no id in its META lines: a hash of its host and start time. Returns
+// "" without a start time. The hash depends on the order of the lines: merge() writes the start before the host, so
+// that an old merged profile does not get the id of its first input.
 std::string id_from_start(std::span<const std::pair<std::string, std::string>> meta) {
   std::string start;
   bool has_time = false;
@@ -34,7 +35,7 @@ std::string id_from_start(std::span<const std::pair<std::string, std::string>> m
   return has_time ? digest(start) : std::string();
 }
 
-// Assigns each recording to one input.
+// Chooses for each recording one input that provides it.
 class Choice {
  public:
   explicit Choice(std::span<const Recordings* const> inputs) : inputs_(inputs) {}
@@ -42,8 +43,8 @@ class Choice {
   enum class Outcome { used, ignored, conflict };
   struct Answer {
     Outcome outcome = Outcome::used;
-    size_t other = 0;   // input that holds a recording of this one
-    bool alone = true;  // `other` holds all recordings of this one
+    size_t other = 0;   // index of another input that has one of this input's recordings
+    bool alone = true;  // true: `other` has all recordings of this input; false: several inputs have them
   };
 
   Answer take(size_t input) {
@@ -97,8 +98,10 @@ class Choice {
   }
 
   std::span<const Recordings* const> inputs_;
-  std::map<std::string_view, size_t> holders_;                               // id -> input
-  std::map<std::pair<std::string_view, std::string_view>, size_t> subsets_;  // (split, subset) -> input
+  // Key: recording id; value: index of the input that has it.
+  std::map<std::string_view, size_t> holders_;
+  // Key: (split, subset); value: index of the input.
+  std::map<std::pair<std::string_view, std::string_view>, size_t> subsets_;
 };
 
 std::string ignored_text(const std::string& name, const std::string& other, bool alone) {
@@ -156,7 +159,8 @@ Result<MergeChoice> choose_inputs(std::span<const std::string> names, std::span<
   std::vector<size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), 0);
   std::optional<Error> first_error;
-  // Prefer single recordings to merged profiles that hold them. If this leaves a recording out, prefer merged profiles.
+  // The first attempt prefers single recordings to merged profiles. It fails if a merged profile also has a recording
+  // that no other input has. Then the second attempt prefers merged profiles.
   for (const bool small_first : {true, false}) {
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       const auto key = [&](const Recordings& one) {

@@ -12,15 +12,15 @@
 namespace gpuprof::analyze {
 namespace {
 
-// If more names than this have one short form, numbers distinguish them ("#2"), not the arguments in which they differ.
-// No screen shows so many names, so it is not worth the time to find the arguments.
+// If more names than this have one short form, they are distinguished by numbers ("#2"). No screen shows so many names,
+// so it is not worth the time to find the arguments in which they differ.
 constexpr size_t kMostAlike = 100;
 constexpr size_t kMostDifferences = 3;  // maximum number of differing arguments to show for one name
 constexpr std::string_view kOpening = "<({[";
 constexpr std::string_view kClosing = ">)}]";
-constexpr const char* kPlainEnds = "_:";  // characters at which a word ends, in names without brackets
+constexpr const char* kPlainEnds = "_:";  // in names without brackets, a word ends at one of these characters
 
-using SameNames = std::vector<size_t>;  // positions in the list of names
+using SameNames = std::vector<size_t>;  // indexes into the list of names
 
 // True for a name without template arguments: "sm80_xmma_gemm_f32f32_tn_n".
 bool is_plain(std::string_view text) {
@@ -76,7 +76,7 @@ std::string argument_at(const std::string& text, size_t begin) {
   return argument.empty() ? "-" : argument;
 }
 
-// Finds the arguments in which names with equal short forms differ.
+// Finds the arguments that distinguish names whose short forms are equal.
 class NameDifferences {
  public:
   NameDifferences(const std::vector<std::string>& names, const SameNames& group) : names_(names) {
@@ -97,8 +97,8 @@ class NameDifferences {
   }
 
  private:
-  // Divides the group by the arguments in which its names differ, if shortened by kernel_name_form(form). Appends
-  // subgroups of names with equal texts to `further`.
+  // Shortens the group's names with kernel_name_form(form), and divides the group by the arguments in which the names
+  // differ. Appends the subgroups that cannot be divided this way to `further`.
   void part(const SameNames& group, size_t form, std::vector<SameNames>& further) {
     std::vector<SameNames> groups = {group};
     for (size_t round = 0; round < kMostDifferences && !groups.empty(); ++round) {

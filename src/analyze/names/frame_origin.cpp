@@ -17,8 +17,8 @@ bool starts_with_one(std::string_view text, const std::array<std::string_view, N
                      [text](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
-// Only this much of a name or path is examined: millions of frames may share one name of many megabytes.
-constexpr size_t kMostText = 4096;  // PATH_MAX
+// Examines only this much of a name or path, because millions of frames may share one name of many megabytes.
+constexpr size_t kMostText = 4096;
 
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
@@ -44,7 +44,6 @@ bool is_vendor_library(std::string_view name) {
   return starts_with_one(name, kNames);
 }
 
-// True if the path of a source file or module is in a folder of installed software.
 bool is_installed(std::string_view path) {
   static constexpr std::array<std::string_view, 9> kFolders = {"/usr/lib",  "/lib/",         "/lib64/",
                                                                "/lib32/",   "/usr/include/", "/usr/local/cuda",
@@ -69,8 +68,9 @@ Origin python_origin(std::string_view file) {
   return generated || is_installed(file) ? Origin::library : Origin::own;
 }
 
-// True if the function may be a vendor's: its module is unknown or a library, unlike that of the program's "clRender".
-// "cuda..." without a source file may be in any module, because the CUDA runtime may be linked into the program.
+// Judges by its location whether a vendor may have written the function. A function in an unknown module or a library
+// may be a vendor's, but "clRender" in the program's own module is not. A "cuda..." function without a source file may
+// be a vendor's in any module, because the CUDA runtime may be linked into the program.
 bool may_be_vendors(std::string_view name, std::string_view module, std::string_view file) {
   return module.empty() || is_library(module) || (name.starts_with("cuda") && file.empty());
 }
@@ -80,7 +80,6 @@ bool is_launch_stub(std::string_view name) {
   return name.starts_with("__device_stub__");
 }
 
-// `module` and `file` are empty if unknown.
 Origin native_origin(std::string_view name, std::string_view module, std::string_view file) {
   if (is_launch_stub(name) || is_vendor_library(file_name(module)) ||
       (is_vendor_function(name) && may_be_vendors(name, module, file))) {

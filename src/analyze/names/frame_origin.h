@@ -10,14 +10,14 @@ namespace gpuprof::analyze {
 
 // Who wrote the code of a frame. Values are ordered from the most to the least interesting for a reader.
 enum class Origin : uint8_t {
-  own,  // the recorded program and code that was built into it
+  own,  // the recorded program, including code that was linked into it
   // Installed code: below site-packages, dist-packages, lib/pythonX.Y, /usr/lib, /lib or a vendor's folder. Also a
   // framework's library in any folder (libtorch*, libc10*, libcudnn* ...), std:: and the Python interpreter.
   library,
   // A vendor's GPU interface: the modules libcuda*, libOpenCL* and libze_*, and functions such as cudaLaunchKernel that
   // are not in the program's own modules. Also frames of the Linux kernel.
   vendor,
-  none,  // no useful name: see is_uninformative()
+  none,  // frames without a useful name: see is_uninformative()
 };
 
 // Returns the origin of a frame. `kernel`: the frame is from a kernel stack.

@@ -19,15 +19,15 @@ constexpr std::string_view kLeftOut = "...";
 constexpr size_t kNone = std::string_view::npos;
 
 struct Style {
-  size_t qualifiers = kNone;  // how many of the kernel's own namespaces and classes to keep, innermost first
-  size_t depth = kDeepest;    // how many levels of nested arguments to keep
+  size_t qualifiers = kNone;  // number of the kernel's own namespaces and classes to keep, counted from the innermost
+  size_t depth = kDeepest;    // number of levels of nested arguments to keep
 };
 
 // One part of "a::b<c>(d)::{lambda(e)#1}".
 struct Component {
   std::string_view name;
   std::string_view arguments;
-  std::string_view tail;  // " const*"
+  std::string_view tail;  // what follows the arguments, such as " const*"
   bool has_arguments = false;
   bool has_parameters = false;
   bool is_lambda = false;  // true: `arguments` holds the lambda's parameters
@@ -64,7 +64,7 @@ size_t operator_length(std::string_view text, size_t at) {
       return kWord.size() + symbol.size();
     }
   }
-  return 0;  // other operators contain no brackets, so they are parsed like names
+  return 0;  // other operators contain no brackets, so they are parsed like ordinary names
 }
 
 // Returns the position after the token at `at`, and updates the bracket depth. Unmatched brackets make it negative.
@@ -112,7 +112,7 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  // Returns nullopt if the text is not a qualified name: a function pointer, an expression.
+  // Returns nullopt if the text is not a qualified name but, for example, a function pointer or an expression.
   std::optional<std::vector<Component>> components() {
     while (at_ < text_.size()) {
       if (!take_next()) {
@@ -174,7 +174,7 @@ class Parser {
   bool take_unnamed(char open, std::string_view inner) {
     const bool qualifies = text_.substr(at_, 2) == "::";
     if (open == '(' && !qualifies) {
-      return parts_.empty() && at_ < text_.size();  // a cast
+      return parts_.empty() && at_ < text_.size();  // true for a cast, which is a text in brackets without a name
     }
     part_.is_unnamed = qualifies && (open == '<' || open == '(' || inner == "anonymous");
     if (part_.is_unnamed) {
@@ -221,7 +221,7 @@ void drop_unread(std::vector<Component>& parts) {
   parts = std::move(kept);
 }
 
-// Removes leading qualifiers except the last `kept`. Keeps the function around a lambda, which is more informative.
+// Removes leading qualifiers except the last `kept`. Also keeps the function around a lambda, because it says more.
 void drop_namespaces(std::vector<Component>& parts, size_t kept) {
   size_t drop = 0;
   while (drop + 1 < parts.size() && parts[drop].is_plain() && !parts[drop + 1].is_lambda) {
@@ -344,7 +344,7 @@ std::string_view without_return_type(std::string_view head) {
   return begin < head.size() ? head.substr(begin) : head;
 }
 
-// Returns nullopt if the name stays unchanged.
+// Returns nullopt if short names must show the name unchanged.
 std::optional<std::vector<Component>> parts_of(std::string_view name) {
   if (name.starts_with("[") || name.size() > kLongestName) {
     return std::nullopt;

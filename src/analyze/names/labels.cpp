@@ -42,7 +42,7 @@ std::string work_label(const p::Tables& tables, const p::Work& work) {
       case p::Op::graph:
       case p::Op::failed:
         return "[" + std::string(name) + "]";
-      default:  // for all other operations the label is enough
+      default:
         break;
     }
   }

@@ -11,9 +11,9 @@
 namespace gpuprof::analyze {
 
 struct LabelOptions {
-  bool files = true;   // false: show only the name
-  bool lines = false;  // append " (file:line)" to native frames with a known line; Python and GPU frames always show it
-  bool numbers = true;  // false: show files without line numbers
+  bool files = true;   // false: show only the function's name
+  bool lines = false;  // append " (file:line)" to native frames with a known line; Python and GPU frames always have it
+  bool numbers = true;  // false: show files, but no line numbers
 };
 
 inline constexpr std::string_view kUnknown = "[unknown]";
@@ -43,7 +43,7 @@ std::string_view short_python_file(std::string_view file);
 bool shows_line(const profile::Frame& frame);
 
 std::string frame_label(const profile::Tables& tables, profile::Element element, const LabelOptions& options);
-// Returns the class of a frame. `kernel`: the frame is from the row's kernel stack.
+// `kernel`: the frame is from a kernel stack.
 FrameClass frame_class(const profile::Tables& tables, profile::Element element, bool kernel);
 
 }  // namespace gpuprof::analyze

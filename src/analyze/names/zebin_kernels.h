@@ -7,10 +7,12 @@
 
 namespace gpuprof::analyze {
 
-// True for code of Intel's compiler, or a kernel of the xe driver known only by its address ("kernel at 0x...").
+// True for code of Intel's compiler, and for a kernel of the xe driver whose name is only an address ("kernel at
+// 0x...").
 bool in_zebin(const profile::Tables& tables, profile::GpuPlaceId place);
 
-// Returns the kernel's name if in_zebin(), otherwise an empty text. Then use the name of the sample's work item.
+// Returns the name of the kernel that contains the code location, if in_zebin() is true for it. Otherwise returns an
+// empty text: the caller must use the name of the sample's work item.
 std::string_view zebin_kernel(const profile::Tables& tables, profile::GpuPlaceId place);
 
 }  // namespace gpuprof::analyze

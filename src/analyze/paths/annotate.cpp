@@ -16,8 +16,7 @@ namespace p = gpuprof::profile;
 
 constexpr size_t kRoot = SIZE_MAX;
 
-// Maximum lines of all kernels together. Each kernel gets copies of its lines, so a small profile could need much
-// memory.
+// Maximum lines of all kernels together. Each kernel has its own copies, so a small profile could need much memory.
 constexpr size_t kMostLines = 1'000'000;
 
 class AnnotationBuilder {
@@ -56,8 +55,9 @@ class AnnotationBuilder {
   }
 
  private:
-  using LineKey = std::tuple<size_t, std::string_view, uint32_t, std::string_view>;  // parent, file, line, function
-  using InstructionKey = std::tuple<size_t, uint64_t, std::string_view>;             // line, offset, text
+  // Elements: parent, file, line, function.
+  using LineKey = std::tuple<size_t, std::string_view, uint32_t, std::string_view>;
+  using InstructionKey = std::tuple<size_t, uint64_t, std::string_view>;  // elements: line, offset, text
 
   struct Counts {
     uint64_t samples = 0;
@@ -115,15 +115,15 @@ class AnnotationBuilder {
   AnnotatedKernel result_;
   std::map<LineKey, size_t> positions_;
   std::map<InstructionKey, uint64_t> instructions_;
-  std::map<uint32_t, Counts> places_;             // key: id of the code location
-  std::unordered_map<uint32_t, size_t> columns_;  // key: STRING id of the reason
+  std::map<uint32_t, Counts> places_;
+  std::unordered_map<uint32_t, size_t> columns_;  // key: STRING id of the stall reason
 };
 
 }  // namespace
 
 std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptions& options) {
   std::map<std::string, std::vector<const SampleRow*>, std::less<>> kernels;
-  std::unordered_map<uint32_t, std::vector<const SampleRow*>*> by_work;  // null: not selected
+  std::unordered_map<uint32_t, std::vector<const SampleRow*>*> by_work;  // null: the kernel is not selected
   StallTable table(rows);
   for (const SampleRow& row : rows.samples) {
     if (const std::string_view kernel = zebin_kernel(rows.tables, row.key.place); !kernel.empty()) {
@@ -159,7 +159,8 @@ std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptio
       builder.add(*row);
     }
     annotated.push_back(builder.finish(lines_left));
-    annotated.back().stalls.kernel = {};  // would dangle: the text belongs to the local variable `kernels`
+    // stalls.kernel would dangle, because its text belongs to the local variable `kernels`.
+    annotated.back().stalls.kernel = {};
     annotated.back().name = samples->first;
   }
   return annotated;

@@ -26,15 +26,18 @@ struct AnnotatedLine {
   std::string_view function;
   std::string_view file;
   uint32_t line = 0;
-  uint64_t samples = 0;  // including inlined lines
+  uint64_t samples = 0;  // includes the samples of lines inlined into this line
   std::array<uint64_t, kAnnotatedReasons> reasons{};
-  std::vector<SampledInstruction> instructions;  // sorted by offset; not those of lines inlined into this one
-  std::vector<size_t> inlined;                   // indexes into AnnotatedKernel::lines, most samples first
+  // Sorted by offset; excludes the instructions of lines inlined into this one.
+  std::vector<SampledInstruction> instructions;
+  // Indexes into AnnotatedKernel::lines, the line with most samples first.
+  std::vector<size_t> inlined;
 };
 
 struct AnnotatedKernel {
   std::string name;
-  KernelStalls stalls;               // stalls.kernel is empty (see `name`); at most kAnnotatedReasons reasons
+  // Has at most kAnnotatedReasons reasons; stalls.kernel is empty, because `name` has the name.
+  KernelStalls stalls;
   std::vector<AnnotatedLine> lines;  // a caller comes before the lines inlined into it
   std::vector<size_t> roots;         // lines that are not inlined, sorted by file and line
   std::vector<SampledInstruction> without_lines;
@@ -46,7 +49,8 @@ struct AnnotateOptions {
   std::function<bool(std::string_view)> wanted;  // selects by the kernel's name; empty: all
 };
 
-// Returns the kernels with the most samples first. Confidence intervals need AggregateOptions::stall_slices.
+// Returns the selected kernels, the one with most samples first. Confidence intervals require
+// AggregateOptions::stall_slices.
 std::vector<AnnotatedKernel> annotate(const Aggregate& rows, const AnnotateOptions& options);
 
 }  // namespace gpuprof::analyze

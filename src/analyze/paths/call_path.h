@@ -27,7 +27,7 @@ PathKey path_key(const profile::Work& work, WorkPaths& paths);
 struct PathFrame {
   std::string_view label;
   std::string_view name;
-  std::string_view location;  // "train.py:31"; empty if the label is only a name
+  std::string_view location;  // for example "train.py:31"; empty if the label is only a name
   FrameClass cls = FrameClass::note;
   Origin origin = Origin::none;
 };
@@ -38,11 +38,11 @@ class CallPath {
   CallPath() = default;
   CallPath(PathKey key, std::shared_ptr<WorkPaths> paths) : key_(key), paths_(std::move(paths)) {}
 
-  [[nodiscard]] bool empty() const { return paths_ == nullptr; }  // true: no path is set (a path has one frame or more)
+  [[nodiscard]] bool empty() const { return paths_ == nullptr; }
   // Returns the frames outermost first: those of the launch and, for a graph node, those of the call that captured it.
   // Leaves out the separator between user and kernel frames. Valid as long as the CallPath.
   [[nodiscard]] std::vector<PathFrame> shown() const;
-  [[nodiscard]] std::vector<std::string_view> frames() const;  // the labels of shown()
+  [[nodiscard]] std::vector<std::string_view> frames() const;
 
  private:
   PathKey key_;

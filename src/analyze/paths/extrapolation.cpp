@@ -19,7 +19,8 @@ uint64_t mix(uint64_t a, uint64_t b) {
 // many stacks would cost much time and memory.
 constexpr size_t kMaxSampledStacks = 1000;
 
-// Merges entries with equal stacks (from different ranges or streams). Keeps only the heaviest kMaxSampledStacks.
+// Merges entries that have equal stacks but different ranges or streams. Keeps only the kMaxSampledStacks heaviest
+// ones.
 void join_equal_stacks(std::vector<StackExtrapolation::SampledStack>& donors) {
   const auto stacks = [](const StackExtrapolation::SampledStack& donor) {
     return std::pair(donor.ustack, donor.kstack);

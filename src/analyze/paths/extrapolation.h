@@ -1,5 +1,5 @@
-// Extrapolates stacks. --max-overhead leaves out the stacks of randomly chosen launches. The stacks of other launches
-// of the same work ("donors") replace them.
+// Extrapolates stacks. --max-overhead leaves out the stacks of randomly chosen launches. The work of such a launch is
+// shown under the stacks of other launches of the same work ("donors").
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,6 @@ namespace gpuprof::analyze {
 
 class StackExtrapolation {
  public:
-  // A sampled stack, and how much work was launched with it.
   struct SampledStack {
     profile::StackId ustack{};
     profile::StackId kstack{};
@@ -30,8 +29,9 @@ class StackExtrapolation {
 
   explicit StackExtrapolation(const Aggregate& rows) : rows_(rows) {}
 
-  // Returns at most 1000 stacks of the most similar sampled launches. Ignores device and stream, then the range, then
-  // the thread, until a launch matches. Empty if not even process, operation and name match.
+  // Returns at most 1000 stacks, those of the most similar sampled launches. If no launch matches the work exactly,
+  // ignores device and stream, then also the range, then also the thread. Returns an empty list if no launch has the
+  // same process, operation and name.
   const std::vector<SampledStack>& of(const profile::Work& work);
 
   // Calls `emit(site, part)` for the launch site of the work or, if its stack was not sampled, for the launch site of
@@ -51,29 +51,30 @@ class StackExtrapolation {
     uint32_t capture = 0;
     uint64_t stream = 0;
     profile::Op op = profile::Op::kernel;
-    bool graph_node = false;  // true for nodes of CUDA graphs, which are never similar to single launches
+    bool graph_node = false;  // true for nodes of CUDA graphs, which are never treated as similar to single launches
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
   using Groups = std::unordered_map<Key, std::vector<SampledStack>, KeyHash>;
-  static constexpr size_t kLevels = 4;  // levels of matching, from strict to loose
+  static constexpr size_t kLevels = 4;  // levels of similarity, from strict to loose
 
   static Key key_of(const profile::Work& work, size_t level);
   [[nodiscard]] Groups group(size_t level) const;
 
   const Aggregate& rows_;
-  std::array<std::optional<Groups>, kLevels> groups_;  // built on first use
+  std::array<std::optional<Groups>, kLevels> groups_;
   std::vector<SampledStack> none_;
-  size_t parts_ = 0;  // number of parts that each_part() made
+  size_t parts_ = 0;  // number of parts that each_part() made since restart()
 };
 
 // Divides `amount` in proportion to `shares`, whose sum must be at least 1 and fit 64 bits. The parts add up to
 // `amount`: the largest remainders are rounded up.
 std::vector<uint64_t> apportion(uint64_t amount, const std::vector<uint64_t>& shares);
 
-// Returns the shares of the donors: their ns; if all are 0, their counts; if these are 0 too, 1 for each donor.
+// Returns the shares of the donors: their ns. If all ns are 0, returns their counts; if these are 0 too, 1 for each
+// donor.
 std::vector<uint64_t> shares_of(const std::vector<StackExtrapolation::SampledStack>& donors);
 
 // Divides each number of `weight` in proportion to the donors' shares. The parts add up exactly.

@@ -53,7 +53,8 @@ FlameTree::Run FlameTree::keep(std::span<const LabelId> path) {
   }
   const uint64_t left = blocks_.size() * uint64_t{kBlock} - kept_;
   if (path.size() > kBlock || (path.size() > left && kept_ + left + kBlock > UINT32_MAX)) {
-    throw std::length_error("the stacks of this profile have too many frames");  // reached at 16 GiB of frames
+    // Happens with more than 16 GiB of frames.
+    throw std::length_error("the stacks of this profile have too many frames");
   }
   if (path.size() > left) {
     kept_ += left;

@@ -35,7 +35,7 @@ inline constexpr size_t kFrameClasses = 11;
 
 struct Weight {
   uint64_t ns = 0;     // GPU time, or what the tree measures instead
-  uint64_t count = 0;  // number of GPU records, launches, samples or calls
+  uint64_t count = 0;  // number of GPU records, launches, samples or calls, whichever the tree counts
   uint64_t bytes = 0;
 
   static constexpr uint64_t Weight::*kNumbers[] = {&Weight::ns, &Weight::count, &Weight::bytes};
@@ -49,8 +49,8 @@ struct Weight {
 };
 
 using NodeId = uint32_t;
-enum class NameId : uint32_t {};   // index of a name in a FlameTree
-enum class LabelId : uint32_t {};  // index of a name with its class in a FlameTree
+enum class NameId : uint32_t {};
+enum class LabelId : uint32_t {};  // index of a FlameTree label: a name with a class
 
 // A prefix tree of call paths. A node holds all frames up to the next branch. So the tree grows with the number of
 // paths, not with their depth: a hostile profile may repeat one stack of 65536 frames below a million parents.
@@ -60,15 +60,15 @@ class FlameTree {
     NameId name{};
     FrameClass cls = FrameClass::note;
   };
-  // One or more adjacent labels, stored by keep().
+  // One or more adjacent labels in the memory of a FlameTree.
   struct Run {
     uint32_t begin = 0;
     uint32_t size = 0;
   };
   struct Node {
     NodeId parent = 0;
-    Run run;                      // frames of the node, outermost first
-    uint32_t weight = kNoWeight;  // index into weights_
+    Run run;  // frames of the node, outermost first
+    uint32_t weight = kNoWeight;
   };
 
   FlameTree();
@@ -82,7 +82,6 @@ class FlameTree {
 
   // Returns the child of `parent` with that name and class; creates it if needed. `name` has no suffix such as _[k].
   NodeId child(NodeId parent, std::string_view name, FrameClass cls) { return child(parent, label(intern(name), cls)); }
-  // Faster version for a label that is used often.
   NodeId child(NodeId parent, LabelId label) { return descend(parent, run(label)); }
   [[nodiscard]] Run run(LabelId label) const { return {labels_[index(label)].begin, 1}; }
   // Prefetches what descend() needs. The run must not be empty.
@@ -94,7 +93,7 @@ class FlameTree {
   LabelId label(NameId name, FrameClass cls);
   Run keep(std::span<const LabelId> path);  // stores the labels of a path; empty if `path` is empty
   void add(NodeId node, const Weight& weight);
-  void reserve(size_t nodes);  // allocates memory for that many more nodes with weights
+  void reserve(size_t nodes);
 
   [[nodiscard]] const LargeVector<Node>& nodes() const { return nodes_; }  // unordered; nodes()[kRoot] is the root
   [[nodiscard]] std::span<const LabelId> frames(const Node& node) const { return at(node.run); }
@@ -108,10 +107,11 @@ class FlameTree {
   static constexpr uint32_t kNoWeight = UINT32_MAX;
   struct KnownLabel {
     Label label;
-    uint32_t begin = 0;  // position in blocks_ of the run that consists of only this label
+    uint32_t begin = 0;  // position of the label in blocks_, as a run of one label
   };
 #ifdef GPUPROF_FUZZING
-  static constexpr uint32_t kBlock = uint32_t{1} << 12U;  // few labels: each fuzzing input allocates a whole block
+  // Labels per block; few, because each fuzzing input allocates a whole block.
+  static constexpr uint32_t kBlock = uint32_t{1} << 12U;
 #else
   static constexpr uint32_t kBlock = uint32_t{1} << 20U;  // labels per block
 #endif
@@ -138,7 +138,7 @@ class FlameTree {
   std::unordered_map<uint64_t, LabelId> label_ids_;
   std::vector<std::unique_ptr<LabelId[]>> blocks_;
   uint64_t kept_ = 0;   // number of labels in blocks_, including the unused ends of blocks
-  SlotTable children_;  // nodes by parent and first frame
+  SlotTable children_;  // finds a node by its parent and its first frame
   uint64_t seed_;
 };
 

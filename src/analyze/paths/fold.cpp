@@ -143,8 +143,8 @@ class TreeBuilder {
     }
   }
 
-  // Collects the row's samples for apportioning. Returns false if the row has no samples, or if the number of samples
-  // times extrapolated stacks is too large.
+  // Prepares apportioning the row's time among its samples. Returns false if the row has no samples, or if the number
+  // of samples times extrapolated stacks is too large.
   bool share_out(const SampleOrder& samples, const Row& row) {
     const uint32_t begin = samples.begin(row.ref);
     const uint32_t end = samples.end(row.ref);
@@ -177,7 +177,7 @@ class TreeBuilder {
     return count > 0;
   }
 
-  // Adds samples sorted by work and code location: consecutive rows then share most lookups and memory.
+  // Adds samples in the order of work and code location: consecutive samples then share most lookups and memory.
   void add_samples() {
     // Prefetch distance in rows. The hardware cannot prefetch the rows, because `order` is not the order in memory.
     constexpr size_t kAhead = 16;
@@ -396,17 +396,17 @@ class TreeBuilder {
   const FoldOptions& options_;
   WorkPaths paths_;
   StackView& view_;
-  std::vector<LabelId> labels_;  // labels by frame of view_; kNoLabel: not converted yet
+  std::vector<LabelId> labels_;  // indexed by frame of view_; kNoLabel until the frame is converted
   FoldResult& result_;
   FlameTree& tree_;
   GpuPlaces places_;
   StackExtrapolation extrapolation_;
   RangeFilter filter_;
   std::string_view host_;
-  size_t shared_parts_ = 0;       // sum of samples * stacks over all extrapolated rows; must not exceed kMostParts
-  uint32_t first_shared_ = 0;     // position in SampleOrder of shares_[0]
+  size_t shared_parts_ = 0;  // sum over all extrapolated rows of samples * stacks; must not exceed kMostParts
+  uint32_t first_shared_ = 0;
   std::vector<uint64_t> shares_;  // sample counts, starting at first_shared_
-  // Caches of the last lookup, because consecutive rows are often alike. Nodes stay valid when split() divides them.
+  // Results of the last lookups, because consecutive rows are often alike. Node ids stay valid after split().
   const p::Work* last_work_ = nullptr;  // last work shown under its own, not extrapolated, stacks
   p::DeviceId last_device_{};
   NodeId last_path_ = FlameTree::kRoot;
@@ -426,7 +426,7 @@ class TreeBuilder {
     size_t queued = 0;  // number of leaves queued so far, including those that have left the queue
     size_t added = 0;
   } waiting_;
-  std::vector<LabelId> path_;                          // scratch buffer
+  std::vector<LabelId> path_;
   std::vector<FlameTree::Run> runs_;                   // indexed by PathSegment
   std::unordered_map<uint64_t, LabelId> idle_leaves_;  // key: operation and name
 };

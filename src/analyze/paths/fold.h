@@ -1,4 +1,3 @@
-// Folds a profile into a flame tree.
 #pragma once
 
 #include <cstdint>
@@ -33,25 +32,25 @@ struct FoldOptions {
   std::string range;   // with `filter`: NAME or NAME@DOMAIN; empty: any range
   bool spread = true;  // extrapolate work without a sampled stack to the stacks of sampled launches of the same work
   Measure measure = Measure::gpu;
-  // Kinds of frames below kernels with samples. nullopt: if the tree measures samples, all kinds but `function`;
-  // otherwise `line` and `stall`, or no frames if many samples were lost.
+  // Kinds of frames below kernels with samples. nullopt selects a default. If the tree measures samples, it is all
+  // kinds but `function`. Otherwise it is `line` and `stall`, or no frames if many samples were lost.
   std::optional<Leaves> leaves;
 };
 
 // The samples among which the time of kernels was apportioned. Only for Measure::gpu, busy and exclusive.
 struct Apportioned {
-  uint64_t samples = 0;            // samples used for apportioning
-  uint64_t without_lines = 0;      // number of `samples` in modules without line information
-  uint64_t without_in_zebins = 0;  // number of `without_lines` in code of Intel's compiler
-  uint64_t untimed = 0;            // samples not used, because the time of their work is unknown or 0
+  uint64_t samples = 0;
+  uint64_t without_lines = 0;      // samples whose module has no line information
+  uint64_t without_in_zebins = 0;  // those of `without_lines` that are in code of Intel's compiler
+  uint64_t untimed = 0;            // samples that could not be used, because the time of their work is unknown or 0
 };
 
 struct FoldResult : ProfileInfo {
-  FlameTree tree;      // the total of the tree is the exact sum of all folded records
+  FlameTree tree;      // the total of the tree is exactly the sum of the records' weights
   Weight spread;       // part of the total that was extrapolated to stacks of other launches
   Weight not_sampled;  // part of the total below "[stack not sampled]"
   bool has_shares = false;
-  Leaves leaves;  // FoldOptions::leaves, or the default that was chosen for nullopt
+  Leaves leaves;
   Apportioned apportioned;
   StackView::Trimmed trimmed;
 };

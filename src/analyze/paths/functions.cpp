@@ -17,7 +17,7 @@ class Functions {
   Functions(StackView& view, const LaunchSums& launches) : view_(view), launches_(launches) {}
 
   FunctionTable make() {
-    // Examine all stacks before adding launches: perhaps only the last stack reveals the origin of a function.
+    // Examine all stacks before adding launches: only the last stack may reveal the origin of a function.
     for (const LaunchSums::Launch& launch : launches_.all()) {
       for (const auto& [kernel, id] : stacks_of(launch)) {
         look_at(kernel, id);
@@ -36,7 +36,7 @@ class Functions {
   }
 
  private:
-  struct Run {  // range in functions_
+  struct Run {
     size_t begin = 0;
     size_t size = 0;
   };
@@ -122,14 +122,16 @@ class Functions {
   std::unordered_map<uint32_t, uint32_t> lines_;  // key: result of StackView::function()
   std::unordered_map<uint64_t, Run> runs_;        // key: stack id; the upper half of the key is 1 for kernel stacks
   std::vector<uint32_t> functions_;               // line indexes for all stacks
-  std::vector<uint64_t> last_stack_;              // for each line of the table, the last stack with its function
-  std::vector<uint64_t> last_launch_;             // for each line of the table, the last launch added to it
+  // Indexed by line of the table: the last stack that contains the line's function.
+  std::vector<uint64_t> last_stack_;
+  // Indexed by line of the table: the last launch that was added to the line.
+  std::vector<uint64_t> last_launch_;
   uint64_t stack_ = 0;
   uint64_t launch_ = 0;
   const uint64_t seed_ = random_seed();
 };
 
-// Returns the index of the line that represents a chain. `chain` has callers first.
+// Returns the index of the line that represents a chain of functions. `chain` holds the callers first.
 size_t chosen(const std::vector<FunctionLine>& lines, std::span<const size_t> chain) {
   const auto is = [&lines](Origin origin) {
     return [&lines, origin](size_t at) { return lines[at].origin == origin; };

@@ -18,7 +18,8 @@ namespace gpuprof::analyze {
 // innermost of all. A launch by a vendor interface, kernel space or unnamed code counts for its caller.
 class Launcher {
  public:
-  // Call it for each function, outermost first: launch stack, then capture stack. Skip notes such as "[truncated]".
+  // Call it for each function of the launch stack, then of the capture stack, outermost first. Skip notes
+  // ("[truncated]").
   void add(uint32_t function, Origin origin) {
     innermost_ = function;
     if (origin <= Origin::library) {
@@ -34,12 +35,12 @@ class Launcher {
 
 // A function with all its source lines, inlined or not. Python functions of the same name in two files are separate.
 struct FunctionLine {
-  std::string_view name;  // valid as long as the view
+  std::string_view name;  // valid as long as the StackView exists
   std::string_view file;  // shortened file of a Python function; otherwise empty
   Origin origin = Origin::none;
   Weight total;         // work launched below the function; counts once per stack, even with recursion
   Weight direct;        // work that the function launched itself, according to Launcher
-  uint64_t paths = 0;   // hash of the set of launches below the function; equal for functions with equal sets
+  uint64_t paths = 0;   // hash of the set of launches below the function; functions with equal sets have equal hashes
   uint64_t others = 0;  // number of other functions merged into this line by join_chains()
 };
 
@@ -59,7 +60,7 @@ class LaunchSums {
   };
 
   void add(const profile::Work& work, const Weight& weight);
-  [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // sorted by their first appearance
+  [[nodiscard]] const std::vector<Launch>& all() const { return launches_; }  // in the order of their first appearance
 
  private:
   std::vector<Launch> launches_;

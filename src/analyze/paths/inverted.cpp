@@ -8,7 +8,7 @@ namespace gpuprof::analyze {
 
 Inverted inverted(const FlameTree& tree, const InvertedLimits& limits) {
   Inverted result;
-  std::vector<LabelId> labels;  // label in the new tree, by label of the old one
+  std::vector<LabelId> labels;  // indexed by label of the old tree
   labels.reserve(tree.label_count());
   for (uint32_t i = 0; i < tree.label_count(); ++i) {
     const LabelId id{i};

@@ -18,7 +18,7 @@ enum class PathNote : uint8_t {
   no_cpu_stack,
   not_sampled,      // no stack because of --max-overhead
   unknown_capture,  // the node is in a child graph, or the capture's stack was lost
-  early_capture,    // gpuprof attached to the process; the graph may be older than the recording
+  early_capture,    // gpuprof attached to a running process, so the graph may be older than the recording
 };
 
 struct LaunchSite {
@@ -42,7 +42,7 @@ inline LaunchSite site_of(const profile::Work& work) {
   return site;
 }
 
-// Returns the stacks of the work. If a stack is missing, adds no note that says why.
+// Returns the stacks of the work. Does not set the notes that explain a missing stack.
 inline LaunchSite stacks_of(const profile::Work& work) {
   return {.ustack = work.ustack, .kstack = work.kstack, .capture = work.capture};
 }

@@ -73,7 +73,7 @@ class SourceLineBuilder {
   }
 
  private:
-  // `round` identifies the last stack that was counted, so that recursion does not count twice.
+  // `round` is the number of the last stack that was added to the line, so that a recursion counts once.
   struct Line {
     LaunchingLine values;
     uint64_t round = 0;

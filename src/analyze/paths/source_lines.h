@@ -13,8 +13,8 @@ namespace gpuprof::analyze {
 
 struct LaunchingLine {
   uint32_t line = 0;
-  std::string_view function;  // function of the first frame with this line
-  Weight self;                // work for which this is the innermost known line of the stack
+  std::string_view function;  // function of the first frame that had this line
+  Weight self;                // work whose innermost known line in the stack is this line
   Weight total;               // work with this line anywhere in the stack; recursion counts once
 };
 
@@ -35,7 +35,7 @@ struct LaunchingLines {
   Weight without_lines;  // work without a known line in its stack
 };
 
-// Sums the work whose name `wanted` accepts (empty: all work). Texts in the result belong to `rows`.
+// Sums the work whose name `wanted` accepts. If `wanted` is empty, sums all work. Texts in the result belong to `rows`.
 LaunchingLines launching_lines(const Aggregate& rows, const std::function<bool(std::string_view)>& wanted);
 
 }  // namespace gpuprof::analyze

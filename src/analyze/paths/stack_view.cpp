@@ -24,7 +24,7 @@ bool is_start_up(std::string_view name) {
                                                    [name](std::string_view begin) { return name.starts_with(begin); });
 }
 
-// Only this much of a name is compared with main(): hostile names may have megabytes, in many frames.
+// Compares only this much of a name with main(), because many frames of a hostile profile may have names of megabytes.
 constexpr size_t kMostMain = 4096;
 
 std::string view_key_of(FrameClass cls, std::string_view text) {
@@ -48,7 +48,7 @@ std::span<const uint32_t> StackView::frames(bool kernel, p::StackId id) {
     const Known& frame = known(kernel, elements[i]);
     // Code inlined into the interpreter is also interpreter code.
     interpreter = frame.kind == p::FrameKind::interpreter || (frame.kind == p::FrameKind::inlined && interpreter);
-    // Notes about incomplete stacks are kept, even before `program`.
+    // The code before `program` is left out, but not the notes about incomplete stacks there.
     const bool is_note = frame.kind == p::FrameKind::truncated || shown_[frame.shown].cls == FrameClass::mark;
     if ((i >= program || is_note) && shows(frame, interpreter, has_python)) {
       push(frame.shown, elements[i]);
@@ -84,10 +84,10 @@ size_t StackView::after_start_up(std::span<const p::Element> elements) {
     if (frame.role == Role::start_up) {
       begin = i + 1;
     } else if (shown_[frame.shown].cls != FrameClass::mark) {
-      break;  // stop at the first other frame, also at "[truncated]": start-up code is outermost
+      break;  // start-up code is outermost, so any other frame ends it, even "[truncated]"
     }
   }
-  return begin < elements.size() ? begin : 0;  // show all frames rather than none
+  return begin < elements.size() ? begin : 0;  // if this would hide all frames, show all of them
 }
 
 StackView::Role StackView::role_of(p::Element element, FrameClass cls) const {
@@ -148,7 +148,7 @@ void StackView::push(uint32_t frame, p::Element element) {
 }
 
 std::string_view StackView::location(uint32_t frame) const {
-  constexpr size_t kAround = 3;  // the parentheses and the space in " (...)"
+  constexpr size_t kAround = 3;  // length of " (" and ")"
   const std::string_view rest = std::string_view(shown_[frame].label).substr(shown_[frame].name_size);
   return rest.size() <= kAround ? std::string_view() : rest.substr(2, rest.size() - kAround);
 }
@@ -199,7 +199,7 @@ const StackView::Known& StackView::known(bool kernel, p::Element element) {
   return frame;
 }
 
-// Returns true if the frame's label gets "(file:line)" after the name. If so, adds the label's size to composed_bytes_.
+// Returns true if the frame's label is "name (file:line)". If so, adds the label's size to composed_bytes_.
 bool StackView::composes(p::Element element) {
   if (element.is_label) {
     return false;
@@ -237,7 +237,7 @@ uint32_t StackView::find_or_show(p::Element element, p::FrameKind kind, FrameCla
   if (element.is_label || composes(element)) {
     return show(element, cls, {.lines = options_.lines, .numbers = options_.numbers});
   }
-  // Caches by name: there are many frames, but few distinct names, which may be long.
+  // Caches by name, because many frames share few names, and a name may be long.
   const uint64_t key = (uint64_t{static_cast<uint8_t>(cls)} << 40U) | (uint64_t{static_cast<uint8_t>(kind)} << 32U) |
                        index(tables_.frame(element).name);
   const auto [found, added] = shown_by_name_.try_emplace(key, kNone);

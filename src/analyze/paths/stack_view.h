@@ -20,7 +20,6 @@
 
 namespace gpuprof::analyze {
 
-// Frames to show in stacks that have Python frames.
 enum class PythonFrames : uint8_t {
   frames,  // Python frames, without the interpreter's machine code
   native,  // Python frames and the interpreter's machine code
@@ -30,13 +29,13 @@ enum class PythonFrames : uint8_t {
 // Filters, applied in this order. Only trim_to removes the notes "[truncated]" and "[no Python frames]".
 struct StackOptions {
   std::string trim_to;  // user stacks begin at their outermost frame of this function, if they have one
-  // false: user stacks begin at `main` or at Python's <module> (which may follow runpy). Stacks with neither, such as
-  // those of threads, begin after libc's thread start. Ignored for stacks in which trim_to is found.
+  // false: user stacks begin at `main` or at Python's <module> (which may follow runpy). Stacks that have neither, such
+  // as those of threads, begin after libc's thread start. Ignored for a stack that has trim_to.
   bool from_start = false;
   PythonFrames python = PythonFrames::frames;
-  std::vector<Pattern> only;  // show only frames whose name or label matches one of these; empty: all
-  std::vector<Pattern> hide;  // hide frames whose name or label matches one of these
-  // If a sequence of up to kLongestCycle functions is followed directly by the same sequence, keep only the innermost.
+  std::vector<Pattern> only;  // show only frames whose name or label matches one of these patterns; empty: all frames
+  std::vector<Pattern> hide;  // hide frames whose name or label matches one of these patterns
+  // If a sequence of up to kLongestCycle functions repeats directly, show only the innermost repetition.
   bool collapse_recursion = false;
   // false: consecutive frames without a symbol in one installed library are one frame, "[libcublasLt.so.13]".
   bool addresses = false;
@@ -46,7 +45,8 @@ struct StackOptions {
 
 inline constexpr size_t kLongestCycle = 16;
 
-// Limits the text of labels with file and line, which a small file could make huge. Later labels are only names.
+// Limits the total text of labels with file and line, because a small file could make it huge. Beyond the limit, labels
+// are only names.
 inline constexpr size_t kMostComposedBytes = size_t{64} << 20U;
 
 class StackView {
@@ -74,7 +74,7 @@ class StackView {
   [[nodiscard]] std::string_view location(uint32_t frame) const;
   [[nodiscard]] FrameClass frame_class(uint32_t frame) const { return shown_[frame].cls; }
 
-  // Returns the number of the frame's function, which all its lines share, inlined or not.
+  // Returns the number of the frame's function. All frames of a function have the same number, whatever their line.
   [[nodiscard]] uint32_t function(uint32_t frame) const { return shown_[frame].function; }
 
   struct FunctionText {
@@ -89,10 +89,9 @@ class StackView {
   // Returns the id of the stack that represents all stacks with the same shown frames.
   profile::StackId representative(bool kernel, profile::StackId id);
 
-  // Counts user stacks that frames() has seen.
   struct Trimmed {
     uint64_t stacks = 0;
-    uint64_t without = 0;  // stacks without the function of trim_to
+    uint64_t without = 0;
   };
   [[nodiscard]] const Trimmed& trimmed() const { return trimmed_; }
 
@@ -111,7 +110,7 @@ class StackView {
     size_t name_size = 0;  // length of the name at the start of the label
     FrameClass cls = FrameClass::note;
     Origin origin = Origin::none;
-    uint32_t function = 0;  // number of the function, equal for all its source lines
+    uint32_t function = 0;
     bool left_out = false;  // hidden by `hide` or `only`
     bool trim_here = false;
     bool unnamed = false;  // stands for all consecutive frames of this library without a symbol
@@ -138,11 +137,11 @@ class StackView {
 
   const profile::Tables& tables_;
   StackOptions options_;
-  std::vector<Known> known_[4];  // known_[2 * is_kernel_stack + is_label][the element's position]
+  std::vector<Known> known_[4];  // first index: 2 * is_kernel_stack + is_label; second index: the element's position
   std::deque<Shown> shown_;      // a deque, so that labels never move
   std::unordered_map<uint64_t, uint32_t> shown_by_name_;  // key: class and STRING, for labels without location
-  size_t composed_bytes_ = 0;                             // size of all labels with a location
-  std::unordered_map<std::string, uint32_t> shown_ids_;   // key: class and label
+  size_t composed_bytes_ = 0;
+  std::unordered_map<std::string, uint32_t> shown_ids_;  // key: class and label
   // Points to a function's name and file inside a key of function_ids_, which never moves.
   struct FunctionKey {
     const std::string* key = nullptr;
@@ -153,7 +152,8 @@ class StackView {
   std::vector<uint32_t> path_;
   std::vector<profile::Element> path_elements_;
   std::unordered_map<uint32_t, uint32_t> representatives_[2];
-  std::unordered_map<std::u32string, uint32_t> contents_[2];  // shown frames -> id of the representative stack
+  // Key: shown frames; value: id of the stack that represents all stacks with these frames.
+  std::unordered_map<std::u32string, uint32_t> contents_[2];
   std::unordered_set<uint32_t> counted_;
   Trimmed trimmed_;
 };

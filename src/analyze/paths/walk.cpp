@@ -136,14 +136,15 @@ void Walk::put_place(const SampleRow& row, const p::Work& work) {
   }
 }
 
-// Returns the frame for a text, or for a module's name if `module` is not null. Equal module names get separate frames.
+// Returns the frame for a text, or for a module's name if `module` is not null. Each module gets its own frame, even if
+// modules have equal names.
 uint32_t Walk::string_frame(p::StringId id, FrameClass cls, const p::GpuModule* module) {
   const uint64_t key = module == nullptr ? join_ids(static_cast<uint8_t>(cls), index(id)) : index(module->id);
   const auto [known, is_new] = (module == nullptr ? string_ids_ : module_ids_).try_emplace(key);
   if (is_new) {
     const std::string_view text = tables_.text(id);
     known->second = frames_.text(text.empty() ? kUnknown : text, cls);
-    if (module != nullptr) {  // modules with equal names get different frames with equal labels
+    if (module != nullptr) {
       WalkFrame frame = frames_.frame(known->second);
       frame.module = frame.label;
       frame.build_id = tables_.text(module->hash);

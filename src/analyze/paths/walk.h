@@ -21,7 +21,7 @@ namespace gpuprof::analyze {
 
 struct WalkWeight {
   uint64_t ns = 0;
-  uint64_t launches = 0;  // number of GPU records, or of launches if only these were recorded
+  uint64_t launches = 0;  // number of GPU records; number of launches if only launches were recorded
   uint64_t queue_ns = 0;
   uint64_t bytes = 0;
   uint64_t samples = 0;  // samples of GPU code, which have no duration
@@ -39,8 +39,8 @@ struct WalkRow {
   std::span<const uint32_t> frames;
   profile::StackId ustack{};  // stack of the launch, or of a similar launch if extrapolated
   profile::StackId kstack{};
-  size_t outer = 0;           // number of leading frames that are the process and NVTX ranges
-  profile::StringId stall{};  // samples only
+  size_t outer = 0;           // the first `outer` frames are the process and NVTX ranges
+  profile::StringId stall{};  // stall reason of a sample; not set for other rows
   WalkWeight weight;
 };
 
@@ -54,10 +54,11 @@ class Walk {
   Walk& operator=(const Walk&) = delete;
   ~Walk() = default;
 
-  // Visits nonzero rows; extrapolated rows once per stack. The weights add up to total(). Stops if `visit` fails.
+  // Calls `visit` for each row that is not 0, and for an extrapolated row once per stack. The visited weights add up to
+  // total(). Stops if `visit` fails.
   Status run(const Visit& visit);
 
-  // Ids are small and stable. A row's ids become valid when it is visited.
+  // Returns the frame for an id from a visited row. Ids are small and stable.
   [[nodiscard]] const WalkFrame& frame(uint32_t id) const { return frames_.frame(id); }
 
   std::span<const uint32_t> stack(bool kernel, profile::StackId id) { return frames_.of(paths_.stack(kernel, id)); }
@@ -67,13 +68,13 @@ class Walk {
   [[nodiscard]] const StackOptions& stack_options() const { return stack_options_; }
   [[nodiscard]] const WalkWeight& total() const { return total_; }
   [[nodiscard]] const StackView::Trimmed& trimmed() const { return folded_ ? *folded_ : paths_.view().trimmed(); }
-  // Sets the result of trimmed(). Needed by callers that use fold() instead of run().
+  // Sets the result of trimmed(). Call it if fold() was used instead of run().
   void note_trimmed(const StackView::Trimmed& trimmed) { folded_ = trimmed; }
 
  private:
   Status visit_row(const Row& row, const Visit& visit);
   Status visit_sample(const SampleRow& row, const Visit& visit);
-  // Calls `emit` for each stack that the work is shown under. path_ then holds that stack.
+  // Calls `emit` for each stack under which the work is shown. During the call, path_ holds that stack.
   template <typename Emit>
   Status each_part(const profile::Work& work, const WalkWeight& weight, Emit emit);
 
@@ -85,17 +86,18 @@ class Walk {
   const Aggregate& rows_;
   const profile::Tables& tables_;
   StackOptions stack_options_;
-  bool instructions_ = false;  // show instructions: only if the profile has nothing but samples, as flame graphs do
+  // True if the profile has nothing but samples; only then instructions are shown, as in flame graphs.
+  bool instructions_ = false;
   WalkFrames frames_;
   WorkPaths& paths_ = frames_.paths();
   std::optional<StackView::Trimmed> folded_;
   StackExtrapolation extrapolation_;
   WalkWeight total_;
   std::unordered_map<uint64_t, uint32_t> string_ids_;  // key: class and STRING id
-  std::unordered_map<uint64_t, uint32_t> module_ids_;  // key: GPU_MODULE id
-  std::vector<uint32_t> path_;                         // scratch buffer
+  std::unordered_map<uint64_t, uint32_t> module_ids_;
+  std::vector<uint32_t> path_;
   size_t outer_ = 0;
-  LaunchSite site_;  // launch site of path_
+  LaunchSite site_;
 };
 
 }  // namespace gpuprof::analyze

@@ -21,7 +21,8 @@ void WalkFrames::add_part(WorkPaths::PathSegment part) {
   const WorkPaths::Kind kind = paths_.kind(part);
   ids_.resize(begin + shown.size());
   if (kind == WorkPaths::Kind::text) {
-    for (size_t i = shown.size(); i > 0; --i) {  // in reverse: ids are assigned from the innermost NVTX range outwards
+    // Reverse order: ids are assigned from the innermost NVTX range outwards.
+    for (size_t i = shown.size(); i > 0; --i) {
       ids_[begin + i - 1] = text(shown[i - 1]);
     }
     return;

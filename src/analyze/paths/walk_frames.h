@@ -21,7 +21,7 @@ struct WalkFrame {
   std::string_view module;    // path of the mapped file, or name of the GPU module; empty: unknown
   std::string_view build_id;  // build id of the module; empty: unknown
   uint64_t address = 0;       // ELF virtual address in the module; 0: unknown
-  uint32_t line = 0;          // 0: unknown
+  uint32_t line = 0;
   FrameClass cls = FrameClass::note;
 };
 
@@ -53,13 +53,13 @@ class WalkFrames {
   uint32_t of_element(ElementSource whose, profile::Element element, uint32_t shown);
 
   const profile::Tables& tables_;
-  bool numbers_;  // show line numbers
+  bool numbers_;
   WorkPaths paths_;
   std::deque<WalkFrame> frames_;
   std::unordered_map<uint32_t, uint32_t> texts_;     // key: frame number in the StackView
   std::unordered_map<uint64_t, uint32_t> elements_;  // key: element of a stack or of a code location
-  std::vector<uint32_t> ids_;                        // ids of the frames of all path segments
-  size_t known_parts_ = 0;                           // number of path segments whose frames are in ids_
+  std::vector<uint32_t> ids_;
+  size_t known_parts_ = 0;
 };
 
 }  // namespace gpuprof::analyze

@@ -44,7 +44,7 @@ WorkPaths::PathSegment WorkPaths::ranges(p::RangeId id) {
     for (const p::Range* range = tables_.range(id); range != nullptr; range = tables_.range(range->parent)) {
       frames_.push_back(range_frame(*range));
       if (range_frame_count_ >= kMostRangeFrames) {
-        break;  // at the limit, leave out the outermost ranges
+        break;  // at the limit, the path lacks its outermost ranges
       }
     }
     range_frame_count_ += frames_.size() - begin;
@@ -58,7 +58,7 @@ uint32_t WorkPaths::range_frame(const p::Range& range) {
   const auto [known, is_new] = range_frames_.try_emplace(index(range.id), 0);
   if (is_new) {
     const std::string_view name = tables_.text(range.name);
-    // The labels have a limit, because many ranges of a small profile may repeat one long domain.
+    // The total size of range labels is limited, because many ranges of a small profile may repeat one long domain.
     const size_t bytes = tables_.text(range.domain).size() + name.size();
     if (bytes <= kMostComposedBytes - range_bytes_) {
       range_bytes_ += bytes;

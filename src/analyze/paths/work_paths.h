@@ -15,11 +15,11 @@
 
 namespace gpuprof::analyze {
 
-// Which stacks CUDA graph nodes are shown under. Other work is always shown under its launch.
+// Under which stacks CUDA graph nodes are shown. Other work is always shown under the stack of its launch.
 enum class GraphStacks : uint8_t {
-  both,     // launch; "[captured at]"; capture
-  launch,   // launch of the graph
-  capture,  // call that captured or added the node
+  both,     // first the launch of the graph, then "[captured at]" and the call that captured the node
+  launch,   // only the launch of the graph
+  capture,  // only the call that captured or added the node
 };
 
 inline constexpr std::string_view kCapturedAt = "[captured at]";
@@ -44,7 +44,7 @@ class WorkPaths {
   [[nodiscard]] std::span<const uint32_t> frames(PathSegment part) const {
     return std::span(frames_).subspan(parts_[part].begin, parts_[part].size);
   }
-  // Returns the position of the segment's first frame among the frames of all segments, which are stored in order.
+  // Returns the number of frames in all earlier segments: the frames of all segments are stored in one list.
   [[nodiscard]] size_t begin(PathSegment part) const { return parts_[part].begin; }
   enum class Kind : uint8_t { text, ustack, kstack };
   [[nodiscard]] Kind kind(PathSegment part) const { return parts_[part].kind; }
@@ -66,10 +66,10 @@ class WorkPaths {
 
  private:
   struct KnownPart {
-    size_t begin = 0;  // position in frames_ of the segment's first frame
+    size_t begin = 0;  // index of the segment's first frame in frames_
     size_t size = 0;
     Kind kind = Kind::text;
-    size_t elements = 0;  // stacks only: position in elements_ of the segment's first element
+    size_t elements = 0;  // set for stacks only: index of the segment's first element in elements_
   };
   // Limits memory: each range with work has a path of up to 1024 ranges, so a small file could need very much memory.
   static constexpr size_t kMostRangeFrames = 16'000'000;
@@ -87,14 +87,14 @@ class WorkPaths {
   bool keeps_elements_ = false;
   std::vector<KnownPart> parts_ = {{}};
   std::vector<uint32_t> frames_;
-  std::vector<profile::Element> elements_;  // elements of all stacks, if keeps_elements_
+  std::vector<profile::Element> elements_;
   std::unordered_map<uint32_t, PathSegment> processes_;
   std::unordered_map<uint32_t, PathSegment> ranges_;
-  std::unordered_map<uint32_t, PathSegment> stacks_[2];  // [1]: kernel stacks
+  std::unordered_map<uint32_t, PathSegment> stacks_[2];  // [0]: user stacks, [1]: kernel stacks
   std::unordered_map<uint32_t, uint32_t> range_frames_;
   std::unordered_map<uint64_t, uint32_t> works_;  // key: class, operation and name
   size_t range_frame_count_ = 0;                  // number of frames, summed over all range paths
-  size_t range_bytes_ = 0;                        // size of labels with domain and name
+  size_t range_bytes_ = 0;                        // total size of the range labels that consist of domain and name
   std::array<PathSegment, 8> notes_ = {};
   std::vector<PathSegment> path_;
 };

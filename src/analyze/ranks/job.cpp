@@ -14,7 +14,7 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr uint64_t kCollectivesInBlock = 4;
-constexpr uint64_t kLeastBlocks = 12;  // finish() does not join blocks if fewer than this would remain
+constexpr uint64_t kLeastBlocks = 12;  // finish() does not join blocks if fewer than this number of blocks would remain
 constexpr unsigned kPathBits = 28;
 constexpr unsigned kBlockBits = 16;
 
@@ -183,10 +183,12 @@ uint64_t Job::block_of(uint64_t slice) {
   if (!origin_) {
     origin_ = slice;
   }
-  if (slice < *origin_) {  // move the origin back by whole blocks, so that block borders stay
+  // Moves the origin back by a multiple of the block length, so that the borders of blocks stay where they are.
+  if (slice < *origin_) {
     const uint64_t back = (*origin_ - slice + width_ - 1) / width_;
     if (back > kMostBlocks || blocks_ + back > kMostBlocks) {
-      return 0;  // a clock was changed during the job: add the slice to block 0, which the search for lags skips
+      // A clock was changed during the job, so the slice is added to block 0, which the search for lags skips.
+      return 0;
     }
     origin_ = *origin_ >= back * width_ ? *origin_ - back * width_ : 0;
     std::unordered_map<uint64_t, PathSum> moved;

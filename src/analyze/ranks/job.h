@@ -29,18 +29,19 @@ enum class Activity : uint8_t { compute, collective, wait, collective_wait, othe
 struct RankCell {           // sums of a rank in one block of time, in ns
   uint64_t busy = 0;        // GPU work without collectives
   uint64_t floor = 0;       // like `busy`, but counts each work item with the shortest time of its kind in its slice
-  uint64_t collective = 0;  // GPU work of collectives, or the CPU's waits in them if there is no such GPU work
-  uint64_t waits = 0;       // the CPU waited for the GPU, except in collectives
+  uint64_t collective = 0;  // GPU work of collectives; without such GPU work, the CPU's waits in collectives
+  uint64_t waits = 0;       // time for which the CPU waited for the GPU, except in collectives
   uint64_t idle = 0;
-  uint64_t collectives = 0;  // number of collectives
-  uint64_t meetings = 0;     // number of CPU waits in collectives; finish() counts them as collectives or as waits
+  uint64_t collectives = 0;
+  // Number of CPU waits in collectives; finish() counts them as collectives or as ordinary waits.
+  uint64_t meetings = 0;
   uint64_t meetings_ns = 0;
 };
 
 struct JobRank {
   std::string name;  // "3", or the name that RankBy selects
   std::string host;
-  std::vector<RankCell> cells;  // one per block
+  std::vector<RankCell> cells;
   RankCell total;
   std::set<profile::DeviceId> idle_devices;  // devices whose idle time the cells contain
 };
@@ -64,7 +65,8 @@ struct JobOptions {
 
 class Job {
  public:
-  static constexpr uint64_t kMostBlocks = 1024;  // beyond this number, pairs of blocks are joined
+  // Maximum number of blocks; if a job needs more, adjacent blocks are joined in pairs.
+  static constexpr uint64_t kMostBlocks = 1024;
 
   explicit Job(JobOptions options);
   Job(const Job&) = delete;
@@ -82,14 +84,15 @@ class Job {
   [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }
   [[nodiscard]] uint64_t block_slices() const { return width_; }
   [[nodiscard]] uint64_t block_ns() const { return width_ * interval_ns_; }
-  // Return the start of a block, in slices or ns since the start of the recording.
+  // Return the start of a block: in slices, or in ns since the start of the recording.
   [[nodiscard]] uint64_t begin_slice(uint64_t block) const { return origin_.value_or(0) + block * width_; }
   [[nodiscard]] uint64_t begin_ns(uint64_t block) const { return begin_slice(block) * interval_ns_; }
   [[nodiscard]] uint64_t blocks() const { return blocks_; }
   [[nodiscard]] uint64_t collectives() const { return collectives_; }
-  [[nodiscard]] uint64_t without_rank() const { return without_rank_; }  // number of GPU records without rank
+  [[nodiscard]] uint64_t without_rank() const { return without_rank_; }
   [[nodiscard]] uint64_t lost() const { return lost_; }
-  [[nodiscard]] std::string part() const { return part_text(part_meta_); }  // empty: complete profile
+  // Which subset of a profile the records are; empty for a complete profile.
+  [[nodiscard]] std::string part() const { return part_text(part_meta_); }
   [[nodiscard]] bool has_idle() const { return has_idle_; }
   [[nodiscard]] bool has_waits() const { return has_waits_; }
 
@@ -130,10 +133,11 @@ class Job {
   std::map<std::string, uint32_t> rank_ids_;
   std::vector<JobPath> paths_;
   std::map<std::pair<Activity, PathKey>, uint32_t> path_ids_;
-  std::vector<WorkFacts> works_[2];             // works_[is_idle][position of the WORK]
+  // First index: 1 for idle time, 0 for other work; second index: position of the WORK.
+  std::vector<WorkFacts> works_[2];
   std::unordered_map<uint64_t, PathSum> sums_;  // key: key_of(rank, path, block)
   std::map<uint64_t, bool> collective_stacks_;
-  std::optional<uint64_t> origin_;  // slice of the first block
+  std::optional<uint64_t> origin_;
   std::string host_;
   std::multimap<std::string, std::string> part_meta_;
   uint64_t width_ = 1;

@@ -10,10 +10,11 @@ namespace {
 
 constexpr double kSigmaOfMad = 1.4826;     // factor from median absolute to standard deviation (normal distribution)
 constexpr double kErrorOfMedian = 1.2533;  // factor from standard error of a mean to that of a median
-constexpr double kLeastNoise = 0.005;      // minimum noise: clocks and slices have limited precision
+// Smallest noise that is assumed, because clocks and slices have limited precision.
+constexpr double kLeastNoise = 0.005;
 constexpr double kPersistent = 0.8;
-// A lag must last a fifth of all columns if it ends in the last three, otherwise a third. Shorter slowdowns mostly come
-// from a disturbed host.
+// A lag that ends in the last three columns must last a fifth of all columns, any other a third. Shorter slowdowns
+// mostly come from a disturbed host.
 constexpr size_t kLeastPart = 5;
 constexpr size_t kLeastPartEnded = 3;
 constexpr size_t kEnd = 2;
@@ -22,7 +23,8 @@ constexpr size_t kLeastGroups = 6;
 constexpr int kRounds = 4;
 constexpr size_t kRanksForSpread = 4;
 constexpr double kMostAlikeRanks = 0.8;
-constexpr double kLikelihood = 4;  // a lag may start at a column that is at least e^-4 (1/50) as likely as the best
+// The start of a lag may be any column that is at least e^-4 (1/50) as likely as the best column.
+constexpr double kLikelihood = 4;
 
 double mad_of(const std::vector<double>& values) {
   const double middle = median_of(values);
@@ -74,13 +76,14 @@ Excess excess_of(const OwnTimes& own) {
 }
 
 struct Fit {
-  size_t first = 1;  // first and last column of the lag; first > last: no lag, all columns are outside
+  size_t first = 1;  // first and last column of the lag; first > last means that there is no lag
   size_t last = 0;
   double outside = 0;
   double within = 0;
 };
 
-// Returns how much nearer each value is to `within` than to `outside`. Outliers count at most the two levels' distance.
+// For each value, returns its distance to `outside` minus its distance to `within`, so that a positive value is nearer
+// to `within`. An outlier counts at most the distance of the two levels.
 std::vector<double> votes_by_distance(const std::vector<double>& values, const Fit& fit) {
   std::vector<double> votes;
   votes.reserve(values.size());
@@ -90,7 +93,6 @@ std::vector<double> votes_by_distance(const std::vector<double>& values, const F
   return votes;
 }
 
-// Chooses the interval with the greatest sum of votes.
 void choose_interval(const std::vector<double>& votes, Fit& fit) {
   double best = 0;
   double sum = 0;
@@ -137,11 +139,12 @@ size_t least_length(size_t columns, size_t last) {
   return std::max(kLeastLag, columns / (last + kEnd + 1 >= columns ? kLeastPart : kLeastPartEnded));
 }
 
-// Uses all columns: the columns of a lag were chosen because they are alike, so they would underestimate the noise.
+// Uses all columns. The columns of a lag would underestimate the noise, because they were chosen for being alike.
 double noise_of(const Excess& excess, size_t rank) {
   const size_t columns = excess.share[rank].size();
   double noise = noise_of_changes(excess.share[rank], 1);
-  if (columns >= kGroup * kLeastGroups) {  // a disturbed host affects several columns: also compare groups of columns
+  // A disturbed host slows down several columns, so also compare groups of columns.
+  if (columns >= kGroup * kLeastGroups) {
     noise = std::max(noise, noise_of_changes(excess.share[rank], kGroup));
   }
   if (excess.share.size() >= kRanksForSpread) {
@@ -172,8 +175,7 @@ Fit fit_of(const std::vector<double>& share, double least_effect) {
     std::vector<double> rest = cut(share, 0, fit.first);
     rest.pop_back();
     rest.insert(rest.end(), share.begin() + static_cast<std::ptrdiff_t>(fit.last) + 1, share.end());
-    // With few columns outside of the lag, the level there is unknown: assume that the rank takes as long as the
-    // others.
+    // With few columns outside of the lag, assume that the rank takes as long as the others outside of it.
     fit.outside = rest.size() < kLeastLag ? 0 : std::clamp(median_of(std::move(rest)), -fit.within / 2, fit.within / 2);
   }
   return fit;
@@ -234,7 +236,7 @@ bool find_lag(const OwnTimes& own, const Excess& excess, size_t rank, const LagO
   const auto above = std::count_if(within.begin(), within.end(), [](double value) { return value > 0; });
   lag.rank = rank;
   lag.first = fit.first;
-  // If the lag lasts almost to the end, extends it to the last column, because ranks end at different times.
+  // If the lag lasts almost to the end, extends it to the last column: ranks end at different times.
   lag.last = fit.last + kEnd + 1 >= share.size() ? share.size() - 1 : fit.last;
   lag.effect = fit.within;
   lag.noise = noise_of(excess, rank);

@@ -7,7 +7,7 @@
 namespace gpuprof::analyze {
 namespace {
 
-constexpr uint64_t kLeastInterval = 10'000'000;  // of `record --interval`, in ns
+constexpr uint64_t kLeastInterval = 10'000'000;  // in ns: shortest `record --interval` that a hint recommends
 
 bool has_work(const RankCell& cell) {
   return cell.busy + cell.collective + cell.waits > 0;
@@ -57,7 +57,7 @@ Difference difference_of(const std::unordered_map<uint32_t, PathSum>& sums, size
       floors.push_back(static_cast<double>(sum.floor) / blocks);
     }
   }
-  ns.resize(ranks - 1);  // ranks without this path count as 0
+  ns.resize(ranks - 1);  // ranks that lack this path count as 0
   counts.resize(ranks - 1);
   floors.resize(ranks - 1);
   const PathSum& own = sums.at(rank);
@@ -101,7 +101,7 @@ void add_differences(const Job& job, LaggingRank& laggard) {
     }
   }
   const auto more = [](const Difference& a, const Difference& b) { return a.ns - a.others_ns > b.ns - b.others_ns; };
-  const auto more_at_least = [](const Difference& a, const Difference& b) {  // if floor < others_floor, the excess is 0
+  const auto more_at_least = [](const Difference& a, const Difference& b) {  // the excess is 0 if floor < others_floor
     return a.floor - std::min(a.floor, a.others_floor) > b.floor - std::min(b.floor, b.others_floor);
   };
   for (auto* list : {&laggard.kernels, &laggard.idle, &laggard.host}) {
@@ -159,9 +159,10 @@ std::vector<double> work_times(const JobRank& rank, const JobVerdict& verdict) {
     const RankCell& cell = rank.cells[i];
     if (cell.collectives > 0) {
       const double each = static_cast<double>(cell.floor) / static_cast<double>(cell.collectives);
-      times.resize(i - verdict.first, each);  // blocks before the first collective get the value of this block
+      // Blocks before the first collective get the value of the block with the first collective.
+      times.resize(i - verdict.first, each);
       times.push_back(each);
-    } else if (!times.empty()) {  // the whole block is inside one collective: repeat the last value
+    } else if (!times.empty()) {  // the whole block lies inside one collective, so repeat the last value
       times.push_back(times.back());
     }
   }

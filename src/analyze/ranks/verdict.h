@@ -10,9 +10,9 @@
 
 namespace gpuprof::analyze {
 
-struct Difference {   // between a rank and the median of the others, in an interval
-  uint32_t path = 0;  // index into Job::paths()
-  uint64_t ns = 0;    // time of the rank per block
+struct Difference {  // how a path's sums differ between a rank and the median of the others, in an interval
+  uint32_t path = 0;
+  uint64_t ns = 0;  // time of the rank per block
   uint64_t others_ns = 0;
   uint64_t floor = 0;  // like `ns`, but counts each work item with the shortest time of its kind in its slice
   uint64_t others_floor = 0;
@@ -21,14 +21,14 @@ struct Difference {   // between a rank and the median of the others, in an inte
 };
 
 struct LaggingRank {
-  Lag lag;              // columns are blocks of the job
-  bool by_gpu = false;  // half of the lag or more is GPU work, or GPU work revealed the lag; false: the CPU was late
+  Lag lag;              // the lag's columns are blocks of the job
+  bool by_gpu = false;  // true: GPU work makes up half of the lag or more, or revealed the lag; false: the CPU was late
   uint64_t gpu_ns = 0;  // GPU work per block without collectives
   uint64_t others_gpu_ns = 0;
-  double collective_share = 0;  // share of the rank's time in collectives
+  double collective_share = 0;
   double others_collective_share = 0;
   std::vector<Difference> kernels;  // greatest first; each list has at most kMostDifferences
-  std::vector<Difference> idle;     // idle time of the device until these work items were launched
+  std::vector<Difference> idle;     // time in which the device was idle until these work items were launched
   std::vector<Difference> host;     // waits and allocations of the CPU
 };
 constexpr size_t kMostDifferences = 3;
@@ -36,9 +36,10 @@ constexpr size_t kMostDifferences = 3;
 struct JobVerdict {
   std::vector<LaggingRank> laggards;  // the most expensive one first
   std::string inconclusive;           // why no verdict is possible; otherwise empty
-  uint64_t first = 0;                 // first judged block; `last` is judged, too
+  uint64_t first = 0;                 // first and last block that the verdict judges
   uint64_t last = 0;
-  bool by_collectives = false;  // false: judged by GPU time only, which does not show whether others wait
+  // True: judged by the time outside collectives; false: by GPU time only, which does not show whether others wait.
+  bool by_collectives = false;
 };
 
 JobVerdict judge_job(const Job& job, const LagOptions& options);

@@ -19,7 +19,6 @@ using Reason = std::optional<std::string>;
 constexpr const char* kAfterEnd = "there are records after END";
 constexpr const char* kTooLarge = "the sum of the values in all records up to this one exceeds 64 bits";
 
-// True if the sum of a device's busy and idle time fits 64 bits.
 bool fit_together(uint64_t busy_ns, uint64_t idle_ns) {
   return add_to(busy_ns, idle_ns);
 }
@@ -191,7 +190,7 @@ class Aggregator {
     return reason ? refuse(oldest.line, *reason) : Status();
   }
 
-  // True if rows must not include the slice. Records of such slices are still checked and counted.
+  // True if rows must not include the slice. Its records are still checked, and counted for the whole recording.
   [[nodiscard]] bool is_outside(uint64_t slice) const { return result_.window && !result_.window->has(slice); }
 
   void add_coverage(p::WorkCoverage& coverage, p::WorkId work, uint64_t count) const {
@@ -255,7 +254,7 @@ class Aggregator {
     return rows_of[position];
   }
 
-  // Returns the record's row, or outside_.sums if the slice is outside of the window. If the WORK is invalid, sets
+  // Returns the record's row, or outside_.sums if the slice is outside of the window. For an invalid WORK, sets
   // `reason` and returns null.
   template <typename Measured>
   Row* find_row(const Measured& r, RowKind kind, Reason& reason) {
@@ -546,8 +545,8 @@ class Aggregator {
   p::Reader& reader_;
   AggregateOptions options_;
   Aggregate result_;
-  std::vector<uint32_t> rows_of_;   // row index, by position of the WORK
-  std::vector<uint32_t> hosts_of_;  // index into Aggregate::host, by position of the WORK
+  std::vector<uint32_t> rows_of_;   // indexed by position of the WORK: index of its row
+  std::vector<uint32_t> hosts_of_;  // indexed by position of the WORK: index into Aggregate::host
   std::map<std::pair<p::DeviceId, p::WorkId>, size_t> idle_rows_;
   std::map<std::pair<p::WorkId, p::Phase>, size_t> latency_rows_;
   SampleMap map_;

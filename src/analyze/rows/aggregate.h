@@ -21,7 +21,7 @@
 
 namespace gpuprof::analyze {
 
-// What a profile measures; sets the default weight. HOST lines do not count; samples count only if nothing else exists.
+// What a profile measures; decides the default weight. HOST lines never count, samples only if nothing else exists.
 enum class ProfileKind : uint8_t { empty, durations, launch_counts, stall_samples, mixed };
 
 // Facts about the complete recording.
@@ -32,27 +32,28 @@ struct ProfileInfo {
   std::map<std::string, uint64_t> coverage;  // COVERAGE counts; the key is the word for what was counted
   std::multimap<std::string, std::string> meta;
   std::vector<std::string> warnings;  // contradictions in a profile that is still readable
-  bool complete = false;              // not cut short; always true for the published form (FORMAT.md), which has no END
+  // True: the profile was not cut short; always true for the published form (FORMAT.md), which has no END record.
+  bool complete = false;
   bool cut_short = false;
-  uint64_t launches = 0;  // from END, or counted from LAUNCH lines
+  uint64_t launches = 0;  // from END; without END, counted from LAUNCH lines
   uint64_t gpu_records = 0;
-  uint64_t with_stack = 0;  // GPU records with a CPU stack; from END, or counted
-  uint64_t unsampled = 0;   // GPU records without a CPU stack because of --max-overhead
+  uint64_t with_stack = 0;  // number of GPU records with a CPU stack: from END; without END, counted
+  uint64_t unsampled = 0;   // number of GPU records that have no CPU stack because of --max-overhead
   uint64_t samples = 0;
   uint64_t estimated = 0;  // samples whose attribution was estimated
-  // CPU stack coverage of GPU records, if any exist or were lost; else of launches; without launches, of samples.
+  // CPU stack coverage of GPU records. If there are none and none were lost, coverage of launches; without launches, of
+  // samples.
   profile::WorkCoverage covered;
   uint64_t skipped_bad = 0;
   uint64_t skipped_unknown = 0;
   uint64_t records = 0;  // GPU, LAUNCH and EUSTALL lines
   uint64_t events = 0;   // EVENT, CALL and SPAN lines, which form a timeline
 
-  // Returns the sum of the COVERAGE lines that count `what`.
   [[nodiscard]] uint64_t counted(profile::CoverageCount what) const;
 
   [[nodiscard]] uint64_t dropped_samples() const;
-  // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so with more
-  // loss the shares mislead.
+  // True if at most 1% of the samples was dropped. Dropped samples are mostly those of the busiest code, so larger
+  // losses distort the shares.
   [[nodiscard]] bool samples_are_reliable() const;
 };
 
@@ -63,9 +64,9 @@ struct alignas(64) Row {
   RowKind kind = RowKind::gpu;
   uint32_t ref = 0;  // position of the WORK: see Aggregate::work()
   Weight weight;
-  uint64_t min_ns = 0;  // time of the shortest record; min_ns and max_ns are 0 if nothing was timed
+  uint64_t min_ns = 0;  // time of the shortest record; min_ns and max_ns are 0 if no record has a time
   uint64_t max_ns = 0;
-  uint64_t busy_ns = 0;  // from SHARE lines; gpu rows only
+  uint64_t busy_ns = 0;  // from SHARE lines; only gpu rows have it
   uint64_t exclusive_ns = 0;
 };
 
@@ -84,7 +85,7 @@ struct SampleRow {
   uint64_t count = 0;
 };
 
-// How one device spent the time of all WINDOWs.
+// How one device spent its time during all WINDOWs.
 struct DeviceTime {
   uint64_t busy_ns = 0;
   uint64_t exclusive_ns = 0;
@@ -93,7 +94,7 @@ struct DeviceTime {
 
 struct IdleRow {
   profile::DeviceId device{};
-  profile::WorkId work{};  // the work item that ended the idle time; 0: nothing was launched afterwards
+  profile::WorkId work{};  // the work item whose start ended the idle time; 0 if no work item was launched afterwards
   uint64_t ns = 0;
 };
 
@@ -111,27 +112,29 @@ struct Aggregate {
   ProfileInfo info;
   profile::Tables tables;
   LargeVector<Row> rows;           // gpu and launch rows, in the order of their first appearance
-  std::vector<double> squares;     // with AggregateOptions::squares: sums of squared ns, parallel to `rows`
-  std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: one per row; 0 for rows beyond the end of the list
+  std::vector<double> squares;     // with AggregateOptions::squares: sums of squared ns, one per row
+  std::vector<uint64_t> queue_ns;  // with AggregateOptions::queue: one per row; rows beyond the end of this list have 0
   uint64_t queue_total_ns = 0;     // sum of `queue_ns`; UINT64_MAX on overflow
   LargeVector<SampleRow> samples;
-  StallSlices stall_slices;              // with AggregateOptions::stall_slices: stalls over time
-  SliceSums slices;                      // with AggregateOptions::slices: weights of that measure
-  SliceSums sample_slices;               // sample counts, if AggregateOptions::slices is gpu or samples
+  StallSlices stall_slices;              // with AggregateOptions::stall_slices: stall samples over time
+  SliceSums slices;                      // with AggregateOptions::slices: weights of that measure over time
+  SliceSums sample_slices;               // sample counts over time, if AggregateOptions::slices is gpu or samples
   LargeVector<Row> host;                 // host rows, with AggregateOptions::host
   std::vector<IdleRow> idle;             // with AggregateOptions::idle: one per device and WORK
   std::vector<LatencyRow> latencies;     // with AggregateOptions::latency: one per WORK and phase
   std::vector<profile::Window> windows;  // in the order of the file
-  Weight total;                          // sum of `rows`; neither this sum nor that of a subset overflows
-  uint64_t sample_count = 0;             // sum of `samples`; does not overflow
-  Weight host_total;  // sum of all HOST lines, even without AggregateOptions::host; does not overflow
+  // Sum of `rows`; neither this sum nor the sum of any subset of the rows overflows.
+  Weight total;
+  uint64_t sample_count = 0;  // sum of `samples`; does not overflow
+  Weight host_total;          // sum of all HOST lines, even without AggregateOptions::host; does not overflow
   uint64_t busy_ns = 0;
   uint64_t exclusive_ns = 0;
   uint64_t idle_ns = 0;                                  // busy_ns + idle_ns does not overflow
-  uint64_t window_ns = 0;                                // time that is inside of one window or more
+  uint64_t window_ns = 0;                                // time that is inside at least one window
   std::map<profile::DeviceId, DeviceTime> device_times;  // from SHARE and IDLE lines
-  bool has_shares = false;           // has SHARE lines, so the weights busy, exclusive and idle are valid
-  uint64_t interval_ns = 0;          // length of a slice; 0: unknown
+  // True: the profile has SHARE lines, so the weights busy, exclusive and idle are valid.
+  bool has_shares = false;
+  uint64_t interval_ns = 0;          // length of a slice; 0 if unknown
   std::optional<SliceRange> window;  // with AggregateOptions::window: the selected slices
 
   // Returns the time of the selected slices, or nullopt if no window was chosen.

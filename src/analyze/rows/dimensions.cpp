@@ -12,7 +12,7 @@ namespace {
 
 namespace p = gpuprof::profile;
 
-// In bytes. Ranges may be nested a thousand deep and have long names.
+// Maximum bytes of a path of NVTX ranges, which may be nested a thousand deep and have long names.
 constexpr size_t kLongestRangePath = 4096;
 
 constexpr std::array<std::pair<std::string_view, Dimension>, 9> kDimensionWords = {{{"pid", Dimension::pid},
@@ -31,7 +31,7 @@ std::string_view word(Dimension dimension) {
   return found == kDimensionWords.end() ? std::string_view() : found->first;
 }
 
-// Returns the value in that dimension, such as the "3" of "rank 3"; empty if unknown.
+// Returns the work's value in the dimension, such as the "3" of "rank 3". Returns an empty text if it is unknown.
 std::string value_text(const p::Tables& tables, Dimension dimension, const p::Work& work, std::string_view host) {
   const p::Process* process = tables.process(work.process);
   const auto of_process = [&](p::StringId p::Process::*field) {

@@ -25,7 +25,7 @@ struct Histogram {
   uint64_t sum_ns = 0;
   uint64_t min_ns = std::numeric_limits<uint64_t>::max();
   uint64_t max_ns = 0;
-  std::vector<p::Latency::Bucket> buckets;  // ascending
+  std::vector<p::Latency::Bucket> buckets;
 
   void add(const LatencyRow& row) {
     if (row.count == 0) {

@@ -15,7 +15,7 @@
 
 namespace gpuprof::analyze {
 
-inline constexpr size_t kPhases = 4;  // number of profile::Phase values
+inline constexpr size_t kPhases = 4;
 
 // Latencies of one phase. Percentiles are upper ends of buckets, limited by the maximum: at most 1/8 too high.
 struct LatencyStats {
@@ -26,7 +26,7 @@ struct LatencyStats {
   uint64_t p50_ns = 0;
   uint64_t p90_ns = 0;
   uint64_t p99_ns = 0;
-  std::vector<profile::Latency::Bucket> buckets;  // ascending; see profile/latency_bucket.h
+  std::vector<profile::Latency::Bucket> buckets;  // ascending by number; see profile/latency_bucket.h
 };
 
 // Latencies of one kernel or copy, or of one call path that launched it.
@@ -37,14 +37,14 @@ struct LatencyLine {
   std::shared_ptr<WorkPaths> texts;
   std::array<LatencyStats, kPhases> phases;  // indexed by profile::Phase
 
-  // Returns the number of launches, as the maximum over the phases.
+  // Returns the number of launches: the largest count of all phases.
   [[nodiscard]] uint64_t count() const;
 };
 
 struct LatencyOptions {
   bool paths = false;                                        // one line per call path instead of per work
   size_t top = 0;                                            // maximum number of lines; 0: all
-  std::function<bool(const std::string&)> wanted = nullptr;  // selects by the name of the work; null: all
+  std::function<bool(const std::string&)> wanted = nullptr;  // selects work by its name; null: all work
   StackOptions stacks;
 };
 

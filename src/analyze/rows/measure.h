@@ -1,4 +1,3 @@
-// The measures of reports and pictures.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace gpuprof::analyze {
 
-// Caches the result for each name, stack and frame.
+// Decides whether work is selected. Caches the result for each name, stack and frame.
 class RowFilter {
  public:
   // All arguments must outlive the filter. An empty pattern accepts everything.

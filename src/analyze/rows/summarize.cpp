@@ -38,7 +38,7 @@ struct Sum {
   [[nodiscard]] uint64_t min() const { return min_ns == UINT64_MAX ? 0 : min_ns; }
   [[nodiscard]] uint64_t average() const { return weight.count == 0 ? 0 : weight.ns / weight.count; }
 
-  // Returns nullopt if the squares were not recorded, which shows in a sum of squares that is too small for the mean.
+  // Returns nullopt if the squares were not recorded. Then the sum of squares is too small for the mean.
   [[nodiscard]] std::optional<uint64_t> deviation() const {
     if (weight.count == 0 || weight.ns == 0) {
       return std::nullopt;
@@ -192,7 +192,8 @@ std::vector<DeviceLine> device_lines(const Aggregate& rows) {
     }
     const auto& [weight, busy_ns, idle_ns] = use->second;
     DeviceLine line{device_label(rows.tables, device.id), weight, busy_ns, idle_ns, busy_ns + idle_ns};
-    // Without END, the last windows may be missing. Idle time of a selected window may have begun before it.
+    // `overlap` is not set without END, because the last WINDOW lines may be missing, nor for a selected window,
+    // because idle time may have begun before it.
     line.overlap = is_merged(rows.tables) && rows.info.complete && !rows.window && rows.window_ns > 0 &&
                    line.wall_ns > rows.window_ns;
     if (line.overlap) {
@@ -271,7 +272,8 @@ class PlaceCounts {
 
   // Returns the code locations with the most samples, ties by id. `found` becomes the number of all code locations.
   [[nodiscard]] std::vector<PlaceLine> heaviest(size_t top, size_t& found) const {
-    std::vector<std::pair<uint64_t, uint32_t>> list;  // ~samples, so that the greatest is first; id
+    // Pairs (~samples, id); ~ makes an ascending sort put the most samples first.
+    std::vector<std::pair<uint64_t, uint32_t>> list;
     for (size_t i = 0; i < counts_.size(); ++i) {
       if (counts_[i].is_there) {
         list.emplace_back(~counts_[i].samples, i + 1 == counts_.size() ? 0 : index(tables_.gpu_places()[i].id));
@@ -295,7 +297,8 @@ class PlaceCounts {
     bool is_there = false;
   };
   const p::Tables& tables_;
-  std::vector<Count> counts_;  // indexed by position; the last one is for samples without a code location
+  // Indexed by position of the code location; the last element counts samples without a code location.
+  std::vector<Count> counts_;
 };
 
 class Summarizer {
@@ -378,7 +381,7 @@ class Summarizer {
   }
 
   void sum_samples() {
-    std::unordered_map<uint32_t, uint64_t> works;  // sample counts by id of the WORK
+    std::unordered_map<uint32_t, uint64_t> works;
     std::map<uint32_t, Sum> reasons;
     PlaceCounts places(rows_.tables);
     StallTable stalls(rows_);
@@ -419,7 +422,7 @@ class Summarizer {
     summary_.stalls_without_in_zebins = stalls.without_in_zebins();
   }
 
-  // Adds samples to `sampled_work`. In a profile with only samples, adds them to `work` and `call_paths` instead.
+  // Adds samples to `sampled_work` or, in a profile that has only samples, to `work` and `call_paths`.
   void add_sampled(const p::Work& work, uint64_t count) {
     const Weight weight{.count = count};
     if (rows_.info.kind != ProfileKind::stall_samples) {

@@ -23,7 +23,7 @@ namespace gpuprof::analyze {
 enum class SortBy : uint8_t { time, calls, average, max };
 
 struct SummaryOptions {
-  // Maximum number of lines of each kind, heaviest first; 0: all.
+  // Maximum number of lines in each list, which then has the heaviest ones; 0: unlimited.
   struct Limits {
     size_t work = 0;
     size_t functions = 0;
@@ -32,7 +32,7 @@ struct SummaryOptions {
   };
   Limits limits;
   SortBy sort = SortBy::time;
-  bool chains = false;  // merge functions that are in the same paths into one line: join_chains()
+  bool chains = false;  // merge functions that are always in the same paths into one line: join_chains()
   std::optional<Dimension> by;
   // Select work by its name, and by a CPU frame of its call path. `info`, `all` and `devices` ignore both patterns.
   std::optional<Pattern> kernel;
@@ -42,13 +42,14 @@ struct SummaryOptions {
 
 // One line of a report: GPU or host work, optionally with the call path that launched it.
 struct SummaryLine {
-  std::string_view process;  // set only with a call path; empty if several processes are summed
-  std::string_view work;     // kernel name, label such as "[copy HtoD]", or stall reason (depends on the list)
+  std::string_view process;  // set only in lines with a call path; empty if the line sums several processes
+  std::string_view work;     // kernel name, a label such as "[copy HtoD]" or, in a list of stalls, the stall reason
   CallPath path;             // CPU frames, outermost first; only with a call path
   Weight weight;
   uint64_t min_ns = 0;  // time of the shortest record; min_ns and max_ns are 0 if nothing was timed
   uint64_t max_ns = 0;
-  std::optional<uint64_t> deviation_ns;  // standard deviation of the records' times; nullopt: squares not recorded
+  // Standard deviation of the records' times; nullopt if squares were not recorded.
+  std::optional<uint64_t> deviation_ns;
 };
 
 // One device. All times are 0 if unknown.
@@ -58,8 +59,8 @@ struct DeviceLine {
   uint64_t busy_ns = 0;
   uint64_t idle_ns = 0;
   uint64_t wall_ns = 0;  // how long the device was observed
-  // True: recordings of this device ran at the same time. Each knows only its own work, so `busy_ns`, the sum of them
-  // all, is the most that the device can have been busy, and may exceed `wall_ns`. `idle_ns` is the least idle time.
+  // True: several recordings observed this device at the same time, each only its own work. `busy_ns`, the sum of all
+  // recordings, is then an upper limit and may exceed `wall_ns`. `idle_ns` is a lower limit.
   bool overlap = false;
 };
 
@@ -73,10 +74,10 @@ struct GroupLine {
   std::optional<uint64_t> deviation_ns;
 };
 
-// The nodes of CUDA graphs, which the sums of GPU work include.
+// The nodes of CUDA graphs. The sums of GPU work include them, too.
 struct GraphSummary {
   Weight weight;
-  uint64_t captured = 0;  // number of nodes with a stack of their capture
+  uint64_t captured = 0;  // number of nodes for which the stack of the capture is known
 };
 
 // A code location in GPU code. Unknown texts are empty.
@@ -91,36 +92,38 @@ struct PlaceLine {
 };
 
 struct Summary {
-  ProfileInfo info;                  // about the complete recording, even with a window
-  std::optional<TimeWindow> window;  // time that all fields but `info` and `counted` cover; nullopt: complete recording
+  ProfileInfo info;  // facts about the complete recording, even if a window is selected
+  // Time that all fields but `info` and `counted` cover; nullopt: the complete recording.
+  std::optional<TimeWindow> window;
   uint64_t interval_ns = 0;
-  // Counts of the window or of the complete recording; see ProfileInfo.
+  // The next counts cover the window or, without a window, the complete recording; see ProfileInfo.
   uint64_t gpu_records = 0;
   uint64_t with_stack_records = 0;
   uint64_t recorded_samples = 0;
   uint64_t estimated = 0;
-  std::shared_ptr<WorkPaths> texts;  // owns those texts of the lines that the rows do not own
-  Weight all;                        // all work in the window
-  Weight total;                      // the selected work
-  bool filtered = false;             // `total` contains only the work that the patterns select
+  std::shared_ptr<WorkPaths> texts;  // owns the texts of the lines, except those that the rows own
+  Weight all;                        // all work in the window, whatever the patterns select
+  Weight total;                      // the work that the patterns select
+  bool filtered = false;             // true: a pattern was set, so `total` may be less than `all`
   std::vector<SummaryLine> work;
   std::vector<SummaryLine> call_paths;
-  bool timed = false;                   // true: lines are sorted by ns; false: by count
-  std::vector<FunctionLine> functions;  // heaviest total first; frames without a useful name only if they launched work
-  Weight with_stack;                    // FunctionTable::with_stack
-  std::vector<DeviceLine> devices;      // devices with work, in the order of the profile
-  std::vector<GroupLine> groups;        // one per value of SummaryOptions::by
-  std::vector<GroupLine> ranks;         // busiest first; only if the profile has several ranks
+  bool timed = false;  // true: lines are sorted by ns; false: by count
+  // Heaviest total first; a frame without a useful name is listed only if it launched work.
+  std::vector<FunctionLine> functions;
+  Weight with_stack;                // work with at least one function in its stacks
+  std::vector<DeviceLine> devices;  // devices with work, in the order of the profile
+  std::vector<GroupLine> groups;
+  std::vector<GroupLine> ranks;  // busiest first; only if the profile has several ranks
   GraphSummary graphs;
   // Samples of GPU code, heaviest first. In a profile with only samples, `total`, `work` and `call_paths` sum samples.
-  uint64_t samples = 0;  // selected samples
+  uint64_t samples = 0;
   std::vector<SummaryLine> sampled_work;
   std::vector<SummaryLine> sample_reasons;
   std::vector<PlaceLine> sample_places;
   // Stalls per kernel, sorted by kernel time; only if ProfileInfo::samples_are_reliable().
   std::vector<KernelStalls> stalls;
-  uint64_t stalls_without_lines = 0;      // selected samples without a source line
-  uint64_t stalls_without_in_zebins = 0;  // those of stalls_without_lines in code of Intel's compiler
+  uint64_t stalls_without_lines = 0;      // selected samples whose source line is unknown
+  uint64_t stalls_without_in_zebins = 0;  // those of stalls_without_lines that are in code of Intel's compiler
   std::vector<CountedTable> counted;  // hardware counts per instruction, without call paths; empty with a path filter
   // CPU-side work. Sums of GPU work do not include it. Requires AggregateOptions::host.
   std::vector<SummaryLine> host_work;     // waits, allocations, frees, page faults, migrations, heaviest first

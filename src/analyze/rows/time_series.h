@@ -17,7 +17,8 @@ struct TimeSeries {
   std::vector<Weight> cells;  // from start_ns to the last nonzero cell; empty without data
   Weight total;
 
-  [[nodiscard]] uint64_t begin_ns(size_t cell) const { return start_ns + cell * cell_ns; }  // allows cells.size()
+  // `cell` may also be cells.size(), for the end of the last cell.
+  [[nodiscard]] uint64_t begin_ns(size_t cell) const { return start_ns + cell * cell_ns; }
 };
 
 // Makes up to `most_cells` cells of a round number of slices. Needs AggregateOptions::slices = `measure`. Uses samples

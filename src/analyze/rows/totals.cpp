@@ -49,7 +49,8 @@ uint64_t ProfileInfo::dropped_samples() const {
 }
 
 bool ProfileInfo::samples_are_reliable() const {
-  constexpr p::Uint128 kLeastTaken = 99;  // minimum number of kept samples per dropped sample
+  // Minimum number of kept samples per dropped sample: at most 1% may be dropped.
+  constexpr p::Uint128 kLeastTaken = 99;
   return samples > 0 && dropped_samples() * kLeastTaken <= samples;
 }
 
@@ -175,7 +176,7 @@ std::string end_mismatch(const char* what, uint64_t end, uint64_t sum) {
 
 void check_conservation(Aggregate& rows) {
   ProfileInfo& info = rows.info;
-  // Skip subsets: a subset may lack earlier work or the idle time, so its times need not add up.
+  // Do not check subsets: a subset may lack earlier work or idle time, so its times need not add up.
   const bool is_part = !part_text(info.meta).empty();
   if (!info.complete || !rows.has_shares || info.skipped_bad > 0 || rows.window || is_part) {
     return;

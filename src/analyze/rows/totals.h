@@ -28,9 +28,9 @@ uint64_t& count_of_bucket(std::vector<profile::Latency::Bucket>& buckets, uint32
 // Adds the histogram. Returns false, and leaves `row` unchanged, if a sum does not fit.
 bool add_latency(const profile::Latency& r, LatencyRow& row);
 
-// Counts and sums of records outside of the window. Rows do not include them.
+// Counts and sums of records outside of the window, which the rows exclude.
 struct Outside {
-  bool timed = false;  // some GPU lines are outside of the window
+  bool timed = false;
   profile::WorkCoverage gpu;
   profile::WorkCoverage launches;
   profile::WorkCoverage samples;
@@ -44,23 +44,21 @@ struct Outside {
 // Fills the fields of ProfileInfo that are counted from rows, and the devices' busy and exclusive times.
 void count_rows(Aggregate& rows, const Outside& outside);
 
-// Computes ProfileInfo::covered.
 profile::WorkCoverage covered_work(const Aggregate& rows, const Outside& outside);
 
-// True for a profile that merge() made.
 bool is_merged(const profile::Tables& tables);
 
 // Returns the time that is inside of one window or more. The windows of merged recordings may overlap.
 uint64_t covered_ns(std::vector<profile::Window> windows);
 
-// Subtracts what is outside of the window from the sums of all lines.
+// Subtracts the records outside of the window from the sums, which were computed from all records.
 void leave_out(Aggregate& rows, const Outside& outside);
 
 // Warns if the times of a complete profile with SHARE lines are inconsistent. On each device with work, busy time must
 // equal exclusive time, and busy plus idle time must equal the time of the windows.
 void check_conservation(Aggregate& rows);
 
-// Describes a difference between the END record and the records before it; empty if they agree.
+// Describes how the END record differs from the records before it. Returns "" if they agree.
 std::string end_mismatch(const char* what, uint64_t end, uint64_t sum);
 
 }  // namespace gpuprof::analyze

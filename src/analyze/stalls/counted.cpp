@@ -17,7 +17,7 @@ constexpr std::string_view kThreads = "smsp__sass_thread_inst_executed";
 constexpr std::string_view kWarps = "smsp__sass_inst_executed";
 constexpr uint64_t kWarpThreads = 32;
 
-using Place = std::tuple<std::string_view, std::string_view, uint32_t>;  // function, file, line
+using Place = std::tuple<std::string_view, std::string_view, uint32_t>;  // elements: function, file, line
 using CountedLines = std::map<Place, uint64_t>;
 using Metrics = std::map<std::string_view, CountedLines>;
 

@@ -12,15 +12,15 @@
 namespace gpuprof::analyze {
 
 enum class CountedKind : uint8_t {
-  excess,      // sectors or wavefronts; `reference` is the minimum for the same accesses
+  excess,      // `value`: sectors or wavefronts; `reference`: the minimum that the same accesses need
   divergence,  // `value`: divergent branches; `reference`: all executed branches
   threads,     // `reference`: what `value` would be if all 32 threads of each warp had taken part
-  plain        // no reference
+  plain        // `value` has no reference
 };
 
 struct CountedRow {
   std::string_view function;
-  std::string_view file;  // empty: unknown
+  std::string_view file;
   uint32_t line = 0;
   uint64_t value = 0;
   uint64_t reference = 0;
@@ -29,11 +29,12 @@ struct CountedRow {
 struct CountedTable {
   CountedKind kind = CountedKind::plain;
   std::string_view metric;       // the vendor's name of the metric
-  std::vector<CountedRow> rows;  // worst first
+  std::vector<CountedRow> rows;  // sorted by distance from `reference`, the worst row first
   size_t found = 0;
 };
 
-// Returns tables for functions that match `kernel` (null: all), with at most `most` rows each (0: all).
+// Returns tables for the functions that match `kernel` (null: all functions). Each has at most `most` rows (0:
+// unlimited).
 std::vector<CountedTable> counted_tables(const profile::Tables& tables, const Pattern* kernel, size_t most);
 
 }  // namespace gpuprof::analyze

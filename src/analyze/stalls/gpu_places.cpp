@@ -68,13 +68,13 @@ void GpuPlaces::put(Leaf leaf, const p::GpuPlace& place, p::StringId kernel) {
     case Leaf::offset:
       path_.push_back(offset_label(place.offset));
       return;
-    case Leaf::stall:  // the stall's frame does not depend on the code location
+    case Leaf::stall:  // the frame of a stall reason does not depend on the code location
       return;
   }
 }
 
-// Appends "clamp (saxpy.cu:3)" etc. If the code location has no frames, appends its module, and its function unless
-// that is the kernel.
+// Appends "clamp (saxpy.cu:3)" etc. If the code location has no frames, appends its module, and also its function
+// unless the function is the kernel.
 void GpuPlaces::put_functions(const p::GpuPlace& place, p::StringId kernel, bool lines) {
   const auto frames = tables_.place_frames(place.id);
   for (const p::Element frame : frames) {

@@ -21,8 +21,8 @@ class GpuPlaces {
   struct Shown {
     FlameTree::Run above;
     FlameTree::Run below;
-    uint32_t kernel =
-        kNotYet;  // STRING of the kernel; 0: the frames are the same for all kernels; kNotYet: no frames yet
+    // STRING of the kernel; 0: the frames are the same for all kernels; kNotYet: the frames are not known yet.
+    uint32_t kernel = kNotYet;
   };
 
   // Converts each code location only once (without source lines: once per kernel), because many samples share it.
@@ -51,12 +51,14 @@ class GpuPlaces {
   FlameTree& tree_;
   Leaves leaves_;
   bool shows_stall_ = false;
-  bool shows_instruction_ = false;              // true if Leaf::instruction or Leaf::offset is shown
-  std::vector<LabelId> path_;                   // scratch buffer
-  std::vector<Shown> first_;                    // indexed by code location: the frames of the first kernel that has it
-  std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel
-  std::array<Offset, 1024> offsets_ = {};       // small cache, indexed by bits of the offset
-  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;  // [FrameClass], key: STRING
+  bool shows_instruction_ = false;
+  std::vector<LabelId> path_;
+  // Indexed by code location: the frames for the first kernel that has the location.
+  std::vector<Shown> first_;
+  std::unordered_map<uint64_t, Shown> others_;  // key: code location and kernel; the frames for all further kernels
+  std::array<Offset, 1024> offsets_ = {};       // cache of offset labels, indexed by some bits of the offset
+  // Indexed by FrameClass; key: STRING id.
+  std::array<std::unordered_map<uint32_t, LabelId>, kFrameClasses> text_labels_;
 };
 
 }  // namespace gpuprof::analyze

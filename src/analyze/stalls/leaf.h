@@ -12,13 +12,13 @@ namespace gpuprof::analyze {
 
 enum class Leaf : uint8_t {
   function,     // GPU functions, including inlined ones
-  line,         // functions with their lines; if `function` is shown above, only the line
-  instruction,  // text of the instruction; its offset if the text is unknown and `offset` is not selected
+  line,         // functions with their line numbers; after `function`, only the line
+  instruction,  // text of the instruction; if it is unknown and `offset` is not selected, the offset
   offset,
   stall,  // what the instruction waited for
 };
 
-// The kinds of frames below a kernel, outermost first, each at most once. Empty: no frames below kernels.
+// The kinds of frames below a kernel, outermost first, each at most once. An empty list means no frames.
 using Leaves = std::vector<Leaf>;
 
 // Parses a list such as "line,stall". "kernel" is the empty list.

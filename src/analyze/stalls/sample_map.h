@@ -21,7 +21,7 @@ class SampleMap {
     slots_.prefetch(h);
     return h;
   }
-  // always_inline: gcc drops the call of a function whose only effect is a prefetch.
+  // Without always_inline, gcc removes calls of a function whose only effect is a prefetch.
   [[gnu::always_inline]] bool approach(uint64_t h) const {
     const uint32_t row = slots_.likely_position(h);
     if (row == SlotTable::kEmpty) {

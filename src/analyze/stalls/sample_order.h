@@ -40,8 +40,10 @@ class SampleOrder {
 
  private:
   const Aggregate& rows_;
-  std::vector<uint32_t> begins_;  // for each work, by position: where its samples begin in order_
-  LargeVector<uint64_t> order_;   // lower half: row index; upper half: id of the code location, for sorting
+  // Indexed by the position of the work: where its samples begin in order_; one more element marks the end.
+  std::vector<uint32_t> begins_;
+  // Lower half: row index; upper half: id of the code location, by which the samples of a work are sorted.
+  LargeVector<uint64_t> order_;
 };
 
 }  // namespace gpuprof::analyze

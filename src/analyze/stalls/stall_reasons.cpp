@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kNotIssued = "_not_issued";
 
 constexpr std::array kReasons = {
-    // NVIDIA: the state of a warp.
+    // On NVIDIA GPUs, a stall reason is the state of a warp.
     StallReason{"barrier", true, "Warps wait at __syncthreads() for others of their block.",
                 "Usually the others have more work before the barrier, or blocks are large.",
                 "Try to balance the work between barriers, or use smaller blocks or fewer barriers."},
@@ -65,7 +65,7 @@ constexpr std::array kReasons = {
     StallReason{"warpgroup_arrive", true, "Warps wait for their warp group or for its tensor core instruction (wgmma).",
                 "Usually tiles are not loaded fast enough, or the tensor cores are busy, which is good.",
                 "Try a deeper pipeline of loads (TMA), or larger tiles."},
-    // Intel: the state of an EU thread.
+    // On Intel GPUs, a stall reason is the state of an EU thread.
     StallReason{"active", false, "Threads executed an instruction: this is work, not waiting.", "", ""},
     StallReason{"control", true, "Threads wait for a branch or another change of control flow.",
                 "Usually the code diverges, or loops are short.", "Try fewer branches, or unrolled loops."},

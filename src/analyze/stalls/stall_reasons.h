@@ -7,9 +7,9 @@ namespace gpuprof::analyze {
 
 struct StallReason {
   std::string_view word;
-  bool waits = true;         // false: the thread worked or could have worked
-  std::string_view meaning;  // complete sentences
-  std::string_view cause;    // "Usually ..."; `cause` and `advice` may be empty
+  bool waits = true;         // true: the reason means waiting; false: the thread worked or could have worked
+  std::string_view meaning;  // one or more complete sentences
+  std::string_view cause;    // begins with "Usually"; `cause` and `advice` may be empty
   std::string_view advice;
 };
 

@@ -39,7 +39,8 @@ void StallSlices::add(profile::StringId kernel, profile::StringId reason, uint64
     begun_ = true;
     first_ = slice;
   }
-  slice = std::max(slice, first_);  // lines of merged profiles may be out of order
+  // The lines of a merged profile may be out of order, so the slice may be before the first one.
+  slice = std::max(slice, first_);
   widen_blocks(slice);
   const size_t block = (slice - first_) / width_;
   Blocks* const pair = blocks_of(pairs_, of_pairs_, join_ids(index(kernel), index(reason)));

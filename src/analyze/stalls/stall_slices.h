@@ -13,14 +13,15 @@ namespace gpuprof::analyze {
 
 // Sums over blocks of time. Sums of several profiles can be added.
 struct StallSpread {
-  double part = 0;     // samples of the reason
-  double whole = 0;    // samples of the kernel
-  double squares = 0;  // sum over the blocks: part * part / whole of each block
-  double blocks = 0;   // number of blocks with samples of the kernel
+  double part = 0;     // samples of the kernel that have this stall reason
+  double whole = 0;    // all samples of the kernel
+  double squares = 0;  // sum of part * part / whole over all blocks, with each block's own part and whole
+  double blocks = 0;   // number of blocks that have samples of the kernel
 
   StallSpread& operator+=(const StallSpread& other);
 
-  // Returns the variance of `part` between blocks, relative to a binomial distribution. At least 1; 1 if unknown.
+  // Returns how much `part` varies between blocks: its variance relative to that of a binomial distribution. Returns at
+  // least 1, and 1 if it is unknown.
   [[nodiscard]] double dispersion() const;
 };
 
@@ -32,7 +33,7 @@ class StallSlices {
 
   void add(profile::StringId kernel, profile::StringId reason, uint64_t slice, uint64_t count);
 
-  // Returns sums with `part` = 0 for a reason that the kernel does not have.
+  // Returns sums with `part` = 0 if the kernel has no sample with the reason.
   [[nodiscard]] StallSpread spread(profile::StringId kernel, profile::StringId reason) const;
   [[nodiscard]] double dispersion(profile::StringId kernel, profile::StringId reason) const {
     return spread(kernel, reason).dispersion();
@@ -44,7 +45,7 @@ class StallSlices {
   void widen_blocks(uint64_t slice);
 
   bool begun_ = false;
-  uint64_t first_ = 0;  // first slice
+  uint64_t first_ = 0;
   uint64_t width_ = 1;  // slices per block
   std::unordered_map<uint64_t, size_t> kernels_;
   std::unordered_map<uint64_t, size_t> pairs_;  // key: kernel and reason
@@ -52,13 +53,13 @@ class StallSlices {
   std::vector<Blocks> of_pairs_;
 };
 
-// Bounds of a share.
 struct Interval {
   double low = 0;
   double high = 1;
 };
 
-// Returns Wilson's 95% interval of part / whole (whole >= 1), for a sample size divided by the dispersion.
+// Returns Wilson's 95% interval for the share part / whole (whole >= 1). Divides the sample size by `dispersion`, which
+// makes the interval wider.
 Interval share_interval(uint64_t part, uint64_t whole, double dispersion);
 
 }  // namespace gpuprof::analyze

@@ -99,7 +99,7 @@ void StallTable::put_reasons(const Kernel& kernel, size_t most, KernelStalls& to
 }
 
 void StallTable::put_lines(const Kernel& kernel, size_t most, KernelStalls& to) const {
-  using Key = std::tuple<std::string_view, uint32_t, std::string_view>;  // file, line, function
+  using Key = std::tuple<std::string_view, uint32_t, std::string_view>;  // elements: file, line, function
   std::map<Key, uint64_t> lines;
   for (const auto& [position, samples] : kernel.lines) {
     const p::Frame& frame = rows_.tables.frame(p::Element(position, false));

@@ -29,9 +29,10 @@ struct HotLine {
 
 // A line whose instructions wait for results of another line.
 struct AwaitedLine {
-  std::string_view file;  // line that waits
+  std::string_view file;  // file and line of the instructions that wait
   uint32_t line = 0;
-  std::string_view what;  // kind of the awaited instruction, such as "load", at awaited_file and awaited_line
+  // What they wait for: the kind of instruction at awaited_file and awaited_line, such as "load".
+  std::string_view what;
   std::string_view awaited_file;
   uint32_t awaited_line = 0;
   uint64_t samples = 0;
@@ -40,12 +41,12 @@ struct AwaitedLine {
 struct KernelStalls {
   std::string_view kernel;
   uint64_t samples = 0;
-  uint64_t estimated = 0;          // samples whose attribution was estimated
-  uint64_t without_lines = 0;      // samples without line information in their module
-  uint64_t without_in_zebins = 0;  // those of without_lines in code of Intel's compiler
-  std::vector<StallLine> reasons;  // most samples first, as in the other lists
+  uint64_t estimated = 0;          // number of samples that were attributed by an estimate
+  uint64_t without_lines = 0;      // number of samples whose module has no line information
+  uint64_t without_in_zebins = 0;  // those of without_lines that are in code of Intel's compiler
+  std::vector<StallLine> reasons;  // sorted by samples, most first, as are the other lists
   std::vector<HotLine> lines;
-  std::vector<AwaitedLine> awaited;  // at most lines.size() entries; empty without instruction analysis
+  std::vector<AwaitedLine> awaited;  // at most lines.size() entries; empty if instructions were not analyzed
   size_t found_reasons = 0;
   size_t found_lines = 0;
 };
@@ -86,9 +87,10 @@ class StallTable {
     uint64_t estimated = 0;
     uint64_t without_lines = 0;
     uint64_t without_in_zebins = 0;
-    std::unordered_map<uint32_t, uint64_t> reasons;  // key: STRING
-    std::unordered_map<uint32_t, uint64_t> lines;    // key: position of the innermost frame
-    std::unordered_map<uint32_t, uint64_t> waiting;  // key: id of a code location that waits for another
+    std::unordered_map<uint32_t, uint64_t> reasons;
+    std::unordered_map<uint32_t, uint64_t> lines;  // key: position of the innermost frame
+    // Key: id of a code location whose instruction waits for another one.
+    std::unordered_map<uint32_t, uint64_t> waiting;
   };
 
   size_t position_of(const profile::Work& work, std::string_view kernel, bool one_of_many);
@@ -101,7 +103,7 @@ class StallTable {
   const Aggregate& rows_;
   std::vector<Kernel> kernels_;
   std::unordered_map<std::string_view, size_t> positions_;
-  std::unordered_map<uint32_t, size_t> by_work_;  // key: WORK id
+  std::unordered_map<uint32_t, size_t> by_work_;
   uint64_t without_lines_ = 0;
   uint64_t without_in_zebins_ = 0;
 };

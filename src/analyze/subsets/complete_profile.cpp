@@ -40,7 +40,7 @@ RowOwner belongs_to(const R& r, const CompleteProfile& whole) {
   }
   if constexpr (std::is_same_v<R, p::Loss> || std::is_same_v<R, p::Coverage>) {
     if (index(r.process) == 0) {
-      row.process.reset();  // nullopt, because the record is about the whole recording
+      row.process.reset();  // a LOSS or COVERAGE record describes the whole recording
     }
   }
   if constexpr (requires { r.device; }) {

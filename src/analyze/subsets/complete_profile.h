@@ -25,18 +25,18 @@ class CompleteProfile {
 
   [[nodiscard]] const profile::Tables& tables() const { return tables_; }
 
-  // Without the lines that process_meta() and recordings() return.
+  // Returns META lines other than those of process_meta() and recordings().
   [[nodiscard]] const MetaLines& meta() const { return meta_; }
   // META lines "process.<pid>.*", by pid.
   [[nodiscard]] const std::map<uint32_t, MetaLines>& process_meta() const { return process_meta_; }
-  [[nodiscard]] const std::vector<std::string>& recordings() const { return recordings_; }  // their ids
+  [[nodiscard]] const std::vector<std::string>& recordings() const { return recordings_; }  // ids of the recordings
   [[nodiscard]] const std::vector<profile::Window>& windows() const { return windows_; }
   [[nodiscard]] const std::optional<profile::End>& end() const { return end_; }
   // Describes differences between END's counts and the rows. Subsets do not show them: each has its own END.
   [[nodiscard]] std::vector<std::string> mismatches() const;
 
   [[nodiscard]] uint64_t start_ns() const { return start_ns_; }
-  [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0: unknown
+  [[nodiscard]] uint64_t interval_ns() const { return interval_ns_; }  // 0 if unknown
   // Returns the slice that contains the time. GPU rows use their end time. interval_ns() must not be 0.
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const { return ns <= start_ns_ ? 0 : (ns - start_ns_) / interval_ns_; }
 
@@ -57,7 +57,8 @@ class CompleteProfile {
   uint64_t interval_ns_ = 0;
 };
 
-// Fields of a row that select its subset. nullopt: rows of this kind lack the field. Id 0: the row has no process etc.
+// The fields of a row that decide which subset it belongs to. nullopt: rows of this kind lack the field. An id of 0:
+// for example, the row has no process.
 struct RowOwner {
   std::optional<profile::WorkId> work;
   std::optional<profile::ProcessId> process;

@@ -48,7 +48,7 @@ Status Filter::take_row(const p::Record& row) {
   rows_ += about_process ? 0 : 1;
   Answer answer = judge(row);
   if (answer == Answer::unknown) {
-    // Keep LOSS records: the lost records may belong to the subset.
+    // Keep LOSS records, because the lost records may have belonged to the subset.
     if (!std::holds_alternative<p::Loss>(row)) {
       ++left_out_[std::string(kind_of(row))];
       return {};
@@ -84,7 +84,7 @@ Filter::Answer Filter::judge(const p::Record& row) {
   return answer;
 }
 
-// Returns nullopt if the row lacks the field that this aspect tests.
+// Returns nullopt if the row lacks the field that the condition on `aspect` tests.
 std::optional<Filter::Answer> Filter::ask(Aspect aspect, const RowOwner& row) {
   switch (aspect) {
     case Aspect::time:

@@ -27,16 +27,17 @@ inline constexpr size_t kAspects = 6;
 
 // Conditions on records. A record must fulfil all conditions that are set.
 struct Conditions {
-  std::optional<TimeWindow> window;  // selects the slices that overlap this window
-  std::optional<uint32_t> pid;       // process id; must not be combined with process_name
+  std::optional<TimeWindow> window;
+  std::optional<uint32_t> pid;  // process id; must not be combined with process_name
   std::optional<Pattern> process_name;
   std::optional<NumberRanges> ranks;
-  std::optional<NumberRanges> devices;      // device indexes
-  std::optional<Pattern> path;              // matches a frame label of the CPU stack
-  std::optional<Pattern> kernel;            // matches the name of the work item
-  bool inverted = false;                    // keeps the records that do not fulfil the conditions
-  std::string text;                         // the conditions as the user gave them, for META
-  std::array<std::string, kAspects> words;  // the option of each aspect, for messages; empty: not given
+  std::optional<NumberRanges> devices;
+  std::optional<Pattern> path;    // a frame label of the CPU stack must match
+  std::optional<Pattern> kernel;  // the name of the work item must match
+  bool inverted = false;          // true: keep only the records that do not fulfil the conditions
+  std::string text;               // the conditions as the user wrote them, for META
+  // Indexed by Aspect: the user's option, for messages; empty if the option was not given.
+  std::array<std::string, kAspects> words;
 
   [[nodiscard]] bool has(Aspect aspect) const { return !words.at(static_cast<size_t>(aspect)).empty(); }
 };
@@ -46,10 +47,11 @@ class Filter {
   // `conditions` must outlive the filter.
   Filter(const Conditions& conditions, RecordSink sink);
 
-  Status take(const profile::Record& record);  // takes the output of merge(), in order
+  Status take(const profile::Record& record);  // takes the records that merge() passes on, in their order
   Status finish();                             // fails with kExitNothing if no record is left
 
-  // Lists the records left out because they lack the fields for a condition: "COVERAGE 7, LATENCY 12"; empty if none.
+  // Lists the records that were left out because they lack a field that a condition tests: "COVERAGE 7, LATENCY 12".
+  // Returns "" if no record was left out.
   [[nodiscard]] std::string left_out() const;
   [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
   // Returns the time of the selected slices, or nullopt without a time condition.
@@ -76,7 +78,8 @@ class Filter {
   WorkPaths texts_;
   RowFilter paths_;
   RowFilter kernels_;
-  std::array<std::vector<uint8_t>, kAspects> known_;  // [aspect][process or WORK id]: 0 unknown, 1 no, 2 yes
+  // First index: Aspect; second index: process or WORK id; value: 0 unknown, 1 no, 2 yes.
+  std::array<std::vector<uint8_t>, kAspects> known_;
   std::optional<SubsetWriter> part_;
   uint64_t rows_ = 0;
   std::array<uint64_t, kAspects> matched_{};

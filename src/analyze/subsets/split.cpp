@@ -20,8 +20,9 @@ namespace {
 namespace p = gpuprof::profile;
 
 constexpr const char* kRest = "rest";
-constexpr size_t kSplitIdDigits = 16;  // of META part.of, which is random: the subsets of two splits never mix
-// Limits on the META and WINDOW lines that each subset repeats. A job of thousands of ranks may have thousands of both.
+// Number of digits in META part.of, a random id that tells the subsets of two splits apart.
+constexpr size_t kSplitIdDigits = 16;
+// Limits the META and WINDOW lines, which each subset repeats. A job of thousands of ranks may have thousands of both.
 constexpr size_t kMostMeta = 1000;
 constexpr size_t kMostWindows = 1000;
 
@@ -92,7 +93,7 @@ std::optional<uint64_t> Split::key_of(const RowOwner& row) const {
   if (!row.slice) {
     return std::nullopt;
   }
-  // Uses 128 bits, because the start of the slice may exceed 64.
+  // The start of the slice is computed in 128 bits, because it may exceed 64 bits.
   const p::Uint128 begin = p::Uint128{*row.slice} * whole_.interval_ns();
   const p::Uint128 part = begin / length_ns_;
   return part > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(part);
@@ -122,7 +123,7 @@ std::pair<std::string, std::string> Split::identity_of(uint64_t key) const {
 std::string Split::name_of(uint64_t key) const {
   auto [number, name] = identity_of(key);
   if (by_ == SplitBy::time) {
-    constexpr size_t kDigits = 6;  // leading zeros make names sort by time
+    constexpr size_t kDigits = 6;  // leading zeros make an alphabetic sort of the names a sort by time
     number.insert(0, kDigits - std::min(kDigits, number.size()), '0');
   }
   std::string file(split_word(by_));

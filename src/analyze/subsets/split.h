@@ -1,5 +1,5 @@
-// Splits a profile by process, rank, device or time. Each row goes into exactly one subset. Rows without the property
-// go into the subset "rest", for example rows without a rank. So merge() of all subsets restores the profile.
+// Splits a profile by process, rank, device or time. Each row goes into exactly one subset, so merge() of all subsets
+// restores the profile. Rows without the property, such as a rank, go into the subset "rest".
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ class Split {
   // `length_ns` is the length of a subset for SplitBy::time.
   Split(SplitBy by, uint64_t length_ns, OpenPart open) : by_(by), length_ns_(length_ns), open_(std::move(open)) {}
 
-  Status take(const profile::Record& record);  // takes the output of merge(), in order
-  Status finish();                             // fails with kExitNothing if all rows went into "rest"
+  Status take(const profile::Record& record);  // takes the records that merge() passes on, in their order
+  Status finish();                             // fails with kExitNothing if the subset "rest" got all rows
 
-  [[nodiscard]] size_t parts() const { return parts_.size(); }  // number of subsets, not counting "rest"
+  [[nodiscard]] size_t parts() const { return parts_.size(); }
   [[nodiscard]] bool has_rest() const { return rest_.has_value(); }
   [[nodiscard]] std::vector<std::string> mismatches() const { return whole_.mismatches(); }
 
@@ -41,8 +41,8 @@ class Split {
   Result<SubsetWriter*> part_of(const profile::Record& row);
   [[nodiscard]] std::optional<uint64_t> key_of(const RowOwner& row) const;
   [[nodiscard]] std::pair<std::string, std::string> identity_of(uint64_t key) const;
-  [[nodiscard]] std::string name_of(uint64_t key) const;   // the output's name
-  [[nodiscard]] std::string which_of(uint64_t key) const;  // the value of META part.which
+  [[nodiscard]] std::string name_of(uint64_t key) const;
+  [[nodiscard]] std::string which_of(uint64_t key) const;  // value of META part.which for the subset
   Result<SubsetWriter*> rest();
   MetaLines own_meta(const std::string& which);
   Status add_leftovers();
@@ -52,7 +52,7 @@ class Split {
   uint64_t length_ns_;
   OpenPart open_;
   CompleteProfile whole_;
-  std::string of_;  // META part.of
+  std::string of_;  // value of META part.of
   std::unordered_map<uint64_t, SubsetWriter*> by_key_;
   std::deque<SubsetWriter> parts_;
   std::optional<SubsetWriter> rest_;

@@ -81,7 +81,7 @@ void SubsetIds::map_id(p::IdSpace space, Id& id) {
     if constexpr (std::is_same_v<Id, p::StackId>) {
       made.kernel = space == p::kKstackIds;
     }
-    map_ids(made);  // first writes the definitions that this one refers to
+    map_ids(made);  // the definitions to which this one refers are written first
     map_frames(made);
     made.id = Id{++last_[space]};
     ids_[space].insert(index(id), last_[space]);
@@ -109,14 +109,15 @@ void SubsetIds::add(p::DeviceId id) {
 Status SubsetIds::map(p::Record& row) {
   if (const auto* idle = std::get_if<p::Idle>(&row)) {
     p::WorkId work = idle->work;
-    map_id(p::kWorkIds, work);  // write the WORK before the IDLE record's device, in the order used for other rows
+    // Write the WORK before the device of an IDLE record, because other rows have this order too.
+    map_id(p::kWorkIds, work);
   }
   std::visit([this](auto& r) { map_ids(r); }, row);
   return status_;
 }
 
 Status SubsetIds::explain_places() {
-  for (size_t i = 0; i < places_.size(); ++i) {  // map_ids() may append code locations
+  for (size_t i = 0; i < places_.size(); ++i) {  // map_ids() may append to places_, so an index is used
     p::GpuInstruction r = tables().instruction(places_[i]);
     const bool said_by_place = index(tables().gpu_place(places_[i])->instruction) != 0;
     if ((said_by_place || index(r.text) == 0) && index(r.waits_for) == 0 && index(r.what) == 0) {

@@ -23,12 +23,12 @@ class SubsetIds {
   void add(profile::ProcessId id);
   void add(profile::DeviceId id);
 
-  // Writes the GPU_INSTRUCTION records of the subset's code locations. Adds the code
-  // locations of the instructions whose results these instructions wait for.
+  // Writes the GPU_INSTRUCTION records of the subset's code locations. If one of these instructions waits for the
+  // result of another, adds the code location of that other instruction.
   Status explain_places();
 
-  [[nodiscard]] const Status& status() const { return status_; }  // the first error of the sink
-  // Ids, in the complete profile, of the definitions written so far.
+  [[nodiscard]] const Status& status() const { return status_; }
+  // Return which definitions have been written, as ids of the complete profile.
   [[nodiscard]] const std::vector<profile::ProcessId>& processes() const { return processes_; }
   [[nodiscard]] const std::vector<profile::DeviceId>& devices() const { return devices_; }
 

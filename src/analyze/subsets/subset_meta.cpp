@@ -29,7 +29,7 @@ std::string part_warning(const std::multimap<std::string, std::string>& meta) {
 }
 
 std::string recording_window(const std::multimap<std::string, std::string>& meta) {
-  // A recording that was cut short lacks the line `recording.window`, which is written at the end.
+  // A recording that was cut short lacks the line `recording.window`, because the recorder writes it at the end.
   if (const auto window = meta.find("recording.window"); window != meta.end()) {
     return escaped(window->second);
   }

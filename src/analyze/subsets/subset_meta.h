@@ -14,24 +14,27 @@
 
 namespace gpuprof::analyze {
 
-inline constexpr std::string_view kFilterKey = "filter";            // the conditions of `filter`
-inline constexpr std::string_view kLeftOutKey = "filter.left_out";  // counts of records that lack a tested field
+inline constexpr std::string_view kFilterKey = "filter";  // value: the conditions of `filter`
+// Value: counts of records that lack a field that a condition tests.
+inline constexpr std::string_view kLeftOutKey = "filter.left_out";
 inline constexpr std::string_view kPartPrefix = "part.";
-inline constexpr std::string_view kPartOf = "part.of";        // random id, the same in all outputs of one `split`
-inline constexpr std::string_view kPartWhich = "part.which";  // like "process 42 train, of a profile split by process"
-inline constexpr std::string_view kPartCount = "part.count";  // number of outputs; written at the end
+// Value: a random id, the same in all outputs of one `split`.
+inline constexpr std::string_view kPartOf = "part.of";
+// Value: for example "process 42 train, of a profile split by process".
+inline constexpr std::string_view kPartWhich = "part.which";
+inline constexpr std::string_view kPartCount = "part.count";  // value: number of outputs; written at the end
 
 // Describes which subset a profile is: "only what matches --rank 0". Empty for a complete profile.
 std::string part_text(const std::multimap<std::string, std::string>& meta);
 
-// Returns the same description as a warning. Empty for a complete profile.
+// Returns part_text() as a warning. Empty for a complete profile.
 std::string part_warning(const std::multimap<std::string, std::string>& meta);
 
 // Returns the options that limited the recording to a window of the program's run: "-p 4242 --duration 500 ms". Empty
 // for a recording of a complete run.
 std::string recording_window(const std::multimap<std::string, std::string>& meta);
 
-// Collects the subsets among the inputs of a merge. If all subsets of a profile are there, the result is complete.
+// Collects the subsets among the inputs of a merge. If all subsets of a profile are there, they make it complete again.
 class SubsetCollector {
  public:
   // Begins an input. `of` is its META part.of, or empty if the input is not a subset.
@@ -40,7 +43,7 @@ class SubsetCollector {
   // Takes a META line. Returns true if it describes the input as a subset: rest() then replaces it in the result.
   bool take(std::string_view key, std::string_view value);
 
-  // Returns true for a window that the result lacks. Each subset repeats all windows of the complete profile.
+  // Returns true if the result does not have the window yet. Each subset repeats all windows of the complete profile.
   bool is_new(const profile::Window& window);
 
   using Lines = std::vector<std::pair<std::string, std::string>>;
@@ -51,15 +54,16 @@ class SubsetCollector {
     std::set<std::string> which;
     std::set<std::string> counts;
     size_t inputs = 0;
-    Lines inherited;  // distinct META lines from an earlier split, if the split profile was a subset, too
-    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how often the result has each window
+    // META lines of an earlier split, without repetitions, if the profile that was split was itself a subset.
+    Lines inherited;
+    std::map<std::pair<uint64_t, uint64_t>, size_t> windows;  // how many times the result has each window
     [[nodiscard]] bool complete() const {
       return counts.size() == 1 && inputs == which.size() && *counts.begin() == std::to_string(which.size());
     }
   };
   std::map<std::string, Group, std::less<>> groups_;
   Group* current_ = nullptr;
-  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // how often the current input has each window
+  std::map<std::pair<uint64_t, uint64_t>, size_t> windows_;  // how many times the current input has each window
 };
 
 }  // namespace gpuprof::analyze

@@ -16,8 +16,8 @@ namespace gpuprof::analyze {
 
 // Which META lines of the complete profile a subset gets.
 struct SubsetMeta {
-  bool sums = true;                                  // include the META lines that merge() sums
-  size_t most = std::numeric_limits<size_t>::max();  // maximum number of META lines
+  bool sums = true;  // write the META lines whose values merge() sums
+  size_t most = std::numeric_limits<size_t>::max();
   bool parts_nested = false;  // rename "part.x" to "part.part.x", because the complete profile is a subset itself
 };
 
@@ -32,7 +32,7 @@ class SubsetWriter {
 
   // Writes the META lines known so far, and then `own`. A reader needs these lines before the first row.
   Status begin(const MetaLines& own);
-  Status add(profile::Record row);  // adds a row that has ids of the complete profile
+  Status add(profile::Record row);  // adds a row whose ids are those of the complete profile
   Status add_definitions(std::span<const profile::ProcessId> processes, std::span<const profile::DeviceId> devices);
 
   // True if all added rows are LOSS or COVERAGE rows, which describe processes, not their work.
@@ -44,7 +44,7 @@ class SubsetWriter {
   struct Last {
     MetaLines meta;
     std::span<const profile::Window> windows;
-    std::set<uint32_t> pids;  // write `process.<pid>.` META lines of these pids, too
+    std::set<uint32_t> pids;  // also write the "process.<pid>." META lines of these pids
     uint64_t launches = 0;
   };
   // Writes END only if the complete profile has one.

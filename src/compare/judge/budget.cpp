@@ -22,7 +22,7 @@ struct Named {
   std::string name;
 };
 
-// Returns an element for each function (or kernel, for a kernel budget) of the run: 1 if its name matches, else 0.
+// Returns an element for each function of the run (for a kernel budget: each kernel): 1 if its name matches, else 0.
 std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& pattern) {
   std::vector<char> matches;
   if (!budget.of_function) {
@@ -38,19 +38,20 @@ std::vector<char> matching(const Run& run, const Budget& budget, const Pattern& 
   return matches;
 }
 
-// Sums each path once, even if it has several matching functions.
+// Adds each path once, even if several of its functions match.
 uint64_t cost_of(const Run& run, const Budget& budget, const std::vector<char>& matches) {
   uint64_t ns = 0;
   for (const Path& path : run.paths) {
     const bool counts = budget.of_function ? std::any_of(path.functions.begin(), path.functions.end(),
                                                          [&](uint32_t f) { return matches[f] != 0; })
                                            : matches[path.kernel] != 0;
-    ns += counts ? path.cost.ns : 0;  // cannot overflow: the sum of all paths fits 64 bits
+    ns += counts ? path.cost.ns : 0;  // cannot overflow, because the sum of all paths fits 64 bits
   }
   return ns;
 }
 
-// True if the path has no complete CPU stack, so functions may be missing. Frames that options hide are not missing.
+// True if the path has no CPU stack or an incomplete one, so that functions may be missing. Frames that options hide
+// count as present.
 bool lacks_stack(const Run& run, const Path& path) {
   bool whole = false;
   for (const uint32_t f : path.functions) {
@@ -69,7 +70,8 @@ uint64_t cost_without_stack(const Run& run, const Budget& budget, const std::vec
   for (const Path& path : run.paths) {
     const bool counted =
         std::any_of(path.functions.begin(), path.functions.end(), [&](uint32_t f) { return matches[f] != 0; });
-    ns += budget.of_function && !counted && lacks_stack(run, path) ? path.cost.ns : 0;  // cannot overflow
+    // Cannot overflow, because the sum of all paths fits 64 bits.
+    ns += budget.of_function && !counted && lacks_stack(run, path) ? path.cost.ns : 0;
   }
   return ns;
 }

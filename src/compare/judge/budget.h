@@ -13,9 +13,9 @@
 namespace gpuprof::compare {
 
 struct Budget {
-  bool of_function = true;  // false: matches kernels
+  bool of_function = true;  // true: matches functions; false: matches kernels
   std::string regex;
-  uint64_t max_ns = 0;  // maximum per run, inclusive
+  uint64_t max_ns = 0;  // maximum GPU time per run; a run with exactly this time passes
 
   [[nodiscard]] const char* option() const { return of_function ? "--function" : "--kernel"; }
 };
@@ -24,13 +24,14 @@ struct RunBudget {
   std::string file;
   uint64_t ns = 0;
   std::vector<std::string> matched;  // matching names, heaviest first
-  std::string gap;                   // why the true time may be higher; empty if the time is exact
+  // Why the true time may be higher than the measured one; empty if the measured time is exact.
+  std::string gap;
 };
 
 struct BudgetResult {
   Outcome outcome = Outcome::inconclusive;  // outcome of the worst run
   std::vector<RunBudget> runs;
-  std::vector<std::string> reasons;  // why the outcome is inconclusive
+  std::vector<std::string> reasons;  // why the outcome is inconclusive; empty for other outcomes
 };
 
 // Checks each run. Fails with kExitUsage if nothing in a run matches, because such a budget could never be exceeded.

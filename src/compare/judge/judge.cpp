@@ -21,12 +21,14 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr size_t kMany = 10;            // minimum number of kernels to estimate a run's common factor
-constexpr size_t kManyVariances = 25;   // minimum number of kernels to estimate a prior of their variances
-constexpr size_t kPermutationRuns = 8;  // minimum runs per side for a permutation test
+constexpr size_t kMany = 10;            // the common factor of a run is estimated only from at least this many kernels
+constexpr size_t kManyVariances = 25;   // the prior of the variances is estimated only from at least this many kernels
+constexpr size_t kPermutationRuns = 8;  // minimum number of runs per side for a permutation test
 constexpr double kPower = 0.8;
-constexpr double kHeavyShare = 0.1;    // check_power() is less strict for kernels with a smaller share of GPU time
-constexpr uint64_t kClockSamples = 3;  // minimum clock samples per run for a useful mean
+// check_power() is less strict for a kernel whose share of all GPU time is smaller than this.
+constexpr double kHeavyShare = 0.1;
+// The clock of a device is used only if the run has at least this many samples of it.
+constexpr uint64_t kClockSamples = 3;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 class Judge {
@@ -59,18 +61,21 @@ class Judge {
 
   const Comparison& runs_;
   const JudgeOptions& options_;
-  double material_ns_ = 0;  // minimum material difference
+  double material_ns_ = 0;  // smaller differences do not matter
   std::vector<TestedLine> kernels_;
-  std::vector<double> factor_;  // per run: log of the factor by which it slows all kernels; empty: not used
+  // For each run, the logarithm of the factor by which it slows all kernels; empty if no factor is removed.
+  std::vector<double> factor_;
   TestedLine total_;
   std::optional<TestedLine> unmatched_;
   std::vector<Finding> one_sided_;
-  std::map<uint32_t, std::vector<uint32_t>> paths_;  // indexes of paths, by kernel
-  size_t planned_runs_ = 0;                          // planned runs per side in judge_self(); 0 in judge()
+  std::map<uint32_t, std::vector<uint32_t>> paths_;  // key: kernel; value: indexes of the kernel's paths
+  // In judge_self(), the number of runs per side that a later check will have; 0 in judge().
+  size_t planned_runs_ = 0;
   Judgement judgement_;
 };
 
-// Returns the minimum detectable change in percent; in judge_self(), that of a test with planned_runs_ on each side.
+// Returns the smallest change, in percent, that a test can detect. In judge_self(), that is a test with planned_runs_
+// on each side.
 double Judge::detectable(const TestedLine& tested, double level) const {
   EstimatedDifference difference = tested.difference;
   if (planned_runs_ > 0 && tested.values.testable()) {
@@ -78,7 +83,8 @@ double Judge::detectable(const TestedLine& tested, double level) const {
     const auto n_old = static_cast<double>(tested.values.old_side().size());
     const auto n_new = static_cast<double>(tested.values.new_side().size());
     difference.error *= std::sqrt(2 / planned / (1 / n_old + 1 / n_new));
-    difference.freedom += planned;  // K runs: two halves have K - 2 degrees of freedom, two sides of K runs have 2K - 2
+    // Two halves of K runs have K - 2 degrees of freedom; two sides of K runs each have 2K - 2.
+    difference.freedom += planned;
   }
   return tested.values.percent(difference.detectable(level, kPower));
 }
@@ -192,7 +198,7 @@ std::string_view Judge::rule_of(const Finding& finding) const {
   return finding.what == Finding::What::total ? kTotal : runs_.kernels[finding.line].name;
 }
 
-// Returns the logarithm of each run's mean clock; empty if any is unknown.
+// Returns the logarithm of each run's mean clock. Returns no values if the clock of any run is unknown.
 std::vector<double> judged_clocks(const Comparison& runs) {
   std::vector<double> clocks;
   for (const RunFacts* facts : runs.runs) {
@@ -212,14 +218,15 @@ std::vector<double> judged_clocks(const Comparison& runs) {
   return clocks;
 }
 
-// Repeats the test in GPU cycles. If only time or only cycles increased, the clock may differ: sets Verdict::unclear.
+// Repeats the test in GPU cycles. If only time or only cycles increased, the clock may be the cause: sets
+// Verdict::unclear.
 void Judge::compare_cycles(std::span<const Cost> costs, double level, TestedLine& tested) {
   std::vector<double> clocks = judged_clocks(runs_);
   if (clocks.empty()) {
     return;
   }
   for (double& clock : clocks) {
-    clock = -clock;  // so that values_of() adds log(clock) to log(time): the sum is log(cycles)
+    clock = -clock;  // values_of() subtracts the factor, so -log(clock) turns log(time) into log(cycles)
   }
   const Values cycles = values_of(costs, runs_.old_runs, clocks);
   const EstimatedDifference in_cycles = plain_difference(cycles);
@@ -236,7 +243,7 @@ void Judge::compare_cycles(std::span<const Cost> costs, double level, TestedLine
   }
 }
 
-// Tests the totals of the runs, after removing `factor`.
+// Tests the total GPU times of the runs, from which `factor` is removed.
 void Judge::test_totals(std::span<const double> factor, TestedLine& tested) const {
   tested.values = values_of(runs_.totals, runs_.old_runs, factor);
   tested.difference = plain_difference(tested.values);
@@ -255,7 +262,8 @@ void Judge::test_total() {
   compare_cycles(runs_.totals, options_.total_level, total_);
 }
 
-// Tests how kernels of only one side change the total, without the common factor, whose noise could hide the change.
+// Tests how much kernels that only one side has change the total. Does not remove the common factor, because its noise
+// could hide the change.
 void Judge::test_unmatched() {
   std::vector<Cost> matched(runs_.runs.size());
   bool any = false;
@@ -314,7 +322,6 @@ void Judge::waive() {
   }
 }
 
-// Lists the total, then the kernels, worst first, each with its paths.
 void Judge::gather() {
   std::vector<Finding> lines = std::move(one_sided_);
   std::map<uint32_t, std::vector<Finding>> below;
@@ -389,7 +396,7 @@ void Judge::check_power() {
 
 void Judge::decide() {
   if (!judgement_.reasons.empty()) {
-    return;  // data-quality problems override all findings
+    return;  // data-quality problems are already a reason for "inconclusive", whatever the findings are
   }
   bool slower = false;
   for (const Finding& finding : judgement_.findings) {

@@ -8,7 +8,8 @@
 namespace gpuprof::compare {
 namespace {
 
-// The common factor is suspicious if at least kLeastApart kernels, and a tenth of all, did not become slower with it.
+// The common factor is suspicious if at least kLeastApart kernels, and at least 1 in kPartApart of all, did not become
+// slower with the others.
 constexpr size_t kLeastApart = 2;
 constexpr size_t kPartApart = 10;
 
@@ -27,7 +28,8 @@ std::string suspicious_factor(std::span<const TestedLine> kernels, std::span<con
   if (percent <= options.material_percent || options.thresholds.allowing(kTotal, percent) != nullptr) {
     return "";
   }
-  // Counts kernels that are faster only relative to others: their own time did not fall, so the others may be slower.
+  // Counts kernels that are faster only relative to the others: their own time did not fall, so the others may be
+  // slower.
   const double margin = growth.margin(options.total_level);
   const auto apart = static_cast<size_t>(std::count_if(kernels.begin(), kernels.end(), [&](const TestedLine& kernel) {
     return kernel.finding.verdict == Verdict::faster && growth.mean + kernel.difference.mean > -margin;

@@ -9,8 +9,9 @@
 
 namespace gpuprof::compare {
 
-// Returns why the common factor may be a real slowdown; empty if it is harmless. `factor` is the logarithm per run that
-// was removed from `kernels`. It is the median over kernels, so it is also high if most kernels are slower.
+// Returns why the common factor may be a real slowdown, or "" if it is harmless. `factor` is the logarithm, for each
+// run, of the factor that was removed from the times of `kernels`. It is the median over the kernels, so it is also
+// high if most kernels are really slower.
 std::string suspicious_factor(std::span<const TestedLine> kernels, std::span<const double> factor, size_t old_runs,
                               const JudgeOptions& options);
 

@@ -7,7 +7,8 @@
 namespace gpuprof::compare {
 namespace {
 
-constexpr double kLevel = 0.05;  // level of Holm's test: not strict, because the paths' kernel is known to be slower
+// Significance level for Holm's test; not strict, because the kernel of the paths is already known to be slower.
+constexpr double kLevel = 0.05;
 
 Verdict verdict_of(Change change) {
   switch (change) {

@@ -9,9 +9,10 @@
 
 namespace gpuprof::compare {
 
-// Returns those paths of a kernel that are slower (by Holm's test), moved, new or gone. Leaves out paths that cost at
-// most `material_ns` on both sides. For a slower kernel, returns at least the path that grew most. `lines` are indexes
-// into Comparison::paths. Sorted by growth, greatest first. `factor` is the common factor to remove; may be empty.
+// Returns the paths of a kernel that are slower (by Holm's test), moved, new or gone. Leaves out paths that cost at
+// most `material_ns` on both sides. For a slower kernel, returns at least the path that grew most. Sorts by growth,
+// greatest first. `lines` are the kernel's paths, as indexes into Comparison::paths. `factor` is the common factor to
+// remove; may be empty.
 std::vector<Finding> judge_paths(const Comparison& runs, std::span<const uint32_t> lines, const Finding& kernel,
                                  std::span<const double> factor, const JudgeOptions& options, double material_ns);
 

@@ -77,8 +77,8 @@ std::vector<double> common_factor(std::span<const Values> lines) {
 }
 
 bool unequal_variances(std::span<const Values> lines) {
-  constexpr double kRatio = 4;       // ratio of variances
-  constexpr double kByNoChance = 4;  // standard errors
+  constexpr double kRatio = 4;       // minimum ratio of the variances
+  constexpr double kByNoChance = 4;  // minimum distance from chance, in standard errors
   std::vector<double> ratios;
   for (const Values& line : lines) {
     const double before = variance(line.old_side());

@@ -9,7 +9,8 @@
 
 namespace gpuprof::compare {
 
-// Values per run, old side first: logarithms of ns. If any run has 0 ns, they are ns relative to the mean of all runs.
+// Values per run, old side first: logarithms of ns. If any run has 0 ns, all values are ns divided by the mean of all
+// runs.
 struct Values {
   std::vector<double> all;
   size_t old_runs = 0;
@@ -19,7 +20,6 @@ struct Values {
   [[nodiscard]] std::span<const double> new_side() const { return std::span(all).subspan(old_runs); }
   [[nodiscard]] bool testable() const { return old_runs >= 2 && all.size() >= old_runs + 2; }
 
-  // Converts a difference of values to percent.
   [[nodiscard]] double percent(double difference) const;
 };
 
@@ -35,14 +35,13 @@ EstimatedDifference plain_difference(const Values& values);
 // Compares both sides. Uses one variance for both, shrunk towards the prior.
 EstimatedDifference shrunk_difference(const Values& values, const VariancePrior& prior);
 
-// Returns the variance of a run, pooled over both sides.
 double pooled_variance(const Values& values);
 
-// Returns the logarithm of the common factor of each run: the median, over all lines, of the line's value in this run
-// minus the line's mean over all runs.
+// Returns for each run the logarithm of its common factor. It is the median over all lines of this difference: the
+// line's value in this run minus the line's mean over all runs.
 std::vector<double> common_factor(std::span<const Values> lines);
 
-// True if in most lines one side varies at least twice as much as the other, and not by chance.
+// True if one side varies at least twice as much as the other in most lines, and this is not due to chance.
 bool unequal_variances(std::span<const Values> lines);
 
 }  // namespace gpuprof::compare

@@ -35,7 +35,7 @@ double beta_fraction(double a, double b, double x) {
   return fraction;
 }
 
-// Bisects [low, high] for the zero of a falling function. Uses geometric means if `low` is positive.
+// Finds the zero of a falling function in [low, high] by bisection. Uses geometric means if `low` is positive.
 template <typename Function>
 double zero_of(double low, double high, Function falls) {
   constexpr int kSteps = 200;
@@ -86,7 +86,7 @@ double incomplete_beta(double a, double b, double x) {
   }
   const double front =
       std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + (a * std::log(x)) + (b * std::log1p(-x)));
-  // The fraction converges quickly only on the near side of the mean.
+  // The fraction converges quickly only for x below the mean. Otherwise use the symmetry of I_x.
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - (front * beta_fraction(b, a, 1 - x) / b);
 }
 
@@ -116,7 +116,7 @@ double student_t_above(double t, double freedom) {
   return t >= 0 ? tail : 1 - tail;
 }
 
-// Newton's method from 0 never overshoots, because the tail is convex.
+// Newton's method that starts at 0 never overshoots, because the tail is convex.
 double student_t_quantile(double above, double freedom) {
   if (above > 0.5) {
     return -student_t_quantile(1 - above, freedom);
@@ -160,7 +160,7 @@ VariancePrior fit_variance_prior(std::span<const double> variances, double freed
   if (variances.size() < 2 || freedom <= 0) {
     return {};
   }
-  // Limit small variances: the extreme logarithm of a line that never varies would dominate the spread of logarithms.
+  // Limit small variances: a line that never varies has an extreme logarithm, which would dominate the spread.
   const double least = 1e-5 * median({variances.begin(), variances.end()});
   if (least <= 0) {
     return {};
@@ -215,7 +215,7 @@ std::vector<double> holm(std::span<const double> p) {
 
 namespace {
 
-// Returns C(n, k), limited to kMostSplits + 1.
+// Returns C(n, k), but at most kMostSplits + 1.
 uint64_t splits(size_t n, size_t k) {
   uint64_t count = 1;
   for (size_t i = 1; i <= k; ++i) {
@@ -237,7 +237,8 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
   std::vector<double> all(old_side.begin(), old_side.end());
   all.insert(all.end(), new_side.begin(), new_side.end());
   const double seen = std::accumulate(new_side.begin(), new_side.end(), 0.0);
-  const double enough = seen - (1e-12 * std::max(1.0, std::abs(seen)));  // sums of equal values may differ by rounding
+  // Sums of equal values may differ a little by rounding.
+  const double enough = seen - (1e-12 * std::max(1.0, std::abs(seen)));
   const size_t taken = new_side.size();
   uint64_t ways = 0;
   uint64_t as_far = 0;
@@ -247,7 +248,7 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
   };
   if (draws_permutations(old_side.size(), taken)) {
     std::mt19937_64 random(seed);  // NOLINT(bugprone-random-generator-seed): a fixed seed, for repeatable verdicts
-    count(seen);                   // include the observed split
+    count(seen);                   // the observed split counts, too
     while (ways < kMostSplits / 10) {
       double sum = 0;
       for (size_t i = 0; i < taken; ++i) {
@@ -258,7 +259,7 @@ double permutation_p(std::span<const double> old_side, std::span<const double> n
     }
     return static_cast<double>(as_far) / static_cast<double>(ways);
   }
-  std::vector<size_t> chosen(taken);  // ascending, so each split occurs once
+  std::vector<size_t> chosen(taken);  // indexes in ascending order, so that each split occurs once
   std::iota(chosen.begin(), chosen.end(), size_t{0});
   for (;;) {
     double sum = 0;

@@ -9,9 +9,10 @@
 
 namespace gpuprof::compare {
 
-double mean(std::span<const double> values);      // 0 without values
-double variance(std::span<const double> values);  // variance of a sample (n - 1); 0 for fewer than two values
-double median(std::vector<double> values);        // 0 without values
+double mean(std::span<const double> values);  // returns 0 for no values
+// Variance of a sample (divided by n - 1); 0 for fewer than two values.
+double variance(std::span<const double> values);
+double median(std::vector<double> values);  // returns 0 for no values
 
 // Returns the regularized incomplete beta function I_x(a, b); a > 0, b > 0.
 double incomplete_beta(double a, double b, double x);
@@ -22,16 +23,16 @@ double student_t_above(double t, double freedom);
 // Returns the t for which student_t_above() is `above`; 0 < above < 1.
 double student_t_quantile(double above, double freedom);
 
-double digamma(double x);           // x > 0
-double trigamma(double x);          // x > 0
-double trigamma_inverse(double y);  // y > 0
+double digamma(double x);           // requires x > 0
+double trigamma(double x);          // requires x > 0
+double trigamma_inverse(double y);  // requires y > 0
 
 // What the variances of many lines have in common: an inverse chi-squared prior with `freedom` degrees at `variance`
 // (Smyth, Linear models and empirical Bayes methods, 2004, section 6.2).
 struct VariancePrior {
-  double freedom = 0;  // infinite: variances differ only by chance; 0: no prior
+  double freedom = 0;  // infinite if the variances differ only by chance; 0 if there is no prior
   double variance = 0;
-  double most = std::numeric_limits<double>::infinity();  // maximum degrees of freedom of the test of one kernel
+  double most = std::numeric_limits<double>::infinity();  // maximum degrees of freedom for the test of one kernel
 };
 
 // Fits the prior. Each of `variances` has `freedom` degrees. Returns no prior for fewer than two variances.
@@ -41,14 +42,14 @@ VariancePrior fit_variance_prior(std::span<const double> variances, double freed
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 std::vector<double> holm(std::span<const double> p);
 
-// permutation_p() splits the runs into sides of these sizes in all possible ways. It returns the share of splits with
-// at least the observed difference of means (new - old). If there are more than kMostSplits ways, it examines
+// permutation_p() splits the runs in all possible ways into sides of these sizes. It returns the share of splits whose
+// difference of means (new - old) is at least the observed one. If there are more than kMostSplits ways, it examines
 // kMostSplits / 10 of them: the observed split and random ones.
 inline constexpr uint64_t kMostSplits = 200'000;
 bool draws_permutations(size_t old_runs, size_t new_runs);
 double permutation_p(std::span<const double> old_side, std::span<const double> new_side, uint64_t seed);
 
-// The difference of the means (new - old), its standard error, and the degrees of freedom of that error.
+// The difference of the means (new - old), its standard error, and the degrees of freedom of this error.
 struct EstimatedDifference {
   double mean = 0;
   double error = 0;
@@ -56,13 +57,13 @@ struct EstimatedDifference {
 
   // Returns the one-sided p-value of the hypothesis that the true difference is at most `least`.
   [[nodiscard]] double p_above(double least = 0) const;
-  // Returns half the width of the confidence interval with probability `above` beyond each end.
+  // Returns half the width of the confidence interval. The probability beyond each end of the interval is `above`.
   [[nodiscard]] double margin(double above) const;
   // Returns the true difference that a test at level `alpha` finds with probability `power`.
   [[nodiscard]] double detectable(double alpha, double power) const;
 };
 
-// Both sides must have at least two values.
+// Requires at least two values on each side.
 EstimatedDifference pooled_difference(std::span<const double> old_side, std::span<const double> new_side,
                                       const VariancePrior& prior = {});
 EstimatedDifference welch_difference(std::span<const double> old_side, std::span<const double> new_side);

@@ -19,7 +19,7 @@ Means means_of(std::span<const Cost> costs, size_t old_runs) {
 
 namespace {
 
-// Splits the change into more launches and longer launches.
+// Splits the change into the change by more launches and the change by longer launches.
 void part_change(const Means& means, Finding& finding) {
   if (means.old_count > 0 && means.new_count > 0 && std::isfinite(finding.change_percent)) {
     const double launches = means.new_count / means.old_count;
@@ -46,7 +46,7 @@ void describe(std::span<const Cost> costs, TestedLine& tested) {
 }
 
 void judge_finding(double level, const JudgeOptions& options, double material_ns, Finding& finding) {
-  // Use the tested change: the plain means also include the common factor.
+  // Use the tested change, because the plain means also include the common factor.
   const double growth_ns = finding.change_percent / 100 * finding.old_ns;
   const bool material =
       std::abs(finding.change_percent) > options.material_percent && std::abs(growth_ns) > material_ns;

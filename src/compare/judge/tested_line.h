@@ -9,7 +9,7 @@
 
 namespace gpuprof::compare {
 
-inline constexpr double kOutside = 0.025;  // probability beyond each end of a 95% interval
+inline constexpr double kOutside = 0.025;  // probability beyond each end of a 95% confidence interval
 
 struct Means {
   double old_ns = 0;

@@ -97,7 +97,7 @@ std::string parse_line(std::string_view rest, Threshold& entry) {
 
 bool glob_matches(std::string_view glob, std::string_view name) {
   size_t at = 0;
-  size_t after_star = glob.npos;  // backtracking to the last star is enough
+  size_t after_star = glob.npos;  // if a later part does not match, only the last * must be tried again
   size_t taken = 0;
   size_t i = 0;
   while (i < name.size()) {

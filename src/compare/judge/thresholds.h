@@ -10,11 +10,11 @@
 namespace gpuprof::compare {
 
 struct Threshold {
-  std::string glob;     // matches a kernel, a function in its call path, or kTotal; supports * and ?
+  std::string glob;     // pattern for a kernel, for a function in its call path, or kTotal; * and ? are wildcards
   double percent = 0;   // allowed slowdown
-  std::string expires;  // last valid day, "2027-01-31"; empty: no limit
-  std::string reason;   // not empty
-  unsigned line = 0;    // line number in the file, for messages
+  std::string expires;  // last day on which the entry is valid, such as "2027-01-31"; empty if it never expires
+  std::string reason;   // why the user allows the slowdown; not empty
+  unsigned line = 0;    // line of the file, for messages
 };
 
 inline constexpr std::string_view kTotal = "[total]";
@@ -23,16 +23,17 @@ struct Thresholds {
   std::string file;
   std::vector<Threshold> entries;  // in the order of the file; the first match applies
 
-  [[nodiscard]] const Threshold* find(std::string_view name) const;  // nullptr: no match
+  [[nodiscard]] const Threshold* find(std::string_view name) const;  // returns nullptr if no entry matches
 
-  // Returns the entry of find() if it allows a slowdown of `percent` for `name`; otherwise nullptr.
+  // Returns find(name) if that entry allows a slowdown of `percent`; otherwise nullptr.
   [[nodiscard]] const Threshold* allowing(std::string_view name, double percent) const;
 };
 
 // * matches any text, ? one byte. Takes time proportional to the product of both lengths.
 bool glob_matches(std::string_view glob, std::string_view name);
 
-// Parses the file. Leaves out entries that expired before `today` ("2026-11-23"), and lists them in `expired`.
+// Parses the file. Leaves out the entries that expired before `today` (such as "2026-11-23"), and lists them in
+// `expired`.
 Result<Thresholds> parse_thresholds(std::string_view text, std::string file, std::string_view today,
                                     std::vector<std::string>& expired);
 

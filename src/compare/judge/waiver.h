@@ -18,8 +18,9 @@ void waive_kernel(const Comparison& runs, std::span<const uint32_t> paths, const
 // threshold allows. Does not change the verdict.
 void waive_appeared(const Comparison& runs, const JudgeOptions& options, double total_ns, Finding& kernel);
 
-// Waives a slower total if a threshold for kTotal allows it, or if the total without the kernels of `excused` (already
-// waived) is not slower. `factor` is the common factor to remove, a logarithm per run; may be empty.
+// Waives a slower total if a threshold for kTotal allows it, or if the total without the kernels in `excused`, which
+// are already waived, is not slower. `factor` is the logarithm, for each run, of the common factor to remove; may be
+// empty.
 void waive_total(const Comparison& runs, std::span<const Finding* const> excused, std::span<const double> factor,
                  const JudgeOptions& options, double material_ns, Finding& total);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kGone = UINT32_MAX;
 
-// Maps each line to itself, or to the new line that it was matched with.
+// Returns for each line the new line with which it was matched, or the line itself if it was not matched.
 std::vector<uint32_t> redirections(size_t lines, const Pairs& pairs) {
   std::vector<uint32_t> to(lines);
   for (uint32_t at = 0; at < lines; ++at) {
@@ -29,7 +29,7 @@ void note_renamed(Line& line, std::string&& old_name, Match match) {
   line.change = Change::renamed;
 }
 
-// Saturates on overflow, so that the sum of a subset never exceeds the total.
+// Sums saturate instead of overflowing, so that the sum of a subset never exceeds the total.
 void add_up(uint64_t& to, uint64_t more) {
   to = more > UINT64_MAX - to ? UINT64_MAX : to + more;
 }
@@ -95,7 +95,7 @@ void LineMatcher::add(const Run& run, size_t at) {
   }
 }
 
-// `kernels` maps kernels of the run to kernel lines.
+// `kernels` gives the index of the kernel line for each kernel of the run.
 void LineMatcher::add_stalls(const Run& run, size_t side, const std::vector<uint32_t>& kernels) {
   std::vector<uint32_t> reasons;
   reasons.reserve(run.stall_reasons.size());

@@ -12,7 +12,6 @@
 
 namespace gpuprof::compare {
 
-// Sums over the runs of each side.
 struct Sides {
   Cost old_sum;
   Cost new_sum;
@@ -23,7 +22,8 @@ struct Sides {
   [[nodiscard]] bool only_new() const { return in_new() && !in_old(); }
 };
 
-using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (old-only line, matching new-only line)
+// Pairs of a line that only old runs have and the matching line that only new runs have.
+using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 
 // The lines (kernels, functions, paths) of both sides. Indexes are stable until finish(). A match moves the old line's
 // costs to the new line.
@@ -44,12 +44,12 @@ class LineMatcher {
   [[nodiscard]] const std::vector<KernelLine>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<FunctionLine>& functions() const { return functions_; }
   [[nodiscard]] const std::vector<Path>& paths() const { return paths_; }
-  // Returns the functions of a stack, outermost first.
   [[nodiscard]] const std::u32string& stack(uint32_t id) const { return *stacks_[id]; }
   [[nodiscard]] size_t stack_count() const { return stacks_.size(); }
   [[nodiscard]] Sides sides(const std::vector<Cost>& costs) const;
-  [[nodiscard]] double launches(const Sides& sums) const;  // mean per old run; if no old run has any, per new run
-  [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const;  // Candidate::parents stays empty
+  // Mean per old run; if the old runs have no launches, mean per new run.
+  [[nodiscard]] double launches(const Sides& sums) const;
+  [[nodiscard]] Candidate candidate(uint32_t line, const Sides& sums) const;  // does not fill Candidate::parents
 
   // Merges each pair into one line. Renumbers paths and stacks, and merges those that became equal.
   void join(const Pairs& kernels, const Pairs& functions, Match match);
@@ -84,12 +84,12 @@ class LineMatcher {
   std::unordered_map<uint64_t, uint32_t> path_ids_;  // key: kernel and stack
 };
 
-// Identifies stacks by their functions that exist on both sides, to find the same stack on the other side.
+// Identifies a stack by those of its functions that exist on both sides, to find the same stack on the other side.
 class SharedFunctions {
  public:
   explicit SharedFunctions(const LineMatcher& lines);
 
-  // Returns an id. Stacks have equal ids if they differ only in functions that one side lacks.
+  // Returns an id that is equal for stacks that differ only in functions that one side lacks.
   [[nodiscard]] uint32_t id(uint32_t stack) const { return ids_[stack]; }
   // True if the stack is not empty and at least half of its functions exist on both sides.
   [[nodiscard]] bool placed(uint32_t stack) const { return placed_[stack]; }

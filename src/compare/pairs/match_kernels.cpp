@@ -17,12 +17,12 @@ struct KernelGroup {
   std::vector<const Candidate*> new_ones;
 };
 
-// True for gpuprof's own names, which are never renamed: "[copy HtoD]", "[cudaLaunchKernel launches]".
+// True for names that gpuprof makes itself, and which are never renamed: "[copy HtoD]", "[cudaLaunchKernel launches]".
 bool is_operation(const std::string& name) {
   return name.starts_with('[');
 }
 
-// Kernels that exist on one side only, with their callers.
+// The kernels that only one side has, with their callers.
 class Candidates {
  public:
   Candidates(const LineMatcher& lines, const SharedFunctions& landmarks) {
@@ -82,7 +82,6 @@ uint64_t mix(uint64_t hash, uint64_t value) {
   return fold_multiply(hash ^ value, kHashMultiplier) + 1;
 }
 
-// Hashes the callers and their launch counts.
 uint64_t key_of_launches(const Candidate& kernel) {
   uint64_t hash = kernel.parents.size();
   for (const Parent& parent : kernel.parents) {
@@ -105,7 +104,7 @@ uint64_t key_of_main_parent(const Candidate& kernel) {
   return most == kernel.parents.end() ? UINT64_MAX : most->id;
 }
 
-// Pairs kernels within groups of equal keys. The first key is the strictest.
+// Pairs kernels that have equal keys, in one step for each key function. The first key must be the strictest.
 template <typename... Keys>
 Pairs pair_in_steps(const LineMatcher& lines, const Candidates& candidates, Keys... keys) {
   Pairs all;
@@ -133,7 +132,7 @@ Pairs pair_in_steps(const LineMatcher& lines, const Candidates& candidates, Keys
 Pairs match_kernels_by_name(const LineMatcher& lines, const SharedFunctions& landmarks) {
   std::unordered_map<std::string, uint32_t> ids;
   std::vector<uint32_t> name_of(lines.kernels().size(), 0);
-  // For each normalized name: its last line in the old and in the new profile, and its number of lines in each.
+  // For each normalized name: its last line in the old and in the new profile, and the number of its lines in each.
   std::vector<std::pair<Pairs::value_type, std::pair<uint32_t, uint32_t>>> names;
   for (uint32_t line = 0; line < lines.kernels().size(); ++line) {
     const KernelLine& kernel = lines.kernels()[line];
@@ -150,7 +149,7 @@ Pairs match_kernels_by_name(const LineMatcher& lines, const SharedFunctions& lan
     (sums.in_old() ? pair.first : pair.second) = line;
     (sums.in_old() ? counts.first : counts.second) += 1;
   }
-  // If a name has one kernel per side, these match. Otherwise compare the callers and times of the kernels.
+  // If each side has one kernel with the name, the two match. Otherwise compare the kernels' callers and times.
   Pairs pairs;
   for (const auto& [pair, counts] : names) {
     if (counts == std::pair<uint32_t, uint32_t>(1, 1)) {

@@ -79,7 +79,8 @@ Pairs match_paths(const LineMatcher& lines, const SharedFunctions& landmarks) {
 }
 
 Pairs match_functions_by_position(const LineMatcher& lines, const Pairs& paths) {
-  std::unordered_map<uint64_t, uint32_t> votes;  // key: (old, new function); value: number of positions with that pair
+  // Key: old and new function; value: number of positions at which the two functions are paired.
+  std::unordered_map<uint64_t, uint32_t> votes;
   const auto only = [&lines](uint32_t function) { return lines.sides(lines.functions()[function].total); };
   for (const auto& [old_path, new_path] : paths) {
     const std::u32string& before = lines.stack(lines.paths()[old_path].stack);
@@ -91,7 +92,8 @@ Pairs match_functions_by_position(const LineMatcher& lines, const Pairs& paths) 
       }
     }
   }
-  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> ranked;  // votes, old, new
+  // Elements: number of votes, old function, new function.
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> ranked;
   ranked.reserve(votes.size());
   for (const auto& [key, count] : votes) {
     ranked.emplace_back(count, static_cast<uint32_t>(key >> 32U), static_cast<uint32_t>(key));

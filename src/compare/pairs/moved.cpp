@@ -13,7 +13,7 @@ constexpr double kLeastChange = 0.1;
 constexpr double kLeastMoved = 0.5;
 
 struct Shift {
-  double change = 0;  // launches per run, new - old
+  double change = 0;  // launches per run: new minus old
   bool matters = false;
 };
 

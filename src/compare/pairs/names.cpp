@@ -36,8 +36,8 @@ size_t operator_sign(std::string_view rest) {
   return found == kSigns.end() ? 0 : found->size();
 }
 
-// Removes <...>, (...) and [...], except "(anonymous namespace)" and operators. "{lambda(int)#2}" becomes "{lambda}".
-// An unclosed bracket removes the rest, so truncated names are equal wherever they were cut.
+// Removes <...>, (...) and [...], except in "(anonymous namespace)" and operators. "{lambda(int)#2}" becomes
+// "{lambda}". An unclosed bracket removes the rest, so truncated names become equal wherever they were cut.
 std::string without_arguments(std::string_view name) {
   std::string out;
   size_t depth = 0;
@@ -80,7 +80,6 @@ std::string_view without_return_type(std::string_view name) {
   return name;
 }
 
-// Removes the qualifiers after the parameters of a member function.
 std::string_view without_qualifiers(std::string_view text) {
   static constexpr std::array<std::string_view, 6> kQualifiers = {" const", " volatile", " noexcept", " &&", " &", " "};
   const auto ends = [&text](std::string_view qualifier) { return text.ends_with(qualifier); };
@@ -91,7 +90,7 @@ std::string_view without_qualifiers(std::string_view text) {
   return text;
 }
 
-// Removes suffixes of compiler-made copies: "f.isra.0", "f.constprop.1.part.2".
+// Removes the suffixes of copies that the compiler made: "f.isra.0", "f.constprop.1.part.2".
 std::string_view without_clones(std::string_view name) {
   const size_t dot = name.find('.');
   if (dot == std::string_view::npos || dot == 0) {

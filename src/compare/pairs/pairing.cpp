@@ -11,9 +11,10 @@ namespace {
 constexpr double kLeastMeanRatio = 0.1;
 constexpr double kLeastUnplacedRatio = 0.5;
 constexpr double kLeastSharedParents = 0.5;
-constexpr double kLeastLikeness = 0.5;     // minimum likeness() of a pair chosen among several possible pairs
-constexpr double kRivalLikeness = 0.9;     // a second pair with this share of the best likeness prevents a match
-constexpr std::ptrdiff_t kNeighbours = 4;  // number of compared candidates with a shorter mean, and with a longer mean
+constexpr double kLeastLikeness = 0.5;  // minimum likeness() of a pair, if several pairs are possible
+constexpr double kRivalLikeness = 0.9;  // a pair is rejected if a rival pair has at least this share of its likeness
+// A candidate is compared with so many candidates of shorter mean time, and as many of longer mean time.
+constexpr std::ptrdiff_t kNeighbours = 4;
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 using Group = std::vector<const Candidate*>;
@@ -53,7 +54,7 @@ bool shorter(const Candidate* a, const Candidate* b) {
   return a->mean_ns != b->mean_ns ? a->mean_ns < b->mean_ns : a->line < b->line;
 }
 
-// Returns the similarity, 0 to 1, of the callers and the means.
+// Returns how similar the callers and the mean times are, from 0 to 1.
 double likeness(const Candidate& a, const Candidate& b) {
   return plausible(a, b) ? shared_parents(a, b) * std::sqrt(ratio(a.mean_ns, b.mean_ns)) : 0;
 }
@@ -64,7 +65,7 @@ struct Scored {
   size_t new_at = 0;
 };
 
-// Scores each old candidate against the new candidates with the nearest means.
+// Scores each old candidate with the new candidates whose mean times are nearest.
 std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   std::vector<Scored> pairs;
   for (size_t at = 0; at < old_ones.size(); ++at) {
@@ -83,7 +84,7 @@ std::vector<Scored> scored_pairs(const Group& old_ones, const Group& new_ones) {
   return pairs;
 }
 
-// Pairs candidates that match each other best. Skips a pair if either has another match that is nearly as good.
+// Pairs candidates that are each other's best match. Skips a pair if one of them has another match nearly as good.
 Pairs pair_best(const Group& old_ones, const Group& new_ones) {
   const std::vector<Scored> pairs = scored_pairs(old_ones, new_ones);
   std::vector<double> best_old(old_ones.size(), -1);

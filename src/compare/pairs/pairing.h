@@ -16,15 +16,16 @@ struct Parent {
 
 struct Candidate {
   uint32_t line = 0;
-  double count = 0;             // launches per run
-  double mean_ns = 0;           // per launch; 0 if nothing was timed
+  double count = 0;
+  double mean_ns = 0;           // mean time per launch; 0 if nothing was timed
   std::vector<Parent> parents;  // sorted by id, unique
   bool placed = true;           // true: a CPU stack shows the callers
 };
 
 // Pairs old and new candidates of one group, in which any candidate may match any other. If both sides have equally
-// many, pairs them in the order of their means, which is the optimal assignment. Otherwise pairs each with the most
-// similar one, unless another one is nearly as similar. Leaves out implausible pairs. Takes O(n log n).
+// many candidates, pairs them in the order of their mean times, which is the optimal assignment. Otherwise pairs each
+// candidate with the most similar one, unless another one is nearly as similar. Leaves out implausible pairs. Takes O(n
+// log n).
 std::vector<std::pair<uint32_t, uint32_t>> pair_up(std::vector<const Candidate*> old_ones,
                                                    std::vector<const Candidate*> new_ones);
 

@@ -1,4 +1,4 @@
-// Writes the result of `check` for people and programs: the verdict, then advice, then the evidence.
+// Writes the result of `check` for people and for programs. The verdict comes first, then advice, then the evidence.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace gpuprof::output {
 // Writes text for a terminal, in lines of at most `width` characters. A small `width` is raised to a minimum.
 void check_text(const compare::Comparison& runs, const compare::Judgement& judgement, size_t width, TextStream& stream);
 
-// Writes Markdown for a comment on a pull request.
 void check_markdown(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);
 
 // Writes one object, docs/schema/check.json. "schema_version" changes when a field is removed or changes its meaning.
 void check_json(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);
 
-// Writes a test case for the total and for each kernel. A regression is a failure; an inconclusive check is an error.
+// Writes a test case for the total and one for each kernel. A regression becomes a failure, an inconclusive check an
+// error.
 void check_junit(const compare::Comparison& runs, const compare::Judgement& judgement, TextStream& stream);
 
 // Writes annotations that GitHub's runner shows at the pull request: ::error title=...::...

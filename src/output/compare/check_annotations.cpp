@@ -15,7 +15,7 @@ using compare::Judgement;
 using compare::Outcome;
 using compare::Verdict;
 
-constexpr size_t kMostAnnotations = 10;  // GitHub shows at most 10 per step
+constexpr size_t kMostAnnotations = 10;  // GitHub shows at most 10 annotations per step
 constexpr size_t kNameWidth = 100;
 constexpr size_t kPathWidth = 400;
 

@@ -24,7 +24,7 @@ const char* what_word(Finding::What what) {
   return kWords.at(static_cast<size_t>(what));
 }
 
-// Writes null for unknown and infinite values, because JSON cannot represent infinity.
+// Writes null for values that are unknown or infinite, because JSON cannot represent infinity.
 void put_real(JsonObject& object, std::string_view name, double value) {
   char text[32] = "null";
   if (std::isfinite(value)) {

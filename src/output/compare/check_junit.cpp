@@ -33,7 +33,7 @@ bool is_failure(const Judgement& judgement, const Finding& finding) {
   return judgement.outcome == Outcome::regression && is_case(finding) && finding.verdict == Verdict::slower;
 }
 
-// True for a slower case of runs that prove nothing: it has neither passed nor failed.
+// True if the finding is slower but the check is inconclusive. Such a test case has neither passed nor failed.
 bool is_undecided(const Judgement& judgement, const Finding& finding) {
   return judgement.outcome == Outcome::inconclusive && finding.verdict == Verdict::slower;
 }
@@ -95,7 +95,7 @@ void check_junit(const Comparison& runs, const Judgement& judgement, TextStream&
   const auto cases = std::count_if(findings.begin(), findings.end(), is_case);
   const auto failures = std::count_if(findings.begin(), findings.end(),
                                       [&](const Finding& finding) { return is_failure(judgement, finding); }) +
-                        (judgement.outcome == Outcome::regression ? 1 : 0);  // the verdict
+                        (judgement.outcome == Outcome::regression ? 1 : 0);  // + 1 for the verdict
   const auto skipped = std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
     return is_case(finding) && is_undecided(judgement, finding);
   });

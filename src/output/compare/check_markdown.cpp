@@ -18,7 +18,7 @@ using compare::Verdict;
 constexpr size_t kMostRows = 20;
 constexpr size_t kMarkdownNameWidth = 100;
 
-// Escapes text of a profile, so that it contains no markup and no @mention that notifies somebody.
+// Escapes text from a profile, so that it can contain no markup, and no @mention that notifies somebody.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : escaped(text)) {

@@ -61,7 +61,6 @@ void put_kernel(const Comparison& runs, const Finding& finding, size_t width, st
   }
 }
 
-// Prints the kernels that have the verdict `verdict`, and their paths.
 void put_kernels(const Comparison& runs, const Judgement& judgement, Verdict verdict, std::string_view title,
                  size_t width, TextStream& stream) {
   std::string& out = stream.text();

@@ -12,13 +12,13 @@
 
 namespace gpuprof::output {
 
-const char* outcome_word(compare::Outcome outcome);  // "regression"
-const char* verdict_name(compare::Verdict verdict);  // "too_small"
+const char* outcome_word(compare::Outcome outcome);  // returns, for example, "regression"
+const char* verdict_name(compare::Verdict verdict);  // returns, for example, "too_small"
 
-// Returns "REGRESSION: 2 kernels are slower, the total is 3.1% slower".
+// Returns a text such as "REGRESSION: 2 kernels are slower, the total is 3.1% slower".
 std::string headline(const compare::Judgement& judgement);
 
-// Returns "5 old and 5 new runs on NVIDIA H200".
+// Returns a text such as "5 old and 5 new runs on NVIDIA H200".
 std::string what_was_compared(const compare::Comparison& runs, const compare::Judgement& judgement);
 
 // Returns "total" or a kernel's name as in the profile.
@@ -39,11 +39,11 @@ std::string change_text(const compare::Finding& finding);
 // Returns "1.20 ms -> 1.32 ms a run; launches +0.0%, each +10.2%".
 std::string cost_text(const compare::Finding& finding);
 
-// Returns "stall shares: ...", the stalls of both sides, for a kernel that is slower (even with a waiver). Returns ""
-// for other findings, and if a side has no samples.
+// Returns "stall shares: ...", the stalls of both sides, for a kernel that is slower, even if the slowdown is waived.
+// Returns "" for any other finding, and if a side has no samples.
 std::string stall_text(const compare::Comparison& runs, const compare::Finding& finding);
 
-// Returns one line without a newline for each of: noise, the smallest detectable effect, the common factor, notes.
+// Returns lines, without newlines, about: the noise, the smallest detectable effect, the common factor, and notes.
 std::vector<std::string> basis_lines(const compare::Judgement& judgement);
 
 // Returns advice on the outcome, one line each.

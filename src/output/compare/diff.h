@@ -11,12 +11,13 @@
 namespace gpuprof::output {
 
 struct DiffOptions {
-  size_t top = 6;  // lines per table, largest changes first; 0: unlimited
+  size_t top = 6;  // lines per table, those with the largest changes; 0: unlimited
   size_t width = 80;
-  bool full_names = false;  // show unshortened kernel names, as JSON and folded stacks always do
+  bool full_names = false;  // show complete kernel names, as JSON and folded stacks always do
 };
 
-// Writes tables with the largest changes first, in lines of `width` characters. Names keep a minimum width.
+// Writes tables with the largest changes first, in lines of at most `width` characters. A line may be longer, because
+// names keep a minimum width.
 void diff_text(const DiffLines& lines, const DiffOptions& options, TextStream& out);
 
 // Writes the tables of diff_text() as Markdown for GitHub and GitLab.
@@ -25,10 +26,10 @@ void diff_markdown(const DiffLines& lines, const DiffOptions& options, TextStrea
 // Writes all lines as one object, described by docs/schema/diff.json. Times are integers in ns.
 void diff_json(const DiffLines& lines, TextStream& out);
 
-// Writes a line "main;step;kernel OLD NEW" per path, like Brendan Gregg's difffolded.pl, in us or launches.
+// Writes a line "main;step;kernel OLD NEW" for each path, in us or launches, as Brendan Gregg's difffolded.pl does.
 void diff_folded(const DiffLines& lines, TextStream& out);
 
-// Draws a flame graph of the new side (`inverse`: of the old one). Colours show the changes.
+// Draws a flame graph with the widths of the new side or, with `inverse`, of the old side. Colours show the changes.
 std::string diff_svg(const DiffLines& lines, bool inverse, const std::string& notice);
 
 }  // namespace gpuprof::output

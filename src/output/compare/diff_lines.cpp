@@ -30,13 +30,13 @@ uint64_t size_of(int64_t change) {
   return change < 0 ? static_cast<uint64_t>(-change) : static_cast<uint64_t>(change);
 }
 
-// Adds with saturation, as the sums of a hostile profile may overflow.
+// The sums saturate, because those of a hostile profile may overflow.
 int64_t sum_of(int64_t a, int64_t b) {
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? -INT64_MAX : INT64_MAX) : sum;
 }
 
-// Sorts by change, largest first. Equal changes are sorted by weight, then stay in the order of the comparison.
+// Sorts by change, then by weight, largest first. Lines that are equal in both stay in the order of the comparison.
 void sort_lines(std::vector<DiffLine>& lines) {
   std::stable_sort(lines.begin(), lines.end(), [](const DiffLine& a, const DiffLine& b) {
     const uint64_t x = size_of(a.difference.change);
@@ -146,7 +146,7 @@ class Filtered {
   std::unordered_map<uint32_t, bool> function_passes_;
 };
 
-// Returns "2026-11-23 14:45" in UTC, from META. Returns "" if the profile does not say.
+// Returns when the run was recorded, such as "2026-11-23 14:45" in UTC, from META. Returns "" if META does not say it.
 std::string date_of(const RunFacts& run) {
   const auto found = run.info.meta.find("start_unix_ns");
   if (found == run.info.meta.end()) {
@@ -156,7 +156,7 @@ std::string date_of(const RunFacts& run) {
   return utc_text(seconds, "%Y-%m-%d %H:%M");
 }
 
-// Matches "cudaLaunchKernel", "cuLaunchKernel", "clEnqueueNDRangeKernel".
+// Matches the functions that launch kernels: "cudaLaunchKernel", "cuLaunchKernel", "clEnqueueNDRangeKernel".
 bool is_launch_call(std::string_view name) {
   const auto is_call = [name](std::string_view prefix) {
     return name.size() > prefix.size() && name.starts_with(prefix) && name[prefix.size()] >= 'A' &&
@@ -165,11 +165,12 @@ bool is_launch_call(std::string_view name) {
   return is_call("cuda") || is_call("cu") || is_call("cl") || is_call("hip");
 }
 
-// Sums the change of a function or program from its paths. The mean duration of all its work would mislead: the mean
-// also changes if the function launches its kernels in other proportions.
+// Computes the change of a function or program as the sum of the changes of its paths. The mean duration of all its
+// work would mislead: this mean also changes if the function launches its kernels in other proportions.
 void sum_by_paths(DiffLines& lines) {
   std::vector<int64_t> by_launches(lines.all.functions.size(), 0);
-  std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);  // for each function, the last path added to it
+  // For each function, the last path that was added to it.
+  std::vector<uint32_t> seen(lines.all.functions.size(), UINT32_MAX);
   for (const DiffLine& path : lines.paths) {
     const PathLine& known = lines.all.paths[path.line];
     for (const auto* functions : {&known.functions, &known.old_functions}) {
@@ -247,12 +248,12 @@ std::vector<DiffLine> significant_functions(const DiffLines& lines) {
       depth[functions[at]] = std::max(depth[functions[at]], at);
     }
   }
-  // The driver's launch function does not show which code caused the GPU work.
+  // The driver's function that launches kernels does not show which code caused the GPU work.
   const auto tells = [&lines](uint32_t at) {
     const compare::FunctionLine& function = lines.all.functions[at];
     return !function.note && !is_launch_call(function.name);
   };
-  // Functions that are always in the same stacks have equal costs, so equal numbers identify them.
+  // Functions that are always in the same stacks have equal costs, so equal numbers identify such functions.
   const auto numbers = [](const Difference& d) {
     return std::tuple(d.before.value, d.after.value, d.before.count, d.after.count, d.by_launches);
   };

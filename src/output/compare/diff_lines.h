@@ -20,19 +20,21 @@ struct DiffLine {
 };
 
 struct DiffFilter {
-  std::optional<Pattern> kernel;  // selects kernels by name, and the paths that launch them
-  std::optional<Pattern> path;    // selects paths with a matching function, and their kernels and functions
+  std::optional<Pattern> kernel;  // selects kernels by name, and the paths that launch these kernels
+  // Selects paths that have a matching function, and the kernels and functions of these paths.
+  std::optional<Pattern> path;
 };
 
 // All lines, largest changes first. The comparison must outlive this object.
 struct DiffLines {
   const compare::Comparison& all;
   bool timed = true;
-  compare::Difference total;  // old and new total of the runs; with a filter, the total of the matching paths only
+  compare::Difference total;  // old and new total of the runs; if a filter is set, the total of the matching paths only
   bool filtered = false;
-  bool stalls = true;  // stalls can be shown; false with a path filter, as stalls are known only per kernel
+  // True: stalls can be shown; false if a path filter is set, because stalls are known only per kernel.
+  bool stalls = true;
   std::vector<DiffLine> kernels;
-  std::vector<DiffLine> functions;  // sorted by the change of their totals
+  std::vector<DiffLine> functions;  // sorted by the change of each function's total
   std::vector<DiffLine> paths;
 
   [[nodiscard]] bool nothing_differs() const;
@@ -40,8 +42,9 @@ struct DiffLines {
 
 DiffLines diff_lines(const compare::Comparison& all, bool timed, const DiffFilter& filter);
 
-// Returns the functions that show where a change comes from, in the order of `lines.functions`, without notes such
-// as "[truncated]". If functions always run together (a caller and its only callee), returns only the innermost one.
+// Returns the functions that show where a change comes from, in the order of `lines.functions`. Leaves out notes such
+// as "[truncated]". If functions always run together, such as a caller and its only callee, returns only the innermost
+// one.
 std::vector<DiffLine> significant_functions(const DiffLines& lines);
 
 // Returns the text that replaces all tables if nothing_differs(). It reports kernels that were only renamed.
@@ -55,20 +58,21 @@ std::string_view change_word(compare::Change change);
 std::string_view change_name(compare::Change change);
 std::string_view match_name(compare::Match match);
 
-// Returns a kernel's name in at most `width` characters. `full`: not abbreviated, but cut in the middle if too long.
+// Returns a kernel's name in at most `width` characters. With `full`, the name is not abbreviated; if it is too long,
+// its middle is cut out.
 std::string kernel_text(std::string_view name, bool full, size_t width);
-// Returns the old name of a renamed kernel; in full if both short names are equal.
+// Returns the old name of a renamed kernel. Returns the complete name if both short names are equal.
 std::string old_kernel_text(const compare::KernelLine& line, bool full, size_t width);
 
 // Returns "step (model.py)".
 std::string function_text(const compare::FunctionLine& function);
 
-// Return "+1.23 ms", "-5" or "0 ns", and "+12.3%" or "new".
+// Return texts: signed_value() "+1.23 ms", "-5" or "0 ns"; change_percent() "+12.3%" or "new".
 std::string signed_value(int64_t value, bool timed);
 std::string change_percent(const compare::Difference& difference);
 std::string value_text(uint64_t value, bool timed);
 
-// Returns a fact of all runs of a side: "580.95.05", "580.95.05, 570.1" if they differ, "" if unknown.
+// Return a fact of the runs of a side: "580.95.05"; all values if runs differ: "580.95.05, 570.1"; "" if unknown.
 std::string joined_fact(std::span<const compare::RunFacts* const> runs, std::string compare::RunFacts::*fact);
 std::string joined_devices(std::span<const compare::RunFacts* const> runs);
 std::string joined_dates(std::span<const compare::RunFacts* const> runs);

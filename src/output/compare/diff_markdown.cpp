@@ -18,9 +18,9 @@ using compare::Difference;
 using compare::RunFacts;
 
 constexpr size_t kMostName = 120;
-constexpr size_t kMostFrames = 6;  // frames shown of a path, starting at the kernel
+constexpr size_t kMostFrames = 6;  // number of frames that are shown of a path, counted from the kernel
 
-// Formats printable text as a code span. A name cannot end the span or the table cell, or become a link.
+// Formats printable text as a code span. The text cannot end the span or the table cell, or become a link.
 std::string span(std::string plain) {
   std::replace(plain.begin(), plain.end(), '`', '\'');
   std::string out = "`";

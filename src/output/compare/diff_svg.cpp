@@ -22,7 +22,8 @@ FrameClass class_of(const compare::FunctionLine& function) {
   return function.file.empty() ? FrameClass::native : FrameClass::python;
 }
 
-// Builds a tree of all paths. New values set the frame widths, old values are in Weight::bytes. `inverse`: swapped.
+// Builds a tree of all paths. The new values set the frame widths, and Weight::bytes holds the old values. `inverse`
+// swaps old and new.
 void build_tree(const DiffLines& lines, bool inverse, FlameTree& tree) {
   std::vector<LabelId> labels;
   labels.reserve(lines.all.functions.size());

@@ -28,8 +28,8 @@ using compare::RunFacts;
 constexpr size_t kDiffValue = 9;
 constexpr size_t kChange = 10;
 constexpr size_t kPercent = 8;
-constexpr size_t kWide = 100;      // narrower lines omit the columns for launches and duration
-constexpr size_t kLeastName = 24;  // smallest width of a name, even if lines are narrower
+constexpr size_t kWide = 100;      // in narrower lines, the columns for launches and duration are omitted
+constexpr size_t kLeastName = 24;  // minimum width of a name, even if the line then becomes too long
 
 class Text {
  public:
@@ -118,7 +118,7 @@ class Text {
     return sum / static_cast<double>(std::max<size_t>(runs.size(), 1));
   }
 
-  // Writes the GPU time per recorded second if the sides were recorded for different times.
+  // Writes the GPU time per recorded second, if one side was recorded longer than the other.
   void write_rates(double old_ns, double new_ns) {
     constexpr double kSimilar = 0.05;
     if (!lines_.timed || old_ns <= 0 || new_ns <= 0 || std::abs(new_ns / old_ns - 1) <= kSimilar) {
@@ -188,7 +188,7 @@ class Text {
     }
   }
 
-  // Marks only moved kernels: the percentage column shows "new" and "gone", a separate line shows old names.
+  // Marks only moved kernels: the percentage column shows "new" and "gone", and a separate line shows an old name.
   static std::string mark(Change change) { return change == Change::moved ? "moved: " : ""; }
 
   [[nodiscard]] std::string kernel(const KernelLine& line, size_t width_left) const {
@@ -201,7 +201,7 @@ class Text {
     return text + stalls(line);
   }
 
-  // Formats the stall changes as lines below a kernel, broken between reasons.
+  // Formats the stall changes as lines below a kernel. Lines break between reasons.
   [[nodiscard]] std::string stalls(const KernelLine& line) const {
     std::string text;
     size_t used = 0;

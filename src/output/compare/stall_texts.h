@@ -10,11 +10,11 @@
 
 namespace gpuprof::output {
 
-// Returns the first few reasons whose shares of a kernel's samples changed: "long_scoreboard 12.1% -> 38.4%", "2 more".
-// Returns no lines if none changed, or a side has no samples.
+// Returns lines about the first few reasons whose share of the kernel's samples changed: "long_scoreboard 12.1% ->
+// 38.4%", and then "2 more". Returns no lines if no share changed, or if a side has no samples.
 std::vector<std::string> stall_changes(const compare::Comparison& runs, const compare::KernelLine& kernel);
 
-// Returns the stall changes as one text beside a verdict: "stall shares: ...". Returns "" if a side has no samples.
+// Returns the stall changes as one text for a verdict: "stall shares: ...". Returns "" if a side has no samples.
 std::string stall_evidence(const compare::Comparison& runs, const compare::KernelLine& kernel);
 
 // Writes the member "stalls" of a kernel with samples on both sides: its reasons, largest changes first.

@@ -10,9 +10,10 @@
 namespace gpuprof::output {
 namespace {
 
-constexpr int kGzipHeader = 16;  // added to zlib's window bits: zlib then writes a gzip header, without name and time
-constexpr int kMemoryLevel = 8;  // zlib's default
-constexpr size_t kMostAtOnce = size_t{1} << 30U;  // zlib's sizes are unsigned int
+// Added to zlib's window bits, this makes zlib write a gzip header, which has no name and time.
+constexpr int kGzipHeader = 16;
+constexpr int kMemoryLevel = 8;                   // default of zlib
+constexpr size_t kMostAtOnce = size_t{1} << 30U;  // zlib counts bytes in an unsigned int
 
 }  // namespace
 

@@ -16,7 +16,7 @@ class Gzip {
   ~Gzip();
 
   void append(std::string_view piece);
-  void finish();  // call once, after the last piece
+  void finish();  // must be called once, after the last piece
 
  private:
   struct State;

@@ -22,7 +22,8 @@ namespace p = gpuprof::profile;
 using perfetto::Interned;
 using Table = Interned::Table;
 
-constexpr size_t kMostPacketRangeBytes = 80;  // longer range names are cut, because each event repeats its range's name
+// Range names are cut to this length, because each event repeats the name of its range.
+constexpr size_t kMostPacketRangeBytes = 80;
 
 // Returns the flow id that a call shares with its GPU work.
 uint64_t flow_of(p::ProcessId process, uint64_t correlation) {
@@ -88,7 +89,7 @@ class PerfettoTrace : public Timeline {
                    slice.work != nullptr ? name_of(*slice.work) : interned_.text(Table::names, slice.name));
     if (const uint64_t stack = interned_.call_stack(slice.site); stack != 0) {
       message.number(perfetto::event::kCallstackIid, stack);
-      // Only GPU work has a weight: Perfetto sums weights over an interval, and CPU time must not count as GPU time.
+      // Only GPU work gets a weight: Perfetto sums the weights of an interval, and CPU time must not count as GPU time.
       if (slice.category == Category::gpu) {
         message.fixed64(perfetto::event::kCallstackWeight,
                         std::bit_cast<uint64_t>(static_cast<double>(slice.end_ns - slice.start_ns)));
@@ -168,7 +169,7 @@ class PerfettoTrace : public Timeline {
     return known->second;
   }
 
-  // Returns the path of nested ranges as "step/forward". For a long path, returns only the innermost ranges.
+  // Returns the path of nested ranges: "step/forward". If it is too long, returns only the innermost ranges.
   const std::string& range_text(p::RangeId id) {
     const auto [known, is_new] = range_texts_.try_emplace(index(id));
     if (is_new) {
@@ -186,8 +187,8 @@ class PerfettoTrace : public Timeline {
   Interned interned_;
   perfetto::Packets packets_;
   perfetto::Tracks tracks_;
-  std::unordered_map<uint64_t, uint64_t> names_;           // (operation, name) to iid
-  std::unordered_map<uint32_t, std::string> range_texts_;  // RangeId to text of bounded length
+  std::unordered_map<uint64_t, uint64_t> names_;           // key: operation and name; value: iid
+  std::unordered_map<uint32_t, std::string> range_texts_;  // key: RangeId; value: text of bounded length
   std::string event_;
   std::string packet_;
 };

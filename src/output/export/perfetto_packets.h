@@ -14,14 +14,16 @@ class Packets {
  public:
   explicit Packets(Timeline::Sink sink) : sink_(std::move(sink)) {}
 
-  // Adds a TracePacket with `fields`, in the only packet sequence of the trace. `first`: starts the sequence.
+  // Adds a TracePacket with `fields` to the only packet sequence of the trace. `first` must be set for the first
+  // packet, which starts the sequence.
   void put(std::string_view fields, bool first = false);
 
   [[nodiscard]] bool is_due() const { return batch_.size() >= kBatchBytes; }
   Status flush();
 
  private:
-  static constexpr size_t kBatchBytes = size_t{256} << 10U;  // bytes; Perfetto requires less than 512 KiB in a batch
+  // Size of a batch in bytes; Perfetto requires less than 512 KiB.
+  static constexpr size_t kBatchBytes = size_t{256} << 10U;
 
   Timeline::Sink sink_;
   std::string batch_;

@@ -13,8 +13,8 @@
 
 namespace gpuprof::output::perfetto {
 
-// Assigns ids in one packet sequence, whose incremental state is never cleared. Collects new entries until take(). The
-// caller must write them before, or in, the packet that refers to them.
+// Assigns ids (iids) in one packet sequence, whose incremental state is never cleared. Collects new entries until
+// take() is called. The caller must write the entries before, or in, the packet that refers to them.
 class Interned {
  public:
   explicit Interned(analyze::WalkFrames& frames) : frames_(frames) {}
@@ -35,9 +35,9 @@ class Interned {
   analyze::WalkFrames& frames_;
   std::string new_;
   std::unordered_map<std::string, uint64_t> texts_[kTables];
-  std::vector<uint64_t> frame_ids_;  // frame to iid; 0: not written yet
+  std::vector<uint64_t> frame_ids_;  // indexed by frame: its iid; 0 until the frame is written
   uint64_t frame_count_ = 0;
-  std::map<std::pair<std::string_view, std::string_view>, uint64_t> mappings_;  // (module, build id) to iid
+  std::map<std::pair<std::string_view, std::string_view>, uint64_t> mappings_;  // key: module and build id; value: iid
   std::unordered_map<analyze::LaunchSite, uint64_t, analyze::LaunchSiteHash> call_stacks_;
   std::vector<uint64_t> path_;
 };

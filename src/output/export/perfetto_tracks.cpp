@@ -125,7 +125,8 @@ std::optional<Track> Tracks::of_ranges(p::ProcessId id, uint32_t tid, uint64_t s
   return lane(range_lanes_[{index(id), tid}], 0, process(id), name, start_ns, end_ns);
 }
 
-// Each lane is a track named `name` below the track `parent`. If `first` is not 0, the first lane is the track `first`.
+// Makes each lane a track named `name` below the track `parent`. If `first` is not 0, it is the track of the first
+// lane.
 std::optional<Track> Tracks::lane(std::vector<NestingLane>& lanes, uint64_t first, uint64_t parent,
                                   const std::string& name, uint64_t start_ns, uint64_t end_ns) {
   const auto free = free_lane(lanes, [&](NestingLane& candidate) { return candidate.take(start_ns, end_ns); });
@@ -138,8 +139,8 @@ std::optional<Track> Tracks::lane(std::vector<NestingLane>& lanes, uint64_t firs
 // Each lane of a stream is a separate track.
 std::optional<Track> Tracks::of_device(p::DeviceId id, const std::string& name, uint64_t start_ns, uint64_t end_ns) {
   const auto free = free_lane(device_lanes_[{index(id), name}], [&](Lane& candidate) {
-    // Perfetto reads events with equal times in file order. If a slice of the lane already begins at `end_ns`, Perfetto
-    // would read that start before the end of the new slice.
+    // Perfetto reads events with equal times in file order. If a slice of the lane begins at `end_ns`, Perfetto would
+    // read its start before the end of the new slice.
     const bool touches = end_ns > start_ns && candidate.begins_at(end_ns);
     return !touches && candidate.take(start_ns, end_ns);
   });

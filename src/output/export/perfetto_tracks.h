@@ -15,9 +15,10 @@
 
 namespace gpuprof::output::perfetto {
 
-// A lane of nested slices. A Perfetto end event does not name its slice: it ends the innermost open slice. Events with
-// equal times are read in file order. take() rejects a new slice if Perfetto would mix up ends: if a shorter slice has
-// the same start, if another slice begins at its end, or if it partly overlaps one of the last slices.
+// A lane of nested slices. A Perfetto end event does not name its slice: it ends the innermost open slice. Perfetto
+// reads events with equal times in file order. take() rejects a slice if Perfetto would then end a wrong slice: if a
+// shorter slice has the same start, if another slice begins at the end of the new slice, or if the new slice partly
+// overlaps one of the last slices.
 class NestingLane {
  public:
   bool take(uint64_t start_ns, uint64_t end_ns);
@@ -25,7 +26,8 @@ class NestingLane {
  private:
   static constexpr size_t kRemembered = 4096;
   static constexpr size_t kLookBack = 64;
-  using Slice = std::pair<uint64_t, uint64_t>;  // (start, UINT64_MAX - end): sorts the longest slice of a start first
+  // The pair (start, UINT64_MAX - end) sorts the longest of the slices with equal start first.
+  using Slice = std::pair<uint64_t, uint64_t>;
   static uint64_t end_of(const Slice& slice) { return UINT64_MAX - slice.second; }
   std::set<Slice> slices_;
 };
@@ -34,15 +36,16 @@ class Tracks {
  public:
   Tracks(const profile::Tables& tables, Packets& packets) : tables_(tables), packets_(packets) {}
 
-  // Return the track of a slice; Track::tid is the Perfetto uuid. Write a TrackDescriptor packet when a track is first
-  // used. Return nullopt if the track and all its additional lanes are full.
+  // Return the track for a slice; Track::tid is the Perfetto uuid. Write a TrackDescriptor packet when a track is used
+  // for the first time. Return nullopt if the track and all its additional lanes are full.
   std::optional<Track> of_thread(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_ranges(profile::ProcessId process, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
   std::optional<Track> of_device(profile::DeviceId device, const std::string& name, uint64_t start_ns, uint64_t end_ns);
-  Track notes() { return {.tid = child(0, kNotesTrack)}; }  // about the complete recording
+  Track notes() { return {.tid = child(0, kNotesTrack)}; }  // the track for notes about the complete recording
   Track counter(profile::DeviceId device, const char* name);
 
-  // Writes the TrackDescriptor packets of threads again, now with names. Call it after the last record.
+  // Writes the TrackDescriptor packets of threads again, because the names are now known. Call it after the last
+  // record.
   void name_threads();
 
  private:
@@ -67,10 +70,11 @@ class Tracks {
   Packets& packets_;
   TrackNumbers numbers_;
   uint64_t count_ = 0;
-  std::map<uint32_t, uint64_t> processes_;                         // by ProcessId
-  std::map<uint32_t, uint64_t> devices_;                           // by DeviceId
-  std::map<std::pair<uint32_t, uint32_t>, Thread> threads_;        // by (ProcessId, tid)
-  std::map<std::pair<uint64_t, std::string>, uint64_t> children_;  // by (parent, name)
+  std::map<uint32_t, uint64_t> processes_;                   // key: ProcessId; value: uuid of the track
+  std::map<uint32_t, uint64_t> devices_;                     // key: DeviceId; value: uuid of the track
+  std::map<std::pair<uint32_t, uint32_t>, Thread> threads_;  // key: ProcessId and tid
+  // Key: parent's uuid and name; value: uuid of the track.
+  std::map<std::pair<uint64_t, std::string>, uint64_t> children_;
   std::map<std::pair<uint32_t, uint32_t>, std::vector<NestingLane>> range_lanes_;
   std::map<std::pair<uint32_t, std::string>, std::vector<Lane>> device_lanes_;
 };

@@ -86,7 +86,8 @@ constexpr size_t kPprofFlushBytes = size_t{1} << 16U;
 std::vector<WeightName> sample_types(const WalkWeight& total) {
   std::vector<WeightName> types;
   for (const WeightName& weight : kWeightNames) {
-    const bool fits = total.*weight.number <= INT64_MAX;  // false if the sum of queue_ns is too large
+    // False: the sum of queue_ns is too large, so that column is omitted.
+    const bool fits = total.*weight.number <= INT64_MAX;
     if (fits && (weight.number != &WalkWeight::samples || total.samples > 0)) {
       types.push_back(weight);
     }
@@ -103,7 +104,7 @@ class Pprof {
  public:
   Pprof(analyze::Walk& walk, TextStream& out)
       : walk_(walk), types_(sample_types(walk.total())), facts_(walk), gzip_(out), out_(out) {
-    text("");  // string 0 must be empty
+    text("");  // pprof requires that string 0 is empty
   }
 
   void write() {
@@ -148,14 +149,14 @@ class Pprof {
       put_value_type(profile_field::kSampleType, type);
     }
     profile_.number(profile_field::kDefaultSampleType, text(main_weight(walk_.total()).name));
-    put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // sampling period: 1 ns of GPU time
+    put_value_type(profile_field::kPeriodType, kWeightNames[0]);  // the sampling period is 1 ns of GPU time
     profile_.number(profile_field::kPeriod, 1);
     const analyze::ProfileInfo& info = walk_.rows().info;
     put_time(number_of(first_meta(info, "start_unix_ns")));
     put_comments(info);
   }
 
-  // Writes the start and the duration of the shown time window. The duration of a window without an end is unknown.
+  // Writes the start and the duration of the shown time window. Writes no duration for a window without an end.
   void put_time(uint64_t start_unix_ns) {
     const auto window = walk_.rows().selected_window();
     if (!window) {
@@ -277,7 +278,7 @@ class Pprof {
 
   struct Label {
     uint64_t value = 0;  // index in the string table
-    uint64_t key = 0;    // index in the string table
+    uint64_t key = 0;
   };
   Label label_of(std::string_view key, std::string_view value) { return {.value = foreign(value), .key = text(key)}; }
   static void put_label(const Label& label, std::string& out) {
@@ -286,7 +287,7 @@ class Pprof {
       message.number(label_field::kStr, label.value);
     });
   }
-  // Writes no label for an unknown value. Caches the last label of each key, as most work items repeat it.
+  // Writes no label for an unknown value. Caches the last label of each key, because most work items repeat it.
   void put_label(std::string_view key, std::string_view value, std::string& out) {
     if (!value.empty()) {
       auto& [last, label] = last_labels_[key];
@@ -394,15 +395,18 @@ class Pprof {
   Protobuf profile_{buffer_};
   std::unordered_map<std::string, uint64_t> texts_;
   std::vector<const std::string*> order_;  // point to keys of texts_, whose addresses are stable
-  std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, PairHash> functions_;  // by (name, file)
-  std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;    // string indexes (file, build id)
-  std::vector<uint64_t> single_;  // frame to the location that has only this frame; 0: not written yet
-  std::unordered_map<std::u32string, uint64_t> inlined_;  // inlined frames to their common location
+  // Key: name and file, as string indexes.
+  std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, PairHash> functions_;
+  // Key: file and build id, as string indexes.
+  std::unordered_map<std::pair<uint64_t, uint64_t>, Mapping, PairHash> mappings_;
+  std::vector<uint64_t> single_;  // indexed by frame: the location that has only this frame; 0 until it is written
+  // Key: inlined frames; value: the location that all of them share.
+  std::unordered_map<std::u32string, uint64_t> inlined_;
   uint64_t location_count_ = 0;
   const p::Work* labelled_ = nullptr;
   std::string labels_;
-  std::map<std::string_view, std::pair<std::string, Label>> last_labels_;  // by key
-  std::unordered_map<uint32_t, Label> stalls_;                             // by STRING id of the reason
+  std::map<std::string_view, std::pair<std::string, Label>> last_labels_;
+  std::unordered_map<uint32_t, Label> stalls_;  // key: STRING id of the stall reason
   std::string message_;
   std::vector<uint64_t> locations_;
   std::vector<uint64_t> values_;

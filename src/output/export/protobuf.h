@@ -25,7 +25,6 @@ class Protobuf {
     varint(uint64_t{field} << 3U);
     varint(value);
   }
-  // Writes a string, bytes or an encoded message.
   void bytes(uint32_t field, std::string_view value) {
     begin(field, value.size());
     out_.append(value);
@@ -37,7 +36,7 @@ class Protobuf {
     put(inner);
     bytes(field, fields);
   }
-  // Writes the head of a length-delimited field. The caller appends its `size` bytes.
+  // Writes the head of a field that begins with its length. The caller appends the `size` bytes of the field.
   void begin(uint32_t field, size_t size) {
     varint((uint64_t{field} << 3U) | kLengthDelimited);
     varint(size);
@@ -61,7 +60,7 @@ class Protobuf {
   }
 
   void varint(uint64_t value) {
-    std::array<char, kLongestVarint> bytes;  // uninitialized: filled up to `size`
+    std::array<char, kLongestVarint> bytes;  // not initialized, because only the first `size` bytes are used
     size_t size = 0;
     for (; value >= 0x80U; value >>= 7U) {
       bytes[size++] = static_cast<char>((value & 0x7FU) | 0x80U);

@@ -17,7 +17,7 @@ namespace {
 using analyze::Walk;
 using analyze::WalkRow;
 
-// Appends the content of a quoted field.
+// Appends text to a quoted CSV field.
 void append_quoted(std::string_view text, std::string& out) {
   for (const char c : text) {
     out.append(c == '"' ? 2 : 1, c);
@@ -55,7 +55,7 @@ class CsvRows {
   void put_note(std::string_view note) {
     out_ += ",,,,,,,,,note,";
     put_text(note);
-    out_ += ',';  // no stall
+    out_ += ',';  // leaves the stall column empty
     for (size_t i = 0; i < kWeightNames.size(); ++i) {
       out_ += "0,";
     }
@@ -98,7 +98,7 @@ class CsvRows {
     out_ += ',';
   }
 
-  // Writes one field piece by piece, as a path may be very long.
+  // Writes the field in pieces, because a path may be very long.
   void put_stack(const WalkRow& row) {
     out_ += '"';
     bool first = true;
@@ -113,7 +113,7 @@ class CsvRows {
     out_ += '"';
   }
 
-  // Returns a label as in a folded stack, escaped for quotes. Caches it, as many stacks share few labels.
+  // Returns a label as in a folded stack, with quotes escaped. Caches it, because many stacks share few labels.
   const std::string& label(uint32_t id) {
     if (id >= labels_.size()) {
       labels_.resize(walk_.frame_count());
@@ -128,7 +128,7 @@ class CsvRows {
   FactTexts facts_;
   TextStream& stream_;
   std::string& out_;
-  std::vector<std::string> labels_;  // by frame
+  std::vector<std::string> labels_;  // indexed by frame id
 };
 
 }  // namespace
@@ -140,7 +140,7 @@ void write_csv(Walk& walk, TextStream& out) {
 void write_stacks(Walk& walk, TextStream& out) {
   analyze::FoldOptions options{.stacks = walk.stack_options()};
   if (walk.rows().info.kind != analyze::ProfileKind::stall_samples) {
-    options.leaves = analyze::Leaves{};  // end each stack at the kernel, without frames of its samples
+    options.leaves = analyze::Leaves{};  // a stack ends at the kernel, without frames for its samples
   }
   const WeightKind kind = walk.total().ns > 0 ? WeightKind::time : WeightKind::count;
   const analyze::FoldResult folded = analyze::fold(walk.rows(), options);

@@ -90,7 +90,8 @@ class JsonRows {
     put_text(object, "range", facts.range);
   }
 
-  // Writes all frames in the order of their numbers. Call it after the rows, because a frame's first row numbers it.
+  // Writes all frames in the order of their numbers. Call it after writing the rows, because the first row with a frame
+  // gives it a number.
   void put_frames(JsonObject& object) {
     object.key("frames") += '[';
     for (uint32_t id = 0; id < walk_.frame_count() && !stream_.failed(); ++id) {

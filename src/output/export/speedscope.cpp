@@ -85,7 +85,7 @@ class Speedscope {
     });
   }
 
-  // Returns the index of a frame in the file. Frames with the same label, file and line share it.
+  // Returns the index of a frame in the file. Frames with equal label, file and line have the same index.
   uint32_t shown(uint32_t id) {
     if (id >= shown_.size()) {
       shown_.resize(walk_.frame_count(), kNotYet);
@@ -124,7 +124,7 @@ class Speedscope {
     });
   }
 
-  // Refers to texts that the Walk owns, because copies of many frames' names would need much memory.
+  // Refers to texts that the Walk owns, because copies of the names of many frames would need much memory.
   struct Key {
     std::string_view label;
     std::string_view file;
@@ -143,7 +143,7 @@ class Speedscope {
   Walk& walk_;
   TextStream& stream_;
   std::string& out_;
-  std::vector<uint32_t> shown_;  // frame id of the Walk to index in the file
+  std::vector<uint32_t> shown_;  // indexed by frame id of the Walk; value: index in the file
   std::unordered_map<Key, uint32_t, KeyHash> frame_ids_;
   std::vector<uint32_t> frames_;  // frame ids of the Walk, in the order of the file
   std::vector<uint64_t> weights_;

@@ -18,7 +18,7 @@
 #include "output/trust.h"
 
 extern "C" {
-extern const char gpuprof_sqlite_schema_begin[];  // ends with a NUL
+extern const char gpuprof_sqlite_schema_begin[];  // the text ends with a NUL
 }
 
 namespace gpuprof::output {
@@ -35,7 +35,7 @@ struct Close {
 };
 using Database = std::unique_ptr<sqlite3, Close>;
 
-// Keeps the first error of a database: later errors are often its consequences.
+// Keeps only the first error of a database, because later errors are often its consequences.
 class Failure {
  public:
   void note(sqlite3* database) {
@@ -71,7 +71,7 @@ class Insert {
     statement_.reset(made);
   }
 
-  // Bind the columns in their order. After the last, call run().
+  // number() and the functions below bind the columns, in their order. After the last column, call run().
   Insert& number(uint64_t value) {
     // SQLite's integers are signed. Larger numbers, which only addresses can be, are stored as text.
     if (value > INT64_MAX) {
@@ -250,8 +250,8 @@ class Writer {
   Insert works_;
   Insert measured_;
   Insert samples_;
-  std::unordered_map<uint32_t, uint64_t> work_ids_;   // by WORK
-  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // key: kind (1: Linux kernel stack, 0: user stack) and STACK id
+  std::unordered_map<uint32_t, uint64_t> work_ids_;   // key: WORK id
+  std::unordered_map<uint64_t, uint64_t> stack_ids_;  // key: STACK id, with kind (1: Linux kernel stack, 0: user stack)
 };
 
 }  // namespace
@@ -263,7 +263,7 @@ Status with_sqlite(Walk& walk, size_t most_pages, const std::function<Status(std
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2("gpuprof", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb");
   const Database database(opened);
-  // Turns off the journal, which would be a file, because nothing is ever rolled back. The limit is in pages of 4 KiB.
+  // Turns off the journal, which would be a file: nothing is ever rolled back. The limit is in pages of 4 KiB.
   const std::string settings = "PRAGMA journal_mode = OFF; PRAGMA max_page_count = " + std::to_string(most_pages);
   Failure failure;
   if (result != SQLITE_OK || sqlite3_exec(opened, settings.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK ||

@@ -1,4 +1,4 @@
-// Collects the facts of a row besides its frames, for formats with a field for each.
+// Collects the facts about a row, besides its frames, for formats that have a field for each fact.
 #pragma once
 
 #include <array>
@@ -12,29 +12,29 @@
 
 namespace gpuprof::output {
 
-// Texts are unescaped, as in the profile; the formats must escape them. Unknown texts are empty.
+// Texts are as in the profile, so each format must escape them. Unknown texts are empty.
 struct WorkFacts {
   std::string_view process;
-  uint32_t pid = 0;  // 0: unknown
+  uint32_t pid = 0;  // 0 if unknown
   std::string_view rank;
   std::string_view host;
-  uint32_t tid = 0;  // 0: unknown
+  uint32_t tid = 0;  // 0 if unknown
   std::string_view thread;
-  std::string_view device;  // "device 0 NVIDIA H200"
-  uint64_t stream = 0;      // within the device
-  std::string_view range;   // NVTX: "epoch/step", outermost first
-  std::string_view op;      // a keyword of FORMAT.md: "kernel", "copy_htod"
-  std::string_view name;    // the kernel's; empty for copies and fills
+  std::string_view device;  // for example "device 0 NVIDIA H200"
+  uint64_t stream = 0;      // number of the stream within the device
+  std::string_view range;   // names of nested NVTX ranges, outermost first: "epoch/step"
+  std::string_view op;      // a keyword of FORMAT.md, such as "kernel" or "copy_htod"
+  std::string_view name;    // name of the kernel; empty for copies and fills
 };
 
-// Finds the facts of work items. Caches texts of devices and of ranges. A cache of more than kMostBytes is emptied.
+// Finds the facts of work items. Caches the texts of devices and ranges. Empties a cache that exceeds kMostBytes.
 class FactTexts {
  public:
   static constexpr size_t kMostBytes = size_t{16} << 20U;
 
   explicit FactTexts(const analyze::Walk& walk);  // `walk` must outlive this object
 
-  // The texts are valid until the next call.
+  // The texts in the result are valid until the next call.
   WorkFacts of(const profile::Work& work);
 
  private:
@@ -49,18 +49,19 @@ class FactTexts {
   };
 
   const profile::Tables& tables_;
-  std::string_view host_;  // host of the whole profile, for processes without one
+  std::string_view host_;  // host of the complete profile, used for processes that have no host of their own
   TextCache devices_;
   TextCache ranges_;
 };
 
-// Returns "native", "python", "gpu" ...
+// Returns the kind of a frame for programs, such as "native", "python" or "gpu".
 std::string_view frame_kind(analyze::FrameClass cls);
 
-// A weight of a row, with the name and unit that all formats use. All formats write them in the order of kWeightNames.
+// A weight of a row, with the name and unit that all formats use. All formats write weights as kWeightNames orders
+// them.
 struct WeightName {
   const char* name;
-  const char* unit;  // in pprof's notation
+  const char* unit;  // in the notation of pprof
   const char* title;
   uint64_t analyze::WalkWeight::*number;
 };
@@ -72,10 +73,10 @@ inline constexpr std::array<WeightName, 5> kWeightNames = {{
     {"samples", "count", "samples of GPU code", &analyze::WalkWeight::samples},
 }};
 
-// Returns the weight to show first: GPU time, or launches if there are no times, or samples if there are no launches.
+// Returns the weight to show first: GPU time; without times, launches; without launches, samples.
 const WeightName& main_weight(const analyze::WalkWeight& total);
 
-// Passes the rows to `put`. Stops if the stream fails; the caller gets the error from the stream's finish().
+// Passes the rows to `put`. Stops if the stream fails: the stream's finish() returns that error to the caller.
 template <typename Put>
 void put_rows(analyze::Walk& walk, TextStream& stream, Put put) {
   static_cast<void>(walk.run([&](const analyze::WalkRow& row) {

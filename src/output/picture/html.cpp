@@ -25,13 +25,14 @@ using analyze::Summary;
 using analyze::SummaryLine;
 
 constexpr size_t kNameBytes = 2048;
-constexpr size_t kPathFrames = 40;  // frames shown per path, starting with the innermost one
+constexpr size_t kPathFrames = 40;  // number of frames shown per path, counted from the innermost one
 
 std::string text_of(std::string_view name) {
   return xml_escaped(cut_to_bytes(printable(name.substr(0, 2 * kNameBytes)), kNameBytes));
 }
 
-// Returns the texts between the marks `begin` and `end`. Names in `text` are escaped, so they cannot contain a mark.
+// Returns the texts between each `begin` mark and the next `end` mark. Names in `text` are escaped, so they cannot
+// contain a mark.
 std::vector<std::string_view> between(std::string_view text, std::string_view begin, std::string_view end) {
   std::vector<std::string_view> found;
   for (size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at)) {
@@ -77,7 +78,6 @@ void end_table(std::string& out) {
   out += "</tbody></table>\n";
 }
 
-// Formats the callers, the innermost first, one per line.
 std::string path_text(const SummaryLine& line) {
   const auto frames = line.path.frames();
   std::string text;
@@ -118,7 +118,7 @@ void work_table(std::string_view title, std::span<const SummaryLine> lines, cons
   end_table(out);
 }
 
-// `notice`: text about losses, as shown in the picture.
+// `notice`: the text about losses that the picture shows.
 void losses(const analyze::ProfileInfo& info, const std::string& notice, std::string& out) {
   out += "<h2>Losses</h2>\n";
   bool any = false;

@@ -36,24 +36,24 @@ using analyze::FrameClass;
 using analyze::Weight;
 
 constexpr int kRow = 17;
-constexpr double kLabelAdvance = 6.65;  // px per character of 11 px fixed-width text
-constexpr double kKeyAdvance = 6.6;     // legend text
-constexpr double kThinPx = 3;           // narrower frames have no outline, which would hide their colour
-constexpr double kTooltipPx = 2;        // narrower frames have no static tooltip
+constexpr double kLabelAdvance = 6.65;  // width in px of a character of 11 px fixed-width text
+constexpr double kKeyAdvance = 6.6;     // width in px of a character of legend text
+constexpr double kThinPx = 3;           // narrower frames have no outline, because it would hide their colour
+constexpr double kTooltipPx = 2;        // narrower frames have no tooltip in the static picture
 constexpr size_t kTooltipNameBytes = 240;
 
 // A distinct frame name of the picture: printable text, and the frame class that determines its colour.
 struct Label {
   std::string text;
   FrameClass cls = FrameClass::note;
-  std::string style;  // class letter and shade, as in the style sheet
+  std::string style;  // class letter and number of the shade, as in the style sheet
 };
 
 struct Picture {
   const SvgOptions& options;
   FlameLayout layout;
   std::vector<Label> labels;
-  std::vector<uint32_t> label_of;  // by frame
+  std::vector<uint32_t> label_of;
   uint32_t max_depth = 0;
   std::string notice;
   std::string out;
@@ -63,7 +63,6 @@ std::string exact(uint64_t value, const SvgOptions& options) {
   return exact_text(value, options.weight.kind, options.count_name);
 }
 
-// The widths of a frame in both measurements.
 struct BeforeAfter {
   uint64_t before = 0;
   uint64_t after = 0;
@@ -74,7 +73,7 @@ BeforeAfter before_after(const Weight& weight, const SvgOptions& options) {
   return options.difference->shows_new ? BeforeAfter{weight.bytes, shown} : BeforeAfter{shown, weight.bytes};
 }
 
-// Formats "old 1.00 ms (1,000,000 ns), new 1.23 ms (1,230,000 ns), +23.0%".
+// Formats the change of a frame: "old 1.00 ms (1,000,000 ns), new 1.23 ms (1,230,000 ns), +23.0%".
 std::string change_numbers(const Weight& weight, const SvgOptions& options) {
   const auto [before, after] = before_after(weight, options);
   std::string text = "old " + exact(before, options) + ", new " + exact(after, options);
@@ -87,8 +86,8 @@ std::string change_numbers(const Weight& weight, const SvgOptions& options) {
   return text;
 }
 
-// Formats "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)": first the number that
-// determines the width, then other known numbers.
+// Formats the numbers of a frame: "1.23 ms (1,230,000 ns), 12.34% of total, 12 launches, 1.00 MiB (1,048,576 bytes)".
+// The number that determines the width comes first, then the other numbers that are known.
 std::string numbers(const Weight& weight, uint64_t total, const SvgOptions& options, bool with_share) {
   if (options.difference) {
     return change_numbers(weight, options) +
@@ -123,7 +122,7 @@ std::string_view weight_name(const SvgOptions& options) {
 }
 
 std::string cut_name(std::string_view name, size_t bytes) {
-  // printable() may shorten a text, so convert twice the bytes: enough to detect whether the text must be cut.
+  // printable() may make a text shorter. Twice the bytes are enough to detect whether the text must be cut.
   return cut_to_bytes(printable(name.substr(0, 2 * bytes)), bytes);
 }
 
@@ -156,7 +155,7 @@ void name_frames(Picture& picture, const FlameTree& tree) {
   }
 }
 
-// Returns for each class whether the picture has a frame of it.
+// Returns for each class whether the picture has a frame of that class.
 std::array<bool, kLegendOrder.size()> classes_in(const Picture& picture) {
   std::array<bool, kLegendOrder.size()> present{};
   for (size_t i = 1; i < picture.label_of.size(); ++i) {
@@ -165,7 +164,7 @@ std::array<bool, kLegendOrder.size()> classes_in(const Picture& picture) {
   return present;
 }
 
-// The legend: a selection of the steps of kChangeSteps.
+// The keys of the legend, for some of the steps in kChangeSteps.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kChangeKeys{{{"b5", "90% less, or gone"},
                                                                                     {"b3", "20% less"},
                                                                                     {"b1", "5% less"},
@@ -217,7 +216,7 @@ int write_header(Picture& picture) {
   return header.height();
 }
 
-// Returns the width below which frames are not drawn: the requested minimum, or more if too many frames were left.
+// Returns the width below which frames are not drawn: the requested minimum, or more if there are too many frames.
 uint64_t least_drawn(const Picture& picture) {
   const auto& frames = picture.layout.frames;
   const double per_px = static_cast<double>(frames[0].width) / (kSvgWidth - 2.0 * kSvgPad);
@@ -238,7 +237,7 @@ void write_frame(Picture& picture, size_t index, int top) {
   const LaidFrame& frame = picture.layout.frames[index];
   const Label& label = picture.labels[picture.label_of[index]];
   const uint64_t total = picture.layout.frames[0].width;
-  // Rounds edges instead of widths, so that a frame starts exactly where its neighbour ends.
+  // Edges are rounded instead of widths, so that a frame starts exactly where its neighbour ends.
   const auto edge = [&](uint64_t at) {
     const double share = total == 0 ? (at == 0 ? 0.0 : 1.0) : static_cast<double>(at) / static_cast<double>(total);
     return std::round((kSvgPad + share * (kSvgWidth - 2.0 * kSvgPad)) * 100) / 100;
@@ -273,7 +272,8 @@ void write_frames(Picture& picture, uint64_t least, int top) {
   picture.out += "</g>\n";
 }
 
-// Writes the indexes of cut frames, "[3,17]", so that the script can tell omitted callees from ends of stacks.
+// Writes the indexes of frames that lack callees because of a limit: "[3,17]". The script needs them to tell omitted
+// callees from the end of a stack.
 std::string cut_frames(const std::vector<LaidFrame>& frames) {
   std::string list = "[";
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -282,7 +282,7 @@ std::string cut_frames(const std::vector<LaidFrame>& frames) {
   return list + "]";
 }
 
-// Writes the script's data. A frame is five numbers: depth, label, and its subtree's ns, count and bytes.
+// Writes the script's data. A frame is five numbers: depth, label, and the ns, count and bytes of its subtree.
 void write_data(Picture& picture) {
   const SvgOptions& options = picture.options;
   std::string& out = picture.out;
@@ -352,7 +352,7 @@ std::string svg(const FlameTree& tree, const SvgOptions& options) {
     if (frame.width >= least) picture.max_depth = std::max(picture.max_depth, frame.depth);
   }
 
-  // The picture's head comes first in the file and needs the total height, which depends on the header.
+  // The beginning of the file contains the total height. That depends on the header, so the header is made first.
   const int header_height = write_header(picture);
   const std::string header = std::exchange(picture.out, {});
   const bool empty = picture.layout.frames[0].width == 0;

@@ -18,7 +18,7 @@ void add_capped(uint64_t& sum, uint64_t value) {
   sum += std::min(room, value);
 }
 
-// The children of all nodes, sorted by name: the children of node n are at [first[n], first[n + 1]).
+// The children of all nodes, sorted by name. The children of node n are in the range [first[n], first[n + 1]).
 struct Children {
   std::vector<uint32_t> first;
   std::vector<NodeId> ids;
@@ -57,11 +57,11 @@ Children sorted_children(const FlameTree& tree) {
   return children;
 }
 
-// The frames of one tree node, which all have the weight of its subtree.
+// The frames of one tree node. All have the weight of the node's subtree.
 struct Segment {
   NodeId node = 0;
-  uint64_t depth = 0;  // of the first frame
-  uint64_t size = 1;   // number of frames; the root counts as one
+  uint64_t depth = 0;  // depth of the first frame
+  uint64_t size = 1;   // number of frames; the root counts as one frame
   Weight weight;
   uint64_t width = 0;
 };
@@ -84,13 +84,13 @@ std::vector<Segment> depth_first(const FlameTree& tree) {
 }
 
 void weigh(const FlameTree& tree, WeightKind kind, std::vector<Segment>& segments) {
-  std::vector<Weight> sums(segments.size());  // by node
+  std::vector<Weight> sums(segments.size());  // indexed by node: the weight of its subtree
   const auto add = [](Weight& sum, const Weight& part) {
     add_capped(sum.ns, part.ns);
     add_capped(sum.count, part.count);
     add_capped(sum.bytes, part.bytes);
   };
-  // Parents come before their children, so a backward pass sees each subtree complete.
+  // Children come after their parent, so a backward pass sees each subtree complete.
   for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
     const FlameTree::Node& node = tree.nodes()[segment->node];
     Weight& sum = sums[segment->node];
@@ -116,7 +116,7 @@ void keep_heaviest(std::vector<Segment>& segments, size_t max_frames) {
   if (count_frames(segments) <= left) return;
   std::vector<uint32_t> order(segments.size());
   std::iota(order.begin(), order.end(), 0U);
-  // A parent is at least as heavy as its child, and drawn before it, so a kept frame always has its parent.
+  // A parent is at least as heavy as its child and comes before it here, so the parent of a kept frame is always kept.
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return segments[a].width != segments[b].width ? segments[a].width > segments[b].width : a < b;
   });
@@ -142,10 +142,10 @@ std::vector<LaidFrame> frames_of(const FlameTree& tree, const std::vector<Segmen
   return frames;
 }
 
-// Marks frames that lack callees in the layout: frames wider than the sum of their own weight and their callees.
+// Marks frames that lack callees in the layout: they are wider than their own weight and their callees together.
 void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>& segments,
               std::vector<LaidFrame>& frames) {
-  std::vector<uint64_t> known(frames.size());  // for each frame: its own weight plus its callees' widths
+  std::vector<uint64_t> known(frames.size());  // for each frame: its own weight plus the widths of its callees
   size_t at = 0;
   for (const Segment& segment : segments) {
     at += segment.size;
@@ -153,7 +153,7 @@ void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>
     const bool whole = segment.node == FlameTree::kRoot || segment.size == node.run.size;
     if (whole) known[at - 1] = raw_weight(tree.self(node), kind);
   }
-  std::vector<size_t> open;  // by depth
+  std::vector<size_t> open;  // indexed by depth
   for (size_t i = 0; i < frames.size(); ++i) {
     open.resize(frames[i].depth);
     if (!open.empty()) add_capped(known[open.back()], frames[i].width);
@@ -164,16 +164,16 @@ void mark_cut(const FlameTree& tree, WeightKind kind, const std::vector<Segment>
 
 void set_starts(std::vector<LaidFrame>& frames) {
   struct Open {
-    uint64_t next = 0;  // where the next child starts
+    uint64_t next = 0;  // left edge of the next child
     uint64_t end = 0;
   };
-  std::vector<Open> open;  // by depth
+  std::vector<Open> open;  // indexed by depth
   for (LaidFrame& frame : frames) {
     open.resize(frame.depth);
     if (frame.depth > 0) {
       Open& parent = open.back();
       frame.start = parent.next;
-      // Only saturated sums can make children wider than their parent.
+      // Children can be wider than their parent only if sums saturated.
       frame.width = std::min(frame.width, parent.end - parent.next);
       parent.next += frame.width;
     }

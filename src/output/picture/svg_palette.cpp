@@ -10,9 +10,9 @@ namespace {
 using analyze::FrameClass;
 
 struct Hsl {
-  double hue;         // degrees
-  double saturation;  // percent
-  double lightness;   // percent
+  double hue;         // in degrees
+  double saturation;  // in percent
+  double lightness;   // in percent
 };
 
 struct ClassStyle {
@@ -60,7 +60,7 @@ std::string hex(const Rgb& colour) {
   return text.data();
 }
 
-// Returns a CSS rule that fills frames, legend keys (both <rect>) and the heat map's shapes (<path>).
+// Returns a CSS rule that fills frames and legend keys (both are <rect>) and the shapes of the heat map (<path>).
 std::string rule(const std::string& style, const std::string& fill) {
   return "." + style + " rect,." + style + " path{fill:" + fill + "}\n";
 }
@@ -85,7 +85,7 @@ char class_letter(FrameClass cls) {
 }
 
 size_t shade_of(std::string_view name) {
-  uint32_t hash = 2166136261U;  // FNV-1a, because std::hash may differ between libraries
+  uint32_t hash = 2166136261U;  // FNV-1a is used, because std::hash may differ between libraries
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return (hash ^ (hash >> 15)) % kShades;
 }

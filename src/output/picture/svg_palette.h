@@ -25,20 +25,20 @@ constexpr std::array<analyze::FrameClass, 11> kLegendOrder{
     analyze::FrameClass::separator, analyze::FrameClass::gpu,     analyze::FrameClass::gpu_detail,
     analyze::FrameClass::mark,      analyze::FrameClass::note};
 
-std::string_view class_label(analyze::FrameClass cls);  // "GPU kernel, copy, source line"
+std::string_view class_label(analyze::FrameClass cls);  // returns, for example, "GPU kernel, copy, source line"
 char class_letter(analyze::FrameClass cls);
 
-size_t shade_of(std::string_view name);  // 0 .. kShades - 1, the same on every machine
+size_t shade_of(std::string_view name);  // returns 0 to kShades - 1, the same on every machine
 Rgb fill_colour(analyze::FrameClass cls, size_t shade, bool dark);
 Rgb label_colour(bool dark);  // returns the colour of text, readable on frames of any colour
 
-// Styles of a differential picture: "r3" slower, "b3" faster, "e0" unchanged. The digit is an index of
-// kChangeSteps: the change is at least this fraction of the larger value.
+// The styles of a differential picture are "r3" (slower), "b3" (faster) and "e0" (unchanged). The digit is an index
+// into kChangeSteps: the change is at least that fraction of the larger value.
 constexpr std::array<double, kShades> kChangeSteps{0.02, 0.05, 0.1, 0.2, 0.5, 0.9};
 std::string change_style(uint64_t before, uint64_t after);
-std::string change_css();  // returns the CSS rules of the styles that change_style() returns
+std::string change_css();
 
-// Returns CSS: `.n3 rect{fill:#...}` for every class letter and shade, and dark variants under prefers-color-scheme.
+// Returns CSS: `.n3 rect{fill:#...}` for each class letter and shade, and dark variants under prefers-color-scheme.
 std::string palette_css();
 
 }  // namespace gpuprof::output

@@ -11,21 +11,21 @@
 
 namespace gpuprof::output {
 
-// Sizes of the static picture in px. Widths of proportional characters are high estimates; the script measures them.
+// Sizes of the static picture in px. The width of proportional text is estimated too high here; the script measures it.
 constexpr int kSvgWidth = 1200;
 constexpr int kSvgPad = 10;
-constexpr double kTextAdvance = 7.3;    // px per character: 12 px fixed width; enough for 12 px proportional
-constexpr double kTitleAdvance = 10.5;  // px per character: 17 px proportional
+// Width in px of a character of 12 px fixed-width text; also enough for proportional text of 12 px.
+constexpr double kTextAdvance = 7.3;
+constexpr double kTitleAdvance = 10.5;  // width in px of a character of 17 px proportional text
 
 std::string px(double value);
 size_t columns_in(double width, double advance);
 std::string_view embedded(const char* begin, const char* end);
 
-// Formats "1.23 ms (1,230,000 ns)", "12 launches" or "1.00 MiB (1,048,576 bytes)".
+// Formats a value with its exact number: "1.23 ms (1,230,000 ns)", "12 launches" or "1.00 MiB (1,048,576 bytes)".
 std::string exact_text(uint64_t value, WeightKind kind, std::string_view count_name);
 
-void append_member(std::string& out, std::string_view key,
-                   const std::string& value);  // appends a member of a JSON object
+void append_member(std::string& out, std::string_view key, const std::string& value);
 
 // Writes the header as blocks, one below the other. Each block is a <g> element with its height in data-h, so that the
 // script can move the blocks when the width changes. Texts must be printable.
@@ -35,9 +35,10 @@ class SvgHeader {
 
   void block(std::string_view id, int height, const std::string& content);
   void text_block(std::string_view id, int height, std::string_view text, double advance);
-  void titles(std::string_view title, std::string_view subtitle);  // any bytes; an empty subtitle needs no space
+  // Accepts any bytes; an empty subtitle takes no space.
+  void titles(std::string_view title, std::string_view subtitle);
   void notice(std::string_view text);
-  // Writes two lines, which the script replaces by facts of the hovered frame. `without_script` is for image viewers.
+  // Writes two lines, in which the script shows facts about the hovered frame. Image viewers show `without_script`.
   void details(std::string_view hint, std::string_view without_script);
   // Returns a legend entry: a box in the colour of `style`, and `label`.
   static std::string key(double x, std::string_view style, std::string_view label);
@@ -53,7 +54,7 @@ struct SvgFrame {
   int height = 0;
   std::string title;
   std::string description;
-  std::string style;  // CSS rules of this picture, which follow those that all pictures share
+  std::string style;  // CSS rules of this picture, which come after the rules that all pictures share
 };
 
 // Writes the beginning of the file. The picture, write_head(), the script's data and end_svg() follow in this order.

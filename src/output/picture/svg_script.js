@@ -2,9 +2,9 @@
 // svg_shared.js and svg_views.js, before svg_tools.js. Uses no network. Inserts names only as text nodes.
 const data = JSON.parse(byId('gp-data').textContent);
 
-if (data.cut) data.labels.push('[left out of this picture]', 'x2');  // the last label
+if (data.cut) data.labels.push('[left out of this picture]', 'x2');  // this label must be the last one
 
-// A file saved from a sandwich view contains only that view. Only such a file defines `data.split`.
+// A file that was saved from a sandwich view contains only that view. Only such a file has `data.split`.
 const base = indexed(data.frames, data.weight, data.split);
 const baseKind = data.split !== undefined ? 'sandwich' : data.inverted ? 'inverted' : 'flame';
 let view = base;
@@ -14,10 +14,11 @@ const labelOf = (i) => view.frames[i * STRIDE + 1];
 const nameOf = (i) => data.labels[2 * labelOf(i)];
 const styleOf = (i) => data.labels[2 * labelOf(i) + 1];
 const widthOf = (i) => view.frames[i * STRIDE + data.weight];
-const rowOf = (i) => (i < view.split ? depthOf(i) : -depthOf(i));  // 0 is the root; rows below the root are negative
+// The root has row 0; rows below the root are negative.
+const rowOf = (i) => (i < view.split ? depthOf(i) : -depthOf(i));
 const whole = () => base.frames[data.weight];
 
-// In a differential picture, a frame's bytes hold the weight of the measurement that does not determine the width.
+// In a differential picture, the bytes of a frame hold the measurement that does not determine its width.
 const otherOf = (i) => view.frames[i * STRIDE + BYTES];
 const beforeAfter = (i) => (data.difference.showsNew ? [otherOf(i), widthOf(i)] : [widthOf(i), otherOf(i)]);
 
@@ -30,14 +31,15 @@ function shadeOf(i) {
   return step === 0 ? 'e0' : (change > 0 ? 'r' : 'b') + (step - 1);
 }
 
-// `kind` of the view: flame, inverted, or sandwich. `sandwich`: label of the sandwich's frames. `pointer`: the last
-// position of the pointer, to ignore hover events from frames that move under a resting pointer.
+// `kind` of the view: flame, inverted, or sandwich. `sandwich`: the label of the frames in the middle of the sandwich.
+// `pointer`: the last position of the pointer. Hover events at that position are ignored, because they come from frames
+// that move under a resting pointer.
 const state = { zoom: 0, focus: 0, hover: -1, width: 0, pattern: '', kind: baseKind, sandwich: -1, pointer: '' };
-const made = new Map();   // cached views by kind; only the last sandwich
-const drawn = new Map();  // frame -> its element
-let rows = [];            // drawn frames by depth, left to right
-let matches = null;       // Uint8Array by label during a search
-let advance = 6.65;       // px of one column of a frame's text
+const made = new Map();   // cached views by kind; holds only the last sandwich
+const drawn = new Map();  // key: index of a frame; value: its element
+let rows = [];            // indexed by depth: the drawn frames from left to right
+let matches = null;       // set during a search: Uint8Array, indexed by label
+let advance = 6.65;       // width in px of one column of a frame's text
 
 function changeNumbers(i) {
   const exact = data.weight === NS ? exactNs : (value) => grouped(value) + ' ' + data.countName;
@@ -69,7 +71,7 @@ const className = (i) => (isAll(i) ? '' : data.classes[styleOf(i)[0]]);
 
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{3fffd}]/u;
 
-const LEAST_COLUMNS = 5;  // shorter cut labels are not readable
+const LEAST_COLUMNS = 5;  // labels that are cut to fewer columns are not readable
 
 function cutToColumns(text, columns) {
   if (text.length <= columns && !WIDE.test(text)) return text;
@@ -100,7 +102,7 @@ function hint() {
 }
 
 // Stacks the header's blocks at this width. The tools stand beside the title, or above it if the width is too small.
-// Numbers and losses are never cut: they take as many lines as they need.
+// The lines for numbers and losses wrap; long losses are cut after 12 lines.
 function layHeader(width) {
   const beside = width >= 860;
   const room = width - 2 * data.pad;
@@ -132,7 +134,7 @@ function layHeader(width) {
   headerHeight = y;
 }
 
-// Reserves lines for the numbers of a frame, so that the graph does not move when they take more lines.
+// Reserves lines for the numbers of a frame, so that the graph does not move when a frame needs more lines.
 const detailLines = () => Math.min(Math.max(Math.ceil(800 / Math.max(state.width - 2 * data.pad, 1)), 1), 4);
 
 function showDetails() {
@@ -184,8 +186,8 @@ function frameElement(i, x, y, width, above) {
   return group;
 }
 
-// Returns the smallest width to draw, in units of the weight. It is what the eye can distinguish, but larger if a
-// browser could not draw all such frames without delay.
+// Returns the smallest width to draw, in units of the weight. Narrower frames cannot be seen, or would be too many for
+// a browser to draw without delay.
 function leastDrawn(zoom, scale) {
   const wide = [];
   const least = data.minWidth / scale;
@@ -197,7 +199,7 @@ function leastDrawn(zoom, scale) {
   return wide[data.drawnFrames] + 1;
 }
 
-// Counts the rows with visible frames: upwards from the root, and below it.
+// Counts the rows that have visible frames: above and including the root, and below it.
 function rowsOf(zoom, room) {
   const scale = widthOf(zoom) > 0 ? room / widthOf(zoom) : 0;
   const least = leastDrawn(zoom, scale);
@@ -214,7 +216,7 @@ function rowsOf(zoom, room) {
   return found;
 }
 
-// Reserves the rows of the whole view as well, so that a zoom into a low part does not move the graph.
+// Always reserves at least the rows of the whole view, so that the graph does not move when a zoom shows fewer rows.
 function rowsToDraw(room) {
   const whole = rowsOf(0, room);
   const part = state.zoom === 0 ? whole : rowsOf(state.zoom, room);
@@ -303,7 +305,7 @@ function remember(push) {
   try {
     history[push ? 'pushState' : 'replaceState'](null, '', parts.length ? '#' + parts.join('&') : '#');
   } catch (error) {
-    // A sandboxed viewer may refuse this. The picture works without an address.
+    // A sandboxed viewer may refuse to change the address. The picture works without it.
   }
 }
 
@@ -351,7 +353,7 @@ function toggleInverted() {
 
 const ONLY_SANDWICH = 'This file holds the callers and callees of one function only.';
 
-// Shows the sandwich of the focused frame, or else of the zoomed frame. A second call returns to the base view.
+// Shows the sandwich of the focused frame or, without one, of the zoomed frame. Ends a sandwich that is already shown.
 function toggleSandwich() {
   const i = isAll(state.focus) ? state.zoom : state.focus;
   if (baseKind === 'sandwich') bar.say(ONLY_SANDWICH);
@@ -393,7 +395,7 @@ function compile(pattern) {
   return hits;
 }
 
-// A match within a match is already part of its width, so only the outermost one of each path counts.
+// The width of a match includes the matches above it, so only the outermost match of each path counts.
 function matchedTotals(of, first) {
   const sum = { weight: 0, ns: 0, frames: 0 };
   const hit = (i) => (i !== 0 || of !== base || baseKind === 'sandwich') && matches[of.frames[i * STRIDE + 1]] === 1;
@@ -407,11 +409,11 @@ function matchedTotals(of, first) {
   return sum;
 }
 
-// Describes the matches in the complete picture, regardless of the view, and in the zoomed part of the current view.
+// Describes the matches in the complete picture, whatever the view, and in the zoomed part of the current view.
 function statusText() {
   const sum = matchedTotals(base, 0);
   if (sum.frames === 0) return 'No match';
-  // Callers and callees in a sandwich share one width, so their sum is not a share of anything.
+  // In a sandwich, callers and callees have the same width, so the sum of their widths is not a share of anything.
   if (baseKind === 'sandwich') return 'Matched ' + grouped(sum.frames) + (sum.frames === 1 ? ' frame' : ' frames');
   const within = state.zoom ? percent(matchedTotals(view, state.zoom).weight, widthOf(state.zoom)) : '';
   const parts = ['Matched ' + percent(sum.weight, whole()) + (state.zoom ? ' (' + within + ' of zoomed)' : '')];
@@ -422,7 +424,7 @@ function statusText() {
   return parts.join(', ');
 }
 
-// Marks the matching drawn frames. `quiet`: do not change the address.
+// Marks the drawn frames that match. `quiet`: does not change the address.
 function search(pattern, quiet) {
   let error = '';
   try {

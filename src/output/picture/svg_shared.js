@@ -1,4 +1,4 @@
-// Functions that all pictures' scripts share. The picture's own script follows, in the same function within the SVG.
+// Functions for the scripts of all pictures. The picture's own script follows, in the same function within the SVG.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
@@ -6,11 +6,11 @@ const script = document.currentScript;
 const svg = (script && script.ownerSVGElement) || document.documentElement;
 const byId = (id) => svg.querySelector('#' + id);
 
-// ---- numbers, formatted as in src/base/text/numbers.cpp; above 53 bits, halves may be rounded the other way ----
+// ---- numbers, formatted as in src/base/text/numbers.cpp; numbers above 53 bits may be rounded differently ----
 
 const grouped = (value) => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 
-// Rounds before the division, because toFixed() would round down 1.005, which is stored as slightly less.
+// Rounds before the division, because toFixed() would round down 1.005, which is stored as slightly less than 1.005.
 const fixed = (scaled, decimals) => (scaled / 10 ** decimals).toFixed(decimals);
 
 function threeDigits(value, unit) {
@@ -39,7 +39,8 @@ const percent = (part, whole) => fixed(whole > 0 ? Math.round((10000 * part) / w
 
 // ---- the page around the picture ----
 
-// Returns the available width: the window's for an SVG alone in a window, else that of the container in the page.
+// Returns the available width. For an SVG that is alone in a window, that is the window's width; otherwise the width of
+// the container in the page.
 function availableWidth() {
   const container = svg === document.documentElement ? null : svg.parentElement;
   return container ? container.clientWidth : document.documentElement.clientWidth || innerWidth;
@@ -78,7 +79,7 @@ function cutToPixels(element, text, pixels) {
   element.textContent = characters.slice(0, low).join('') + '\u2026';
 }
 
-// Breaks the text into at most `most` lines of `height` px, and cuts the last if necessary. Returns their number.
+// Breaks the text into at most `most` lines of `height` px, and cuts the last one if necessary. Returns their number.
 function wrapToPixels(element, text, pixels, most, height = 16) {
   element.textContent = text;
   if (most === 1 || element.getComputedTextLength() <= pixels) {

@@ -13,9 +13,10 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
 
-constexpr size_t kLeastColumns = 5;  // shorter cut labels are not readable
+constexpr size_t kLeastColumns = 5;  // labels that are cut to fewer columns are not readable
 
-// Returns how many bytes of an invalid sequence U+FFFD replaces: the first byte and the continuation bytes after it.
+// Returns the number of bytes that one U+FFFD replaces: the first byte of an invalid sequence and the continuation
+// bytes after it.
 size_t bad_sequence(std::string_view bytes) {
   constexpr size_t kLongest = 4;
   size_t size = 1;
@@ -111,7 +112,7 @@ std::string json_quoted(std::string_view text) {
 
 std::string cut_to_columns(std::string_view text, size_t columns) {
   size_t used = 0;
-  size_t keep = 0;  // bytes that fit if one column is reserved for the ellipsis
+  size_t keep = 0;  // number of bytes that fit if one column is reserved for the ellipsis
   for (size_t at = 0; at < text.size();) {
     const Utf8Character got = utf8_decode(text.substr(at));
     used += columns_of(got.code);

@@ -1,4 +1,4 @@
-// The bar of tools, the map of the whole picture, and the files with the shown part.
+// The bar of tools, the map of the complete picture, and the files that contain the shown part.
 
 // ---- the bar ----
 
@@ -47,7 +47,8 @@ function makeBar() {
       sandwich.setAttribute('aria-pressed', state.kind === 'sandwich');
       for (const turn of [inverted, sandwich]) turn.disabled = baseKind === 'sandwich';
       saves[0].disabled = whole() === 0;
-      saves[1].disabled = whole() === 0 || state.kind === 'sandwich';  // no stack passes through both sides of a sandwich
+      // In a sandwich, no stack passes through both the callers and the callees.
+      saves[1].disabled = whole() === 0 || state.kind === 'sandwich';
     },
     say(text) {
       status.className = '';
@@ -67,9 +68,9 @@ function makeMap() {
   const mark = make(SVG, 'rect', { id: 'gp-map-mark', y: 6, height: HEIGHT });
   block.append(title, page, shapes, mark);
   byId('gp-details').before(block);
-  let drawnAt = 0;  // the width of the last drawing; 0: not drawn
+  let drawnAt = 0;  // width at which the map was last drawn; 0 if it was not drawn
   const room = () => Math.max(state.width - 2 * data.pad, 1);
-  let extent = { up: 1, down: 0 };  // of the drawn frames, in rows
+  let extent = { up: 1, down: 0 };  // rows that the drawn frames take above and below the root
   const rowHeight = () => HEIGHT / (extent.up + extent.down);
 
   function drawAll() {
@@ -139,8 +140,8 @@ function save(name, type, text) {
 
 const partName = () => state.kind + (state.zoom === 0 ? '' : '-' + state.zoom);
 
-// Returns the zoomed frame's subtree, and its callers with the zoomed frame's weight, as an array like data.frames. In
-// a sandwich, `split` is the number of frames that are not below the root.
+// Returns an array like data.frames with the zoomed frame's subtree, and its callers with the weight of the zoomed
+// frame. In a sandwich, `split` is the number of frames that are not below the root.
 function shownPart() {
   const part = [];
   let split = 0;
@@ -156,7 +157,7 @@ function shownPart() {
   return { frames: part, split: state.kind === 'sandwich' ? split : undefined };
 }
 
-const SUFFIXES = { k: '_[k]', g: '_[G]', d: '_[g]' };  // of frame classes in folded stacks
+const SUFFIXES = { k: '_[k]', g: '_[G]', d: '_[g]' };  // suffixes of frame classes in folded stacks
 
 function foldedText() {
   const part = indexed(shownPart().frames, data.weight);
@@ -173,7 +174,7 @@ function foldedText() {
   return lines.join('');
 }
 
-// Returns this file with only the shown part's data. Removes elements that the script will make again.
+// Returns this file with only the data of the shown part. Removes elements that the script of the new file makes again.
 function svgText() {
   const own = data.weight === NS ? exactNs : data.weight === BYTES ? exactBytes : (value) => grouped(value) + ' ' + data.countName;
   const part = Object.assign({}, data, { cut: undefined,

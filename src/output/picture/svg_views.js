@@ -1,21 +1,21 @@
-// Makes views of a flame graph without changing the page: the flame graph itself, inverted (from the leaves), and the
-// sandwich (all callers and callees of one function).
+// Makes views of a flame graph without changing the page: the flame graph itself, the inverted one (innermost frames
+// first), and the sandwich (all callers and callees of one function).
 
-// A frame is five adjacent numbers: depth, label, ns, count, bytes. The last three include its subtree.
+// A frame is five adjacent numbers: depth, label, ns, count, bytes. The last three include the frame's subtree.
 const STRIDE = 5;
 const [NS, COUNT, BYTES] = [2, 3, 4];
 
-const MOST_FRAMES = 300000;  // per generated view
+const MOST_FRAMES = 300000;  // maximum number of frames in a view that is not in the file
 
-// Returns a view: frames in drawing order, and derived values. Frames with index `split` or more are below the root.
+// Returns a view: frames in drawing order, and values derived from them. Frames from `split` on are below the root.
 function indexed(frames, weight, split) {
   const count = frames.length / STRIDE;
   const view = {
     frames, count, split: split === undefined ? count : split, cut: false,
-    parent: new Int32Array(count),   // index of the parent; -1 for the root
-    end: new Int32Array(count),      // one past the last frame of the subtree
+    parent: new Int32Array(count),   // index of the parent; the root has -1
+    end: new Int32Array(count),      // index after the last frame of the subtree
     start: new Float64Array(count),  // left edge, in units of the weight
-    levels: 1, lower: 0,             // number of rows from the root upwards, and below it
+    levels: 1, lower: 0,             // number of rows above and including the root, and below it
   };
   const open = [];
   const next = [];
@@ -34,7 +34,7 @@ function indexed(frames, weight, split) {
   return view;
 }
 
-// Returns three numbers for each frame (ns, count, bytes): its own weights, without its children.
+// Returns three numbers (ns, count, bytes) for each frame: its own weights, without those of its children.
 function ownWeights(view) {
   const own = new Float64Array(3 * view.count);
   for (let i = 0; i < view.count; ++i) {
@@ -55,7 +55,7 @@ function totalWeights(view) {
   return totals;
 }
 
-// Pass each caller or callee of `frame` to `take`, together with the frame (`source`) whose weight it gets.
+// These functions pass each caller or callee of `frame` to `take`, with `source`, the frame whose weight it gets.
 const towardsRoot = (base) => (frame, source, take) => {
   if (frame < 0) take(source, source); else if (base.parent[frame] > 0) take(base.parent[frame], source);
 };
@@ -63,9 +63,10 @@ const towardsLeaves = (base) => (frame, source, take) => {
   for (let child = frame + 1; child < base.end[frame]; child = base.end[child]) take(child, child);
 };
 
-// Appends the tree of frames that `expand` reaches to `out`, and merges siblings with one label. `first`: the root's
-// children as (frame, source) pairs; a negative frame represents frames left out above its source. Does not expand
-// frames narrower than `least`. Returns false, with an incomplete `out`, if the view would exceed MOST_FRAMES.
+// Appends to `out` the tree of frames that `expand` reaches. Merges siblings that have the same label. `first`: the
+// children of the root, as pairs (frame, source); a negative frame represents the frames that were left out above its
+// source. Does not expand frames narrower than `least`. Returns false, with an incomplete `out`, if the view would
+// exceed MOST_FRAMES.
 function grow(out, base, first, expand, weights, weight, rank, least) {
   const labelOf = (frame) => (frame < 0 ? rank.length - 1 : base.frames[frame * STRIDE + 1]);
   const grouped = (pairs, depth) => {
@@ -77,7 +78,7 @@ function grow(out, base, first, expand, weights, weight, rank, least) {
       node.pairs.push(pairs[at], pairs[at + 1]);
       for (let k = 0; k < 3; ++k) node.sums[k] += weights[3 * pairs[at + 1] + k];
     }
-    // Reverse order, because the last element is taken first.
+    // in reverse order, because the last element is taken first
     return Array.from(nodes.values()).filter((node) => node.sums[weight - NS] > 0)
         .sort((a, b) => rank[b.label] - rank[a.label]);
   };
@@ -104,7 +105,7 @@ function ranksOf(labels) {
   return rank;
 }
 
-// Makes a view with `attempt(least)`: first without a smallest width, then with growing ones until the view fits.
+// Makes a view with `attempt(least)`. Begins without a minimum width, and then increases it until the view fits.
 function bounded(total, attempt) {
   for (let least = 0; ; least = least === 0 ? total / 100000 : 4 * least) {
     const view = attempt(least);
@@ -115,7 +116,7 @@ function bounded(total, attempt) {
   }
 }
 
-// `cut`: frames with omitted frames above them. The last of `labels` names the omitted frames.
+// `cut`: the frames above which other frames were omitted. The last element of `labels` names the omitted frames.
 function invertedView(base, weight, labels, cut) {
   const own = ownWeights(base);
   const rank = ranksOf(labels);
@@ -130,7 +131,7 @@ function invertedView(base, weight, labels, cut) {
   });
 }
 
-// Builds a sandwich of the outermost frames with that label: callees above, callers below; reversed if `inverted`.
+// Builds a sandwich of the outermost frames with this label: callees above, callers below. `inverted` swaps the two.
 function sandwichView(base, weight, labels, label, inverted) {
   const totals = totalWeights(base);
   const rank = ranksOf(labels);

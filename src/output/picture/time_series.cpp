@@ -24,12 +24,12 @@ using analyze::exact_seconds;
 using analyze::TimeSeries;
 
 constexpr size_t kMostColumns = 120;
-constexpr uint64_t kLevels = 8;          // number of colours for values above 0
-constexpr int kRowLabelPx = 64;          // space for the labels of rows, left of the columns
-constexpr int kAxisPx = 22;              // space below the map
-constexpr double kTickPx = 90;           // smallest distance between labels
-constexpr double kGapFromPx = 5;         // cells of at least this size have a gap of one pixel between them
-constexpr double kSeriesKeyAdvance = 7;  // legend text
+constexpr uint64_t kLevels = 8;  // number of colours for values above 0
+constexpr int kRowLabelPx = 64;  // space for the labels of rows, left of the columns
+constexpr int kAxisPx = 22;
+constexpr double kTickPx = 90;           // minimum distance between the labels of ticks
+constexpr double kGapFromPx = 5;         // cells of this size or larger have a gap of one pixel between them
+constexpr double kSeriesKeyAdvance = 7;  // width in px of a character of legend text
 
 struct Shape {
   size_t rows;
@@ -68,7 +68,7 @@ Map map_of(const TimeSeries& series, const HeatMapOptions& options) {
   return map;
 }
 
-// Returns the smallest level, from 0 to kLevels, for which level / kLevels of `most` is at least `value`.
+// Returns the smallest level from 0 to kLevels whose value, level / kLevels of `most`, is at least `value`.
 uint64_t level_of(uint64_t value, uint64_t most) {
   using Wide = profile::Uint128;
   return most == 0 ? 0 : static_cast<uint64_t>((Wide{value} * kLevels + most - 1) / most);
@@ -93,7 +93,7 @@ void write_series_legend(SvgHeader& header, const Map& map) {
   for (uint64_t level = 0; level <= kLevels; ++level) {
     const uint64_t value = map.most / kLevels * level + map.most % kLevels * level / kLevels;
     if (level > 0 && level_of(value, map.most) != level) {
-      continue;  // no value has this level, because map.most is below kLevels
+      continue;  // map.most is less than kLevels, so no value has this level
     }
     const std::string label = (level == 0 ? "" : "up to ") + short_text(value, map.options.kind);
     keys += SvgHeader::key(x, "h" + std::to_string(level), label);
@@ -126,7 +126,7 @@ int write_series_header(std::string& out, const Map& map) {
   return header.height();
 }
 
-// Writes the cells grouped by colour, so that each colour is written once.
+// Writes the cells grouped by colour, so that each colour is written only once.
 void write_cells(std::string& out, const Map& map, int top) {
   const double column_px = static_cast<double>(kSvgWidth - map.left() - kSvgPad) / static_cast<double>(map.columns);
   const double width = column_px - (column_px >= kGapFromPx ? 1 : 0);
@@ -154,7 +154,7 @@ void write_cells(std::string& out, const Map& map, int top) {
   out += "</g>\n";
 }
 
-// Returns the smallest usual number of columns between ticks that leaves space for labels.
+// Returns the number of columns between ticks: the smallest usual number that leaves enough space for the labels.
 size_t columns_between_ticks(double column_px) {
   for (const size_t step : {1, 2, 5, 10, 20, 30, 60}) {
     if (static_cast<double>(step) * column_px >= kTickPx) {

@@ -1,5 +1,6 @@
-// Draws a heat map of a profile over time as one self-contained interactive SVG for file:// without a network. Besides
-// the static picture, a script lets the user select a time range and shows the command for its flame graph.
+// Draws a heat map of a profile over time, as one self-contained interactive SVG that works from file:// without a
+// network. The static picture is complete. A script lets the user select a time range, and shows the command for a
+// flame graph of that range.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +16,18 @@ constexpr size_t kMostHeatCells = 7'200;
 
 struct HeatMapOptions {
   std::string title = "GPU time over time";
-  std::string subtitle;  // e.g. the command
-  std::string facts;     // where and when it was recorded; empty if unknown
-  std::string notice;    // missing data; empty if none is missing
+  std::string subtitle;  // for example the command
+  std::string facts;     // where and when the profile was recorded; empty if unknown
+  std::string notice;    // which data are missing; empty if nothing is missing
   WeightKind kind = WeightKind::time;
-  std::string count_name = "launches";  // what Weight::count counts, plural
-  // The map shows a command for the selected time range: `command`, --from and --to, then `command_options`.
+  std::string count_name = "launches";  // plural of what Weight::count counts
+  // The map shows a command for the selected time range: `command`, then --from and --to, then `command_options`.
   std::string command = "gpuprof flame";
   std::string command_options;
 };
 
-// Never fails. Time runs down each column, then from left to right. Only the static picture is exact above 2^53.
+// Never fails. Time runs down each column, and continues in the next column to the right. Numbers above 2^53 are exact
+// only in the static picture.
 std::string heat_map(const analyze::TimeSeries& series, const HeatMapOptions& options);
 
 }  // namespace gpuprof::output

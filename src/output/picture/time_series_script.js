@@ -1,5 +1,5 @@
-// Redraws the heat map at the window's width, and shows the command that folds the time range that the user selects.
-// Runs inside its SVG, after svg_shared.js. Uses no network.
+// Redraws the heat map at the window's width. Shows the command for a flame graph of the time range that the user
+// selects. Runs inside its SVG, after svg_shared.js. Uses no network.
 (function () {
   'use strict';
 
@@ -10,17 +10,17 @@
   const total = cells.reduce((a, b) => a + b, 0);
   const layer = byId('gp-cells');
   const head = byId('gp-head');
-  const GAP_FROM = 5;  // px: cells of at least this size have a gap of one pixel between them
+  const GAP_FROM = 5;  // in px: cells of this size or larger have a gap of one pixel between them
 
-  // Indexes of the selected, hovered and keyboard-focused cells; -1: none.
+  // Indexes of the selected, hovered and keyboard-focused cells; -1 if there is no such cell.
   const state = { from: -1, to: -1, anchor: -1, hover: -1, cursor: 0, dragging: false, width: 0 };
-  const place = { top: 0, column: 0 };  // px: the top of the map, and the width of a column
+  const place = { top: 0, column: 0 };  // in px: the top of the map, and the width of a column
 
   // ---- texts ----
 
   const beginOf = (i) => data.startNs + i * data.cellNs;
 
-  // Formats a time as the options accept it, with nanoseconds.
+  // Formats a time as the command's options expect it, exact to the nanosecond.
   function seconds(ns) {
     const whole = Math.floor(ns / 1e9);
     const rest = String(ns - whole * 1e9).padStart(9, '0').replace(/0+$/, '');
@@ -39,7 +39,7 @@
 
   const windowText = (from, to) => seconds(beginOf(from)) + ' to ' + seconds(beginOf(to + 1));
 
-  // Returns the command for the selected window. The name of a picture contains the window.
+  // Returns the command for the selected window. The file name of a picture contains the window.
   function command(picture) {
     const from = seconds(beginOf(state.from));
     const to = seconds(beginOf(state.to + 1));
@@ -61,7 +61,7 @@
     return { row, text, button };
   }
 
-  // If the viewer provides no clipboard, selects the text so that the user can copy it.
+  // Copies the text. If the viewer has no clipboard, selects the text so that the user can copy it.
   function copy(text, button) {
     window.getSelection().selectAllChildren(text);
     const failed = () => { button.textContent = 'Press Ctrl-C'; };
@@ -132,7 +132,7 @@
     }
   }
 
-  // Outlines the selected cells, which may begin and end within columns.
+  // Outlines the selected cells. The selection may begin and end within a column.
   function drawSelection() {
     outline.setAttribute('visibility', state.from >= 0 ? 'visible' : 'hidden');
     if (state.from < 0) return;
@@ -229,7 +229,7 @@
     try {
       history.replaceState(null, '', hash);
     } catch (error) {
-      // A sandboxed viewer may refuse this. The picture works without an address.
+      // A sandboxed viewer may refuse to change the address. The picture works without it.
     }
   }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kRanksSchemaVersion = 1;
 
-// Rounds to four decimal places; more would be noise.
+// Rounds to four decimal places, because further ones would be noise.
 double rounded(double value) {
   return std::round(value * 10000) / 10000;
 }

@@ -21,13 +21,13 @@ namespace {
 constexpr int kRankLevels = 8;
 constexpr int kLabelPx = 100;
 constexpr int kRankAxisPx = 24;
-constexpr int kMapPx = 480;  // intended height of the map; each row has 1 to kMostRowPx px
+constexpr int kMapPx = 480;  // intended height of the map; the height of a row is limited to 1 to kMostRowPx px
 constexpr int kMostRowPx = 28;
 constexpr int kLeastLabelled = 11;
 constexpr size_t kLabelColumns = 12;
 constexpr size_t kMostCells = 120'000;
 constexpr int kTicks = 6;
-// Styles of this picture, in addition to those of heat maps.
+// Styles of this picture, which are added to those of heat maps.
 constexpr const char* kStyle =
     ".gp-lag{fill:none;stroke:#0b57d0;stroke-width:2}\n#gp-ranks text{font-size:11px}\n"
     "@media (prefers-color-scheme:dark){.gp-lag{stroke:#8ab4f8}}\n";
@@ -59,7 +59,7 @@ RankMap rank_map_of(const RanksView& view) {
   return map;
 }
 
-// Returns 0 if the rank did nothing in the cell, else 1 to kRankLevels.
+// Returns 0 if the rank did nothing in the cell; otherwise its level, from 1 to kRankLevels.
 int rank_level_of(const RankMap& map, const analyze::JobRank& rank, size_t cell) {
   analyze::RankCell sum;
   const size_t begin = cell * map.blocks_in_cell;

@@ -29,14 +29,14 @@ std::string rank_share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : share_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// A rank's time from its first work to its last. Idle time before and after is not part of the job.
+// The time from a rank's first work to its last. Idle time before and after that is not part of the job.
 struct Span {
   uint64_t ns = 0;
-  uint64_t idle_ns = 0;  // of one device, on average
+  uint64_t idle_ns = 0;  // idle time of a device, averaged over the rank's devices
 };
 
-// The profile counts idle time in the block in which it ends, so time beyond that block's length goes to earlier
-// blocks. Before the first block, it is not part of the job: the device waited for the program to start.
+// The profile counts idle time in the block in which it ends, so idle time that exceeds the block's length belongs to
+// earlier blocks. Idle time before the first block is not part of the job: the device waited for the program to start.
 Span span_of(const JobRank& rank, uint64_t block_ns) {
   const auto works = [](const analyze::RankCell& cell) { return cell.busy + cell.collective + cell.waits > 0; };
   const auto first = std::find_if(rank.cells.begin(), rank.cells.end(), works);
@@ -64,7 +64,8 @@ bool lags(const RanksView& view, size_t rank) {
   return std::any_of(laggards.begin(), laggards.end(), [&](const LaggingRank& one) { return one.lag.rank == rank; });
 }
 
-// Selects the ranks that lag, then those with most work of their own. Returns them in the order of their names.
+// Selects the ranks that lag, and then the ranks that spend the most time on their own work. Returns them in the order
+// of their names.
 std::vector<size_t> shown_ranks(const RanksView& view) {
   const auto& ranks = view.job.ranks();
   std::vector<size_t> order(ranks.size());
@@ -144,7 +145,7 @@ void print_differences(const RanksView& view, const char* begin, const std::vect
   }
 }
 
-// Returns the start of a block on the job's clock, which begins when all ranks run.
+// Returns the start of a block on the job's clock, which starts when all ranks are running.
 std::string job_time(const RanksView& view, uint64_t block) {
   return analyze::exact_seconds(view.job.begin_ns(block) - view.job.begin_ns(view.verdict.first));
 }

@@ -18,14 +18,14 @@ using analyze::CountedKind;
 using analyze::CountedRow;
 using analyze::CountedTable;
 
-constexpr size_t kCounts = 20;  // width of " (5 of 34)" after a title, with large numbers
+constexpr size_t kCounts = 20;  // width of " (5 of 34)" after a title, for large numbers
 
 struct TableTitles {
   std::string_view title;
   std::vector<std::string> columns;
 };
 
-// Returns a readable title for well-known metrics, and the metric's name for others.
+// Returns a readable title for a well-known metric, and the metric's own name for any other.
 std::string_view metric_title(std::string_view metric) {
   if (metric == "smsp__sass_sectors_mem_global") {
     return "Global memory: sectors, actual and ideal (coalesced)";
@@ -69,7 +69,7 @@ std::vector<std::string> numbers_of(const CountedTable& table, const CountedRow&
   return numbers;
 }
 
-// Formats "stalls.cu:99 in stride(unsigned int*)".
+// Formats a row's location: "stalls.cu:99 in stride(unsigned int*)".
 std::string row_text(const CountedRow& row, size_t numbers, const Page& page) {
   constexpr size_t kFile = 24;
   std::string text;

@@ -19,7 +19,7 @@ bool shorten(std::vector<Line>& table, size_t kept) {
   return true;
 }
 
-// Keeps up to three quarters of the lines for the program's own functions, which a reader can change.
+// Reserves up to three quarters of the lines for the program's own functions, because a reader can change these.
 bool shorten_functions(std::vector<FunctionLine>& table, size_t kept) {
   const auto is_own = [](const FunctionLine& line) { return line.origin == analyze::Origin::own; };
   const auto own = static_cast<size_t>(std::count_if(table.begin(), table.end(), is_own));
@@ -61,7 +61,7 @@ bool shorten_counted(Summary& summary, size_t kept) {
                      [kept](analyze::CountedTable& table) { return shorten(table.rows, kept); });
 }
 
-// Shortens tables without GPU times to at most three lines, and omits the less informative frames of paths.
+// Shortens the tables without GPU times to at most three lines. Omits the less informative frames of paths.
 bool give_up_extras(Summary& summary, Detail& detail) {
   constexpr size_t kTop = 3;
   return shorten_functions(summary.functions, kMostFunctions) || give_up_awaited(summary, detail) ||
@@ -72,13 +72,13 @@ bool give_up_extras(Summary& summary, Detail& detail) {
          lower(detail.devices, 4) || lower(detail.frames, 4) || lower(detail.stall_reasons, 3);
 }
 
-// Drops sample tables if the table of kernel stalls has the same information.
+// Drops the sample tables if the table of kernel stalls has the same information.
 bool give_up_samples(Summary& summary) {
   return !summary.stalls.empty() &&
          (shorten(summary.sample_places, 0) || shorten(summary.sampled_work, 0) || shorten(summary.sample_reasons, 1));
 }
 
-// Shortens the main tables to ten kernels, eight functions and five paths, which answer most questions.
+// Shortens the main tables to ten kernels, eight functions and five paths, because these answer most questions.
 bool give_up_answers(Summary& summary, Detail& detail) {
   const auto tables = [&summary](size_t paths, size_t functions, size_t work) {
     return shorten(summary.call_paths, paths) || shorten_functions(summary.functions, functions) ||
@@ -90,7 +90,7 @@ bool give_up_answers(Summary& summary, Detail& detail) {
          !std::exchange(detail.one_line, true) || lower(detail.frames, 3) || tables(5, 8, 10);
 }
 
-// Drops complete tables before the three main ones. Needed if the report has more tables than fit one screen.
+// Drops complete tables, the three main ones last, if there are too many tables for one screen.
 bool give_up_tables(Summary& summary, Detail& detail) {
   return shorten(summary.host_work, 1) || shorten(summary.failures, 0) || lower(detail.devices, 2) ||
          shorten(summary.ranks, 2) || shorten(summary.groups, 3) || lower(detail.frames, 2) ||

@@ -20,7 +20,7 @@ using analyze::ProfileInfo;
 using analyze::ProfileKind;
 using analyze::Summary;
 
-// Returns how the target ended. The profile of a killed target contains only what it did until then.
+// Returns how the target ended. If it was killed, the profile contains only what it did until then.
 std::string ending(const ProfileInfo& info) {
   std::string text;
   const auto [begin, end] = info.meta.equal_range("target.exit_status");
@@ -42,7 +42,7 @@ void print_facts(const ProfileInfo& info, Page& page) {
   }
 }
 
-// Prints that the recording is only a window of the run, or the profile only a subset of a recording.
+// Prints that the recording covers only a window of the run, or that the profile is only a subset of a recording.
 void print_part(const ProfileInfo& info, Page& page) {
   if (const std::string window = analyze::recording_window(info.meta); !window.empty()) {
     page.fact("recorded", "only a part of the program's run: " + shown_ends(window));
@@ -55,7 +55,7 @@ void print_part(const ProfileInfo& info, Page& page) {
   }
 }
 
-// Prints the losses in the fourth line at the latest, so that no other fact moves them off the first screen.
+// Prints the losses in one of the first four lines, so that other facts cannot push them off the first screen.
 void print_losses(const ProfileInfo& info, Page& page) {
   std::string text = loss_text(info);
   if (!info.complete) {
@@ -69,7 +69,7 @@ void print_losses(const ProfileInfo& info, Page& page) {
   }
 }
 
-// Prints the time window, and which facts concern the whole recording despite the window.
+// Prints the time window, and which facts describe the whole recording in spite of the window.
 void print_window(const Summary& summary, Page& page) {
   if (!summary.window) {
     return;
@@ -80,7 +80,7 @@ void print_window(const Summary& summary, Page& page) {
                          (summary.counted.empty() ? "" : ", counts at instructions"));
 }
 
-// Returns "busy 93.10% (2.80 s of 3.00 s), idle 200 ms".
+// Formats how the device spent its time: "busy 93.10% (2.80 s of 3.00 s), idle 200 ms".
 std::string device_use(const DeviceLine& device) {
   if (device.wall_ns == 0) {
     return "GPU time " + short_duration(device.weight.ns);

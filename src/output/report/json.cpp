@@ -121,7 +121,7 @@ Json graphs_json(const analyze::GraphSummary& graphs) {
   return {{"ns", graphs.weight.ns}, {"count", graphs.weight.count}, {"with_capture_stack", graphs.captured}};
 }
 
-// Writes members that are absent from most profiles.
+// Writes the members that most profiles do not have.
 void put_optional(const Summary& summary, JsonObject& object, TextStream& stream) {
   std::string& out = stream.text();
   if (summary.window) {

@@ -12,7 +12,6 @@ namespace {
 
 using NameLines = std::vector<analyze::SummaryLine>;
 
-// Returns each name once, in the order of the tables.
 std::vector<std::string_view> works_of(const analyze::Summary& summary) {
   std::vector<std::string_view> names;
   std::unordered_set<std::string_view> seen;

@@ -1,4 +1,4 @@
-// Shortens names for a report, each in the same way in all tables. Internal to the report.
+// Shortens names for a report, so that a name looks the same in all tables. Internal to the report.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ class Names {
   [[nodiscard]] const std::string& work(std::string_view name, bool beside) const {
     return (beside ? beside_ : below_).at(name);
   }
-  // Returns a function's position, from 1, in the table of top functions; 0: absent. Later functions have less cost.
+  // Returns the function's position in the table of top functions, counted from 1; 0 if it is not in the table. The
+  // function with the highest cost has position 1.
   [[nodiscard]] size_t rank(std::string_view function) const {
     const auto found = functions_.find(function);
     return found == functions_.end() ? 0 : found->second;

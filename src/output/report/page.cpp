@@ -14,7 +14,7 @@ constexpr size_t kFirstColumn = 8;
 constexpr size_t kPageColumn = 8;
 constexpr size_t kFactWord = 9;
 constexpr std::string_view kGap = "  ";
-constexpr std::string_view kBelow = "          ";  // indents a name in the line below its numbers
+constexpr std::string_view kBelow = "          ";  // the indentation of a name that is in the line below its numbers
 constexpr size_t kLeastPageName = 20;
 
 constexpr std::string_view kBold = "\033[1m";

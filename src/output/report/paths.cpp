@@ -17,7 +17,7 @@ namespace {
 using analyze::Origin;
 using analyze::PathFrame;
 
-constexpr size_t kBetween = 2;  // blanks between a name and its location
+constexpr size_t kBetween = 2;  // number of blanks between a name and its location
 constexpr std::string_view kIndent = "          ";
 constexpr std::string_view kLeftOutBefore = "      ... ";
 constexpr size_t kLeastPathWidth = 20;
@@ -27,7 +27,7 @@ bool is_mark(const PathFrame& frame) {
   return frame.cls == analyze::FrameClass::mark || frame.cls == analyze::FrameClass::note;
 }
 
-// Returns the frames that identify a path; all frames if none does.
+// Returns the frames that identify a path. If no frame does, returns all frames.
 std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
   std::vector<PathFrame> kept;
   std::copy_if(frames.begin(), frames.end(), std::back_inserter(kept),
@@ -35,14 +35,15 @@ std::vector<PathFrame> telling(std::vector<PathFrame> frames) {
   return kept.empty() ? frames : kept;
 }
 
-// Returns whether a separate line counts omitted frames. A short report writes "..." before the next frame instead.
+// Returns true if omitted frames are counted in a separate line. A short report marks the next frame with "..."
+// instead.
 bool counts_left_out(const Page& page) {
   return page.detail().frames == Detail().frames;
 }
 
-// Orders frame positions by importance: marks (NVTX ranges and notes such as [no CPU stack]), the program's own frames,
-// library frames in the table of functions, others. A long list also keeps the program's outermost frame. A short list
-// ranks [no Python frames] last, because most stacks of a thread have it.
+// Orders the positions of frames by importance: first marks (NVTX ranges and notes such as [no CPU stack]), then the
+// program's own frames, then library frames in the table of functions, then others. A long list also keeps the
+// program's outermost frame. A short list ranks [no Python frames] last, because most stacks of a thread have it.
 std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Page& page) {
   std::vector<size_t> order(frames.size());
   for (size_t i = 0; i < order.size(); ++i) {
@@ -53,14 +54,14 @@ std::vector<size_t> by_importance(const std::vector<PathFrame>& frames, const Pa
       std::find_if(frames.begin(), frames.end(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
   const auto innermost_own =
       std::find_if(frames.rbegin(), frames.rend(), [](const PathFrame& frame) { return frame.origin == Origin::own; });
-  std::unordered_set<const char*> seen;  // addresses of the names: many long names would be slow to compare
+  std::unordered_set<const char*> seen;  // addresses of the names, because comparing many long names would be slow
   std::vector<std::pair<int, size_t>> importance(frames.size());
   for (const size_t position : order) {
     const PathFrame& frame = frames[position];
     const bool is_new = seen.insert(frame.name.data()).second;
     if (is_mark(frame)) {
       importance[position].first = brief && frame.name == analyze::kNoPythonFrames ? 6 : 0;
-    } else if (!is_new) {  // recursion: less important, because an inner frame has the same name
+    } else if (!is_new) {  // a recursive call is less important, because an inner frame has the same name
       importance[position].first = 6;
     } else if (frame.origin == Origin::own) {
       importance[position].first = &frame == &*innermost_own ? 1 : !brief && &frame == &*outermost_own ? 2 : 3;
@@ -86,7 +87,7 @@ std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page)
   if (!counts_left_out(page)) {
     return shown;
   }
-  // Show a frame if it alone would be omitted: a line that reports the omission saves nothing.
+  // Show a frame if it would be the only one omitted here: the line about the omission would take as much space.
   for (size_t i = 0; i < frames.size(); ++i) {
     const bool alone = (i == 0 || shown[i - 1]) && (i + 1 == frames.size() || shown[i + 1]);
     shown[i] = shown[i] || alone;
@@ -97,12 +98,12 @@ std::vector<bool> chosen(const std::vector<PathFrame>& frames, const Page& page)
 struct Line {
   std::string name;
   std::string location;
-  size_t left_out = 0;  // number of omitted frames that this line represents
+  size_t left_out = 0;  // number of omitted frames, if this line reports an omission
   bool own = false;
-  bool follows_left_out = false;  // frames before this one are omitted without a line
+  bool follows_left_out = false;  // true: frames before this one were omitted, and no line reports that
 };
 
-// The location gets the width that the name does not need. A longer location gets up to half of the line.
+// The location gets the width that the name does not need. If that is too little, it gets up to half of the line.
 Line frame_line(const PathFrame& frame, size_t width_left, const Page& page) {
   Line line;
   line.location = shown_name(shown_ends(frame.location));
@@ -140,7 +141,7 @@ void print_frames(const analyze::CallPath& path, Page& page) {
   const size_t width_left = std::max(kLeastPathWidth, page.width() - std::min(page.width(), kIndent.size()));
   const std::vector<Line> lines =
       frame_lines(page.all_frames() ? path.shown() : telling(path.shown()), width_left, page);
-  size_t names = 0;  // width of the names column; ignores lines whose location would not fit beside it
+  size_t names = 0;  // width of the column of names; lines whose location does not fit beside the name are ignored
   for (const Line& line : lines) {
     const size_t width = utf8_length(line.name) + kBetween;
     names = line.location.empty() || width + utf8_length(line.location) > width_left ? names : std::max(names, width);

@@ -9,12 +9,12 @@
 namespace gpuprof::output {
 
 struct ReportOptions {
-  size_t width = 80;        // characters per line; below 80, some lines may be longer
-  bool colors = false;      // use a terminal's escape sequences
-  bool full = false;        // unshortened names and paths, regardless of the width
-  bool explain = false;     // explain each stall reason that is shown
+  size_t width = 80;  // characters per line; if it is below 80, some lines may be longer
+  bool colors = false;
+  bool full = false;  // show complete names and paths, regardless of the width
+  bool explain = false;
   bool from_start = false;  // show all frames of call paths, including startup code
-  // The approximate number of lines; 0: unlimited. Shortens tables to fit, the less important ones first.
+  // Approximate number of lines; 0: unlimited. To fit, tables are shortened, the less important ones first.
   size_t lines = 0;
 };
 

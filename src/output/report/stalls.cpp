@@ -30,7 +30,7 @@ std::string percent_digits(double share) {
 }
 
 double share_of(uint64_t part, uint64_t whole) {
-  return static_cast<double>(part) / static_cast<double>(whole);  // listed kernels have samples, so whole > 0
+  return static_cast<double>(part) / static_cast<double>(whole);  // whole > 0, because every listed kernel has samples
 }
 
 std::string stall_place_text(std::string_view file, uint32_t line, size_t most, const Page& page) {
@@ -38,7 +38,7 @@ std::string stall_place_text(std::string_view file, uint32_t line, size_t most, 
   return (page.full() ? shown : cut_front(shown, most)) + (line == 0 ? "" : ":" + std::to_string(line));
 }
 
-// Formats "at stalls.cu:9 58.13%, math.cuh:2 8.20%".
+// Formats the lines with most samples: "at stalls.cu:9 58.13%, math.cuh:2 8.20%".
 std::string hot_lines(const KernelStalls& stalls, const Page& page) {
   constexpr size_t kFile = 40;
   std::string text;
@@ -51,10 +51,10 @@ std::string hot_lines(const KernelStalls& stalls, const Page& page) {
   return text;
 }
 
-// Formats "stalls.cu:9 waits for the load, at stalls.cu:7: 41.20%".
+// Formats what lines wait for: "stalls.cu:9 waits for the load, at stalls.cu:7: 41.20%".
 std::string awaited_lines(const KernelStalls& stalls, const Page& page) {
   constexpr size_t kFile = 24;
-  constexpr size_t kWhat = 16;  // length of the longest fixed value of AwaitedLine::what
+  constexpr size_t kWhat = 16;  // length of the longest text that AwaitedLine::what can have
   const size_t most = page.fits() ? 1 : kHotLines;
   std::string text;
   for (size_t i = 0; i < std::min(most, stalls.awaited.size()); ++i) {
@@ -73,7 +73,7 @@ bool waits(const StallLine& line) {
   return reason == nullptr || reason->waits;
 }
 
-// Returns the reason with most waiting samples if its share is at least a fifth with 95% confidence; else nullptr.
+// Returns the waiting reason with most samples if its share is at least a fifth, with 95% confidence; else nullptr.
 const StallLine* dominant(const KernelStalls& stalls) {
   constexpr double kLeast = 0.2;
   const auto first = std::find_if(stalls.reasons.begin(), stalls.reasons.end(), waits);
@@ -110,7 +110,7 @@ void add_once(const StallLine& line, std::vector<const StallReason*>& reasons) {
   }
 }
 
-// Returns the reasons to explain: with --explain all that are shown, else the dominant one of each kernel.
+// Returns the reasons to explain: with --explain, all that are shown; otherwise, the dominant one of each kernel.
 std::vector<const StallReason*> explained(const analyze::Summary& summary, const Page& page) {
   std::vector<const StallReason*> reasons;
   const size_t most = page.fits() ? page.detail().explained : summary.stalls.size();

@@ -28,7 +28,7 @@ using analyze::SummaryLine;
 using analyze::Weight;
 using Lines = std::vector<SummaryLine>;
 
-// Formats shares of a total: of its time, or of its count if the profile has no times.
+// Formats shares of a total. It is a time or, if the profile has no times, a count.
 class Shares {
  public:
   Shares(const Summary& summary, const Weight& whole) : summary_(summary), whole_(whole) {}
@@ -60,7 +60,7 @@ std::string deviation_text(const std::optional<uint64_t>& ns) {
   return ns ? short_duration(*ns) : "-";
 }
 
-// Prints kernels or groups of kernels. `name` returns the text of a line.
+// Prints a table of kernels or of groups of kernels. `name` returns the text of a line.
 template <typename Line, typename Name>
 void print_work(const Summary& summary, const std::vector<Line>& lines, const char* title, size_t found, Name name,
                 Page& page) {
@@ -106,10 +106,10 @@ void print_ranks(const Summary& summary, Page& page) {
   }
 }
 
-// Formats "step (train.py)". Shortens the file before the name.
+// Formats a Python function: "step (train.py)". If there is too little space, cuts the file before it cuts the name.
 std::string python_function(const FunctionLine& line, size_t width_left, const Page& page) {
   constexpr size_t kLeastFile = 8;
-  constexpr size_t kCut = 3;  // "..."
+  constexpr size_t kCut = 3;  // length of "..."
   const std::string name = shown_name(shown_ends(line.name)) + " (";
   const std::string file = shown_name(shown_ends(line.file));
   const size_t left = width_left - std::min(width_left, utf8_length(name) + 1);
@@ -118,9 +118,9 @@ std::string python_function(const FunctionLine& line, size_t width_left, const P
   return name + (page.full() ? file : cut_front(has_room ? file : last, std::max(left, kLeastFile))) + ")";
 }
 
-// Returns distinct texts: "at::native::add", or "step (train.py) +2" for a line that joins three functions.
+// Returns a distinct text for each line: "at::native::add", or "step (train.py) +2" if the line joins three functions.
 std::vector<std::string> function_texts(const std::vector<FunctionLine>& lines, size_t numbers, const Page& page) {
-  constexpr size_t kMark = 5;  // width of a suffix that makes texts distinct: " +123", " #2"
+  constexpr size_t kMark = 5;  // width of a suffix such as " +123" or " #2", which makes texts distinct
   const size_t width = page.full() ? std::string::npos : page.name_width(numbers) - kMark;
   std::vector<std::string> texts;
   std::vector<std::string> native;
@@ -213,7 +213,7 @@ void print_counts(const Lines& lines, const char* title, size_t found, uint64_t 
   }
 }
 
-// Formats "saxpy+0x40: FFMA R1, R2, R3 at clamp (saxpy.cu:12)".
+// Formats a code location: "saxpy+0x40: FFMA R1, R2, R3 at clamp (saxpy.cu:12)".
 std::string place_text(const analyze::PlaceLine& place) {
   char offset[24];
   std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(place.offset));
@@ -249,7 +249,7 @@ void print_samples(const Summary& summary, Page& page) {
   }
 }
 
-// Waits have a time, allocations have bytes, and page faults have a count.
+// Waits are measured in time, allocations in bytes, and page faults by their number.
 void print_host(const Summary& summary, Page& page) {
   if (!summary.host_work.empty()) {
     page.title("Waits, allocations and page faults", summary.host_work.size(), summary.found.host_work);
@@ -296,7 +296,8 @@ void print_trust(const Summary& summary, Page& page) {
   }
   if (!page.detail().whole_trust) {
     page.line("");
-    return page.clauses(lines.back(), "");  // short form: only the coverage, the last line, which summarizes the others
+    // In short form, shows only the coverage: it is the last line, and summarizes the others.
+    return page.clauses(lines.back(), "");
   }
   page.title(summary.window ? "What the whole recording saw and missed" : "What this recording saw and missed", 0, 0);
   for (const std::string& line : lines) {
@@ -328,7 +329,7 @@ void print_left_out(const Summary& summary, Page& page) {
   }
 }
 
-// The data that all attempts to shorten the report use: the options and the names of the complete summary.
+// What all attempts to shorten the report use: the options, and the names in the complete summary.
 struct FitContext {
   const ReportOptions& options;
   Names names;
@@ -360,7 +361,8 @@ void print_all(const Summary& summary, const Detail& detail, const FitContext& w
   print_trust(summary, page);
 }
 
-// Prints at most the requested number of lines if possible, with as much detail as fits.
+// Prints the report with as much detail as fits in the requested number of lines. If even the shortest report has more
+// lines, prints that.
 class Fit {
  public:
   Fit(const Summary& summary, const FitContext& whole) : whole_summary_(summary), whole_(whole), summary_(summary) {}
@@ -370,7 +372,7 @@ class Fit {
     while (remove_line(summary_, detail_)) {
       ++most;
     }
-    // Bisects, because formatting the paths after each removed line may take long.
+    // Uses bisection, because formatting the paths after each removed line would take long.
     size_t least = 0;
     while (least < most) {
       const size_t middle = least + (most - least) / 2;
