@@ -16,7 +16,7 @@
 
 namespace gpuprof::record {
 
-using NameIndex = uint32_t;  // index of a text in the recording's NameTable; 0: no text
+using NameIndex = uint32_t;  // index into the recording's NameTable; 0: no text
 using CodeIndex = uint32_t;  // index of a Python code object in the recording's CodeTable, 31 bits; 0: no code object
 
 constexpr profile::StringId name_id(NameIndex name) {
@@ -48,7 +48,7 @@ struct NewStack {
   // Innermost first. The words are encoded as in wire/stack.h, except that a Python word holds a CodeIndex.
   std::vector<uint64_t> words;
   std::vector<uint64_t> kernel;  // addresses in the Linux kernel, innermost first
-  uint32_t flags = 0;            // GPUPROF_STACK_*
+  uint32_t flags = 0;            // GPUPROF_STACK_... bits
   uint64_t eval_begin = 0;       // address of Python's evaluation function in the process; 0: unknown
   // True if frame pointers were used to walk the stack, so that its outermost frames may be wrong.
   bool frame_pointers = false;
@@ -69,7 +69,7 @@ struct NewCode {
 };
 
 struct WorkKey {
-  uint64_t stack = 0;  // NewStack::stack; 0: no stack
+  uint64_t stack = 0;  // equal to a NewStack::stack; 0: no stack
   // The stack of the call that created the graph node; 0: no stack.
   uint64_t capture = 0;
   uint64_t stream = 0;
@@ -114,8 +114,9 @@ struct NewLatency {
 };
 
 struct NewCall {
-  profile::Call call;  // the call's `ustack` is not set; `stack` takes its place
-  uint64_t stack = 0;  // NewStack::stack
+  // Its `ustack` is not set, because the writer computes it from `stack`.
+  profile::Call call;
+  uint64_t stack = 0;
 };
 
 struct GpuLine {
@@ -133,7 +134,6 @@ struct NewGpuPlace {
   std::vector<GpuLine> lines;  // outermost first
 };
 
-// Key of a GPU_COUNT line.
 struct CountKey {
   profile::ProcessId process{};
   profile::DeviceId device{};
@@ -142,14 +142,13 @@ struct CountKey {
   auto operator<=>(const CountKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
-// Key of an EUSTALL line.
 struct SampleKey {
   uint64_t slice = 0;
   profile::WorkId work{};
   profile::GpuPlaceId place{};
   NameIndex reason = 0;
   profile::SamplingId sampling{};
-  uint32_t flags = 0;  // profile::kSampleEstimated
+  uint32_t flags = 0;
   bool operator==(const SampleKey&) const = default;
 };
 

@@ -315,9 +315,9 @@ class Session {
   StackSetup stacks_;
   std::unique_ptr<Channel> channel_;
   std::optional<GpuLines> gpu_lines_;
-  InjectionSetup injection_;  // used only to record a command
+  InjectionSetup injection_;
   std::optional<UnrecordedProcesses> unrecorded_;
-  Attachment attachment_;  // used only to record a running process
+  Attachment attachment_;
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
   Clocks clocks_;

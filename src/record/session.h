@@ -21,20 +21,20 @@ namespace gpuprof::record {
 enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 
 struct SessionOptions {
-  std::vector<std::string> command;  // empty with `attach_pid`
-  uint32_t attach_pid = 0;           // running process to record instead of a command; 0: none
+  std::vector<std::string> command;  // empty if `attach_pid` is set
+  uint32_t attach_pid = 0;           // pid of the running process to record instead of a command; 0: none
   std::string output;                // name pattern, see write/output_name.h
   // Runs the command as this user; empty: as the recorder's user.
   std::string user;
   // With `user`: keeps all environment variables except those that describe a user, such as HOME.
   bool preserve_environment = false;
   StackChoice stacks = StackChoice::best;
-  uint64_t interval_ns = 1'000'000'000;  // time slice
+  uint64_t interval_ns = 1'000'000'000;  // length of a time slice
   bool wait_for_children = true;         // after the command ends, wait for its children that use a GPU
   bool timeline = false;
-  bool latency = false;               // store histograms of launch latencies
-  backend::SamplingOptions sampling;  // samples inside kernels
-  bool whole_graphs = false;          // one record for each graph launch
+  bool latency = false;
+  backend::SamplingOptions sampling;
+  bool whole_graphs = false;  // one record for each graph launch
   // Commit of the recorded program; empty: the recorder determines it.
   std::string commit;
   std::string nvtx_range;   // NAME or NAME@DOMAIN: only launches inside this range
@@ -45,7 +45,7 @@ struct SessionOptions {
 };
 
 struct SessionResult {
-  int wait_status = 0;            // status of the command, as from waitpid(); 0 with attach_pid
+  int wait_status = 0;            // a wait status of waitpid(); 0 if `attach_pid` is set
   profile::WorkCoverage covered;  // as `report` computes it
   // Name of the profile; empty if the profile is empty or not a regular file.
   std::string file;

@@ -13,7 +13,7 @@ namespace gpuprof::record {
 struct StackSetup {
   // Null if no stacks are recorded, or if targets walk their own stacks.
   std::unique_ptr<StackEngine> engine;
-  bool in_process = false;  // targets walk their own stacks
+  bool in_process = false;
   // One line for META that says why this method was chosen.
   std::string reason;
 

@@ -17,7 +17,6 @@ namespace gpuprof::record {
 struct SummaryFacts {
   Totals totals;
   uint64_t wall_ns = 0;
-  // CPU time of the recorder during wall_ns.
   uint64_t recorder_cpu_ns = 0;
   // CPU time of the recorder before and after wall_ns.
   uint64_t other_cpu_ns = 0;
@@ -44,7 +43,7 @@ struct SummaryFacts {
   bool used_gpu = false;
   // If no GPU work was recorded: the unavailable backends and why they are unavailable.
   std::string unrecorded;
-  std::vector<Error> unrecorded_processes;  // from UnrecordedProcesses::messages()
+  std::vector<Error> unrecorded_processes;
 };
 
 struct Summary {

@@ -17,7 +17,7 @@ namespace gpuprof::record {
 struct AttachChannel {
   std::string socket;  // abstract name, without the leading NUL
   std::string token;
-  std::function<bool()> stop;  // see InjectionRequest::stop
+  std::function<bool()> stop;
 };
 
 // Selects the backend for the vendor library that the process has mapped (see Backend::attaches()) and injects its

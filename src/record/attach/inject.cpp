@@ -31,7 +31,7 @@ namespace {
 
 // The recorder maps this much memory in the target during the injection: texts at its start, a stack at its end.
 constexpr uint64_t kScratchBytes = 512U << 10;
-constexpr uint64_t kStackGap = 256;  // bytes left free above the start of the stack
+constexpr uint64_t kStackGap = 256;
 constexpr size_t kMaxText = 4096;
 constexpr uint64_t kExecutableMemfd = 0x10;  // MFD_EXEC, Linux 6.3
 // Time limit of the search for dlopen. The target's owner could map files that take very long to search.
@@ -58,7 +58,6 @@ bool same_bytes(int fd, std::span<const unsigned char> bytes) {
   return true;
 }
 
-// Runs the injection in one stopped thread of the target.
 class Work {
  public:
   Work(const InjectionRequest& request, symbolize::ProcessMaps& maps, Loader loader, TracedThread& thread)

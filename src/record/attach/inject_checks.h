@@ -17,9 +17,9 @@ namespace gpuprof::record {
 Status check_process(uint32_t pid);
 
 struct Loader {
-  std::shared_ptr<symbolize::MappedFile> library;  // contains both functions
-  uint64_t open = 0;                               // address of dlopen
-  uint64_t error = 0;                              // address of dlerror; 0: not found
+  std::shared_ptr<symbolize::MappedFile> library;
+  uint64_t open = 0;
+  uint64_t error = 0;  // 0: not found
 };
 // Fails if the process has no dlopen, or if `stop` returns true during the search.
 Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop);

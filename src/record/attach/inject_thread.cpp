@@ -23,7 +23,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kStepNs = 5'000'000'000;  // maximum wait for one ptrace stop
+// Time limit of the wait for one ptrace stop.
+constexpr uint64_t kStepNs = 5'000'000'000;
 // Time limit of a function call that continues to make system calls.
 constexpr uint64_t kCallNs = 60'000'000'000;
 // Time limit of the ptrace stop in which the thread is restored.

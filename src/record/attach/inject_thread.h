@@ -66,12 +66,12 @@ class TracedThread {
   const TracedIdentity* who_;
   const std::function<bool()>* give_up_;
   pid_t tid_;
-  UniqueFd memory_;  // /proc/PID/mem
+  UniqueFd memory_;
   arch::Registers before_;
   uint64_t gate_ = 0;
   uint64_t signal_mask_ = 0;
   bool borrowed_ = false;
-  bool gone_ = false;       // the thread has ended
+  bool gone_ = false;
   bool replaced_ = false;   // the process has executed another program, which must not be changed
   bool stopped_ = true;     // waitpid() has reported the thread's present stop
   bool may_leave_ = false;  // the thread holds no lock, so its injected call can be abandoned

@@ -195,7 +195,6 @@ struct Loaded {
   std::string note;
 };
 
-// Loads the best walk that this kernel supports.
 Result<Loaded> load_best(BpfWalk walk) {
   std::string note;
   if (walk == BpfWalk::tables) {

@@ -41,9 +41,9 @@ class BpfProcesses final : public ProcessListener {
   BpfTables tables_;
   bpf_program* loader_;
   bool finds_python_;
-  std::unordered_map<uint32_t, Loader> loaders_;  // key: pid
+  std::unordered_map<uint32_t, Loader> loaders_;
   std::mutex mutex_;
-  std::vector<uint32_t> outdated_;  // pids
+  std::vector<uint32_t> outdated_;
 };
 
 // Attaches a uprobe to one process, or to all processes if `pid` is -1.

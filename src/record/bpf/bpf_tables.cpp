@@ -219,7 +219,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   const bool same = entries.size() == process.entries.size() &&
                     std::memcmp(entries.data(), process.entries.data(), entries.size() * sizeof(entries[0])) == 0;
   if (same && process.number != 0) {
-    write_process(pid, process);  // read_ns may have changed
+    write_process(pid, process);
     return;
   }
   if (is_other_image(process.entries, entries)) {
@@ -261,7 +261,7 @@ std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) c
     gpuprof_bpf_mapping entry{};
     entry.begin = mapping.start;
     entry.end = mapping.end;
-    entry.pool = kNoPool;  // replaced below if the file has unwind rules
+    entry.pool = kNoPool;
     entry.inode = mapping.file ? mapping.file->inode : 0;
     entry.offset = offset;
     entry.gone = mapping.gone ? 1 : 0;

@@ -43,7 +43,7 @@ class BpfTables {
     uint32_t number = 0;
     uint32_t image = 0;
     uint32_t generation = 0;
-    uint64_t read_ns = 0;  // time at which the mappings were read (monotonic)
+    uint64_t read_ns = 0;  // when the mappings were read (monotonic)
     gpuprof_python_layout python{};
     gpuprof_python_threads python_threads{};
     std::vector<symbolize::Mapping> mappings;
@@ -66,7 +66,7 @@ class BpfTables {
   struct Built {
     FilePointer file;
     TablePointer table;  // null: the file has no usable table
-    uint32_t users = 0;  // number of mappings of the file
+    uint32_t users = 0;
   };
 
   Process& process_of(uint32_t pid);

@@ -13,7 +13,6 @@ struct LoaderProbe {
   uint64_t state = 0;  // address of r_debug.r_state minus the address of _dl_debug_state(), modulo 2^64
 };
 
-// Returns whether the file's name is that of glibc's loader.
 bool is_loader(std::string_view path);
 
 // Returns nullopt if the file lacks the symbols. The file is not trusted: its contents are validated.

@@ -43,10 +43,10 @@ class ProcessFeed {
 
  private:
   struct Pending {
-    uint64_t first = 0;  // number of the oldest pending event
+    uint64_t first = 0;
     bool ended = false;
     std::optional<gpuprof_python_layout> python;
-    std::shared_ptr<const symbolize::ProcessMaps> maps;  // null: no `mapped` event is pending
+    std::shared_ptr<const symbolize::ProcessMaps> maps;
   };
 
   void loop();
@@ -58,7 +58,7 @@ class ProcessFeed {
   uint64_t put_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<uint32_t> queue_;  // pids, each once, in order of their oldest events
+  std::deque<uint32_t> queue_;  // pids, each once, in the order of their oldest events
   std::unordered_map<uint32_t, Pending> pending_;
   // Pending::first of the process whose events the engine is receiving; 0: the thread is idle.
   uint64_t delivering_ = 0;

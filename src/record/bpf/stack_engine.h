@@ -71,9 +71,8 @@ class StackEngine : public ProcessListener {
   // on_counted_launch().
   virtual Status attach_function(const std::string& path, uint64_t file_offset, uint32_t pid, uint32_t function) = 0;
 
-  // Delivers all events that have arrived. Does not block.
   virtual void drain(StackSink& sink) = 0;
-  [[nodiscard]] virtual StackLosses losses() const = 0;  // since the start of the recording
+  [[nodiscard]] virtual StackLosses losses() const = 0;
 
   // Call it when the sink has dropped these stacks of ended processes. The engine then delivers them again before their
   // next use.

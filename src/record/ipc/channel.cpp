@@ -25,7 +25,6 @@ namespace {
 // recorded.
 constexpr uint64_t kBrokenHandshakeNs = 200'000'000;
 
-// Time between two checks of a process's rights.
 constexpr uint64_t kRightsIntervalNs = 1'000'000'000;
 constexpr const char* kRightsHint =
     "gpuprof does not record another user's program that has more rights than its user (set-user-id, file "
@@ -65,7 +64,7 @@ struct Channel::Source {
   uint32_t pid = 0;
   std::string backend;
   std::shared_ptr<ProcessGuard> guard;
-  uint64_t next_check_ns = 0;   // next check of the process's rights
+  uint64_t next_check_ns = 0;
   bool changed_rights = false;  // true: the process's rights have changed, so it is no longer recorded
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
@@ -83,8 +82,8 @@ struct Channel::Source {
   uint64_t overhead_samples = 0;
   uint64_t overhead_ns = 0;
   OverheadLimiter limiter;
-  UniqueFd connection;      // open while the process waits for its welcome
-  UniqueFd file;            // the segment's memfd
+  UniqueFd connection;  // valid while the process waits for its welcome
+  UniqueFd file;
   uint64_t gave_up_ns = 0;  // time at which sending the welcome failed; 0: it has not failed
 
   explicit Source(double max_overhead) : limiter(max_overhead) {}

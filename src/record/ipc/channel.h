@@ -40,7 +40,7 @@ struct ChannelOptions {
   bool latency = false;
   // Targets send one GPU_OP per graph launch instead of one per node.
   bool whole_graphs = false;
-  bool attached = false;  // targets were already running when the recorder connected
+  bool attached = false;
   // Limit in percent of the elapsed time. Above it, fewer launches get a stack. 0: no limit.
   double max_overhead = 0;
   backend::SamplingOptions sampling = {};
@@ -48,7 +48,7 @@ struct ChannelOptions {
   std::vector<std::string> code_only = {};
   // NAME or NAME@DOMAIN: records only launches inside this range. Empty: records all launches.
   std::string nvtx_range;
-  CodeLimits code = {};  // limits on GPU code that targets send
+  CodeLimits code = {};
   ExpectedCallers expected = {};
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
   std::shared_ptr<backend::SourceIds> ids = std::make_shared<backend::SourceIds>();
@@ -69,7 +69,6 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Adds the environment variables with which a target finds this channel.
   void prepare(backend::LaunchEnv& env) const;
 
   // Adds descriptors that become readable when there is work, for example when a process connects or ends.

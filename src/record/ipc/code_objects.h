@@ -33,9 +33,9 @@ struct CodeLimits {
 
 struct CodeObject {
   uint32_t kind = 0;  // enum gpuprof_code_kind
-  CodeHash hash{};    // computed by the recorder
+  CodeHash hash{};
   uint64_t bytes = 0;
-  uint64_t offset = 0;  // in the store
+  uint64_t offset = 0;  // position in the store
   uid_t user = 0;       // owner of the process that sent it
 };
 
@@ -51,7 +51,6 @@ class CodeObjects {
   void on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd connection);
   static void refuse_stranger(const UniqueFd& connection);
 
-  // Adds descriptors that become readable when take() has something to do.
   void add_poll_fds(std::vector<pollfd>& fds) const;
   // Reads code that has arrived, up to a limit of bytes per call.
   void take();
@@ -60,7 +59,6 @@ class CodeObjects {
   [[nodiscard]] bool expects(backend::SourceId source) const;
   [[nodiscard]] uint64_t refused(backend::SourceId source) const;
 
-  // Returns null if the module's code has not arrived.
   [[nodiscard]] const CodeObject* find(backend::SourceId source, uint64_t module) const;
   // Returns the object's bytes; empty if they cannot be read.
   [[nodiscard]] std::vector<std::byte> read(const CodeObject& object) const;
@@ -81,7 +79,7 @@ class CodeObjects {
     CodeOffer offer;
     UniqueFd connection;
     uint64_t until_ns = 0;  // the target must send the file before this time (monotonic)
-    uint64_t offset = 0;    // in the store
+    uint64_t offset = 0;    // position in the store
     UniqueFd file = {};     // invalid until the file has been received
     uint64_t copied = 0;
     gpuprof_code_hasher hasher = {};

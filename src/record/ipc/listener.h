@@ -44,7 +44,6 @@ class Listener {
   [[nodiscard]] const std::string& name() const { return name_; }  // abstract socket name, without the leading NUL
   [[nodiscard]] const std::string& token() const { return token_; }
 
-  // Adds descriptors that become readable when take() has something to do.
   void add_poll_fds(std::vector<pollfd>& fds) const;
 
   // Returns the callers that have sent a valid first packet since the last call. Does not wait.
@@ -73,7 +72,6 @@ class Listener {
   bool is_expected(const Credentials& peer);
   bool is_ours(PendingConnection& silent) const;
   void forget(PendingConnection& silent);
-  // Returns false if no silent caller is left.
   bool drop_oldest(std::vector<Caller>& callers);
   // Reads the first packet. Returns false if it has not arrived yet.
   bool listen_to(PendingConnection& silent, std::vector<Caller>& callers);

@@ -38,7 +38,7 @@ uint32_t OverheadLimiter::update(uint64_t launches, uint64_t samples, uint64_t s
   const uint64_t new_launches = launches > launches_ ? launches - launches_ : 0;
   const uint64_t new_ns = sampled_ns > sampled_ns_ ? sampled_ns - sampled_ns_ : 0;
   if (new_samples < kFewSamples && new_launches > 0 && now_ns - updated_ns_ < 60'000'000'000) {
-    return share_;  // wait for more samples
+    return share_;
   }
   const double per_launch = new_samples == 0 ? 0 : static_cast<double>(new_ns) / static_cast<double>(new_samples);
   const double cost = per_launch * static_cast<double>(new_launches) / static_cast<double>(now_ns - updated_ns_);

@@ -17,7 +17,7 @@ constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
 constexpr uint64_t kMaxTimeNs = uint64_t{1} << 62;
 constexpr uint64_t kMaxCount = uint64_t{1} << 50;
 constexpr uint32_t kMaxCode = 0x7fffffff;
-constexpr uint32_t kMaxCodeText = 4096;  // limit on a name or a file name, in bytes
+constexpr uint32_t kMaxCodeText = 4096;
 constexpr uint64_t kCorrelationBits = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE;
 
 // Copies the fixed part of a record, which may be unaligned. Copying reads it only once.

@@ -106,7 +106,6 @@ class Correlator final : public backend::EventSink, public StackSink {
   [[nodiscard]] NameTable& names() { return producers_.names(); }
 
   Batch take_batch();
-  // Returns about how many lines the next batch has.
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }

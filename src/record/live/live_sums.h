@@ -63,7 +63,7 @@ class LiveSums {
   bool full_ = false;
   std::vector<std::string> texts_;
   std::unordered_map<std::string, uint32_t> numbers_;
-  std::unordered_map<uint32_t, Key> works_;  // key: WorkId
+  std::unordered_map<uint32_t, Key> works_;
   std::unordered_map<uint32_t, Sum> kernels_;
   std::map<Key, Sum> paths_;
   std::map<uint32_t, Sum> devices_;

@@ -23,7 +23,7 @@ LiveImage& LiveProcesses::image_of(const Entry& process) {
 LiveImage& LiveProcesses::on_source(uint32_t pid, std::string_view backend) {
   const bool known = table_.knows(pid);
   const Entry& process = table_.on_source(pid, backend);
-  if (known && !images_.contains(process.image->id)) {  // the process has called exec
+  if (known && !images_.contains(process.image->id)) {  // exec has replaced the image
     emit_ended(pid);
   }
   emit_mapped(process);

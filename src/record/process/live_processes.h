@@ -60,7 +60,6 @@ class LiveProcesses {
   void forget(uint32_t pid);  // call it when the last source of the pid has ended
 
   std::vector<std::shared_ptr<const ProcessImage>> take_new() { return std::exchange(new_, {}); }
-  // Returns the events for the stack engine, in order.
   std::vector<ProcessEvent> take_process_events() { return std::exchange(process_events_, {}); }
 
  private:
@@ -70,7 +69,7 @@ class LiveProcesses {
 
   ProcessTable table_;
   std::unordered_map<profile::ProcessId, LiveImage> images_;
-  std::unordered_set<uint32_t> reloaders_;  // pids whose mappings must be read again
+  std::unordered_set<uint32_t> reloaders_;
   std::vector<std::shared_ptr<const ProcessImage>> new_;
   std::vector<ProcessEvent> process_events_;
 };

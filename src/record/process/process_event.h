@@ -13,8 +13,8 @@ struct ProcessEvent {
   enum class What : uint8_t { mapped, python, ended };
   What what = What::mapped;
   uint32_t pid = 0;
-  std::shared_ptr<const symbolize::ProcessMaps> maps;  // only for `mapped`
-  gpuprof_python_layout layout{};                      // only for `python`
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // set for `mapped`
+  gpuprof_python_layout layout{};                      // set for `python`
 };
 
 }  // namespace gpuprof::record

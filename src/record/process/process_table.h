@@ -38,8 +38,8 @@ class ProcessTable {
     std::shared_ptr<const ProcessImage> image;
     std::shared_ptr<const symbolize::ProcessMaps> maps;
     std::shared_ptr<ProcessGuard> guard;  // null: the process could not be opened, so its /proc files are not read
-    std::set<std::string, std::less<>> backends;  // backends that have a source in this image
-    bool alive = true;                            // as of the last read
+    std::set<std::string, std::less<>> backends;
+    bool alive = true;  // as of the last read
     // Earliest time of the next read for an address that the last read did not find.
     uint64_t next_refresh_ns = 0;
     uint64_t last_read_ns = 0;
@@ -49,7 +49,7 @@ class ProcessTable {
       uint64_t since_ns = 0;
       std::shared_ptr<const symbolize::ProcessMaps> maps;
     };
-    std::deque<Former> former;  // oldest first
+    std::deque<Former> former;  // oldest first; holds earlier mappings of the process
     // Time of the next read even if all addresses are known.
     uint64_t next_check_ns = 0;
   };
@@ -97,7 +97,7 @@ class ProcessTable {
   const MemoryBudget* memory_;
   std::shared_ptr<symbolize::FileCache> files_;
   std::unordered_map<uint32_t, Entry> by_pid_;
-  std::unordered_map<uint32_t, std::shared_ptr<ProcessGuard>> guards_;  // of connected processes
+  std::unordered_map<uint32_t, std::shared_ptr<ProcessGuard>> guards_;
   uint32_t next_id_ = 1;
 };
 

@@ -18,7 +18,7 @@ constexpr unsigned kMaxMeta = 1000;
 constexpr unsigned kMaxPythonChanges = 8;
 constexpr size_t kMaxNotes = 16;
 constexpr size_t kMaxDrivers = 16;
-constexpr size_t kMaxNote = 300;  // bytes
+constexpr size_t kMaxNote = 300;  // limit in bytes
 
 std::string meta_key(const Source& source, const std::string& key) {
   return "process." + std::to_string(source.pid) + "." + key;
@@ -167,7 +167,6 @@ void Producers::on_meta(Source& source, std::string_view text) {
   }
   if (key == "gpu.driver" && drivers_.size() < kMaxDrivers) {
     if (drivers_.emplace(text.substr(equals + 1, kMaxNote)).second) {
-      // Write the driver once per recording, because processes share it.
       add_meta(key, std::string(text.substr(equals + 1, kMaxNote)));
     }
     return;
@@ -176,7 +175,7 @@ void Producers::on_meta(Source& source, std::string_view text) {
   if ((*what != '\0' || key.starts_with("note.")) && notes_.size() < kMaxNotes && notes_.insert(key).second) {
     std::string shown;  // escaped, because a target may send any text
     append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
-    log::info(what + shown);  // printed for the first process only
+    log::info(what + shown);
   }
   const std::string scope = key.find('.') == std::string::npos ? source.backend + "." : "";
   add_meta(meta_key(source, scope + key), std::string(text.substr(equals + 1)));

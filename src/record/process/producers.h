@@ -37,14 +37,14 @@ struct Source {
   std::string backend;
   std::unordered_map<uint32_t, NameIndex> names;
   std::unordered_map<uint32_t, profile::DeviceId> devices;
-  std::vector<Device> devices_to_be;  // devices whose name or uuid has not arrived
+  std::vector<Device> devices_to_be;
   SourceRanges ranges;
   CodeIds codes;
   SourceGpuCode gpu_code;
   SourceModules modules;
-  gpuprof_python_layout python{};  // last layout that the source sent
+  gpuprof_python_layout python{};  // the last layout that the source sent
   unsigned python_changes = 0;
-  std::string python_version;  // as sent by the target
+  std::string python_version;
   std::string python_refused;  // why the target lacks Python frames; empty: it sent no reason
   unsigned metas = 0;
 
@@ -122,8 +122,8 @@ class Producers {
   ThreadNames threads_{names_, memory_};
   LiveProcesses processes_{memory_};
   std::unordered_map<backend::SourceId, Source> sources_;
-  std::set<std::string> notes_;    // META keys that have been printed, too
-  std::set<std::string> drivers_;  // drivers that already have a META line
+  std::set<std::string> notes_;  // META keys that have been printed, too
+  std::set<std::string> drivers_;
   std::vector<std::pair<std::string, std::string>> meta_;
   std::vector<profile::ProcessId> ended_;
 };

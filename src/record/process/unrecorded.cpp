@@ -36,14 +36,13 @@ constexpr size_t kMaxChildren = size_t{64} << 10;
 constexpr size_t kMaxMaps = size_t{4} << 20;
 constexpr size_t kMaxVariables = size_t{1} << 20;
 constexpr size_t kMaxFindings = 256;
-constexpr size_t kLongestLibrary = 80;  // limit for a library's name in a message
+constexpr size_t kLongestLibrary = 80;  // limit in bytes for a library's name in a message
 
 constexpr std::string_view kDevices[] = {"/dev/nvidia", "/dev/dri/render", "/dev/kfd", "/dev/accel/", "/dev/dxg"};
 
-// Facts from the mappings of a process.
 struct MappedNames {
   std::vector<std::string> libraries;
-  std::string device;     // path of the first GPU device file
+  std::string device;
   bool is_static = true;  // no dynamic linker is mapped
   bool is_musl = false;
   bool is_32_bit = true;
@@ -97,7 +96,7 @@ std::string keep_variables(const std::string& variable) {
 
 struct UnrecordedProcesses::Process {
   pid_t pid = 0;
-  UniqueFd folder;  // /proc/PID
+  UniqueFd folder;
   std::string name;
   std::string program;
   MappedNames mapped;

@@ -24,7 +24,7 @@ struct ExpectedLibrary {
   std::string vendor;  // prefix of the vendor library's file name
   // Path of the injection library; empty: the user has switched the backend off by --backend.
   std::string injection;
-  std::string variable;  // environment variable that names the injection library
+  std::string variable;
 };
 
 // `chosen`: the recording's backends. Call it when they have prepared `env`.
@@ -47,7 +47,7 @@ class UnrecordedProcesses {
 
  private:
   struct Known {
-    std::string program;  // the target of /proc/PID/exe
+    std::string program;
     uint64_t next_ns = 0;
     uint64_t interval_ns = 0;
     bool seen = false;
@@ -60,7 +60,6 @@ class UnrecordedProcesses {
   struct Process;
   using Key = std::tuple<pid_t, std::string, std::string>;  // pid, program, and backend (or "" without one)
 
-  // Stops searching at the time `until`.
   [[nodiscard]] std::vector<pid_t> descendants(uint64_t until) const;
   // Reads the children of at most `tasks` threads, and subtracts the number of threads read from `tasks`.
   void add_children(pid_t pid, uint64_t until, size_t& tasks, std::vector<pid_t>& to) const;

@@ -34,7 +34,7 @@ class Attachment {
   // processes of its user. With a command, they are the recorder's descendants and all processes of `user`.
   [[nodiscard]] ExpectedCallers expected_callers(const std::optional<TargetUser>& user) const;
 
-  void add_poll_fd(std::vector<pollfd>& fds) const;  // the descriptor becomes readable when the process ends
+  void add_poll_fd(std::vector<pollfd>& fds) const;
   [[nodiscard]] bool has_ended() const;
 
   // Returns one line that says why launches are only counted. Empty: GPU times are recorded, too.

@@ -13,7 +13,6 @@
 namespace gpuprof::record {
 namespace {
 
-// Reaps children that have ended. Returns whether other children still run.
 bool have_children() {
   pid_t ended = 0;
   do {
@@ -26,7 +25,6 @@ bool have_children() {
 
 Status Command::start(const TargetSpec& spec, const std::optional<TargetUser>& user, const backend::LaunchEnv& env,
                       const sigset_t& original_mask) {
-  // Processes that outlive the command become children of the recorder.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto target = Target::spawn(spec, user, env, original_mask);
   if (!target) {

@@ -29,7 +29,6 @@ class LocalSources {
 
   // Passes process events to the sources whose BPF programs walk stacks.
   void put(const std::vector<ProcessEvent>& events);
-  // Returns the processes whose mappings must be read again.
   std::vector<uint32_t> take_outdated();
 
   [[nodiscard]] bool started_any() const { return were_any_; }

@@ -20,7 +20,6 @@ class RecordingWindows {
   void update(uint64_t now_ns);
   void set_by_user(bool on, uint64_t now_ns);
   void give_up();  // switches recording off for the rest of the session
-  // Closes the last window and returns its end.
   uint64_t end();
 
   [[nodiscard]] bool on() const { return switch_.on(); }

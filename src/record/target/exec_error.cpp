@@ -60,7 +60,6 @@ std::string script_interpreter_of(const std::string& file) {
   return from == std::string::npos ? std::string() : begin.substr(from, begin.find_first_of(" \t\r\n", from) - from);
 }
 
-// Returns the hint for a name that PATH does not contain.
 std::string hint_for_unknown(std::span<const std::string> command) {
   const std::string& name = command.front();
   if (is_builtin(name)) {

@@ -31,7 +31,7 @@ class LibraryDir {
   LibraryDir(SafeFolder parent, std::string name, UniqueFd fd)
       : parent_(std::move(parent)), name_(std::move(name)), fd_(std::move(fd)), path_(parent_.path + "/" + name_) {}
   SafeFolder parent_;
-  std::string name_;  // name in `parent_`
+  std::string name_;
   // Holds the lock. Empty after a move: the destructor then removes nothing.
   UniqueFd fd_;
   std::string path_;

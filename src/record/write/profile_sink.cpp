@@ -247,7 +247,6 @@ class ProfileSink::BatchWriter {
     return frame.id;
   }
 
-  // Returns the frames outermost first, as in the profile.
   std::vector<profile::FrameId> frames_of(const std::vector<symbolize::SymbolizedFrame>& names) {
     std::vector<profile::FrameId> frames(names.size());
     std::transform(names.begin(), names.end(), frames.begin(), [this](const auto& named) { return frame(named); });
@@ -385,9 +384,9 @@ class ProfileSink::BatchWriter {
   using FrameLists = std::map<std::vector<profile::FrameId>, uint32_t>;
   FrameLists frame_lists_;
   FrameLists kernel_frame_lists_;
-  std::map<std::pair<uint32_t, uint64_t>, StackIds> stacks_;  // only of live processes
+  std::map<std::pair<uint32_t, uint64_t>, StackIds> stacks_;  // contains only stacks of live processes
   std::unordered_map<profile::GpuModuleId, profile::GpuModule> gpu_modules_;
-  std::vector<WrittenWork> works_;  // index: WorkId
+  std::vector<WrittenWork> works_;
   std::unordered_map<NameIndex, std::string> raw_names_;
   std::unordered_map<NameIndex, profile::StringId> demangled_;
 };

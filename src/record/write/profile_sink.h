@@ -42,14 +42,13 @@ class ProfileSink {
   // Writes the remaining batches and ends the thread. Limits the time for symbolization. If the output is a pipe that
   // nobody reads, a stop signal ends the wait.
   Status finish(Signals& signals);
-  Status finish();  // waits without a limit
+  Status finish();  // without signals: waits without a limit
 
   [[nodiscard]] uint64_t bytes_written() const;
   // Call it after finish(). Returns how many GPU records or counted launches had a stack with only profiler frames.
   [[nodiscard]] uint64_t without_frames() const;
   [[nodiscard]] uint64_t samples_without_frames() const;
   [[nodiscard]] uint64_t stacks() const;
-  // Says why names are missing.
   [[nodiscard]] const symbolize::ReadingBudget::LeftOut& left_out() const;
 
  private:

@@ -7,7 +7,7 @@
 namespace gpuprof::record {
 
 struct StackShape {
-  uint32_t flags = 0;  // GPUPROF_STACK_*
+  uint32_t flags = 0;  // GPUPROF_STACK_... bits
   // Number of native frames, except those in the vendor's tool library and the injection library.
   uint32_t native = 0;
   uint32_t python = 0;

@@ -14,7 +14,7 @@ struct RefusedPython {
   uint32_t pid = 0;  // 0: all interpreters were supported
   std::string version;
   std::string reason;
-  bool others = false;  // true: other processes were recorded without Python frames, too
+  bool others = false;  // true: more than one process was recorded without Python frames
 };
 
 struct Totals {

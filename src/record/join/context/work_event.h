@@ -37,7 +37,7 @@ struct WorkEvent {
   uint64_t submitted_ns = 0;
   uint64_t bytes = 0;
   uint64_t count = 1;
-  bool more = false;     // more work of the same launch may follow
+  bool more = false;
   bool outside = false;  // true: the launch is outside of --nvtx-range
   // If not 0, the event describes only one kernel of a batch of kernels. This is the id of the kernel's name.
   uint32_t kernel_id = 0;

@@ -46,7 +46,7 @@ class GraphBodies {
   Launches& launches_;
   GraphLaunches graphs_{&join_.memory()};
   std::vector<Body> new_;
-  std::deque<Body> held_;  // work that still has several possible launches
+  std::deque<Body> held_;
 };
 
 }  // namespace gpuprof::record

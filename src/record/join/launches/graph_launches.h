@@ -36,7 +36,8 @@ class GraphLaunches {
   };
   struct GraphRun {
     backend::GraphLaunch call;
-    uint64_t first_ns = UINT64_MAX;  // earliest start of work known to belong to this launch
+    // Earliest start of the work that is known to belong to this launch.
+    uint64_t first_ns = UINT64_MAX;
     // Earlier work of the stream still ran at this time, so the work of this launch starts at or after it.
     uint64_t not_before_ns = 0;
     // Later work of the stream already ran at this time, so the work of this launch ends before it.
@@ -62,7 +63,7 @@ class GraphLaunches {
   void end_source(backend::SourceId source);
 
  private:
-  using Key = OwnedId;  // id of an executable graph, a stream or a launch
+  using Key = OwnedId;
   struct Graph {
     std::vector<GraphRun> launches;  // in call order
     // True if, in some launch, work of a conditional node ran before all other work.
@@ -79,11 +80,11 @@ class GraphLaunches {
 
   MemoryBudget* memory_;
   std::unordered_map<Key, Graph, OwnedIdHash> graphs_;
-  std::unordered_map<Key, uint32_t, OwnedIdHash> execs_;  // maps a launch to its executable graph
+  std::unordered_map<Key, uint32_t, OwnedIdHash> execs_;
   // Maps a stream to the correlation ids of its launches, in call order.
   std::unordered_map<Key, std::vector<uint64_t>, OwnedIdHash> streams_;
   size_t launches_ = 0;
-  uint64_t looked_ns_ = 0;  // time of the last search for idle graphs
+  uint64_t looked_ns_ = 0;
 };
 
 }  // namespace gpuprof::record

@@ -9,7 +9,7 @@ namespace {
 
 // A copy may itself be a copy. Chains of copies are followed up to this length.
 constexpr int kMaxChain = 64;
-constexpr size_t kMaxCopies = 100'000;  // copies that are retried in each poll iteration
+constexpr size_t kMaxCopies = 100'000;
 
 }  // namespace
 

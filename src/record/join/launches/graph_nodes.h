@@ -15,7 +15,7 @@ namespace gpuprof::record {
 
 class GraphNodes {
  public:
-  static constexpr size_t kMaxNodes = 2'000'000;  // of all processes; further nodes are not stored
+  static constexpr size_t kMaxNodes = 2'000'000;  // limit for all processes together; further nodes are not stored
   static constexpr uint64_t kKeepDestroyedNs =
       5'000'000'000;  // in this time, a destroyed node's last work and copies arrive
 
@@ -62,7 +62,7 @@ class GraphNodes {
     Dated<uint64_t> stack;
     Dated<uint32_t> name;
     uint64_t original = 0;  // the node of which this node is a copy; 0: it is not a copy
-    uint64_t copied = 0;    // poll iteration in which the copy was reported
+    uint64_t copied = 0;
     bool destroyed = false;
   };
   struct Copy {

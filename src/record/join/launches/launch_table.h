@@ -17,10 +17,10 @@ struct PendingLaunch {
   uint64_t time_ns = 0;
   uint32_t thread = 0;  // NameIndex
   uint32_t tid = 0;
-  uint32_t range = 0;  // the source's range id
+  uint32_t range = 0;
   // True if work of the launch has arrived, but the launch record has not.
   bool orphan = false;
-  bool matched = false;        // true: some work of the launch has arrived
+  bool matched = false;
   uint64_t keep_until_ns = 0;  // until this time, more work of the launch may arrive
 };
 
@@ -68,14 +68,15 @@ class LaunchTable {
   void compact();
 
   MemoryBudget* memory_;
-  std::pmr::unsynchronized_pool_resource pool_;  // makes several hundred thousand inserts and removals per second cheap
+  std::pmr::unsynchronized_pool_resource
+      pool_;  // a pool, because several hundred thousand launches per second come and go
   using Launches = std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash>;
   Launches launches_{&pool_};
   // Result of the last find(). Many calls repeat the key, because the nodes of a graph are work of one launch.
   Launches::value_type* last_ = nullptr;
   std::deque<Queued> waiting_;  // in order of arrival; entries of removed launches may remain
-  std::deque<Queued> stale_;    // launches that have waited longer than kHoldNs
-  std::deque<Queued> matched_;  // launches that may get more work
+  std::deque<Queued> stale_;
+  std::deque<Queued> matched_;
 };
 
 }  // namespace gpuprof::record

@@ -7,7 +7,7 @@ namespace {
 
 // Limit on stacks that are stored with their words. A stack takes at most about 1 KiB.
 constexpr size_t kMaxStacks = 300'000;
-constexpr size_t kMaxWords = 8'000'000;  // of all stored stacks
+constexpr size_t kMaxWords = 8'000'000;  // limit for the words of all stored stacks
 // Limit on stacks per source or pid, and per process image. Work with a further stack counts as work without a stack.
 constexpr size_t kMaxNumbers = 2'000'000;
 
@@ -180,7 +180,6 @@ bool Stacks::knows(const LiveImage& image, Number stack) {
 }
 
 NewStack Stacks::to_write(const LiveImage& image, const Kept& stack, Number number) const {
-  // After an exec, other code is at the same addresses.
   const bool own = stack.process == image.process;
   NewStack made{
       .process = image.process, .maps = own ? stack.maps : image.maps, .stack = number, .words = {}, .kernel = {}};

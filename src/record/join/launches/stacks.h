@@ -65,8 +65,8 @@ class Stacks {
   using Owners = std::unordered_map<uint32_t, Owned>;  // key: a source's id or, for stacks of the stack engine, a pid
   struct Kept {
     uint64_t engine_id = 0;
-    std::vector<uint64_t> words;                         // see NewStack::words
-    std::vector<uint64_t> kernel;                        // see NewStack::kernel
+    std::vector<uint64_t> words;
+    std::vector<uint64_t> kernel;
     std::shared_ptr<const ProcessImage> process;         // the process's image when the stack arrived
     std::shared_ptr<const symbolize::ProcessMaps> maps;  // the process's mappings when the stack was read
     MappingsOver over;                                   // modules that differ from `maps`

@@ -14,7 +14,6 @@ constexpr size_t kMaxAtAddress = 64;  // limit on kernels per address; above it,
 constexpr size_t kMaxLookups = 64;    // limit on kernels that are compared with a sampled address
 // A lookup ends after it has skipped this many kernels of other times or devices.
 constexpr size_t kMaxOthers = 4096;
-// Limit on compared kernels in all 4 GiB regions together.
 constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;
 constexpr uint64_t kRegionBits = 32;
 constexpr uint64_t kAddressBits = 48;  // drivers disagree on whether to sign-extend the upper bits

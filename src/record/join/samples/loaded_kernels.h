@@ -58,7 +58,7 @@ class LoadedKernels {
     uint64_t from_ns = 0;
     uint64_t until_ns = UINT64_MAX;
   };
-  using Space = std::map<uint64_t, std::vector<Kernel>>;  // key: address
+  using Space = std::map<uint64_t, std::vector<Kernel>>;
   struct Waiting {
     backend::SourceId source = 0;
     backend::LoadedKernel kernel;
@@ -78,8 +78,8 @@ class LoadedKernels {
   std::map<profile::ProcessId, std::set<uint64_t>> regions_;  // upper bits of the 4 GiB regions that hold kernels
   // Maps a source and a LoadedKernel::load to addresses of kernels.
   std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;
-  std::vector<Waiting> waiting_;       // in order of arrival; the kernels' names have not arrived
-  std::set<backend::SourceId> waits_;  // sources with entries in waiting_
+  std::vector<Waiting> waiting_;  // in order of arrival; the kernels' names have not arrived
+  std::set<backend::SourceId> waits_;
   size_t count_ = 0;
 };
 

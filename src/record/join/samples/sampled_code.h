@@ -16,18 +16,17 @@
 
 namespace gpuprof::record {
 
-// The samples of a code location in the whole recording.
 struct SampledPlace {
   profile::GpuPlaceId place{};
-  uint64_t offset = 0;  // in bytes from the start of the function
+  uint64_t offset = 0;
   uint64_t samples = 0;
   NameIndex reason = 0;
 };
 struct SampledFunction {
   // One of the sources that loaded the function.
   backend::SourceId source = 0;
-  uint64_t module = 0;        // the source's id of the module
-  profile::GpuModuleId in{};  // the session's id of the module
+  uint64_t module = 0;
+  profile::GpuModuleId in{};
   std::string name;
   uint64_t samples = 0;
   std::vector<SampledPlace> places;  // most samples first

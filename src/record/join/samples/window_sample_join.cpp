@@ -9,7 +9,6 @@ namespace gpuprof::record {
 namespace {
 
 constexpr const char* kUnknown = "[unknown]";
-// Time between two tries to attribute samples.
 constexpr uint64_t kRetryNs = 200'000'000;
 // Samples wait for the end of their kernel for up to this time.
 constexpr uint64_t kLongestNs = 600'000'000'000;

@@ -94,7 +94,7 @@ class WindowSampleJoin {
   ProportionalSplit split_;
   std::map<WindowKey, OpenWindow> open_;
   std::vector<Group> waiting_;
-  size_t counts_ = 0;  // Counts in open_ and waiting_
+  size_t counts_ = 0;
   uint64_t next_check_ns_ = 0;
 };
 

@@ -19,7 +19,6 @@ uint64_t portion(uint64_t ns, uint64_t part, uint64_t whole) {
   return whole == 0 ? ns : static_cast<uint64_t>(Wide{ns} * part / whole);
 }
 
-// Collects shares, and merges those of the same work.
 class Gathered {
  public:
   void add(const KernelShare& share) {

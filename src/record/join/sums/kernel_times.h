@@ -34,7 +34,8 @@ class KernelTimes {
   static constexpr size_t kMaxRuns = 500'000;
   // A sampled launch waits for its work and its samples for up to this time.
   static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;
-  static constexpr size_t kMaxLaunches = 100'000;  // of announced launches; samples of further ones are dropped
+  static constexpr size_t kMaxLaunches =
+      100'000;  // limit of announced launches; samples of further launches are dropped
 
   explicit KernelTimes(JoinContext& join) : join_(join) {}
 
@@ -79,8 +80,7 @@ class KernelTimes {
 
   JoinContext& join_;
   std::map<KernelKey, Runs> kernels_;
-  std::map<std::pair<backend::SourceId, uint64_t>, Expected>
-      launches_;  // announced launches by source and correlation id
+  std::map<std::pair<backend::SourceId, uint64_t>, Expected> launches_;
   size_t count_ = 0;
   uint64_t next_expiry_ns_ = 0;
 };

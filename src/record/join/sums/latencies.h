@@ -30,7 +30,7 @@ class Latencies {
     }
   };
   std::unordered_map<Key, Histogram, Hash> histograms_;
-  uint64_t sum_ns_[4] = {};  // sums by phase since the start of the recording
+  uint64_t sum_ns_[4] = {};  // sums since the start of the recording; index: phase
 };
 
 }  // namespace gpuprof::record

@@ -66,10 +66,10 @@ class Occupancy {
     Share share;
   };
   struct DeviceState {
-    std::vector<Interval> pending;  // not swept yet
-    bool in_order = true;           // true: `pending` is in order of start time
-    std::vector<Interval> running;  // in order of start time
-    uint64_t swept_to = 0;          // all time before this has been charged
+    std::vector<Interval> pending;
+    bool in_order = true;  // true: `pending` is in order of start time
+    std::vector<Interval> running;
+    uint64_t swept_to = 0;  // all time before this has been charged
   };
   struct SliceWorkHash {
     size_t operator()(const SliceWork& key) const;
@@ -92,7 +92,7 @@ class Occupancy {
   uint64_t interval_ns_;
   std::unordered_map<Device, DeviceState> devices_;
   std::unordered_map<Thread, std::deque<Interval>> blocked_;
-  size_t blocked_calls_ = 0;  // number of calls of all threads
+  size_t blocked_calls_ = 0;
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;
   uint64_t late_ns_ = 0;

@@ -39,7 +39,6 @@ class Rows {
   void end_image(profile::ProcessId image) { works_.erase(image); }
 
   void take_new(Batch& batch);
-  // Returns about how many lines the next batch has.
   [[nodiscard]] size_t waiting() const { return rows_.size() + latencies_.size() + events_.size(); }
   // Returns the GPU time that was not apportioned, because records came too late (see Occupancy) or have times in the
   // future.
@@ -65,7 +64,7 @@ class Rows {
   uint32_t next_work_ = 1;
   std::vector<NewWork> new_works_;
   std::unordered_map<RowKey, RowValue, KeyHash> rows_;
-  uint64_t batch_slice_ = 0;  // slice in which the batch began
+  uint64_t batch_slice_ = 0;  // the slice in which the present batch began
   std::vector<profile::Event> events_;
   Latencies latencies_;
   Occupancy occupancy_;

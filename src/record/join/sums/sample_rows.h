@@ -42,7 +42,7 @@ class SampleRows {
   JoinContext& join_;
   NameTable& names_;
   std::unordered_map<SampleKey, uint64_t, Hash> rows_;
-  uint64_t batch_slice_ = 0;  // slice in which the batch began
+  uint64_t batch_slice_ = 0;  // the slice in which the present batch began
   // Number of samples, including dropped ones. It must fit into 64 bits.
   uint64_t seen_ = 0;
   std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // sampling ids by period in cycles

@@ -16,7 +16,7 @@ class WorkSet {
   // Programs may create a stream or a thread for each request. Above these limits, a new stream becomes kOtherStreams,
   // and a new thread becomes 0.
   static constexpr size_t kMaxStreams = 1024;
-  static constexpr size_t kMaxThreads = 4096;  // (tid, name) pairs
+  static constexpr size_t kMaxThreads = 4096;  // limit on pairs of tid and name
   // Above this number of works, or above MemoryBudget::kLimit, works differ only in device, kernel and operation. Above
   // MemoryBudget::kFull, they differ only in the operation.
   static constexpr size_t kMaxWorks = 2'000'000;

@@ -25,7 +25,6 @@ class CodeReader {
   CodeReader& operator=(const CodeReader&) = delete;
   virtual ~CodeReader() = default;
 
-  // Returns whether the module's code may still arrive.
   [[nodiscard]] virtual bool may_come(backend::SourceId source, uint64_t module) const = 0;
   // Returns null if the code has not arrived. The result is valid until the next call.
   virtual const CodeFacts* facts(backend::SourceId source, uint64_t module) = 0;

@@ -24,12 +24,11 @@ struct SourceGpuCode {
   [[nodiscard]] profile::GpuPlaceId place(uint32_t id) const;    // 0: unknown
 };
 
-// An instruction, identified by its source, module, function and offset.
 struct CodeLocation {
   backend::SourceId source = 0;
   uint64_t module = 0;  // 0: unknown code
   NameIndex function = 0;
-  uint64_t offset = 0;                                    // bytes from the function's start
+  uint64_t offset = 0;
   auto operator<=>(const CodeLocation&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 

@@ -26,7 +26,8 @@ class GpuLines final : public CodeReader {
   // Limit for the mapped files of code, in bytes. Mappings use address space. They use memory only where lines have
   // been read.
   static constexpr uint64_t kMaxMapped = uint64_t{4} << 30;
-  static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;  // limit for zebins, whose bytes are copied
+  // Limit for zebins. It is lower, because their bytes are copied.
+  static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;
 
   explicit GpuLines(const CodeObjects& code) : code_(code) {}
 
@@ -59,7 +60,7 @@ class GpuLines final : public CodeReader {
     std::optional<symbolize::CubinLines> lines;
     std::unordered_map<std::string, std::string> kernels;
     std::unique_ptr<symbolize::Zebin> zebin;
-    std::unordered_set<std::string> without_lines;  // kernels of the zebin without source lines
+    std::unordered_set<std::string> without_lines;
   };
   void open_cubin(Opened& opened);
   void open_zebin(Opened& opened);

@@ -15,7 +15,6 @@
 namespace gpuprof::record {
 namespace {
 
-// Limit on the parent folders in which a repository is searched.
 constexpr size_t kMostFolders = 64;
 // Limit on the size of a file that is read; packed-refs can be large.
 constexpr size_t kMostOfFile = size_t{16} << 20U;
