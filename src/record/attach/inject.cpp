@@ -75,8 +75,8 @@ class Work {
     RETURN_IF_ERROR(scratch);
     scratch_ = static_cast<uint64_t>(*scratch);
     auto injection = bring_and_start();
-    (void)call_kernel(SYS_munmap,
-                      {scratch_, kScratchBytes});  // if this fails, unused memory stays mapped in the target
+    // If this fails, unused memory stays mapped in the target.
+    (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});
     return injection;
   }
 

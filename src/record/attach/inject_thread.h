@@ -38,8 +38,7 @@ class TracedThread {
   [[nodiscard]] const user_regs_struct& registers() const { return before_.general; }
 
   // Prepares the thread for system_call() and call(). Blocks its signals until the destructor restores registers and
-  // signals.
-  // `gate`: the address of an arch::gate instruction in the process.
+  // signals. `gate`: the address of an arch::gate instruction in the process.
   Status borrow(uint64_t gate);
 
   // Returns the kernel's result: an address, a descriptor, or -errno.

@@ -80,7 +80,7 @@ user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_add
                                  const std::array<uint64_t, 6>& arguments) {
   user_regs_struct regs = from;
   regs.rax = static_cast<unsigned long long>(number);
-  regs.orig_rax = ~0ULL;  // prevents that the kernel restarts a system call
+  regs.orig_rax = ~0ULL;  // so that the kernel does not restart a system call
   regs.rdi = arguments[0];
   regs.rsi = arguments[1];
   regs.rdx = arguments[2];

@@ -32,7 +32,7 @@ constexpr const char* kRightsHint =
 // Estimated memory of the recorder per byte of wire records. One-word stacks need the most, because several tables
 // store them.
 constexpr size_t kGrowth = 8;
-constexpr uint32_t kWholeShare = 1U << 16;  // gpuprof_segment.exact_share is a fraction with this denominator
+constexpr uint32_t kWholeShare = 1U << 16;  // the denominator of gpuprof_segment.exact_share
 // With exact sampling, a sampled launch waits for its kernel. These waits may take this percentage of the elapsed time,
 // unless --max-overhead sets another limit.
 constexpr double kExactPercent = 10;
@@ -406,8 +406,8 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
       sums.counts[what] += load(ring.counts[what]);
     }
   }
-  if (samples >= source.overhead_samples &&
-      ns >= source.overhead_ns) {  // the target writes these counters; ignore decreases
+  // The target writes these counters. Ignore them if they have decreased.
+  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {
     overhead_.samples += samples - source.overhead_samples;
     overhead_.ns += ns - source.overhead_ns;
     source.overhead_samples = samples;

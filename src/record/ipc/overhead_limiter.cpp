@@ -5,8 +5,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint32_t kLeastShare =
-    GPUPROF_ALL_STACKS / 1024;  // at a lower share, there would be too few stacks to extrapolate from
+// At a lower share, there would be too few stacks to extrapolate from.
+constexpr uint32_t kLeastShare = GPUPROF_ALL_STACKS / 1024;
 // An update needs this many timed launches (1 launch in 64 is timed). With fewer, noise dominates.
 constexpr uint64_t kFewSamples = 8;
 // The limiter aims for this fraction of the limit.

@@ -16,8 +16,10 @@ namespace gpuprof::record {
 
 class GraphLaunches {
  public:
-  static constexpr size_t kMaxOfOne = 1024;        // per graph or stream; older launches are removed
-  static constexpr size_t kMaxLaunches = 200'000;  // of all graphs; further launches are not stored and get no work
+  // Limit on the launches of one graph or stream. Older launches are removed.
+  static constexpr size_t kMaxOfOne = 1024;
+  // Limit on the launches of all graphs. Further launches are not stored, and get no work.
+  static constexpr size_t kMaxLaunches = 200'000;
   // If there are more streams, the launch order of all streams is discarded.
   static constexpr size_t kMaxStreams = 4096;
   // When the table is full, graphs that were not launched for this time are removed.

@@ -16,8 +16,8 @@ namespace gpuprof::record {
 class GraphNodes {
  public:
   static constexpr size_t kMaxNodes = 2'000'000;  // limit for all processes together; further nodes are not stored
-  static constexpr uint64_t kKeepDestroyedNs =
-      5'000'000'000;  // in this time, a destroyed node's last work and copies arrive
+  // A destroyed node is kept for this time, because its last work and its copies may arrive later.
+  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;
 
   explicit GraphNodes(MemoryBudget* memory = nullptr) : memory_(memory) {}
 

@@ -68,8 +68,8 @@ class LaunchTable {
   void compact();
 
   MemoryBudget* memory_;
-  std::pmr::unsynchronized_pool_resource
-      pool_;  // a pool, because several hundred thousand launches per second come and go
+  // A pool makes inserts and removals cheap. There can be several hundred thousand of them per second.
+  std::pmr::unsynchronized_pool_resource pool_;
   using Launches = std::pmr::unordered_map<Key, PendingLaunch, OwnedIdHash>;
   Launches launches_{&pool_};
   // Result of the last find(). Many calls repeat the key, because the nodes of a graph are work of one launch.

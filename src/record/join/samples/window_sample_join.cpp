@@ -179,8 +179,8 @@ void WindowSampleJoin::add(const Source& source, const Group& group, const Count
   std::vector<uint64_t> weights;
   weights.reserve(candidates.size());
   for (const AddressLookup::Candidate& candidate : candidates) {
-    weights.push_back(
-        std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // so that the sum fits into 64 bits
+    // Limit each weight, so that the sum fits into 64 bits.
+    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));
   }
   const auto parts = split_.split(count.samples, weights);
   for (size_t i = 0; i < parts.size(); ++i) {

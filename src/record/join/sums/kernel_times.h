@@ -34,8 +34,8 @@ class KernelTimes {
   static constexpr size_t kMaxRuns = 500'000;
   // A sampled launch waits for its work and its samples for up to this time.
   static constexpr uint64_t kKeepLaunchNs = 600'000'000'000;
-  static constexpr size_t kMaxLaunches =
-      100'000;  // limit of announced launches; samples of further launches are dropped
+  // Limit on announced launches. Samples of further launches are dropped.
+  static constexpr size_t kMaxLaunches = 100'000;
 
   explicit KernelTimes(JoinContext& join) : join_(join) {}
 
