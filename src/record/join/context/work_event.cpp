@@ -28,7 +28,7 @@ WorkEvent work_event(const backend::GpuOp& op) {
                .tid = op.unsampled ? op.tid : 0,
                .range = op.unsampled ? op.range : 0,
                .op = kGpuOps[op.op],
-               .has_call = op.exec == 0 || op.correlation != 0,  // otherwise, it is an unknown launch of graph `exec`
+               .has_call = op.exec == 0 || op.correlation != 0,  // false: an unknown launch of the known graph `exec`
                .unsampled = op.unsampled},
       .start_ns = op.start_ns,
       .end_ns = op.end_ns,

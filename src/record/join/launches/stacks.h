@@ -73,7 +73,7 @@ class Stacks {
     StackShape shape;
     bool maps_current = false;
     bool sent = false;
-    size_t words_known = 0;  // so many of the first words have defined code objects
+    size_t words_known = 0;  // the code objects of this many leading words are defined
   };
 
   // Returns whether no stack engine runs, so that all stacks come from sources.

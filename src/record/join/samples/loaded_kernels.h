@@ -78,7 +78,7 @@ class LoadedKernels {
   std::map<profile::ProcessId, std::set<uint64_t>> regions_;  // upper bits of the 4 GiB regions that hold kernels
   // Maps a source and a LoadedKernel::load to addresses of kernels.
   std::map<std::pair<backend::SourceId, uint64_t>, std::vector<uint64_t>> loads_;
-  std::vector<Waiting> waiting_;  // in order of arrival; the kernels' names have not arrived
+  std::vector<Waiting> waiting_;  // kernels whose names have not arrived, in order of arrival
   std::set<backend::SourceId> waits_;
   size_t count_ = 0;
 };
