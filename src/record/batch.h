@@ -1,4 +1,4 @@
-// A batch: what the main thread has learned since the last batch and sends to the writer thread.
+// A batch: data that the main thread has collected since the last batch and sends to the writer thread.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,9 @@
 
 namespace gpuprof::record {
 
-using NameIndex = uint32_t;  // index of a text in the recording's NameTable; 0: no text
+using NameIndex = uint32_t;  // index into the recording's NameTable; 0: no text
 using CodeIndex = uint32_t;  // index of a Python code object in the recording's CodeTable, 31 bits; 0: no code object
 
-// Converts a NameIndex to the StringId of a record in a batch.
 constexpr profile::StringId name_id(NameIndex name) {
   return profile::StringId{name};
 }
@@ -43,38 +42,44 @@ struct NewDevice {
 struct NewStack {
   std::shared_ptr<const ProcessImage> process;
   std::shared_ptr<const symbolize::ProcessMaps> maps;
-  MappingsOver over;             // mappings that differed from `maps` when the stack was taken
-  uint64_t stack = 0;            // the stack's number, unique in the recording
-  std::vector<uint64_t> words;   // as in wire/stack.h, but Python words hold a CodeIndex; innermost first
+  // Mappings that differed from `maps` when the stack was taken.
+  MappingsOver over;
+  uint64_t stack = 0;  // the recording's number of this stack
+  // Innermost first. The words are encoded as in wire/stack.h, except that a Python word holds a CodeIndex.
+  std::vector<uint64_t> words;
   std::vector<uint64_t> kernel;  // addresses in the Linux kernel, innermost first
-  uint32_t flags = 0;            // GPUPROF_STACK_*
+  uint32_t flags = 0;            // GPUPROF_STACK_... bits
   uint64_t eval_begin = 0;       // address of Python's evaluation function in the process; 0: unknown
-  bool frame_pointers = false;   // walked by frame pointers, so its outermost frames may be wrong
-  bool maps_current = false;  // true: `maps` was up to date when the stack arrived; false: it may lack newer mappings
+  // True if frame pointers were used to walk the stack, so that its outermost frames may be wrong.
+  bool frame_pointers = false;
+  // False if `maps` may lack mappings that the process had made when the stack arrived.
+  bool maps_current = false;
 };
 
 // A Python code object. Stack words in this batch and in later batches refer to `index`.
 struct NewCode {
   CodeIndex index = 0;
-  profile::ProcessId process{};  // the code object may be dropped when this process ends
-  uint32_t version = 0;          // PY_VERSION_HEX
+  // When this process has ended, the writer may drop the code object.
+  profile::ProcessId process{};
+  uint32_t version = 0;  // PY_VERSION_HEX
   uint32_t first_line = 0;
   std::string name;
   std::string file;
   std::vector<uint8_t> line_table;  // empty: only the first line is known
 };
 
-// Identifies a WORK line of the profile by process, thread, call path, range, device and kernel.
 struct WorkKey {
-  uint64_t stack = 0;    // NewStack::stack; 0: no stack
-  uint64_t capture = 0;  // stack of the call that created the graph node; 0: no stack
+  uint64_t stack = 0;  // equal to a NewStack::stack; 0: no stack
+  // The stack of the call that created the graph node; 0: no stack.
+  uint64_t capture = 0;
   uint64_t stream = 0;
   profile::ProcessId process{};
   profile::DeviceId device{};
   profile::RangeId range{};
   uint32_t tid = 0;
   NameIndex thread = 0;
-  NameIndex name = 0;  // kernel as the vendor names it, or the called function
+  // The kernel's name as the vendor spells it, or the name of the called function.
+  NameIndex name = 0;
   uint32_t flags = 0;  // profile::kWorkGraphNode, ...
   profile::Op op = profile::Op::kernel;
   bool operator==(const WorkKey&) const = default;
@@ -109,8 +114,9 @@ struct NewLatency {
 };
 
 struct NewCall {
-  profile::Call call;  // without `ustack`
-  uint64_t stack = 0;  // NewStack::stack
+  // Its `ustack` is not set, because the writer computes it from `stack`.
+  profile::Call call;
+  uint64_t stack = 0;
 };
 
 struct GpuLine {
@@ -128,7 +134,6 @@ struct NewGpuPlace {
   std::vector<GpuLine> lines;  // outermost first
 };
 
-// Key of a GPU_COUNT line.
 struct CountKey {
   profile::ProcessId process{};
   profile::DeviceId device{};
@@ -137,14 +142,13 @@ struct CountKey {
   auto operator<=>(const CountKey&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
-// Key of an EUSTALL line.
 struct SampleKey {
   uint64_t slice = 0;
   profile::WorkId work{};
   profile::GpuPlaceId place{};
   NameIndex reason = 0;
   profile::SamplingId sampling{};
-  uint32_t flags = 0;  // profile::kSampleEstimated
+  uint32_t flags = 0;
   bool operator==(const SampleKey&) const = default;
 };
 
@@ -174,8 +178,9 @@ struct Batch {
   std::vector<profile::Loss> losses;
   std::vector<profile::Coverage> coverage;
   std::vector<std::pair<std::string, std::string>> meta;
-  uint64_t swept_ns = 0;                  // `shares` are complete up to this time (CLOCK_MONOTONIC)
-  std::vector<profile::ProcessId> ended;  // processes whose works and calls are all in this batch or in earlier ones
+  uint64_t swept_ns = 0;  // `shares` are complete up to this time (CLOCK_MONOTONIC)
+  // These processes have ended, and all their works and calls are in this batch or in earlier ones.
+  std::vector<profile::ProcessId> ended;
   std::optional<profile::End> end;
 };
 

@@ -1,4 +1,4 @@
-// Parses --sass-metrics: a word is either CUPTI's name of a metric, or gpuprof's name for a group of metrics.
+// Parses the words of --sass-metrics. A word is a CUPTI metric name or the name of a group of metrics in gpuprof.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpuprof::record {
 
-// Returns CUPTI's metric names, comma-separated and without duplicates. Errors are usage errors.
+// Returns CUPTI's metric names, comma-separated and without duplicates. On error, the exit code is that of wrong usage.
 Result<std::string> counted_metrics(const std::vector<std::string>& words);
 
 }  // namespace gpuprof::record

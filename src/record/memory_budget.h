@@ -11,12 +11,15 @@ namespace gpuprof::record {
 // Returns the recorder's private memory in bytes (malloc and thread stacks); 0: unknown, or under a sanitizer.
 uint64_t own_memory();
 
-// Thread-safe. Used by the main thread and the writer thread.
+// Thread-safe: the main thread and the writer thread share one MemoryBudget.
 class MemoryBudget {
  public:
-  static constexpr uint64_t kLimit = uint64_t{256} << 20;    // above this, drops new details: stacks, names, threads
-  static constexpr uint64_t kFull = uint64_t{304} << 20;     // above this, also drops new processes and names
-  static constexpr uint64_t kReading = uint64_t{384} << 20;  // limit for all memory, with files read for symbolization
+  // At or above this, new details are dropped: stacks, names and threads.
+  static constexpr uint64_t kLimit = uint64_t{256} << 20;
+  // At or above this, new processes and names are dropped, too.
+  static constexpr uint64_t kFull = uint64_t{304} << 20;
+  // Limit for all memory of the recorder, including the files that it reads for symbolization.
+  static constexpr uint64_t kReading = uint64_t{384} << 20;
   static constexpr uint64_t kLookBytes = uint64_t{8} << 20;
 
   using Meter = std::function<uint64_t()>;
@@ -31,14 +34,14 @@ class MemoryBudget {
   [[nodiscard]] bool is_limited() const { return used_.load(std::memory_order_relaxed) >= kLimit; }
   [[nodiscard]] bool is_full() const { return used_.load(std::memory_order_relaxed) >= kFull; }
 
-  // Returns whether a new detail may be stored. If not, counts the detail as left out.
+  // Returns whether a new detail may be stored. If not, counts the detail in left_out().
   bool admit();
-  // Reads the meter. Returns how many bytes may be used to read files.
+  // Reads the meter. Returns how many more bytes the recorder may use to read files.
   uint64_t room();
   void leave_out() { left_out_.fetch_add(1, std::memory_order_relaxed); }
-  [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }  // since the start
+  [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
 
-  // Same as admit() and is_limited(), for tables with an optional budget; null: unlimited.
+  // Same as admit() and is_limited(), for tables whose budget is optional. A null budget is unlimited.
   static bool admits(MemoryBudget* budget) { return budget == nullptr || budget->admit(); }
   static bool limits(const MemoryBudget* budget) { return budget != nullptr && budget->is_limited(); }
 

@@ -31,7 +31,8 @@ bool RecordingSwitch::update(uint64_t now_ns) {
     return false;
   }
   expired_ = expired_ || on_;
-  return set(!on_, now_ns);  // the duration counts from now_ns, even if this call is late
+  // After a delay, the duration counts from now_ns, even if this call is late.
+  return set(!on_, now_ns);
 }
 
 }  // namespace gpuprof::record

@@ -8,20 +8,22 @@ namespace gpuprof::record {
 class RecordingSwitch {
  public:
   struct Options {
-    uint64_t delay_ns = 0;     // from the start of the session to the first start of recording
-    uint64_t duration_ns = 0;  // how long recording stays on after each start; 0: until the end
-    bool paused = false;       // off until set_by_user() switches it on
+    uint64_t delay_ns = 0;  // from the start of the session to the first start of recording
+    // How long recording stays on after each start; 0: until the session ends.
+    uint64_t duration_ns = 0;
+    // True: recording stays off until set_by_user() switches it on.
+    bool paused = false;
   };
 
   RecordingSwitch(const Options& options, uint64_t start_ns);
 
   [[nodiscard]] bool on() const { return on_; }
-  // Returns whether a recording of the given duration has ended.
+  // Returns whether the duration has elapsed after at least one start of recording.
   [[nodiscard]] bool expired() const { return expired_; }
 
-  // Switches recording, whatever the delay. Returns whether on() changed.
+  // Switches recording on or off, even before the delay has elapsed. Returns whether on() changed.
   bool set_by_user(bool on, uint64_t now_ns);
-  // Applies delay and duration. Returns whether on() changed.
+  // Switches recording if the delay or the duration has elapsed. Returns whether on() changed.
   bool update(uint64_t now_ns);
 
  private:

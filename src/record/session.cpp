@@ -44,7 +44,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Running as root is a risk, and for a command of one's own it is not needed. Says so after sudo, once on a machine.
+// After sudo, and once on a machine, warns that recording as root is a risk and is not needed for one's own command.
 void mention_root() {
   constexpr const char* kFolder = "/var/cache/gpuprof";
   constexpr const char* kMentioned = "/var/cache/gpuprof/root-mentioned";
@@ -58,7 +58,7 @@ void mention_root() {
   }
 }
 
-// Members are in order of creation: each uses only members above it.
+// Members are in order of construction: each one uses only earlier members.
 class Session {
  public:
   Session(const SessionOptions& options, backend::Backends backends, Signals& signals, std::optional<rlimit> file_limit)
@@ -87,7 +87,8 @@ class Session {
   }
 
  private:
-  // The steps of a session, in order. Steps that can fail because of the machine come before the target starts.
+  // The steps of a session, in order. Steps that can fail because of missing rights, tools or files come before the
+  // target starts.
 
   Status find_target_user() {
     auto user = find_user(options_.user);
@@ -154,8 +155,8 @@ class Session {
     return {};
   }
 
-  // Starts the command only when the output is writable. Replaces an old profile only when the command runs. The target
-  // waits for the recorder in its first handshake, so no events are missed.
+  // Starts the command only after the output is known to be writable, and replaces an old profile only after the
+  // command has started. The target waits for the recorder in its first handshake, so no events are missed.
   Status start_command() {
     if (!attachment_.is_wanted()) {
       const TargetSpec spec{options_.command, goes_to_stdout(options_.output), file_limit_, default_signals_};
@@ -236,7 +237,8 @@ class Session {
     }
   }
 
-  // The user's work matters more than the profile. The target continues, and its exit status is passed on.
+  // The user's work matters more than the profile: if the profile cannot be written, the target continues, and the
+  // recorder returns its exit status.
   void give_up_if_unwritable() {
     if (!windows_->given_up() && output_.failed()) {
       log::warn(output_.file().name() + " can no longer be written; the target continues without being recorded");
@@ -254,7 +256,8 @@ class Session {
     correlator_->add_meta("target.exit_status", facts.target_end);
     add_overhead_meta(*correlator_, options_, facts, channel_->budget_state());
     explain_missing_samples(options_.sampling, *correlator_, gpu_lines_->without_lines(), iteration_->ever_connected());
-    output_.write(*correlator_, *channel_, stacks_.engine.get());  // may change totals(), which the next line reads
+    // write() may change totals(), which the next statement reads.
+    output_.write(*correlator_, *channel_, stacks_.engine.get());
     Status written = output_.finish(correlator_->totals(), end_ns, signals_);
     add_written(output_.sink(), *memory_, correlator_->totals(), facts);
     const int status = command_.status().value_or(0);
@@ -265,7 +268,7 @@ class Session {
     return conclude(output_.file(), status, std::move(facts), std::move(written), channel_->budget_state().exceeded);
   }
 
-  // Returns the end of the last window. Time after that window does not count as idle time.
+  // Returns the end of the last window. Idle time is computed only up to that end.
   uint64_t stop_recording() {
     const uint64_t end_ns = windows_->end();
     iteration_->flush_targets();
@@ -301,7 +304,8 @@ class Session {
 
   const SessionOptions& options_;
   Signals& signals_;
-  std::optional<rlimit> file_limit_;  // limit on open files before run_session() raised it
+  // The limits on open files before run_session() raised them. Targets get these limits.
+  std::optional<rlimit> file_limit_;
   std::vector<int> default_signals_ = ignore_write_signals();
   std::shared_ptr<MemoryBudget> memory_ = std::make_shared<MemoryBudget>();
   std::shared_ptr<backend::SourceIds> source_ids_ = std::make_shared<backend::SourceIds>();
@@ -311,9 +315,9 @@ class Session {
   StackSetup stacks_;
   std::unique_ptr<Channel> channel_;
   std::optional<GpuLines> gpu_lines_;
-  InjectionSetup injection_;  // used if a command is recorded
+  InjectionSetup injection_;
   std::optional<UnrecordedProcesses> unrecorded_;
-  Attachment attachment_;  // used if a running process is recorded
+  Attachment attachment_;
   std::unique_ptr<Correlator> correlator_;
   LocalSources sources_;
   Clocks clocks_;
@@ -323,7 +327,8 @@ class Session {
   LiveShow live_;
   ProfileOutput output_;
 
-  uint64_t called_ns_ = 0;  // start of the session, before the attaching
+  // Start of the session. start_ns_ comes later, after attaching.
+  uint64_t called_ns_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t own_cpu_before_ns_ = 0;
   uint64_t next_budget_ns_ = 0;
@@ -333,7 +338,8 @@ class Session {
 }  // namespace
 
 Result<SessionResult> run_session(const SessionOptions& options, backend::Backends backends) {
-  // Raise the descriptor limit: the recorder needs one per mapped file (PyTorch: hundreds). Targets get the old one.
+  // Raise the limit on open files: the recorder opens each mapped file, and PyTorch maps hundreds. Targets get the old
+  // limit.
   rlimit files{};
   const bool raised = ::getrlimit(RLIMIT_NOFILE, &files) == 0;
   if (raised) {

@@ -1,4 +1,4 @@
-// Runs one recording, from the first fork to the END record.
+// Runs one recording, from the start of the target to the END record.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,39 @@
 
 namespace gpuprof::record {
 
-// `best`: targets walk their stacks if they have an injection library; else bpf; if that fails, frame_pointers.
+// `best`: targets with an injection library walk their own stacks. For other targets, the recorder uses bpf or, if that
+// fails, frame_pointers.
 enum class StackChoice : uint8_t { best, bpf, inproc, frame_pointers, none };
 
 struct SessionOptions {
-  std::vector<std::string> command;   // empty with `attach_pid`
-  uint32_t attach_pid = 0;            // running process to record instead of a command; 0: none
-  std::string output;                 // name pattern, see write/output_name.h
-  std::string user;                   // run the command as this user
-  bool preserve_environment = false;  // with `user`: keep all variables except HOME etc., which describe a user
+  std::vector<std::string> command;  // empty if `attach_pid` is set
+  uint32_t attach_pid = 0;           // pid of the running process to record instead of a command; 0: none
+  std::string output;                // name pattern, see write/output_name.h
+  // Runs the command as this user; empty: as the recorder's user.
+  std::string user;
+  // With `user`: keeps all environment variables except those that describe a user, such as HOME.
+  bool preserve_environment = false;
   StackChoice stacks = StackChoice::best;
-  uint64_t interval_ns = 1'000'000'000;  // time slice
+  uint64_t interval_ns = 1'000'000'000;  // length of a time slice
   bool wait_for_children = true;         // after the command ends, wait for its children that use a GPU
-  bool timeline = false;                 // store every event, not only sums
-  bool latency = false;                  // store histograms of launch latencies
-  backend::SamplingOptions sampling;     // samples inside kernels
-  bool whole_graphs = false;             // one record for each graph launch
-  std::string commit;                    // commit of the program; empty: determined automatically
-  std::string nvtx_range;                // NAME or NAME@DOMAIN: only launches inside this range
-  double max_overhead = 0;               // argument of --max-overhead in percent; 0: no limit
+  bool timeline = false;
+  bool latency = false;
+  backend::SamplingOptions sampling;
+  bool whole_graphs = false;  // one record for each graph launch
+  // Commit of the recorded program; empty: the recorder determines it.
+  std::string commit;
+  std::string nvtx_range;   // NAME or NAME@DOMAIN: only launches inside this range
+  double max_overhead = 0;  // argument of --max-overhead in percent; 0: no limit
   RecordingSwitch::Options recording;
-  LiveView* live = nullptr;  // display while recording; must outlive the session
+  // Displays sums during the recording; null: no display. Must outlive the session.
+  LiveView* live = nullptr;
 };
 
 struct SessionResult {
-  int wait_status = 0;            // status of the command, as from waitpid(); 0 with attach_pid
-  profile::WorkCoverage covered;  // coverage, as `report` counts it
-  std::string file;               // name of a non-empty profile in a regular file, else empty
+  int wait_status = 0;            // a wait status of waitpid(); 0 if `attach_pid` is set
+  profile::WorkCoverage covered;  // as `report` computes it
+  // Name of the profile; empty if the profile is empty or not a regular file.
+  std::string file;
 };
 
 // Records what the backends report, writes the profile and prints the summary.

@@ -1,4 +1,4 @@
-// Delivers signals as readable events. The recorder forwards them to the target instead of dying.
+// Delivers signals as readable events, so that the recorder can forward them to the target instead of dying.
 #pragma once
 
 #include <signal.h>
@@ -13,9 +13,10 @@ namespace gpuprof::record {
 
 class Signals {
  public:
-  // Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 for this thread and its new threads, except ignored
-  // ones. The signals stay blocked: a signal after the end of the recording must not change the exit status. With
-  // `terminal_stop`, also blocks SIGTSTP, for a target that the terminal's Ctrl-Z does not reach.
+  // Blocks SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 for this thread and the threads that it creates later,
+  // but not signals that are ignored. The signals stay blocked, because a signal after the end of the recording must
+  // not change the exit status. With `terminal_stop`, also blocks SIGTSTP, for a target that the terminal's Ctrl-Z does
+  // not reach.
   static Result<Signals> block(bool terminal_stop = false);
 
   Signals(Signals&&) = default;
@@ -26,7 +27,7 @@ class Signals {
 
   struct Event {
     int signal = 0;
-    bool from_terminal = false;  // the target's process group has received the signal, too
+    bool from_terminal = false;  // true: the terminal has also sent the signal to the target's process group
   };
   std::optional<Event> next();
 
@@ -44,10 +45,11 @@ constexpr bool is_stop(int signal) {
   return signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGTSTP;
 }
 
-// Returns a pending signal that ends the recording and was not read yet; 0: no such signal.
+// Returns a signal that asks the recorder to end and that is pending, so next() has not returned it; 0: no such signal.
 int pending_stop();
 
-// Ignores SIGPIPE and SIGXFSZ, so that failed writes return errors. Returns the signals that targets must reset.
+// Ignores SIGPIPE and SIGXFSZ, so that failed writes return errors. Returns the signals that it changed: targets must
+// reset them to the default action.
 std::vector<int> ignore_write_signals();
 
 }  // namespace gpuprof::record

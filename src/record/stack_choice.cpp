@@ -17,7 +17,7 @@ Result<StackSetup> by_tables() {
   setup.engine = std::move(*tables);
   setup.reason = "as asked for";
   const std::string note(setup.engine->note());
-  if (!setup.by_tables()) {  // the Linux kernel rejects walks by unwind tables
+  if (!setup.by_tables()) {
     return Error{"--stacks=bpf is impossible here: " + note,
                  "use --stacks=fp to walk by frame pointers, or --stacks=inproc, which needs no BPF"};
   }

@@ -11,9 +11,11 @@
 namespace gpuprof::record {
 
 struct StackSetup {
-  std::unique_ptr<StackEngine> engine;  // null: no stacks, or targets walk their own stacks
-  bool in_process = false;              // targets walk their stacks
-  std::string reason;                   // one line, for META
+  // Null if no stacks are recorded, or if targets walk their own stacks.
+  std::unique_ptr<StackEngine> engine;
+  bool in_process = false;
+  // One line for META that says why this method was chosen.
+  std::string reason;
 
   [[nodiscard]] std::string_view name() const {
     return in_process ? "inproc" : engine == nullptr ? "none" : engine->name();
@@ -29,7 +31,8 @@ struct StackSetup {
 // Chooses how to walk stacks of processes with an injection library. Returns an error if `choice` is impossible.
 Result<StackSetup> choose_stacks(StackChoice choice);
 
-// Chooses a stack engine to count the launches of a process into which injection failed because of `why`.
+// Chooses a stack engine that counts the launches of a process whose injection failed. `why`: the error of the
+// injection.
 Result<StackSetup> choose_counting(StackChoice choice, const Error& why);
 
 }  // namespace gpuprof::record

@@ -23,7 +23,7 @@ constexpr size_t kColumns = 100 - std::string_view("gpuprof: ").size();
 
 using Phrases = std::vector<std::string>;
 
-// Joins phrases into lines of at most kColumns. A longer phrase has a line of its own.
+// Joins phrases into lines of at most kColumns. A longer phrase gets its own line.
 void add_lines(const Phrases& phrases, std::vector<std::string>& lines) {
   std::string line;
   for (const std::string& phrase : phrases) {
@@ -37,8 +37,8 @@ void add_lines(const Phrases& phrases, std::vector<std::string>& lines) {
   }
 }
 
-// Includes launches without GPU work. They lower the coverage, which the same line shows. "lost nothing" beside a
-// coverage below 100% would be a contradiction.
+// Also lists launches without GPU work, although nothing was lost. They lower the coverage in the same line, and "lost
+// nothing" beside a coverage below 100% would be a contradiction.
 Phrases losses(const SummaryFacts& facts) {
   Phrases phrases;
   for (const auto& [reason, count] : facts.totals.lost) {
@@ -201,7 +201,7 @@ std::string python_line(const RefusedPython& refused) {
   if (refused.pid == 0) {
     return "";
   }
-  // For Python implementations other than CPython, version and reason are the same text, which is printed once.
+  // For Python implementations other than CPython, version and reason are the same text. Print it once.
   const bool named = refused.version == refused.reason;
   return fmt::format("process {} is recorded without Python frames, because it runs {}{}{}{}{}", refused.pid,
                      named ? "" : "Python ", refused.version, named ? "" : ": ", named ? "" : refused.reason,
@@ -228,7 +228,7 @@ void print_summary(const SummaryFacts& facts, bool budget_exceeded) {
   const Summary summary = summary_of(facts);
   for (const std::string& line : summary.lines) {
     if (summary.is_warning && &line == &summary.lines.front()) {
-      log::warn(line, summary.hint);  // also with -q: a recording without GPU work is rarely intended
+      log::warn(line, summary.hint);  // print it even with -q: a recording without GPU work is rarely intended
     } else {
       log::info(line);
     }

@@ -17,26 +17,33 @@ namespace gpuprof::record {
 struct SummaryFacts {
   Totals totals;
   uint64_t wall_ns = 0;
-  uint64_t recorder_cpu_ns = 0;  // of gpuprof itself in wall_ns
-  uint64_t other_cpu_ns = 0;     // of gpuprof itself before and after
+  uint64_t recorder_cpu_ns = 0;
+  // CPU time of the recorder before and after wall_ns.
+  uint64_t other_cpu_ns = 0;
   struct Around {
     uint64_t attach_ns = 0;
     uint64_t leave_ns = 0;
   };
-  std::optional<Around> around;  // with record -p: how long attaching and leaving took
+  // How long attaching and leaving took; set only with record -p.
+  std::optional<Around> around;
   Channel::Overhead overhead;
-  uint64_t stacks = 0;  // distinct stacks in the profile
+  uint64_t stacks = 0;
   symbolize::ReadingBudget::LeftOut left_out;
-  size_t counted = 0;           // (instruction, metric) pairs
-  bool counts_only = false;     // only launches were counted, without GPU times
-  bool stacks_missing = false;  // no stack engine
+  size_t counted = 0;  // number of (instruction, metric) pairs with a count
+  // True if launches were only counted, without GPU times.
+  bool counts_only = false;
+  bool stacks_missing = false;
   std::string file;
   uint64_t file_bytes = 0;
-  std::string target_end;                   // from target_end(); empty: not printed
-  bool only_a_window = false;               // recording was off during a part of the target's life
-  bool used_gpu = false;                    // a process of the target connected
-  std::string unrecorded;                   // if no GPU work was recorded: unavailable backends, with reasons
-  std::vector<Error> unrecorded_processes;  // from UnrecordedProcesses::messages()
+  // The text of the function target_end(); empty: the summary does not mention the end.
+  std::string target_end;
+  // True if recording was off during a part of the target's life.
+  bool only_a_window = false;
+  // True if a process of the target connected.
+  bool used_gpu = false;
+  // If no GPU work was recorded: the unavailable backends and why they are unavailable.
+  std::string unrecorded;
+  std::vector<Error> unrecorded_processes;
 };
 
 struct Summary {

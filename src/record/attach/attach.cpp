@@ -19,7 +19,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Time limit of the search for launch functions: the target's owner could map files that take very long to search.
+// Time limit of the search for launch functions. The target's owner could map files that take very long to search.
 constexpr uint64_t kSearchNs = 20'000'000'000;
 constexpr size_t kMaxPoints = 4096;
 
@@ -68,7 +68,8 @@ std::vector<ProbePoint> find_points(const symbolize::ProcessMaps& maps,
   return points;
 }
 
-// Ends the search after kSearchNs or at a stop signal. Signals are blocked here, so the search polls for them.
+// Ends the search after kSearchNs, or when a stop signal is pending. Stop signals are blocked, so the search polls for
+// them.
 Result<std::vector<ProbePoint>> find_points_in_time(const symbolize::ProcessMaps& maps, uint32_t pid,
                                                     const std::vector<std::unique_ptr<backend::Backend>>& backends) {
   const uint64_t deadline = monotonic_ns() + kSearchNs;
@@ -102,7 +103,7 @@ bool has_function(const symbolize::ProcessMaps& maps, std::string_view library, 
   });
 }
 
-// Whether the backend's injection library can be loaded into the running process.
+// Returns whether the backend's injection library can be loaded into the running process.
 bool can_attach(const symbolize::ProcessMaps& maps, const backend::Backend& backend) {
   const std::string_view library = backend.descriptor().vendor_library;
   return backend.attaches() && has_mapped(maps, library) &&
@@ -161,7 +162,7 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   auto found = find_points_in_time(maps, pid, backends);
   RETURN_IF_ERROR(found);
   std::vector<ProbePoint> points = std::move(*found);
-  // An outer launch function calls an inner one, so probes on both would count each launch twice.
+  // An outer launch function calls an inner one. Probes on both would count each launch twice.
   if (std::any_of(points.begin(), points.end(), [](const ProbePoint& point) { return !point.outer; })) {
     std::erase_if(points, [](const ProbePoint& point) { return point.outer; });
   }
@@ -169,7 +170,8 @@ Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
   engine.on_process(maps);
   std::vector<std::string> attached;
   for (const ProbePoint& point : points) {
-    // A path through the descriptor also works for files in containers, and for files replaced since they were mapped.
+    // The path through the descriptor also works for files in containers, and for files that were replaced after being
+    // mapped.
     const std::string path = "/proc/self/fd/" + std::to_string(point.file->fd.get());
     const auto index = static_cast<uint32_t>(attached.size());
     RETURN_IF_ERROR(engine.attach_function(path, point.file_offset, pid, index));

@@ -1,5 +1,5 @@
-// Starts the recording of a running process (record -p). An injected library reports GPU times. If it cannot be
-// injected, uprobes on the launch functions count launches per stack.
+// Starts the recording of a running process (record -p). An injected library reports GPU times. If the injection fails,
+// uprobes on the launch functions count launches per stack.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,18 @@ namespace gpuprof::record {
 struct AttachChannel {
   std::string socket;  // abstract name, without the leading NUL
   std::string token;
-  std::function<bool()> stop;  // see InjectionRequest::stop
+  std::function<bool()> stop;
 };
 
-// Injects the library of the backend that Backend::attaches() selects for the mapped vendor library. The error says
-// why the injection failed.
+// Selects the backend for the vendor library that the process has mapped (see Backend::attaches()) and injects its
+// library. The error says why the injection failed.
 Result<Injection> attach_by_injection(const TracedIdentity& who,
                                       const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                       const AttachChannel& channel);
 
-// Attaches a uprobe to every launch function that the process has mapped, once for each (file, offset). Registers the
-// process with the engine first. Returns the functions' names; the engine reports indices into this list.
+// Registers the process with the engine. Then attaches a uprobe to every launch function that the process has mapped,
+// once for each file and offset. Returns the functions' names. The engine reports each launch with an index into this
+// list.
 Result<std::vector<std::string>> attach_launch_functions(uint32_t pid,
                                                          const std::vector<std::unique_ptr<backend::Backend>>& backends,
                                                          StackEngine& engine);

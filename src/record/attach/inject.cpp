@@ -29,12 +29,12 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kScratchBytes =
-    512U << 10;                      // temporary memory in the target: texts at its start, a stack at its end
-constexpr uint64_t kStackGap = 256;  // bytes left free above the start of the stack
+// The recorder maps this much memory in the target during the injection: texts at its start, a stack at its end.
+constexpr uint64_t kScratchBytes = 512U << 10;
+constexpr uint64_t kStackGap = 256;
 constexpr size_t kMaxText = 4096;
 constexpr uint64_t kExecutableMemfd = 0x10;  // MFD_EXEC, Linux 6.3
-// Time limit of the search for dlopen: the target's owner could map files that take very long to search.
+// Time limit of the search for dlopen. The target's owner could map files that take very long to search.
 constexpr uint64_t kLoaderSearchNs = 10'000'000'000;
 constexpr std::string_view kEntry = "gpuprof_attach";
 
@@ -58,13 +58,12 @@ bool same_bytes(int fd, std::span<const unsigned char> bytes) {
   return true;
 }
 
-// Runs the injection in one stopped thread of the target.
 class Work {
  public:
   Work(const InjectionRequest& request, symbolize::ProcessMaps& maps, Loader loader, TracedThread& thread)
       : request_(request), maps_(maps), loader_(std::move(loader)), thread_(thread) {}
 
-  // Returns nullopt if the library belongs to another recording.
+  // Returns nullopt if the library in the process belongs to another recording.
   Result<std::optional<Injection>> run() {
     const auto gate = find_gate();
     if (gate == 0) {
@@ -76,7 +75,8 @@ class Work {
     RETURN_IF_ERROR(scratch);
     scratch_ = static_cast<uint64_t>(*scratch);
     auto injection = bring_and_start();
-    (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});  // a failure only leaves unused memory behind
+    // If this fails, unused memory stays mapped in the target.
+    (void)call_kernel(SYS_munmap, {scratch_, kScratchBytes});
     return injection;
   }
 
@@ -116,7 +116,7 @@ class Work {
     return thread_.call(function, scratch_ + kScratchBytes - kStackGap, {first, second, third});
   }
 
-  // Writes the text into slot `slot` of the scratch memory and returns its address in the target.
+  // Copies the text into slot `slot` of the scratch memory. Returns the address of the copy in the target.
   Result<uint64_t> put(uint64_t slot, const std::string& text) {
     const uint64_t address = scratch_ + slot * kMaxText;
     const std::span<const unsigned char> bytes(reinterpret_cast<const unsigned char*>(text.c_str()), text.size() + 1);
@@ -126,7 +126,8 @@ class Work {
     return address;
   }
 
-  // Finds a system call instruction, preferably in dlopen's library. If that is libdl (glibc < 2.34), it contains none.
+  // Finds a system call instruction, preferably in the library that contains dlopen. If that is libdl (glibc < 2.34),
+  // the library has no such instruction, so the search continues in other files.
   uint64_t find_gate() {
     for (const bool any : {false, true}) {
       for (const symbolize::Mapping& mapping : maps_.mappings()) {
@@ -158,8 +159,8 @@ class Work {
     return 0;
   }
 
-  // Finds a mapped library with the bytes to inject. `others`: number of mapped libraries of that name with other
-  // bytes.
+  // Finds a mapped library whose bytes are those to inject. Sets `others` to the number of mapped libraries that have
+  // the same name, but other bytes.
   std::shared_ptr<symbolize::MappedFile> find_library(size_t& others) {
     std::vector<const symbolize::MappedFile*> seen;
     others = 0;
@@ -178,7 +179,7 @@ class Work {
   }
 
   Status bring(size_t others) {
-    // The mappings' path will be "/memfd:gpuprof/FILE", so that its base name is the library's file name.
+    // The mappings' path will be "/memfd:gpuprof/FILE", so their base name is the library's file name.
     auto name = put(0, "gpuprof/" + request_.file_name);
     RETURN_IF_ERROR(name);
     auto fd = thread_.system_call(SYS_memfd_create, {*name, MFD_CLOEXEC | kExecutableMemfd});
@@ -200,7 +201,7 @@ class Work {
 
   Status fill_and_open(int64_t fd, size_t others) {
     RETURN_IF_ERROR(fill(fd));
-    // Makes the path unique. If a library was opened by the same path before, the loader would return that library.
+    // The path must be new. If a library was already opened by the same path, the loader would return that library.
     std::string below;
     for (size_t i = 0; i < others; ++i) {
       below += "./";
@@ -216,7 +217,8 @@ class Work {
     return {};
   }
 
-  // Writes the library into descriptor `fd` of the target. The target may have replaced its memfd, so checks `fd`.
+  // Writes the library into descriptor `fd` of the target. First checks that `fd` is an empty memfd, because the target
+  // may have replaced it.
   Status fill(int64_t fd) {
     const std::string theirs = "/proc/" + std::to_string(request_.who.pid()) + "/fd/" + std::to_string(fd);
     const UniqueFd path(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
@@ -248,7 +250,7 @@ class Work {
     return reason;
   }
 
-  // Returns false if the library belongs to another recording.
+  // Returns false if the library in the process belongs to another recording.
   Result<bool> start(uint64_t entry) {
     auto socket = put(0, request_.socket);
     auto token = put(1, request_.token);

@@ -34,10 +34,12 @@ constexpr useconds_t kBetweenRoundsUs = 2000;
 constexpr size_t kMaxThreads = 256;  // threads examined in one round of the search for a safe thread
 constexpr size_t kMaxRunning = 16;   // running threads stopped in one round, to check whether they are safe
 
-// The results of interrupted system calls that only a tracer sees (the kernel's include/linux/errno.h).
+// System calls that a signal or stop interrupted have these results. Only a tracer sees them (include/linux/errno.h in
+// the kernel).
 constexpr long kRestarts[] = {-512, -513, -514, -516};
 
-// Waiting system calls that continue after a stop. A thread in one of them holds only the program's own locks.
+// System calls that wait and continue after a stop. A thread in one of them holds no lock of libc or the loader. The
+// exception is SYS_futex, see is_safe().
 constexpr long kWaits[] = {
 #ifdef SYS_poll
     SYS_poll,    SYS_select,        SYS_pause,
@@ -78,7 +80,7 @@ bool is_32_bit(uint32_t pid) {
   return program.read(ident.data(), ident.size()) && ident[EI_CLASS] == ELFCLASS32;
 }
 
-// Abstract sockets are visible only inside one network namespace.
+// Both processes must be in one network namespace, because abstract sockets are visible only inside one.
 bool shares_network(uint32_t pid) {
   struct stat theirs {};
   struct stat ours {};
@@ -114,11 +116,11 @@ ThreadState state_of(uint32_t pid, pid_t tid) {
     return state;
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), state.system_call);
-  state.running = error != std::errc{};  // no number of a system call: treat the thread as running
+  state.running = error != std::errc{};  // text without a number: treat the thread as running
   return state;
 }
 
-// PTRACE_SEIZE fails with EPERM for an ended thread, too.
+// Checks the thread's state, because PTRACE_SEIZE also fails with EPERM for an ended thread.
 bool has_ended(uint32_t pid, pid_t tid) {
   return is_over(value_of(read_status_of(pid, tid), "State"));
 }
@@ -142,7 +144,7 @@ std::vector<pid_t> threads_of(uint32_t pid) {
   return threads;
 }
 
-// Guesses whether the loader is among the callers: searches the stack for pointers into its code.
+// Searches the stack for pointers into the loader's code, to guess whether one of the callers is in the loader.
 bool in_loader(TracedThread& thread, const symbolize::ProcessMaps& maps) {
   std::array<uint64_t, 128> words{};
   const std::span<unsigned char> bytes(reinterpret_cast<unsigned char*>(words.data()), sizeof(words));
@@ -176,7 +178,7 @@ bool is_safe(TracedThread& thread, symbolize::ProcessMaps& maps) {
   if (starts_with_any(file, kLockingCode) || file.find("malloc") != std::string::npos || in_loader(thread, maps)) {
     return false;
   }
-  // If the file defines malloc, the loader uses that allocator, too, and the thread may hold the allocator's locks.
+  // If the file defines malloc, the loader uses this malloc, too. The thread may hold its locks.
   return mapping->file == nullptr || symbol_address(maps, *mapping->file, "malloc") == 0;
 }
 
@@ -232,7 +234,7 @@ uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::Map
 
 Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop) {
   bool dynamic = false;
-  // The second choice is __libc_dlopen_mode, which libc exports before glibc 2.34.
+  // __libc_dlopen_mode is the second choice. libc exports it before glibc 2.34.
   for (const std::string_view function : {"dlopen", "__libc_dlopen_mode"}) {
     for (const symbolize::Mapping& mapping : maps.mappings()) {
       const std::string file = file_of(mapping);
@@ -278,7 +280,7 @@ Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::Proc
         if (!thread && thread.error().message == kNoRight && !has_ended(pid, tid)) {
           return no_right(pid);
         }
-        // Check the identity after the stop, because the id of a stopped thread cannot be reused.
+        // Check the identity after the thread has stopped: the id of a stopped thread cannot be reused.
         RETURN_IF_ERROR(who.check(thread ? tid : 0));
         if (thread && is_safe(*thread, maps)) {
           return thread;

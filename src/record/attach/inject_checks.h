@@ -1,4 +1,4 @@
-// Checks whether a process can be injected, and finds a thread in which that is safe.
+// Checks whether gpuprof can inject a library into a process, and finds a thread in which that is safe.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace gpuprof::record {
 
-// Checks that the process has 64-bit code, can reach the recorder's socket and, as far as known, may be traced.
+// Checks that the process has 64-bit code and can reach the recorder's socket. Also fails if it is known that the
+// recorder may not trace the process.
 Status check_process(uint32_t pid);
 
-// The functions that open libraries in the target.
 struct Loader {
-  std::shared_ptr<symbolize::MappedFile> library;  // holds the functions below
-  uint64_t open = 0;                               // address of dlopen
-  uint64_t error = 0;                              // address of dlerror; 0: not found
+  std::shared_ptr<symbolize::MappedFile> library;
+  uint64_t open = 0;
+  uint64_t error = 0;  // 0: not found
 };
-// Finds dlopen in the process. Once `stop` returns true, the search ends with an error.
+// Fails if the process has no dlopen, or if `stop` returns true during the search.
 Result<Loader> find_loader(const symbolize::ProcessMaps& maps, const std::function<bool()>& stop);
 
-// Stops a thread that waits in the kernel, or one that runs code in which it can hold no lock of libc or the loader.
-// Fails after 5 s, or once `stop` returns true.
+// Stops a thread that waits in the kernel, or that runs code in which it can hold no lock of libc or the loader. Fails
+// after 5 s, or when `stop` returns true.
 Result<TracedThread> stop_safe_thread(const TracedIdentity& who, symbolize::ProcessMaps& maps,
                                       const std::function<bool()>& stop);
 
-// Returns the function's address in the process; 0 if it was not found or `stop` ended the search.
+// Returns the function's address in the process; 0: not found, or `stop` has ended the search.
 uint64_t symbol_address(const symbolize::ProcessMaps& maps, const symbolize::MappedFile& file, std::string_view symbol,
                         const std::function<bool()>& stop = {});
 

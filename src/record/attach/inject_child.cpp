@@ -28,7 +28,7 @@ constexpr int kPollMs = 20;
 
 enum class Outcome : uint8_t { failed, of_another_recording, brought };
 
-// The child's message to the recorder. The same packet carries the library's descriptor.
+// The child's message to the recorder. If the injection succeeded, the library's descriptor comes in the same packet.
 struct Report {
   Outcome outcome = Outcome::failed;
   bool was_there = false;
@@ -75,7 +75,8 @@ InjectionOutcome receive_report(int socket) {
   return std::optional<Injection>(std::move(injection));
 }
 
-// The child can outlive the recorder, and must then not keep the recorder's socket or output pipe open.
+// Closes the descriptors that the child does not need. The child can outlive the recorder, and must not keep its socket
+// or output pipe open.
 void close_all_but(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
   int first = STDERR_FILENO + 1;
@@ -88,7 +89,8 @@ void close_all_but(std::vector<int> kept) {
   close_between(first, std::numeric_limits<int>::max());
 }
 
-// Only the recorder handles signals. Readers of the recorder's output must not wait for the child.
+// Blocks all signals, because only the recorder handles them. Replaces stdin, stdout and stderr, so that no reader of
+// the recorder's output waits for the child.
 void leave_recorder() {
   sigset_t all;
   sigfillset(&all);
@@ -99,13 +101,13 @@ void leave_recorder() {
   }
 }
 
-// Whether the recorder has shut the connection down to stop the child, or has ended.
+// Returns whether the recorder has shut down its end of the socket, which stops the child, or has ended.
 bool told_to_stop(int socket) {
   pollfd end{socket, POLLIN, 0};
   return ::poll(&end, 1, 0) > 0;
 }
 
-// Returns nullopt if the child has not answered 1 s after `stop` returned true. The child then finishes alone.
+// Returns nullopt if the child has not reported within 1 s after `stop` returned true. The child then finishes alone.
 std::optional<InjectionOutcome> wait_for_report(int socket, const std::function<bool()>& stop) {
   uint64_t stopped_ns = 0;
   for (;;) {

@@ -23,14 +23,19 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kStepNs = 5'000'000'000;   // maximum wait for one ptrace stop
-constexpr uint64_t kCallNs = 60'000'000'000;  // maximum time of a function call, if it continues to make system calls
-constexpr uint64_t kBackNs = 10'000'000'000;  // maximum wait for the ptrace stop in which the thread is restored
+// Time limit of the wait for one ptrace stop.
+constexpr uint64_t kStepNs = 5'000'000'000;
+// Time limit of a function call that continues to make system calls.
+constexpr uint64_t kCallNs = 60'000'000'000;
+// Time limit of the ptrace stop in which the thread is restored.
+constexpr uint64_t kBackNs = 10'000'000'000;
 constexpr useconds_t kPollUs = 100;
-constexpr int kSpins = 100;  // polls before sleeping: most steps are short system calls of the loader
+// Number of polls before the recorder sleeps between polls. Most steps are short system calls of the loader.
+constexpr int kSpins = 100;
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// These signals are never blocked. If an injected call raised a blocked one, the kernel would reset its handler.
+// These signals are never blocked. If an injected call raised one of them while it was blocked, the kernel would reset
+// the signal's handler.
 constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
 constexpr uint64_t bit(int signal) {
@@ -61,7 +66,8 @@ Result<TracedThread> TracedThread::stop(const TracedIdentity& who, pid_t tid, co
     return Error{error == EPERM ? kNoRight : "the process cannot be traced: " + std::string(std::strerror(error)), ""};
   }
   TracedThread thread(who, tid, give_up);
-  // The descriptor refers to the present program's memory, even after the process executes another program.
+  // This descriptor always refers to the memory of the present program, even if the process executes another program
+  // later.
   thread.memory_.reset(::open(("/proc/" + std::to_string(who.pid()) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
   thread.stopped_ = false;
   thread.may_leave_ = true;
@@ -98,7 +104,8 @@ TracedThread::~TracedThread() {
   }
 }
 
-// Waits for the thread's next stop. Returns false at the deadline, or if the thread ends or executes another program.
+// Waits for the next stop of the thread. Returns false at the deadline, or if the thread ends or executes another
+// program.
 bool TracedThread::wait(int& status, uint64_t deadline_ns) {
   for (int turn = 0; !gone_; ++turn) {
     const pid_t got = ::waitpid(tid_, &status, __WALL | WNOHANG);
@@ -125,8 +132,8 @@ bool TracedThread::wait(int& status, uint64_t deadline_ns) {
   return false;
 }
 
-// Stops the thread on its return from the kernel to the program. At this point, the registers decide whether an
-// interrupted system call restarts. Signals that arrive before the stop are passed on.
+// Stops the thread on its return from the kernel to the program. In this state, the thread's registers decide whether
+// an interrupted system call restarts. The thread receives signals that arrive before the stop.
 bool TracedThread::interrupt(uint64_t deadline_ns) {
   if (::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
     return false;
@@ -145,10 +152,11 @@ bool TracedThread::interrupt(uint64_t deadline_ns) {
     const int signal = WSTOPSIG(status);
     const bool ours = signal == kSystemCallStop || (borrowed_ && (bit(signal) & all_but_faults()) == 0);
     if (borrowed_ && ours && signal != kSystemCallStop) {
-      return true;  // a fault in an injected call also stops the thread on its return to the program
+      // This is a fault in an injected call. It also stops the thread on its return to the program.
+      return true;
     }
     stopped_ = false;
-    ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop cancels a pending interrupt
+    ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);  // any stop cancels the pending interrupt, so request it again
     if (::ptrace(PTRACE_CONT, tid_, nullptr, as_pointer(ours ? 0 : static_cast<uint64_t>(signal))) != 0) {
       return false;
     }
@@ -163,7 +171,7 @@ bool TracedThread::begins_again(long system_call) {
 #endif
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2:
-    case SYS_read:  // this and the following: on sockets with a timeout (SO_RCVTIMEO)
+    case SYS_read:  // this and the following calls: on sockets with a timeout (SO_RCVTIMEO)
     case SYS_readv:
     case SYS_accept:
     case SYS_accept4:
@@ -188,7 +196,7 @@ Status TracedThread::borrow(uint64_t gate) {
   return {};
 }
 
-// Runs to the next entry or exit of a system call.
+// Lets the thread run to the next entry or exit of a system call.
 bool TracedThread::step(int& status, uint64_t deadline_ns) {
   stopped_ = false;
   if (::ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
@@ -198,7 +206,8 @@ bool TracedThread::step(int& status, uint64_t deadline_ns) {
     if (!is_event_stop(status)) {
       return WSTOPSIG(status) == kSystemCallStop;
     }
-    stopped_ = false;  // a group stop of the process (SIGSTOP), postponed until after the injection
+    // The process has a group stop (SIGSTOP). Continue: the group stop takes effect after the injection.
+    stopped_ = false;
     if (::ptrace(PTRACE_SYSCALL, tid_, nullptr, nullptr) != 0) {
       return false;
     }
@@ -247,8 +256,8 @@ Result<uint64_t> TracedThread::call(uint64_t function, uint64_t stack_end, const
   return follow_call(stack_end);
 }
 
-// Whether the thread waits for the loader's outermost lock: a futex in the loader's memory. Inner locks, such as
-// malloc's, are in libc's memory.
+// Returns whether the thread waits for the loader's outermost lock, which is a futex in the loader's memory. Inner
+// locks, such as those of malloc, are in libc's memory.
 bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
   if (arch::system_call(general) != SYS_futex) {
     return false;
@@ -267,22 +276,22 @@ bool TracedThread::waits_for_loader(const user_regs_struct& general) const {
   return false;
 }
 
-// Leaves the wait for a lock. This thread may have consumed a wake-up, so it wakes the next waiter.
+// Makes the thread stop waiting for a lock. The thread may have consumed a wake-up, so it wakes the next waiter.
 void TracedThread::leave_wait(uint64_t lock) {
   if (interrupt(monotonic_ns() + kBackNs)) {
     (void)system_call(SYS_futex, {lock, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1});
   }
 }
 
-// Follows the call until the function returns. An interrupted call would hold the loader's lock for ever, so slow calls
-// get more time. A call that has done nothing but wait for that lock can be left.
+// Follows the call until the function returns. If a call were abandoned inside the loader, the loader's lock would be
+// held for ever, so slow calls get more time. Until a call holds that lock, it can be abandoned.
 Result<uint64_t> TracedThread::follow_call(uint64_t stack_end) {
   const uint64_t end = monotonic_ns() + kCallNs;
   const auto deadline = [end] { return std::min(monotonic_ns() + kStepNs, end); };
   int status = 0;
   user_regs_struct general{};
   uint64_t lock = 0;
-  bool entry = false;  // stops alternate between entry and exit
+  bool entry = false;  // true at the entry of a system call, false at its exit
   bool begun = false;
   while (step(status, deadline()) && arch::read_general(tid_, general)) {
     entry = !entry;
@@ -326,7 +335,8 @@ void TracedThread::release() {
     return;
   }
   if ((borrowed_ || !stopped_) && !interrupt(monotonic_ns() + kBackNs)) {
-    return;  // killed or not stoppable; the kernel detaches the thread when its tracer ends
+    // The thread was killed or does not stop. The kernel detaches it when the tracer ends.
+    return;
   }
   const bool restart = arch::result(before_.general) == -EINTR && begins_again(arch::system_call(before_.general));
   if (restart) {

@@ -1,5 +1,5 @@
-// Makes a stopped thread of another process run system calls and functions, then restores it. ptrace requires that
-// one recorder thread calls all functions of this header.
+// Makes a stopped thread of another process run system calls and functions, then restores the thread. ptrace requires
+// that the same thread of the recorder calls all functions of this header.
 #pragma once
 
 #include <sys/types.h>
@@ -17,35 +17,34 @@
 
 namespace gpuprof::record {
 
-// The error message of TracedThread::stop() if the kernel does not permit tracing.
+// Message of the error that TracedThread::stop() returns if the kernel does not permit tracing.
 inline constexpr const char* kNoRight = "no right to trace the process";
 
 class TracedThread {
  public:
-  // Stops the thread. The error says why it cannot be traced. Once `give_up` returns true, no new step begins, and the
-  // running step ends early if that is safe. `who` and `give_up` must outlive the result.
+  // Stops the thread. The error says why it cannot be traced. After `give_up` has returned true, no new step begins,
+  // and the present step ends early if that is safe. `who` and `give_up` must outlive the result.
   static Result<TracedThread> stop(const TracedIdentity& who, pid_t tid, const std::function<bool()>& give_up);
 
   TracedThread(TracedThread&& other) noexcept;
   TracedThread& operator=(TracedThread&&) = delete;
   TracedThread(const TracedThread&) = delete;
   TracedThread& operator=(const TracedThread&) = delete;
-  ~TracedThread();  // restores the thread and detaches from it
+  ~TracedThread();
 
-  // Whether the kernel may fail this waiting system call with EINTR after a stop. Such a call is restarted.
+  // Returns whether this system call may fail with EINTR after a stop. release() then restarts it.
   static bool begins_again(long system_call);
 
-  // The registers at the stop.
   [[nodiscard]] const user_regs_struct& registers() const { return before_.general; }
 
-  // Allows system_call() and call(). Blocks the thread's signals until the destructor restores registers and signals.
-  // `gate`: the address of an arch::gate instruction in the process.
+  // Prepares the thread for system_call() and call(). Blocks its signals until the destructor restores registers and
+  // signals. `gate`: the address of an arch::gate instruction in the process.
   Status borrow(uint64_t gate);
 
   // Returns the kernel's result: an address, a descriptor, or -errno.
   Result<int64_t> system_call(long number, const std::array<uint64_t, 6>& arguments);
 
-  // Calls the function and returns its result. `stack_end`: the end of memory for a stack, a multiple of 16.
+  // `stack_end`: the end of the memory that the function may use as stack, a multiple of 16.
   Result<uint64_t> call(uint64_t function, uint64_t stack_end, const std::array<uint64_t, 3>& arguments);
 
   bool write_memory(uint64_t address, std::span<const unsigned char> bytes);
@@ -66,14 +65,14 @@ class TracedThread {
   const TracedIdentity* who_;
   const std::function<bool()>* give_up_;
   pid_t tid_;
-  UniqueFd memory_;  // /proc/PID/mem
+  UniqueFd memory_;
   arch::Registers before_;
   uint64_t gate_ = 0;
   uint64_t signal_mask_ = 0;
   bool borrowed_ = false;
-  bool gone_ = false;       // the thread has ended
+  bool gone_ = false;
   bool replaced_ = false;   // the process has executed another program, which must not be changed
-  bool stopped_ = true;     // in a stop that waitpid has reported
+  bool stopped_ = true;     // waitpid() has reported the thread's present stop
   bool may_leave_ = false;  // the thread holds no lock, so its injected call can be abandoned
 };
 

@@ -9,7 +9,7 @@ namespace gpuprof::record::arch {
 
 namespace {
 
-constexpr size_t kMaxExtended = 64U << 10;  // enough for the XSAVE area: 11 KB with AMX
+constexpr size_t kMaxExtended = 64U << 10;  // enough for the XSAVE area, which has 11 KB with AMX
 constexpr uint64_t kDirectionFlag = 0x400;
 
 void* address_of(uintptr_t value) {
@@ -80,7 +80,7 @@ user_regs_struct for_system_call(const user_regs_struct& from, uint64_t gate_add
                                  const std::array<uint64_t, 6>& arguments) {
   user_regs_struct regs = from;
   regs.rax = static_cast<unsigned long long>(number);
-  regs.orig_rax = ~0ULL;  // disables the restart of a system call
+  regs.orig_rax = ~0ULL;  // so that the kernel does not restart a system call
   regs.rdi = arguments[0];
   regs.rsi = arguments[1];
   regs.rdx = arguments[2];
@@ -111,11 +111,13 @@ bool returned(const user_regs_struct& general, uint64_t gate_address, uint64_t s
 }
 
 uint64_t function_result(const user_regs_struct& general) {
-  return general.orig_rax;  // on entry, the kernel has copied rax here, as the system call's number
+  // At the entry of a system call, the kernel has copied rax, the function's result, to orig_rax.
+  return general.orig_rax;
 }
 
 void skip_system_call(user_regs_struct& general) {
-  general.orig_rax = SYS_getpid;  // a seccomp filter may kill the process for an invalid number
+  // A harmless call. A seccomp filter may kill the process for an invalid number.
+  general.orig_rax = SYS_getpid;
 }
 
 }  // namespace gpuprof::record::arch

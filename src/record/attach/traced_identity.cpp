@@ -54,7 +54,8 @@ TracedIdentity::Facts TracedIdentity::read(pid_t thread) const {
 Status TracedIdentity::check(pid_t thread) const {
   const std::string process = "process " + std::to_string(pid_);
   const Facts now = read(thread != 0 ? thread : static_cast<pid_t>(pid_));
-  // Check this after reading. If the process still exists, the /proc files were not those of a later process.
+  // Check this after reading /proc. If the process still exists, the files did not belong to a later process with the
+  // same pid.
   if (has_ended()) {
     return Error{process + " has ended", ""};
   }

@@ -1,5 +1,5 @@
-// Identifies a process to attach to. A pid alone is not enough: the kernel reuses it, and exec replaces the program. A
-// program that changes its user may no longer be recorded.
+// Identifies a process to attach to. A pid alone is not enough: the kernel reuses pids, exec replaces the program, and
+// a program that changes its user must no longer be recorded.
 #pragma once
 
 #include <sys/types.h>
@@ -14,19 +14,21 @@ namespace gpuprof::record {
 
 class TracedIdentity {
  public:
-  // Captures the present identity. Fails if the process does not exist or `pid` is a thread's id.
+  // Captures the present identity. Fails if the process does not exist, or if `pid` is the id of a thread.
   static Result<TracedIdentity> of(uint32_t pid);
 
   [[nodiscard]] uint32_t pid() const { return pid_; }
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable once the process has ended
   [[nodiscard]] bool has_ended() const;
 
-  // Checks that the process, or its thread `thread`, still has the same program, user and group ids.
+  // Checks that the process, or its thread `thread` (0: the main thread), still has the same program and the same ids
+  // of user and group.
   [[nodiscard]] Status check(pid_t thread = 0) const;
 
  private:
   struct Facts {
-    std::string ids;  // real, effective, saved and file system ids of user and group, as in /proc/PID/status
+    // Lines Uid and Gid of /proc/PID/status: the real, effective, saved and file system ids.
+    std::string ids;
     dev_t program_device = 0;
     ino_t program_inode = 0;  // 0: /proc/PID/exe could not be read
   };

@@ -120,7 +120,8 @@ class BpfEngine final : public StackEngine {
   static int on_event(void* context, void* data, size_t bytes) {
     auto* self = static_cast<BpfEngine*>(context);
     self->dispatch({static_cast<const std::byte*>(data), bytes});
-    // Stop after kBpfRingBytes, because launches may arrive faster than this loop reads them.
+    // Stop after kBpfRingBytes. Otherwise this loop might never end, because launches can arrive faster than it reads
+    // them.
     self->drained_bytes_ += bytes;
     return self->drained_bytes_ > kBpfRingBytes ? -EAGAIN : 0;
   }
@@ -176,7 +177,7 @@ class BpfEngine final : public StackEngine {
   BpfObject object_;
   BpfWalk walk_;
   std::string note_;
-  std::unique_ptr<BpfProcesses> processes_;  // null: the walk follows frame pointers
+  std::unique_ptr<BpfProcesses> processes_;  // null if the walk follows frame pointers
   backend::BpfCodes codes_;
   BpfRing ring_;
   std::vector<BpfLink> links_;
@@ -185,7 +186,7 @@ class BpfEngine final : public StackEngine {
   int losses_fd_ = -1;
   int known_stacks_fd_ = -1;
   size_t drained_bytes_ = 0;
-  StackSink* sink_ = nullptr;  // set only while drain() runs
+  StackSink* sink_ = nullptr;
 };
 
 struct Loaded {
@@ -194,7 +195,6 @@ struct Loaded {
   std::string note;
 };
 
-// Loads the best walk that this kernel supports, falling back step by step.
 Result<Loaded> load_best(BpfWalk walk) {
   std::string note;
   if (walk == BpfWalk::tables) {

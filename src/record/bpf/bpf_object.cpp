@@ -16,14 +16,15 @@ namespace gpuprof::record {
 #ifdef GPUPROF_HAVE_BPF
 namespace {
 
-// Unwind rules in the cache that all processes share. A rule takes 16 bytes.
+// Number of unwind rules in the cache that all processes share. A rule takes 16 bytes.
 constexpr uint32_t kCachedRules = 1U << 18;
 
 bool configure(bpf_object* object, BpfWalk walk, bool sleepable) {
   gpuprof_bpf_config config = make_bpf_config();
   config.sleepable = sleepable ? 1 : 0;
   config.max_words = GPUPROF_STACK_MAX_WORDS;
-  config.max_turns = 3 * GPUPROF_STACK_MAX_WORDS;  // a step reads a frame, or switches between native and Python frames
+  // A step of the walk reads a frame, or switches between native and Python frames.
+  config.max_turns = 3 * GPUPROF_STACK_MAX_WORDS;
   config.cache_mask = kCachedRules - 1;
   if (!configure_bpf_object(object, config)) {
     return false;

@@ -7,10 +7,10 @@
 
 namespace gpuprof::record {
 
-// `sleepable`: the programs may wait for memory that is paged out (Linux 6.0).
+// `sleepable`: the programs may wait until memory that is paged out has been read (Linux 6.0).
 Result<BpfObject> load_bpf_object(BpfWalk walk, bool sleepable);
 
-// The hint for kernel errors other than missing rights.
+// The hint for errors of the kernel, except for missing rights.
 constexpr const char* kBpfStacksHint =
     "CPU stacks by BPF need Linux 5.17 or later; gpuprof doctor shows what this kernel offers";
 

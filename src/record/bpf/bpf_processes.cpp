@@ -34,7 +34,8 @@ void BpfProcesses::on_process(const symbolize::ProcessMaps& maps) {
   }
 }
 
-// Runs after each reading of the mappings, because Python may not have been initialized before. Takes milliseconds.
+// Call it after each reading of the mappings, because Python may not have been initialized before. It takes
+// milliseconds.
 void BpfProcesses::find_python(const symbolize::ProcessMaps& maps) {
   const symbolize::Mapping* interpreter = find_interpreter(maps);
   if (interpreter == nullptr) {
@@ -50,8 +51,8 @@ void BpfProcesses::on_process_end(uint32_t pid) {
   tables_.on_process_end(pid);
 }
 
-// Attaches a probe to the dynamic loader of the process. The probe reports loaded and unloaded libraries. Without it
-// (no glibc, or a static program), the recorder notices changes only when it reads the mappings the next time.
+// Attaches a probe to the dynamic loader of the process. The probe reports when libraries are loaded or unloaded.
+// Without a probe (no glibc, or a static program), the recorder notices changes only when it next reads the mappings.
 void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
   Loader& loader = loaders_[maps.pid()];
   for (const symbolize::Mapping& mapping : maps.mappings()) {
@@ -72,7 +73,8 @@ void BpfProcesses::watch_loader(const symbolize::ProcessMaps& maps) {
     }
     loader.link = std::move(*link);
     const std::lock_guard lock(mutex_);
-    outdated_.push_back(maps.pid());  // changes after reading the mappings and before attaching the probe were missed
+    // The probe has missed changes that were made after the mappings had been read.
+    outdated_.push_back(maps.pid());
     return;
   }
 }

@@ -1,5 +1,5 @@
-// Gives BPF programs that walk stacks by tables (bpf/stack_walk.h) what they need for each process: unwind tables,
-// mappings, and a probe in the dynamic loader.
+// Gives BPF programs that walk stacks by tables (bpf/stack_walk.h) the data that they need about each process: unwind
+// tables and mappings. Also attaches a probe to the process's dynamic loader.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -16,8 +16,9 @@ namespace gpuprof::record {
 
 class BpfProcesses final : public ProcessListener {
  public:
-  // `object`: loaded, with the maps of bpf/mappings.h and the program of bpf/loader.h; must outlive the BpfProcesses.
-  // `finds_python`: search each process for Python, because no injection library reports Python's layout.
+  // `object`: a loaded object with the maps of bpf/mappings.h and the program of bpf/loader.h. It must outlive this
+  // BpfProcesses. `finds_python`: whether to search each process for Python, because no injection library reports
+  // Python's layout.
   BpfProcesses(bpf_object* object, bool finds_python);
 
   void on_process(const symbolize::ProcessMaps& maps) override;
@@ -25,7 +26,7 @@ class BpfProcesses final : public ProcessListener {
   void on_process_end(uint32_t pid) override;
   void expect_process(uint32_t pid, bool anew) override { tables_.expect_process(pid, anew); }
 
-  // Removes and returns the processes whose mappings must be read again. Thread-safe.
+  // Returns the pids whose mappings must be read again, and removes them from the list. Thread-safe.
   std::vector<uint32_t> take_outdated();
 
  private:
@@ -40,12 +41,12 @@ class BpfProcesses final : public ProcessListener {
   BpfTables tables_;
   bpf_program* loader_;
   bool finds_python_;
-  std::unordered_map<uint32_t, Loader> loaders_;  // key: pid
-  std::mutex mutex_;                              // protects outdated_
-  std::vector<uint32_t> outdated_;                // pids
+  std::unordered_map<uint32_t, Loader> loaders_;
+  std::mutex mutex_;
+  std::vector<uint32_t> outdated_;
 };
 
-// Attaches a uprobe to one process, or to all if `pid` is -1.
+// Attaches a uprobe to one process, or to all processes if `pid` is -1.
 Result<BpfLink> attach_uprobe(bpf_program* program, const std::string& path, uint64_t offset, pid_t pid,
                               uint64_t cookie);
 

@@ -17,7 +17,8 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kKeptBytes = 256U << 20;  // limit on unused tables that stay in the kernel for later processes
+// Limit on the memory of unused tables. They stay in the kernel for later processes.
+constexpr uint64_t kKeptBytes = 256U << 20;
 constexpr uint64_t kMaxKernelBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxBuilders = 8;
 constexpr uint32_t kMaxNumber = 0xFFFF;
@@ -32,7 +33,8 @@ UniqueFd create_inner_map(const char* name, uint32_t value_bytes, size_t entries
                                  static_cast<uint32_t>(entries), &options));
 }
 
-// Logs a failure. It is not an error: the walk falls back to frame pointers for that file or process.
+// Logs a failure at debug level. A failure is not an error, because the walk then follows frame pointers in that file
+// or process.
 bool worked(const char* what, bool good) {
   if (!good) {
     log::debug(std::string("BPF stack engine: cannot ") + what + ": " + std::strerror(errno));
@@ -50,7 +52,7 @@ uint32_t last_byte(std::initializer_list<std::pair<uint16_t, uint32_t>> fields) 
   return (last + 7) / 8 * 8;
 }
 
-// Bytes of a Python frame that the walk must read; 0 if they exceed its buffer.
+// Returns how many bytes of a Python frame the walk must read; 0: they do not fit into its buffer.
 uint32_t frame_bytes(const gpuprof_python_layout& python) {
   const uint32_t bytes = last_byte({{python.frame_previous, 8},
                                     {python.frame_code, 8},
@@ -78,7 +80,7 @@ size_t words_of(const unwind::Table& table) {
 
 enum class Change : uint8_t { none, gone, replaced };
 
-// Compares the old mappings of a process with fresh ones (both ascending). A moved mapping counts as replaced.
+// Compares the old and the new mappings of a process, both in order of address. A moved mapping counts as replaced.
 Change change_of(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpuprof_bpf_mapping>& fresh) {
   const auto same = [](const gpuprof_bpf_mapping& a, const gpuprof_bpf_mapping& b) {
     return a.inode == b.inode && a.pool == b.pool && a.words_at == b.words_at &&
@@ -98,7 +100,8 @@ Change change_of(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<
   return change;
 }
 
-// Whether no old mapping is in the fresh list, as after an exec. Both lists are sorted by address.
+// Returns whether no old mapping is in `fresh`, so that the process has called exec. Both lists are in order of
+// address.
 bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vector<gpuprof_bpf_mapping>& fresh) {
   auto is = fresh.begin();
   return !old.empty() && std::none_of(old.begin(), old.end(), [&](const gpuprof_bpf_mapping& was) {
@@ -114,7 +117,8 @@ bool is_other_image(const std::vector<gpuprof_bpf_mapping>& old, const std::vect
 BpfTables::BpfTables(const BpfTableMaps& maps, const std::string& cache_directory)
     : maps_(maps), cache_(cache_directory) {}
 
-// Builds missing tables on up to kMaxBuilders threads, because a large file takes seconds while the process waits.
+// Builds missing tables on up to kMaxBuilders threads. A large file takes seconds, and the process waits during that
+// time.
 void BpfTables::build(const std::vector<symbolize::Mapping>& mappings) {
   std::vector<FilePointer> missing;
   std::unordered_set<const symbolize::MappedFile*> seen;
@@ -160,7 +164,7 @@ void BpfTables::expect_process(uint32_t pid, bool anew) const {
   }
 }
 
-// Registers a new process with the BPF programs before its tables are built.
+// Registers a new process with the BPF programs even if its tables are not built yet.
 BpfTables::Process& BpfTables::process_of(uint32_t pid) {
   const auto [found, is_new] = processes_.try_emplace(pid);
   if (is_new) {
@@ -178,7 +182,7 @@ void BpfTables::use_files(const std::vector<symbolize::Mapping>& mappings) {
   }
 }
 
-// Closes files that no process maps any more. Their tables stay in memory as long as the kernel has copies of them.
+// Closes files that no process maps any more. Their tables stay in memory while the kernel has copies of them.
 void BpfTables::leave_files(const std::vector<symbolize::Mapping>& mappings) {
   for (const symbolize::Mapping& mapping : mappings) {
     const auto found = mapping.file ? built_.find(mapping.file.get()) : built_.end();
@@ -215,7 +219,7 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   const bool same = entries.size() == process.entries.size() &&
                     std::memcmp(entries.data(), process.entries.data(), entries.size() * sizeof(entries[0])) == 0;
   if (same && process.number != 0) {
-    write_process(pid, process);  // nothing has changed, except perhaps read_ns
+    write_process(pid, process);
     return;
   }
   if (is_other_image(process.entries, entries)) {
@@ -230,7 +234,8 @@ void BpfTables::set_mappings(uint32_t pid, Process& process) {
   process.generation += change == Change::replaced ? 1 : 0;
   count_users(entries, 1);
   if (!write_mappings(pid, process, entries)) {
-    // Without mappings, the walk follows frame pointers. With the old ones, it would apply unwind rules of other files.
+    // Without mappings, the walk follows frame pointers. With the old mappings, it would apply unwind rules of other
+    // files.
     bpf_map_delete_elem(maps_.mappings, &pid);
   }
   write_process(pid, process);
@@ -256,7 +261,7 @@ std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) c
     gpuprof_bpf_mapping entry{};
     entry.begin = mapping.start;
     entry.end = mapping.end;
-    entry.pool = kNoPool;  // replaced below if the file has unwind rules
+    entry.pool = kNoPool;
     entry.inode = mapping.file ? mapping.file->inode : 0;
     entry.offset = offset;
     entry.gone = mapping.gone ? 1 : 0;
@@ -280,7 +285,7 @@ std::vector<gpuprof_bpf_mapping> BpfTables::entries_of(const Process& process) c
   return entries;
 }
 
-// Uploads all tables that the process needs and the kernel lacks, as one pool.
+// Uploads the tables that the process needs and the kernel lacks. They form one pool.
 void BpfTables::upload_missing(const Process& process) {
   constexpr size_t kMaxWords = UINT32_MAX / sizeof(uint64_t);
   std::vector<TablePointer> missing;
@@ -322,7 +327,7 @@ void BpfTables::upload_missing(const Process& process) {
   kernel_bytes_ += free->bytes;
 }
 
-// Writes the tables' words one after the other, as wire/bpf_events.h describes.
+// Writes the words of the tables one after the other, in the format of wire/bpf_events.h.
 bool BpfTables::upload(uint32_t pool, const std::vector<TablePointer>& tables, size_t words) const {
   const UniqueFd map = create_inner_map("gpuprof_rows", sizeof(uint64_t), words, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
   if (!worked("make a map for unwind tables", map.get() >= 0)) {
@@ -405,12 +410,13 @@ void BpfTables::write_process(uint32_t pid, const Process& process) const {
   value.python = process.python;
   value.python_threads = process.python_threads;
   if (value.frame_bytes == 0 || value.code_bytes == 0) {
-    value.python.version = 0;  // disables Python frames: no real interpreter has objects of this size
+    value.python.version = 0;  // disables Python frames, because no real interpreter has objects of this size
   }
   (void)worked("add a process", bpf_map_update_elem(maps_.processes, &pid, &value, BPF_ANY) == 0);
 }
 
-// Process numbers restart after 65535. The rule cache is then cleared, because it may hold rules of earlier processes.
+// Process numbers start again after 65535. Then the cache of rules is cleared, because it may hold rules of earlier
+// processes.
 uint32_t BpfTables::next_number() {
   const auto taken = [&](uint32_t number) {
     return std::any_of(processes_.begin(), processes_.end(),
@@ -437,7 +443,8 @@ BpfTables::TablePointer BpfTables::vdso_table(const std::vector<uint8_t>& image)
   if (found != vdsos_.end()) {
     return found->second;
   }
-  constexpr size_t kMaxVdsos = 16;  // a kernel has one vdso, but a process can map other bytes under the vdso's name
+  // A kernel has one vdso, but a process can map other bytes under its name.
+  constexpr size_t kMaxVdsos = 16;
   if (vdsos_.size() >= kMaxVdsos) {
     return nullptr;
   }

@@ -1,4 +1,4 @@
-// Gives the BPF walk its data: unwind tables, mappings, and Python's layout. Only expect_process() is thread-safe.
+// Gives BPF walks their data: unwind tables, mappings, and Python's layout. Only expect_process() is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gpuprof::record {
 
-// File descriptors of BPF maps; the BPF object owns them.
+// The BPF object owns these file descriptors of BPF maps.
 struct BpfTableMaps {
   int processes = -1;
   int mappings = -1;
@@ -27,11 +27,11 @@ struct BpfTableMaps {
 class BpfTables {
  public:
   BpfTables(const BpfTableMaps& maps, const std::string& cache_directory);
-  // Builds missing tables on several threads. The largest files take seconds.
+  // Builds missing tables on several threads. This takes seconds for the largest files.
   void on_process(const symbolize::ProcessMaps& maps);
   void on_python(uint32_t pid, const gpuprof_python_layout& layout, const gpuprof_python_threads& threads = {});
-  // Registers a process so that the BPF programs walk its stacks even before on_process(). `anew`: forget
-  // what is known of an earlier process with this pid. Thread-safe.
+  // Registers a process so that the BPF programs walk its stacks even before on_process(). `anew`: discards data about
+  // an earlier process with this pid. Thread-safe.
   void expect_process(uint32_t pid, bool anew) const;
   void on_process_end(uint32_t pid);
 
@@ -43,23 +43,22 @@ class BpfTables {
     uint32_t number = 0;
     uint32_t image = 0;
     uint32_t generation = 0;
-    uint64_t read_ns = 0;  // time at which the mappings were read (monotonic)
+    uint64_t read_ns = 0;  // when the mappings were read (monotonic)
     gpuprof_python_layout python{};
     gpuprof_python_threads python_threads{};
     std::vector<symbolize::Mapping> mappings;
     std::vector<gpuprof_bpf_mapping> entries;
     TablePointer vdso;
   };
-  // Position of a table in the kernel's maps.
   struct Uploaded {
     TablePointer table;
     uint32_t pool = 0;
     uint32_t words_at = 0;
   };
-  // An inner map of `pools`, for tables that were needed together. Adding an inner map takes milliseconds (an RCU
-  // grace period). Python programs map hundreds of files, so files must share inner maps.
+  // An inner map of `pools`, with tables that were needed at the same time. Adding an inner map takes milliseconds (an
+  // RCU grace period). Python programs map hundreds of files, so several files must share an inner map.
   struct Pool {
-    std::vector<const unwind::Table*> tables;  // empty: the pool is free
+    std::vector<const unwind::Table*> tables;  // empty: the pool can be reused
     uint32_t users = 0;
     uint64_t bytes = 0;
   };
@@ -67,7 +66,7 @@ class BpfTables {
   struct Built {
     FilePointer file;
     TablePointer table;  // null: the file has no usable table
-    uint32_t users = 0;  // number of mappings
+    uint32_t users = 0;
   };
 
   Process& process_of(uint32_t pid);

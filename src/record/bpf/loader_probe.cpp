@@ -12,7 +12,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Limit on the bytes of .dynsym, and on those of .dynstr. The loader exports about forty symbols.
+// Size limit of .dynsym, and also of .dynstr. The loader exports about forty symbols.
 constexpr uint64_t kMaxTable = 1U << 20;
 
 std::optional<uint64_t> exported(const std::vector<uint8_t>& symbols, const std::vector<uint8_t>& names,

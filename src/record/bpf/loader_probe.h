@@ -1,4 +1,4 @@
-// Finds the function that a dynamic loader calls for debuggers when the loaded libraries change.
+// Finds the function that a dynamic loader calls when the loaded libraries change. It exists for debuggers.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace gpuprof::record {
 
 struct LoaderProbe {
-  uint64_t file_offset = 0;  // file offset of _dl_debug_state(), called before and after each change
-  uint64_t state = 0;        // address of r_debug.r_state minus that of _dl_debug_state(), modulo 2^64
+  // File offset of _dl_debug_state(), which the loader calls before and after each change.
+  uint64_t file_offset = 0;
+  uint64_t state = 0;  // address of r_debug.r_state minus the address of _dl_debug_state(), modulo 2^64
 };
 
-// Whether the file is glibc's loader, by its name.
 bool is_loader(std::string_view path);
 
-// Returns nullopt if the file lacks the symbols. Its contents are validated.
+// Returns nullopt if the file lacks the symbols. The file is not trusted: its contents are validated.
 std::optional<LoaderProbe> find_loader_probe(int fd);
 
 }  // namespace gpuprof::record

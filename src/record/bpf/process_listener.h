@@ -1,4 +1,4 @@
-// Receives events about the processes of a recording, for components that walk their stacks by tables.
+// Receives events about the processes of a recording. Stack walkers that need tables implement it.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@ class ProcessListener {
   ProcessListener& operator=(const ProcessListener&) = delete;
   virtual ~ProcessListener() = default;
 
-  // Prepares tables for the files of a process. Called before its first launch (while it waits in its handshake), and
-  // whenever its mappings have been read. Does nothing in an engine without tables. This function and the next two run
-  // on the feed's thread, one at a time, because building tables takes seconds.
+  // Prepares tables for the files of a process. The caller calls it before the first launch, while the process waits in
+  // its handshake, and after each reading of the mappings. An engine without tables does nothing. The feed's thread
+  // calls this function and the next two, one at a time, because building tables takes seconds.
   virtual void on_process(const symbolize::ProcessMaps& maps) = 0;
   virtual void on_python(uint32_t pid, const gpuprof_python_layout& layout) = 0;
   virtual void on_process_end(uint32_t pid) = 0;
   // Announces that on_process() will follow for this pid, perhaps seconds later. `anew`: the pid belongs to a new
-  // program, so earlier information is void. Can run concurrently with the other functions.
+  // program, so data about the earlier one is invalid. Any thread may call this function, even during calls of the
+  // others.
   virtual void expect_process(uint32_t /*pid*/, bool /*anew*/) {}
 };
 

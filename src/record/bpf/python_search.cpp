@@ -13,13 +13,13 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint32_t kInterpreterBytes = 4096;  // the search covers this many bytes of PyInterpreterState
+constexpr uint32_t kInterpreterBytes = 4096;  // this many bytes of PyInterpreterState are searched
 
 bool is_named(const symbolize::Mapping& mapping, std::string_view begin) {
   return mapping.file && mapping.file->fd && !mapping.gone && base_name(mapping.file->path).starts_with(begin);
 }
 
-// An interpreter's symbols, at their addresses in the process.
+// The symbols of an interpreter, at their addresses in the process.
 class Interpreter {
  public:
   Interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& mapping) : maps_(maps) {
@@ -45,7 +45,8 @@ class Interpreter {
     return maps_.read_memory(at, &value, sizeof(value)) ? std::optional(value) : std::nullopt;
   }
 
-  // Checks that the type's name is "code". This confirms the type, and the offset of an object's type field.
+  // Checks that the type's name is "code". This confirms the address of the type and the offset of an object's type
+  // field.
   [[nodiscard]] bool is_code_type(uint64_t type, const gpuprof_python_layout& layout) const {
     constexpr uint32_t kNameBehindType = 16;
     std::array<char, 5> text{};
@@ -113,7 +114,7 @@ uint32_t find_first_thread(uint64_t interpreter, uint16_t back, const ReadWord& 
 
 const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps) {
   const auto& all = maps.mappings();
-  // Prefers libpython, because the program may contain nothing but a call of that library.
+  // Prefer libpython, because the program's own file may only call that library.
   for (const std::string_view begin : {"libpython", "python"}) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return is_named(one, begin); });
     if (found != all.end()) {

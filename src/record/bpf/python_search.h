@@ -1,5 +1,6 @@
-// Finds the Python interpreter of a process without injection library, by the symbols of its file. Reads its version
-// and structures from the process's memory. File and memory are untrusted, and validated.
+// Finds the Python interpreter of a process without an injection library, by the symbols of the interpreter's file.
+// Reads the version and the layout of structures from the process's memory. Validates the file and the memory, because
+// neither is trusted.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,18 @@ struct FoundPython {
   gpuprof_python_threads threads{};
 };
 
-// Returns the code mapping of a file named like an interpreter ("python3.11", "libpython3.12.so.1.0"), or null.
+// Returns the code mapping of a file with an interpreter's name ("python3.11", "libpython3.12.so.1.0"), or null.
 const symbolize::Mapping* find_interpreter(const symbolize::ProcessMaps& maps);
 
-// Returns nullopt if Python is not initialized yet, or its version is unsupported or does not match its structures.
+// Returns nullopt if Python is not initialized yet, if its version is unsupported, or if its structures do not match
+// the version.
 std::optional<FoundPython> read_interpreter(const symbolize::ProcessMaps& maps, const symbolize::Mapping& interpreter);
 
-// Returns the version in a file name ("python3.9", "libpython3.10.so.1.0") as major << 24 | minor << 16; 0 if missing.
+// Returns the version in a file name ("python3.9", "libpython3.10.so.1.0") as major << 24 | minor << 16; 0: not found.
 uint32_t version_of_name(std::string_view file);
 
-// Returns the offset of the pointer to the first thread state within the interpreter state; 0 if not found. Thread
-// states hold a pointer to the interpreter at offset `back`. `read` returns 8 bytes of the process, or nullopt.
+// Returns the offset of the pointer to the first thread state within the interpreter's state; 0: not found. At offset
+// `back`, a thread state holds a pointer to the interpreter's state. `read` returns 8 bytes of the process, or nullopt.
 using ReadWord = std::function<std::optional<uint64_t>(uint64_t address)>;
 uint32_t find_first_thread(uint64_t interpreter, uint16_t back, const ReadWord& read);
 

@@ -21,17 +21,20 @@
 namespace gpuprof::record {
 namespace {
 
-// After a failed handshake, the recorder waits this long for the process to end. If it lives on, it is not recorded.
+// After a failed handshake, the recorder gives the process this long to end. A process that still lives then is not
+// recorded.
 constexpr uint64_t kBrokenHandshakeNs = 200'000'000;
 
-constexpr uint64_t kRightsIntervalNs = 1'000'000'000;  // between two checks of a process's rights
+constexpr uint64_t kRightsIntervalNs = 1'000'000'000;
 constexpr const char* kRightsHint =
     "gpuprof does not record another user's program that has more rights than its user (set-user-id, file "
     "capabilities) or is not dumpable";
-// Estimated bytes of memory per byte of wire records. A stack of one word needs most, because several tables store it.
+// Estimated memory of the recorder per byte of wire records. One-word stacks need the most, because several tables
+// store them.
 constexpr size_t kGrowth = 8;
-constexpr uint32_t kWholeShare = 1U << 16;  // unit of gpuprof_segment.exact_share
-// With exact sampling, a sampled launch waits for its kernel. Default limit on these waits, in percent of elapsed time.
+constexpr uint32_t kWholeShare = 1U << 16;  // the denominator of gpuprof_segment.exact_share
+// With exact sampling, a sampled launch waits for its kernel. These waits may take this percentage of the elapsed time,
+// unless --max-overhead sets another limit.
 constexpr double kExactPercent = 10;
 
 // Targets write the shared fields of the segment at any time, so all accesses are atomic.
@@ -61,14 +64,18 @@ struct Channel::Source {
   uint32_t pid = 0;
   std::string backend;
   std::shared_ptr<ProcessGuard> guard;
-  uint64_t next_check_ns = 0;   // next check of the process's rights
-  bool changed_rights = false;  // the process's rights have changed, so it is no longer recorded
+  uint64_t next_check_ns = 0;
+  bool changed_rights = false;  // true: the process's rights have changed, so it is no longer recorded
   gpuprof_segment* segment = nullptr;
   std::array<uint64_t, GPUPROF_RING_COUNT> snapshot{};
-  // The recorder's own tails. A process can overwrite the tails in its segment, but no record may be read twice.
+  // The recorder keeps its own tails, because a process can overwrite the tails in its segment, and no record may be
+  // read twice.
   std::array<uint64_t, GPUPROF_RING_COUNT> tails{};
-  std::array<bool, GPUPROF_RING_COUNT> behind{};  // the head was below the tail; counted as one malformed record
-  bool exited = false;  // exited before the last snapshot(), so the snapshot includes the process's last records
+  // Whether the head was below the tail at the last read. The malformed record for it has then been counted.
+  std::array<bool, GPUPROF_RING_COUNT> behind{};
+  // True if the process had exited before the last snapshot(), so that the snapshot includes the process's last
+  // records.
+  bool exited = false;
   bool ended = false;
   bool reason_shown = false;
   uint64_t launches = 0;
@@ -76,9 +83,9 @@ struct Channel::Source {
   uint64_t overhead_ns = 0;
   uint64_t handover_ns = 0;
   OverheadLimiter limiter;
-  UniqueFd connection;      // open while the process waits for its welcome
-  UniqueFd file;            // the segment's memfd
-  uint64_t gave_up_ns = 0;  // time at which sending the welcome failed; 0: not failed
+  UniqueFd connection;  // valid while the process waits for its welcome
+  UniqueFd file;
+  uint64_t gave_up_ns = 0;  // time at which sending the welcome failed; 0: it has not failed
 
   explicit Source(double max_overhead) : limiter(max_overhead) {}
   Source(const Source&) = delete;
@@ -146,7 +153,7 @@ void Channel::accept_code(Caller caller) {
   code_.on_offer({(*found)->id, user}, *caller.offer, std::move(caller.connection));
 }
 
-// Returns null if the process has ended or its rights have changed since it connected.
+// Returns null if the process has ended, or if its rights have changed since it connected.
 std::shared_ptr<ProcessGuard> Channel::guard_of(const Caller& caller) {
   auto guard = ProcessGuard::of_peer(caller.connection.get());
   std::string why = guard ? "" : guard.error().message;
@@ -201,7 +208,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   source->id = options_.ids->make();
   set_up(options_, caller.hello.backend, *source);
 
-  // Report the source before its welcome. While the target waits for the welcome, its mappings can be read.
+  // Call the sink before sending the welcome. While the target waits for its welcome, its mappings can be read.
   const std::string backend = std::move(caller.hello.backend);
   sink.on_process(source->pid, source->guard);
   sink.on_source(source->id, source->pid, backend);
@@ -215,7 +222,7 @@ void Channel::accept_one(Caller caller, backend::EventSink& sink) {
   } else {
     welcome(*source);
   }
-  // If the process has connected before with the same library, it has called exec. So the earlier source has ended.
+  // A process that connects again with the same library has called exec, so its earlier source has ended.
   for (const auto& other : sources_) {
     other->exited = other->exited || (other->pid == source->pid && other->backend == backend);
   }
@@ -245,7 +252,7 @@ void Channel::release(backend::SourceId id) {
   }
 }
 
-// Fills in the segment before the target maps it.
+// The target maps the segment only after this call.
 void Channel::set_up(const ChannelOptions& options, std::string_view backend, Source& source) {
   const bool code_only =
       std::find(options.code_only.begin(), options.code_only.end(), backend) != options.code_only.end();
@@ -268,7 +275,8 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
   segment.exact_share =
       static_cast<uint32_t>((options.max_overhead > 0 ? options.max_overhead : kExactPercent) * kWholeShare / 100);
   std::memcpy(segment.options.nvtx_range, options.nvtx_range.data(),
-              std::min(options.nvtx_range.size(), kMaxNvtxRange));  // the segment is zeroed, so the text ends with NUL
+              // The segment is zeroed, so the text ends with NUL.
+              std::min(options.nvtx_range.size(), kMaxNvtxRange));
   store(segment.control,
         (options.enabled ? GPUPROF_CONTROL_ENABLED : 0u) |
             (options.launch_records || options.stacks ? GPUPROF_CONTROL_LAUNCH_RECORDS : 0u) |
@@ -276,7 +284,7 @@ void Channel::set_up(const ChannelOptions& options, std::string_view backend, So
         std::memory_order_release);
 }
 
-// A process can execute a set-user-id program at any time. Then it must not be recorded any more.
+// A process can execute a set-user-id program at any time. From then on, it must not be recorded.
 void Channel::check_rights(Source& source, uint64_t now_ns) {
   if (source.exited || now_ns < source.next_check_ns) {
     return;
@@ -298,7 +306,7 @@ void Channel::snapshot() {
   const uint64_t now = monotonic_ns();
   for (const auto& source : sources_) {
     check_rights(*source, now);
-    // Checks for the exit before reading the heads, so that the snapshot holds all records written before the exit.
+    // Check for the exit before reading the heads, so that the snapshot holds all records written before the exit.
     source->exited = source->exited || source->has_ended() ||
                      (source->gave_up_ns != 0 && monotonic_ns() > source->gave_up_ns + kBrokenHandshakeNs);
     for (size_t ring = 0; ring < GPUPROF_RING_COUNT; ++ring) {
@@ -315,12 +323,13 @@ bool Channel::read_ring(const Source& source, size_t ring, size_t at, size_t byt
   return got == static_cast<ssize_t>(bytes);
 }
 
-// Whether the ring has new records. Positions that no correct writer produces count once as a malformed record.
+// Returns whether the ring has new records. An impossible head counts as one malformed record.
 bool Channel::has_records(Source& source, size_t ring) {
   const uint64_t head = source.snapshot[ring];
   const uint64_t tail = source.tails[ring];
   const bool was_behind = std::exchange(source.behind[ring], head < tail);
-  if (head < tail) {  // nothing to read; the target sees a full ring, and counts losses itself
+  // There is nothing to read. The target sees a full ring, and counts its own losses.
+  if (head < tail) {
     counts_.malformed += was_behind ? 0 : 1;
     return false;
   }
@@ -400,7 +409,8 @@ void Channel::report_counters(Source& source, backend::EventSink& sink) {
       sums.counts[what] += load(ring.counts[what]);
     }
   }
-  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {  // ignore decreases
+  // The target writes these counters. Ignore them if they have decreased.
+  if (samples >= source.overhead_samples && ns >= source.overhead_ns) {
     overhead_.samples += samples - source.overhead_samples;
     overhead_.ns += ns - source.overhead_ns;
     source.overhead_samples = samples;
@@ -437,8 +447,8 @@ size_t Channel::drain(backend::EventSink& sink) {
   return total;
 }
 
-// Counts and reports a process that never mapped its segment: it lacked resources or gave up waiting. Excludes
-// processes that executed another program, or were killed, during the handshake.
+// Counts and reports a process that never mapped its segment, because it lacked resources or stopped waiting. Excludes
+// processes that executed another program or were killed during the handshake.
 void Channel::count_if_unmapped(const Source& source) {
   const bool killed = source.gave_up_ns != 0 && source.has_ended();
   const bool again = std::any_of(sources_.begin(), sources_.end(), [&](const auto& other) {
@@ -476,7 +486,7 @@ bool Channel::all_flushed() const {
 
 void Channel::disable_all() {
   for (const auto& source : sources_) {
-    // Keep the RETRACT bit: a library that is leaving its process must continue to do so.
+    // Keep the RETRACT bit: a library that is leaving its process must not stop doing so.
     std::atomic_ref<uint32_t>(source->segment->control).fetch_and(GPUPROF_CONTROL_RETRACT);
   }
 }

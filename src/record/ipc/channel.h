@@ -1,5 +1,5 @@
-// Connects the recorder to the injection libraries: accepts targets on a socket, gives each a shared-memory segment,
-// and drains the segments. wire_decoder turns the bytes into EventSink calls.
+// Connects the recorder to the injection libraries: accepts targets on a socket, gives each target a shared-memory
+// segment, and reads records from the segments. wire_decoder passes the records to an EventSink.
 #pragma once
 
 #include <poll.h>
@@ -29,25 +29,33 @@
 namespace gpuprof::record {
 
 struct ChannelOptions {
-  bool launch_records = false;  // ask for LAUNCH records, because no stack engine reports launches
-  bool stacks = false;          // targets walk their own stacks
-  bool hold = false;            // new processes wait in the handshake until release()
-  bool enabled = true;          // targets record from their first call
-  bool calls = false;           // ask for CALL and SPAN records
-  bool latency = false;         // ask for the times at which work was queued and submitted
-  bool whole_graphs = false;    // one GPU_OP per graph launch instead of one per node
-  bool attached = false;        // targets were already running
-  double max_overhead = 0;      // percent of elapsed time; above it, fewer launches get a stack. 0: no limit
+  // Asks targets for LAUNCH records. Needed if no stack engine reports launches.
+  bool launch_records = false;
+  bool stacks = false;  // targets walk their own stacks
+  // New processes wait in the handshake until release().
+  bool hold = false;
+  bool enabled = true;  // targets record from the start
+  bool calls = false;   // targets send CALL and SPAN records
+  // Targets send the times at which work was queued and submitted.
+  bool latency = false;
+  // Targets send one GPU_OP per graph launch instead of one per node.
+  bool whole_graphs = false;
+  bool attached = false;
+  // Limit in percent of the elapsed time. Above it, fewer launches get a stack. 0: no limit.
+  double max_overhead = 0;
   backend::SamplingOptions sampling = {};
-  std::vector<std::string> code_only = {};  // backends whose injection libraries send GPU code and record nothing
-  std::string nvtx_range;                   // NAME or NAME@DOMAIN: record only launches inside; empty: all
-  CodeLimits code = {};                     // limits on GPU code that targets send
+  // The injection libraries of these backends send GPU code, but record nothing.
+  std::vector<std::string> code_only = {};
+  // NAME or NAME@DOMAIN: records only launches inside this range. Empty: records all launches.
+  std::string nvtx_range;
+  CodeLimits code = {};
   ExpectedCallers expected = {};
   std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>();
   std::shared_ptr<backend::SourceIds> ids = std::make_shared<backend::SourceIds>();
 };
 
-// More connected sources are refused. Each may use GPUPROF_SEGMENT_BYTES of its target's memory.
+// A process that connects when there are this many sources is refused. Each source may use GPUPROF_SEGMENT_BYTES of its
+// target's memory.
 inline constexpr size_t kMaxSources = 256;
 
 inline constexpr size_t kMaxNvtxRange = sizeof(gpuprof_options::nvtx_range) - 1;
@@ -61,22 +69,21 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Adds the environment variables with which a target finds this channel.
   void prepare(backend::LaunchEnv& env) const;
 
-  // Adds descriptors that become readable when there is work, such as new or ended processes.
+  // Adds descriptors that become readable when there is work, for example when a process connects or ends.
   void add_poll_fds(std::vector<pollfd>& fds) const;
 
   // Accepts connections of new processes, and of known processes that offer GPU code.
   void accept_all(backend::EventSink& sink);
 
-  // Returns, if ChannelOptions::hold is set, the processes that have connected since the last call. They wait in the
-  // handshake for release(). After GPUPROF_HANDSHAKE_WAIT_NS they continue without being recorded.
+  // With ChannelOptions::hold, returns the sources that have connected since the last call and wait in the handshake
+  // for release(). After GPUPROF_HANDSHAKE_WAIT_NS, a process stops waiting and continues without being recorded.
   std::vector<backend::SourceId> take_waiting();
   void release(backend::SourceId source);
 
-  // Stores the fill level of each ring. The stack engine already has the launches of all work up to this level, so read
-  // the stack engine after snapshot() and before drain().
+  // Stores the head of each ring. The stack engine already has the launches of all work up to these heads, so read the
+  // stack engine after snapshot() and before drain().
   void snapshot();
 
   // Decodes the records up to the last snapshot(). Returns how many bytes it has decoded.
@@ -85,19 +92,21 @@ class Channel {
   // Asks all targets to flush. all_flushed() is true once all live targets have done so.
   void request_flush();
   [[nodiscard]] bool all_flushed() const;
-  void disable_all();  // stops recording in all targets
+  void disable_all();
 
-  // For new processes: whether they walk their own stacks, and wait in the handshake.
+  // Sets, for processes that connect later, whether they walk their own stacks and whether they wait in the handshake.
   void set_stacks(bool stacks, bool hold);
 
-  // Switches recording on or off, for connected and new processes.
+  // Switches recording on or off in connected processes and in those that connect later.
   void set_enabled(bool enabled);
 
   // Adjusts each process's share of launches with a stack, to keep the overhead below options.max_overhead.
   void keep_budget(uint64_t now_ns);
   struct BudgetState {
-    uint32_t least_share = GPUPROF_ALL_STACKS;  // smallest share of any process so far, in 1/GPUPROF_ALL_STACKS
-    bool exceeded = false;                      // the overhead exceeded the limit even at the smallest allowed share
+    // The smallest share of any process since the start, in units of 1/GPUPROF_ALL_STACKS.
+    uint32_t least_share = GPUPROF_ALL_STACKS;
+    // Whether the overhead exceeded the limit even at the smallest allowed share.
+    bool exceeded = false;
   };
   [[nodiscard]] BudgetState budget_state() const { return budget_state_; }
 
@@ -105,21 +114,21 @@ class Channel {
   void request_retract();
   [[nodiscard]] bool all_retracted() const;
 
-  // What an attached process needs to find this channel.
+  // An attached process needs the socket's name and the token to find this channel.
   [[nodiscard]] const std::string& socket_name() const { return listener_.name(); }
   [[nodiscard]] const std::string& token() const { return listener_.token(); }
 
-  // The code that targets have sent. Refused objects count as lost details of their source.
+  // Holds the code that targets have sent. Each refused object counts as a lost detail of its source.
   [[nodiscard]] const CodeObjects& code() const { return code_; }
 
   [[nodiscard]] size_t live_sources() const;
   [[nodiscard]] bool has_source_of(pid_t pid) const;
   [[nodiscard]] const DecodeCounts& decode_counts() const { return counts_; }
-  // Number of the recording's processes that could not be recorded.
+  // Returns how many processes of the recording could not be recorded.
   [[nodiscard]] uint64_t refused() const { return refused_ + listener_.forgotten(); }
-  // Whether a process of the recording has connected but is not a source yet.
+  // Returns whether a process of the recording has connected but is not a source yet.
   [[nodiscard]] bool expects_callers() { return listener_.expects_ours(); }
-  // At the end of the recording, counts the processes that are still in their handshake as not recorded.
+  // Call it at the end of the recording. Counts the processes that are still in their handshake as not recorded.
   void count_unmapped();
 
   // What recording cost the targets: time of the injection libraries at sampled launches, and of all handing over.
@@ -169,7 +178,8 @@ class Channel {
   DecodeCounts counts_;
   Overhead overhead_;
   BudgetState budget_state_;
-  std::vector<std::byte> copy_;  // a piece of a ring, copied because the target could change it during decoding
+  // A copy of a piece of a ring. The target could change the ring itself during decoding.
+  std::vector<std::byte> copy_;
 };
 
 }  // namespace gpuprof::record

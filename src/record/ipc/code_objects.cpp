@@ -17,18 +17,20 @@
 namespace gpuprof::record {
 namespace {
 
-// The time in which a target must send an offered file. It is longer than the target's own wait for an answer.
+// Time in which a target must send an offered file. It is longer than the time that the target waits for an answer.
 constexpr uint64_t kSendNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
-constexpr size_t kMaxTransfers = 64;                 // at the same time; each holds two descriptors
-constexpr uint64_t kTurnBytes = uint64_t{64} << 20;  // bytes per take(), about 30 ms without draining the rings
-constexpr size_t kPieceBytes = size_t{1} << 20;      // a multiple of the hash's word size
+// Limit on simultaneous transfers. Each holds two descriptors.
+constexpr size_t kMaxTransfers = 64;
+// Bytes that one take() reads. That takes about 30 ms, during which the rings are not read.
+constexpr uint64_t kTurnBytes = uint64_t{64} << 20;
+constexpr size_t kPieceBytes = size_t{1} << 20;  // a multiple of the hash's word size
 
 bool answer(const UniqueFd& connection, gpuprof_code_word word) {
   const gpuprof_code_answer said{GPUPROF_CODE_MAGIC, word};
   return send_packet(connection.get(), std::as_bytes(std::span(&said, 1)), -1, MSG_DONTWAIT);
 }
 
-// Whether the file has the offered size and is sealed against changes.
+// Returns whether the file has the offered size and is sealed against changes.
 bool is_sound(const UniqueFd& file, uint64_t bytes) {
   struct stat info {};
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
@@ -63,7 +65,7 @@ void CodeObjects::refuse(const Owner& owner) {
 
 void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd connection) {
   if (limits_.session_bytes == 0) {
-    answer(connection, GPUPROF_CODE_REFUSED);  // the user wants no code, so nothing is lost
+    answer(connection, GPUPROF_CODE_REFUSED);  // the user wants no code, so this is not a loss
     return;
   }
   if (const auto known = objects_.find(key_of(owner, offer)); known != objects_.end()) {
@@ -81,7 +83,8 @@ void CodeObjects::on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd 
   store_end_ += offer.bytes;
 }
 
-// Returns whether the offer fits the limits. Creates the store if needed. A MemoryBudget does not count the store.
+// Returns whether the offer fits the limits. Creates the store if it is missing. A MemoryBudget does not count the
+// store's memory.
 bool CodeObjects::admits(const CodeOffer& offer) {
   if (offer.bytes == 0 || offer.bytes > limits_.object_bytes || offer.bytes > limits_.session_bytes - used_bytes_ ||
       transfers_.size() >= kMaxTransfers || !memory_->admit()) {

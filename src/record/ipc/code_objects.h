@@ -1,9 +1,9 @@
-// Stores the GPU code that targets send (wire/code.h): hundreds of megabytes per process, often equal in all of them.
-// Each object is stored once, in a memfd of the recorder, within limits.
+// Stores the GPU code that targets send (wire/code.h). A process can send hundreds of megabytes, and several processes
+// often send the same code. Each object is stored once, in a memfd of the recorder, within limits.
 //
-// Objects are identified by a hash that is not cryptographic, so an attacker could construct two with equal hashes.
-// Therefore an object from one user's process never replaces that of another user.
-// Processes of one user can change each other anyway.
+// Objects are identified by a hash that is not cryptographic, so an attacker could construct two objects with equal
+// hashes. Therefore an object from one user's process never replaces an object of another user. Processes of the same
+// user can change each other anyway.
 #pragma once
 
 #include <poll.h>
@@ -28,14 +28,14 @@ namespace gpuprof::record {
 
 struct CodeLimits {
   uint64_t object_bytes = uint64_t{256} << 20;
-  uint64_t session_bytes = 0;  // of all objects together; 0: code is refused
+  uint64_t session_bytes = 0;  // limit for all objects together; 0: code is refused
 };
 
 struct CodeObject {
   uint32_t kind = 0;  // enum gpuprof_code_kind
-  CodeHash hash{};    // computed by the recorder
+  CodeHash hash{};
   uint64_t bytes = 0;
-  uint64_t offset = 0;  // in the store
+  uint64_t offset = 0;  // position in the store
   uid_t user = 0;       // owner of the process that sent it
 };
 
@@ -47,24 +47,22 @@ class CodeObjects {
     backend::SourceId source = 0;
     uid_t user = 0;
   };
-  // Answers the offer at once. take() then waits for accepted code and reads it.
+  // Answers the offer at once. If the offer is accepted, later calls of take() read the code.
   void on_offer(const Owner& owner, const CodeOffer& offer, UniqueFd connection);
   static void refuse_stranger(const UniqueFd& connection);
 
-  // Adds descriptors that become readable when take() has something to do.
   void add_poll_fds(std::vector<pollfd>& fds) const;
-  // Reads code that has arrived; limits the bytes per call.
+  // Reads code that has arrived, up to a limit of bytes per call.
   void take();
 
-  // Whether code of this source is still being transferred.
+  // Returns whether code of this source is still being transferred.
   [[nodiscard]] bool expects(backend::SourceId source) const;
   [[nodiscard]] uint64_t refused(backend::SourceId source) const;
 
-  // Returns null if the module's code has not arrived.
   [[nodiscard]] const CodeObject* find(backend::SourceId source, uint64_t module) const;
   // Returns the object's bytes; empty if they cannot be read.
   [[nodiscard]] std::vector<std::byte> read(const CodeObject& object) const;
-  // Maps the object's bytes. The mapping and the object must not outlive this store.
+  // The mapping and the object must not outlive this store.
   [[nodiscard]] MappedCode map(const CodeObject& object) const;
   [[nodiscard]] size_t size() const { return objects_.size(); }
 
@@ -80,9 +78,9 @@ class CodeObjects {
     Owner owner;
     CodeOffer offer;
     UniqueFd connection;
-    uint64_t until_ns = 0;  // the target must send the file before this time
-    uint64_t offset = 0;    // in the store
-    UniqueFd file = {};     // open once received
+    uint64_t until_ns = 0;  // the target must send the file before this time (monotonic)
+    uint64_t offset = 0;    // position in the store
+    UniqueFd file = {};     // invalid until the file has been received
     uint64_t copied = 0;
     gpuprof_code_hasher hasher = {};
   };
@@ -101,7 +99,7 @@ class CodeObjects {
   CodeLimits limits_;
   std::shared_ptr<MemoryBudget> memory_;
   UniqueFd store_;
-  uint64_t store_end_ = 0;  // never shrinks: released ranges become holes
+  uint64_t store_end_ = 0;  // never shrinks, because released ranges become holes
   uint64_t used_bytes_ = 0;
   std::vector<Transfer> transfers_;
   std::map<Key, CodeObject> objects_;

@@ -17,7 +17,7 @@ bool same_token(const char* said, std::string_view token) {
   return difference == 0;
 }
 
-// Whether the text is a valid backend name, which becomes part of names in the profile.
+// Returns whether the text is a valid name of a backend. The profile uses it as a part of other names.
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';

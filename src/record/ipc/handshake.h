@@ -1,5 +1,5 @@
-// Parses the first packet of a connecting process: a hello or an offer of GPU code. Before this packet is valid,
-// nothing else is read from the process.
+// Parses the first packet of a connecting process: a hello or an offer of GPU code. Until this packet has been found
+// valid, the recorder reads nothing else from the process.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ namespace gpuprof::record {
 enum class HelloFault : uint8_t { none, size, not_ours, version, token, backend };
 
 struct Hello {
-  HelloFault fault = HelloFault::none;  // if set, the other fields are invalid
+  HelloFault fault = HelloFault::none;  // if not `none`, the other fields are invalid
   std::string backend;                  // letters, digits and '_'
-  gpuprof_python_layout python{};       // unchecked, see is_python_layout()
+  gpuprof_python_layout python{};       // not validated; call is_python_layout()
 };
 
-// `packet` is everything received. The comparison of the token takes constant time.
+// `packet` is everything that was received. The time to compare the token does not depend on its content.
 Hello parse_hello(std::span<const std::byte> packet, std::string_view token);
 
 using CodeHash = std::array<uint64_t, 2>;

@@ -20,23 +20,24 @@
 namespace gpuprof::record {
 namespace {
 
-// Pending connections; any process may connect.
 constexpr int kBacklog = 128;
-// Bounds one call of take(), but covers the complete backlog, so that every caller is accepted in time.
+// Limits one call of take(). The limit covers the complete backlog, so that every caller is accepted in time.
 constexpr int kMaxAccepts = 2 * kBacklog;
-// After connections of unexpected users, or of many callers, the listener pauses for 20 times the CPU time that these
-// took. So it uses at most about 5% of a CPU.
+// After connections of unexpected users, or after more than kMany connections at once, the listener pauses for 20 times
+// the CPU time that it has just used. So it uses at most about 5% of a CPU.
 constexpr int kMany = 16;
 constexpr uint64_t kPauseFactor = 20;
 constexpr uint64_t kLeastPauseNs = 5'000'000;
 constexpr uint64_t kLongestPauseNs = 200'000'000;
-static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);  // callers give up after GPUPROF_HANDSHAKE_WAIT_NS
-// Checking the ancestors of another user's process is expensive. After a failure, that user is refused for this time.
+static_assert(kLongestPauseNs <= GPUPROF_HANDSHAKE_WAIT_NS / 10);
+// Checking the ancestors of another user's process is expensive. If the check fails, that user is refused for this
+// time.
 constexpr uint64_t kStrangeNs = 200'000'000;
 constexpr size_t kMaxStrangeUsers = 64;
 constexpr size_t kMaxPendingConnections = 256;
-constexpr size_t kSilentShare = 8;  // silent connections get at most 1/8 of the descriptor limit
-// Time limit for the hello. It usually follows the connection at once, but a process may be stopped or wait for a CPU.
+// Connections that have not sent a hello may use at most 1/8 of the limit on open files.
+constexpr size_t kSilentShare = 8;
+// Time limit for the hello. It usually follows at once, but the process may be stopped or wait for a CPU.
 constexpr uint64_t kHelloTimeoutNs = 5 * GPUPROF_HANDSHAKE_WAIT_NS;
 constexpr uint64_t kLongestTurnNs = 100'000'000;
 
@@ -117,7 +118,7 @@ bool Listener::accept_one(bool& stranger, std::vector<Caller>& callers) {
       return true;
     }
     if (no_more) {
-      ::usleep(10'000);  // the socket stays readable, so avoid a busy loop
+      ::usleep(10'000);  // the socket stays readable, so sleep to avoid a busy loop
     }
     return false;
   }
@@ -153,7 +154,7 @@ bool Listener::is_expected(const Credentials& peer) {
   return false;
 }
 
-// Whether the process descends from the recorded one. Does not read its environment, which any process can forge.
+// Checks the ancestors of the process. Its environment is no proof, because any process can forge it.
 bool Listener::is_ours(PendingConnection& silent) const {
   if (!silent.ours) {
     const auto pid = static_cast<pid_t>(silent.pid);
@@ -167,7 +168,7 @@ bool Listener::expects_ours() {
 }
 
 void Listener::forget(PendingConnection& silent) {
-  silent.connection.reset();  // is_ours() needs a free descriptor
+  silent.connection.reset();  // is_ours() opens a file and may need this descriptor
   if (is_ours(silent)) {
     ++forgotten_;
     held_up_.warn("process " + std::to_string(silent.pid) + " is not recorded: it connected, but sent no hello in time",
@@ -188,7 +189,7 @@ bool Listener::drop_oldest(std::vector<Caller>& callers) {
   }
   PendingConnection oldest = std::move(silent_.front());
   silent_.pop_front();
-  if (!listen_to(oldest, callers)) {  // the caller may have sent its hello by now
+  if (!listen_to(oldest, callers)) {  // the hello may have arrived since the last check
     forget(oldest);
   }
   return true;

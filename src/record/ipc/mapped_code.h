@@ -11,7 +11,7 @@ namespace gpuprof::record {
 class MappedCode {
  public:
   MappedCode() = default;
-  // Maps `bytes` bytes at `offset` of the file read-only. bytes() is empty if that fails.
+  // Maps `bytes` bytes of the file at `offset`, read-only. If that fails, bytes() returns an empty span.
   MappedCode(int fd, uint64_t offset, uint64_t bytes);
   ~MappedCode();
   MappedCode(MappedCode&& other) noexcept
@@ -27,7 +27,7 @@ class MappedCode {
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  std::span<std::byte> mapping_;  // whole pages
+  std::span<std::byte> mapping_;  // whole pages, unlike bytes_
   std::span<const std::byte> bytes_;
 };
 

@@ -7,18 +7,19 @@
 
 namespace gpuprof::record {
 
-// Each source has its own limiter. GPU times stay complete at any share.
+// Each source has its own limiter. GPU times stay complete, whatever the share is.
 class OverheadLimiter {
  public:
-  // `percent`: limit on the time of recording launches (added up over threads), relative to elapsed time; 0: no limit.
+  // `percent`: limit on the time that all threads together take to record launches, relative to elapsed time; 0: no
+  // limit.
   explicit OverheadLimiter(double percent) : allowed_(percent / 100) {}
 
-  // Takes the source's counters so far (sums over all rings, see gpuprof_ring) at `now_ns`. Call it every kIntervalNs.
+  // Call it every kIntervalNs with the source's counters since its start, added up over all rings (see gpuprof_ring).
   // Returns the share for the next interval, in units of 1/GPUPROF_ALL_STACKS.
   uint32_t update(uint64_t launches, uint64_t samples, uint64_t sampled_ns, uint64_t now_ns);
 
   [[nodiscard]] uint32_t share() const { return share_; }
-  // Whether the overhead exceeds the limit even at the smallest allowed share.
+  // Returns whether the overhead exceeds the limit even at the smallest allowed share.
   [[nodiscard]] bool exceeded() const { return exceeded_; }
 
   static constexpr uint64_t kIntervalNs = 100'000'000;

@@ -10,17 +10,17 @@
 namespace gpuprof::record {
 namespace {
 
-// Larger values from a target are rejected, so that sums cannot overflow. The limits: 13 days of work, a petabyte, 146
-// years of uptime, 10^15 page faults.
+// Larger values from a target are rejected, so that sums cannot overflow. The limits are 13 days for a duration, a
+// petabyte for a size, 146 years of uptime for a time, and 10^15 for a count.
 constexpr uint64_t kMaxDurationNs = uint64_t{1} << 50;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
 constexpr uint64_t kMaxTimeNs = uint64_t{1} << 62;
 constexpr uint64_t kMaxCount = uint64_t{1} << 50;
 constexpr uint32_t kMaxCode = 0x7fffffff;
-constexpr uint32_t kMaxCodeText = 4096;  // limit on a name or a file name, in bytes
+constexpr uint32_t kMaxCodeText = 4096;
 constexpr uint64_t kCorrelationBits = GPUPROF_CORRELATION_HOST | GPUPROF_CORRELATION_NODE;
 
-// Copies the fixed part of a record, which may be unaligned, so that it is read only once.
+// Copies the fixed part of a record, which may be unaligned. Copying reads it only once.
 template <typename T>
 bool fixed_part(std::span<const std::byte> record, T& out) {
   if (record.size() < sizeof(T)) {
@@ -53,12 +53,13 @@ bool is_time(uint64_t ns) {
   return ns <= kMaxTimeNs;
 }
 
-// Whether the id is the vendor's plain id, without the bits that mark other calls.
+// Returns whether the id is the vendor's plain id. Other calls have an id with a mark bit.
 bool is_launch_id(uint64_t correlation) {
   return (correlation & (kCorrelationBits | GPUPROF_CORRELATION_EXEC)) == 0;
 }
 
-// Whether the id belongs to a launch or to an executable graph. Work with an unknown launch has the id of its graph.
+// Returns whether the id belongs to a launch or to an executable graph. Work with an unknown launch has the id of its
+// graph.
 bool is_launch_of(uint64_t correlation) {
   const uint64_t exec = correlation & ~GPUPROF_CORRELATION_EXEC;
   return is_launch_id(correlation) || (exec != correlation && exec != 0 && exec <= UINT32_MAX);
@@ -115,7 +116,8 @@ bool decode(const gpuprof_gpu_op& op, const Input& in) {
 }
 
 bool decode(const gpuprof_launch& launch, const Input& in) {
-  // Accept all kinds of calls: without a launch probe, LAUNCH records also carry the stacks of other calls.
+  // Accept all kinds of calls. Without a launch probe, LAUNCH records also carry the stacks of calls that are not
+  // launches.
   if (!is_time(launch.time_ns) || (launch.correlation & kCorrelationBits) == kCorrelationBits) {
     return false;
   }
@@ -322,7 +324,7 @@ bool decode(const gpuprof_python& python, const Input& in) {
   return true;
 }
 
-// Whether the location is valid: a function with an offset, or an address.
+// Returns whether the location is valid: either a function with an offset, or an address.
 bool says_where(const gpuprof_samples& samples) {
   if ((samples.flags & GPUPROF_SAMPLES_ADDRESS) == 0) {
     return samples.function_id != 0 && samples.offset <= kMaxBytes && samples.flags == 0;
@@ -463,8 +465,8 @@ bool is_python_layout(const gpuprof_python_layout& layout) {
 
 namespace {
 
-// Calls `take` with the type and bytes of each record. Returns false at a header with an invalid size, after which the
-// next record cannot be found. `at` is increased by the bytes consumed.
+// Calls `take` with the type and bytes of each record, and increases `at` by the bytes consumed. Returns false at a
+// header with an invalid size, because the next record cannot be found.
 template <typename Take>
 bool walk_records(std::span<const std::byte> bytes, size_t& at, const Take& take) {
   while (bytes.size() - at >= sizeof(gpuprof_record)) {

@@ -14,8 +14,8 @@ namespace gpuprof::record {
 
 struct DecodeCounts {
   uint64_t records = 0;
-  uint64_t unknown = 0;    // record types that this version does not know
-  uint64_t malformed = 0;  // known types with invalid sizes or values
+  uint64_t unknown = 0;
+  uint64_t malformed = 0;  // records of known types with invalid sizes or values
 };
 
 // Decodes the complete records at the front of `bytes` and returns how many bytes they take. After a header with an
@@ -27,8 +27,8 @@ size_t decode_records(backend::SourceId source, std::span<const std::byte> bytes
 // Calls `take` with the id and text of each valid NAME record in `bytes`.
 void decode_names(std::span<const std::byte> bytes, const std::function<void(uint32_t, std::string_view)>& take);
 
-// Whether a layout from a hello or a PYTHON record is valid. A valid offset may still have any value of its type, so
-// every read by an offset must be checked. The offsets refer to memory of the process that sent them.
+// Returns whether a layout from a hello or a PYTHON record is valid. Offsets are not limited, so a reader must check
+// every address that it computes from them. They refer to memory of the process that sent them.
 bool is_python_layout(const gpuprof_python_layout& layout);
 
 }  // namespace gpuprof::record

@@ -57,7 +57,8 @@ void Correlator::on_module(backend::SourceId id, const backend::Module& module) 
 void Correlator::on_mappings(backend::SourceId id) {
   with(id, [&](const Source& source) {
     LiveProcesses& processes = producers_.processes();
-    if (source.traits.walks_stacks) {  // the drm backend's BPF walk needs new unwind tables of the process
+    // The BPF walk of the drm backend needs new unwind tables.
+    if (source.traits.walks_stacks) {
       processes.on_loader(source.pid);
     } else {
       processes.on_mappings(*source.image);
@@ -158,7 +159,7 @@ void Correlator::on_loader(uint32_t pid) {
 void Correlator::on_launch_stack(const LaunchStack& launch) {
   with(launch.source, [&](const Source& source) {
     if (source.pid != launch.pid) {
-      return;  // another process called the launch probe with this source's id
+      return;  // another process has called the launch probe with this source's id
     }
     launches_.add(launch.source, launch.correlation,
                   {.stack = stacks_.of_engine(source, launch.stack, Launches::is_launch(launch.correlation)),
@@ -204,7 +205,7 @@ void Correlator::end_iteration(bool last) {
 
 void Correlator::close(const Source& source) {
   stacks_.close(source);
-  // Walks by frame pointers never have Python frames, so do not report that the interpreter is unsupported.
+  // A walk by frame pointers never finds Python frames, so do not report that the interpreter is unsupported.
   if (join_.options.stacks_wanted && !join_.options.frame_pointers) {
     join_.counters.python_refused(source);
   }

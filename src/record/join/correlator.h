@@ -1,4 +1,5 @@
-// Passes each event to the part of the join that stores it, and assembles batches for the writer. Main thread only.
+// Passes each event to the part of the join that stores it, and makes batches for the writer. Only the main thread uses
+// it.
 #pragma once
 
 #include <cstdint>
@@ -76,16 +77,17 @@ class Correlator final : public backend::EventSink, public StackSink {
   void open_window(uint64_t at) { windows_.open(at); }
   void close_window(uint64_t at) { windows_.close(at); }
 
-  // Notes that the process of the source already runs, although its unwind tables are not ready.
+  // Call it when the process of the source already runs although its unwind tables are not ready.
   void on_tables_late(backend::SourceId source);
 
-  // Ends a poll iteration: retries events that wait for launches or names. `last`: nothing more will arrive.
+  // Ends a poll iteration: retries events that wait for launches or names. `last`: no more data will arrive.
   void end_iteration(bool last = false);
 
-  // Ends the recording: processes all events that still wait. The last window must have been closed.
+  // Ends the recording: processes all events that still wait. Close the last window before this call.
   void finish();
 
-  // Returns the ids of stacks that the join has dropped, each once. The stack engine can then drop these ids, too.
+  // Returns each stack that the join has dropped, by its id in the stack engine. The engine can then drop the stack,
+  // too.
   std::vector<uint64_t> take_ended_stacks() { return stacks_.take_ended(); }
 
   std::vector<ProcessEvent> take_process_events() { return producers_.processes().take_process_events(); }
@@ -95,7 +97,8 @@ class Correlator final : public backend::EventSink, public StackSink {
   }
   void add_meta(std::string key, std::string value) { producers_.add_meta(std::move(key), std::move(value)); }
 
-  // Returns up to `most` functions, most samples first, whose instructions are to be analyzed. Call it after finish().
+  // Returns up to `most` functions whose instructions are to be analyzed, in descending order of samples. Call it after
+  // finish().
   [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const {
     return samples_.places().most_sampled(most);
   }
@@ -103,7 +106,6 @@ class Correlator final : public backend::EventSink, public StackSink {
   [[nodiscard]] NameTable& names() { return producers_.names(); }
 
   Batch take_batch();
-  // Returns the approximate number of lines in the next batch.
   [[nodiscard]] size_t rows_waiting() const { return rows_.waiting() + samples_.rows() + timeline_.waiting(); }
   [[nodiscard]] const std::map<std::string, uint32_t>& device_indices() const { return producers_.devices().indices(); }
   [[nodiscard]] uint64_t late_ns() const { return rows_.late_ns(); }

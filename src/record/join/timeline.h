@@ -1,4 +1,5 @@
-// Stores calls and ranges for --timeline until all rings are read, because a later ring may hold their launch or name.
+// Stores calls and ranges for --timeline. They wait until all rings have been read, because their launch or name may
+// arrive in another ring.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ class Timeline {
   void take_new(Batch& batch);
 
  private:
-  // Returns whether the timeline is on and one more line may be stored. Counts a loss if the timeline is full.
+  // Returns whether the timeline is on and has space for one more line. Counts a loss if it has no space.
   [[nodiscard]] bool admit(size_t lines);
   void add(Source& source, const backend::Call& call, const PendingLaunch* launch, Stacks& stacks);
 

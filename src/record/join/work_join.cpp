@@ -55,7 +55,8 @@ bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) 
     join_.counters.coverage(event.site.source).count(profile::CoverageCount::outside_range);
     return true;
   }
-  // When recording is off, targets no longer report launches. Vendor libraries still report work for a while.
+  // When recording is switched off, targets stop reporting launches at once, but vendor libraries still report work for
+  // a while.
   const bool may_be_off = launch == nullptr && !event.site.unsampled && !event.site.is_host;
   if (may_be_off && !parts_.windows.contains(event.start_ns)) {
     ++join_.counters.totals().off_records;
@@ -68,7 +69,7 @@ bool WorkJoin::is_left_out(const WorkEvent& event, const PendingLaunch* launch) 
   return !fits;
 }
 
-// Attributes the event and adds it to the sums, unless it is left out. Returns false if the event must wait.
+// Attributes the event and adds it to the sums, or leaves it out. Returns false if the event must wait.
 bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {
@@ -97,7 +98,7 @@ bool WorkJoin::take(const WorkEvent& event, RetryPolicy policy) {
   return true;
 }
 
-// Notes when one kernel of a work item may have run. The item itself is counted by its own event.
+// Stores that one kernel of a work item may have run during the item. The item's own event counts the work.
 void WorkJoin::add_kernel(Source& source, const WorkEvent& event, const PendingLaunch* launch) {
   if (!join_.options.sampling.samples || launch == nullptr || event.outside) {
     return;

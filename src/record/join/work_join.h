@@ -1,4 +1,5 @@
-// Attributes GPU work and blocking calls to their launches, and sums them up. Events with missing data wait.
+// Attributes GPU work and blocking calls to their launches, and sums them up. Events whose launch or names are missing
+// wait.
 #pragma once
 
 #include "backend/event_sink.h"
@@ -22,7 +23,7 @@ class WorkJoin {
     bodies_.on_launch(source, launch);
   }
 
-  // Retries waiting events of source `only` (0: of all sources). `last`: missing data will not arrive.
+  // Retries waiting events of the source `only`; 0: of all sources. `last`: missing data will not arrive.
   void retry_pending(bool last, backend::SourceId only = 0);
   // Reports launches of the source whose work has not arrived, as host work `no_work`. Nothing more will arrive.
   void report_without_work(backend::SourceId source);

@@ -10,7 +10,7 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMostWorks = 200'000;
-constexpr size_t kShown = 64;  // rows shown; no terminal is higher
+constexpr size_t kShown = 64;  // limit on rows, because no terminal shows more
 
 template <typename Map>
 std::vector<const typename Map::value_type*> heaviest(const Map& sums) {
@@ -26,7 +26,7 @@ std::vector<const typename Map::value_type*> heaviest(const Map& sums) {
   return order;
 }
 
-// Estimates the memory that tables need for a definition.
+// Estimates the memory that tables_ needs for a definition.
 template <typename Row>
 size_t bytes_of(const Row& /*definition*/) {
   return 2 * sizeof(Row);
@@ -50,7 +50,8 @@ void LiveSums::add(const profile::Record& record) {
       [&](const auto& row) {
         if constexpr (kIsKept<std::decay_t<decltype(row)>>) {
           if (!admits() || tables_.add(record)) {
-            return;  // the memory budget is used up, or the record is invalid
+            // The memory budget is used up, or the record is invalid.
+            return;
           }
           if (memory_ != nullptr) {
             memory_->grew(bytes_of(row));
@@ -117,7 +118,7 @@ void LiveSums::close(uint64_t now_ns, uint64_t swept_ns) {
     const uint32_t id = profile::index(device.id);
     Sum& sum = devices_[id];
     std::optional<double>& busy = busy_[id];
-    if (swept > 0) {  // without new device times, show the last value
+    if (swept > 0) {  // while no new device time is known, keep the last value
       busy = std::min(1.0, static_cast<double>(sum.ns - sum.before_ns) / static_cast<double>(swept));
       sum.before_ns = sum.ns;
     }

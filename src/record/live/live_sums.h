@@ -1,4 +1,4 @@
-// Sums up a recording by kernel and by call path, from the records written to its profile.
+// Sums up a recording by kernel and by call path. Its input are the records that are written to the profile.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@
 
 namespace gpuprof::record {
 
-// One thread calls add() and close(). Any thread may call state().
+// Only one thread may call add() and close(). Any thread may call state().
 class LiveSums {
  public:
-  // `memory` may be null. Above its limit, new work items are ignored, but known ones are still summed up.
+  // `memory` may be null. Above its limit, new work items are ignored, while known ones are still summed up.
   LiveSums(const LiveView& view, std::shared_ptr<MemoryBudget> memory) : view_(view), memory_(std::move(memory)) {}
 
   void add(const profile::Record& record);
 
-  // Publishes a new state when the view's interval has passed. `swept_ns`: device time is apportioned up to this time.
+  // Publishes a new state if the view's interval has passed. `swept_ns`: device time is apportioned up to this time.
   void close(uint64_t now_ns, uint64_t swept_ns);
 
   [[nodiscard]] LiveState state() const;
@@ -39,9 +39,8 @@ class LiveSums {
     uint64_t before_ns = 0;  // `ns` when the last state was published
     uint64_t count = 0;
   };
-  using Key = std::pair<uint32_t, uint32_t>;  // identifies a path: launching function and kernel
+  using Key = std::pair<uint32_t, uint32_t>;  // launching function and kernel
 
-  // Definitions that describe kernels and call paths.
   template <typename Row>
   static constexpr bool kIsKept = profile::kIsDefinition<Row> && !std::is_same_v<Row, profile::GpuModule> &&
                                   !std::is_same_v<Row, profile::GpuPlace> && !std::is_same_v<Row, profile::Sampling>;
@@ -61,13 +60,13 @@ class LiveSums {
   const LiveView& view_;
   std::shared_ptr<MemoryBudget> memory_;
   profile::Tables tables_;
-  bool full_ = false;  // no further works are stored
+  bool full_ = false;
   std::vector<std::string> texts_;
   std::unordered_map<std::string, uint32_t> numbers_;
-  std::unordered_map<uint32_t, Key> works_;  // key: WorkId
+  std::unordered_map<uint32_t, Key> works_;
   std::unordered_map<uint32_t, Sum> kernels_;
   std::map<Key, Sum> paths_;
-  std::map<uint32_t, Sum> devices_;  // busy time of each device
+  std::map<uint32_t, Sum> devices_;
   Sum all_;
   uint64_t made_ns_ = 0;
   uint64_t made_swept_ns_ = 0;

@@ -12,7 +12,7 @@
 namespace gpuprof::record {
 
 pid_t parse_parent(std::string_view stat) {
-  // "pid (comm) state ppid ...". comm may contain any characters, so its end is the last ')'.
+  // The text is "pid (comm) state ppid ...". comm may contain any characters, so its end is the last ')'.
   const size_t end = stat.rfind(')');
   constexpr size_t kToParent = 4;  // ") S "
   if (end == std::string_view::npos || stat.size() - end <= kToParent) {
@@ -32,7 +32,7 @@ pid_t parent_of(pid_t pid) {
 }
 
 bool descends_from(pid_t pid, pid_t ancestor) {
-  constexpr int kMaxGenerations = 64;  // a long chain of processes must not keep the recorder busy
+  constexpr int kMaxGenerations = 64;  // bounds the time: a process can create a long chain
   for (int i = 0; i < kMaxGenerations && pid > 0; ++i) {
     if (pid == ancestor) {
       return true;

@@ -1,4 +1,3 @@
-// Parents and ancestors of processes.
 #pragma once
 
 #include <sys/types.h>
@@ -7,13 +6,14 @@
 
 namespace gpuprof::record {
 
-// Returns the parent pid from the text of /proc/PID/stat; 0: no parent, or a parent in another pid namespace.
+// Returns the parent's pid from the text of /proc/PID/stat; 0: the process has no parent in the recorder's pid
+// namespace.
 pid_t parse_parent(std::string_view stat);
 
-// Returns the parent of a process; 0: no visible parent, or the process has ended.
+// Returns the parent of a process; 0: the process has ended, or has no parent in the recorder's pid namespace.
 pid_t parent_of(pid_t pid);
 
-// Returns whether `pid` is `ancestor` or its descendant. Orphans become children of the recorder, their subreaper.
+// Returns whether `pid` is `ancestor` or its descendant. The recorder is a subreaper, so orphans become its children.
 bool descends_from(pid_t pid, pid_t ancestor);
 
 }  // namespace gpuprof::record

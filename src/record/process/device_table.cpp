@@ -4,7 +4,8 @@ namespace gpuprof::record {
 
 profile::DeviceId DeviceTable::intern(const std::string& backend, uint32_t index, const std::string& name,
                                       const std::string& uuid) {
-  // Each process may see only some devices and count them from 0, so a uuid is better than an index.
+  // A process may see only some of the devices and count them from 0, so a uuid identifies a device better than an
+  // index.
   const std::string which = uuid.empty() ? std::to_string(index) + "\n" + name : "\n" + uuid;
   const std::string key = backend + "\n" + which;
   if (const auto known = ids_.find(key); known != ids_.end()) {

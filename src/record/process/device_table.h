@@ -15,14 +15,15 @@ namespace gpuprof::record {
 
 class DeviceTable {
  public:
-  static constexpr size_t kMaxDevices = 65536;  // further devices have id 0
+  static constexpr size_t kMaxDevices = 65536;  // further devices get id 0
 
   explicit DeviceTable(MemoryBudget* memory) : memory_(memory) {}
 
-  // Returns the id of a device, identified by its uuid, else by index and name; 0: too many devices.
+  // Returns the id of a device, which its uuid identifies, or its index and name if `uuid` is empty; 0: too many
+  // devices.
   profile::DeviceId intern(const std::string& backend, uint32_t index, const std::string& name,
                            const std::string& uuid);
-  // Indices by uuid. Devices without a uuid are missing.
+  // Maps uuids to indices. Devices without a uuid are missing.
   [[nodiscard]] const std::map<std::string, uint32_t>& indices() const { return indices_; }
   std::vector<NewDevice> take_new() { return std::exchange(new_, {}); }
 

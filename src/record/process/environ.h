@@ -1,4 +1,5 @@
-// Reads the text of /proc/PID/environ: NAME=value, each terminated by NUL. A process may overwrite it with anything.
+// Reads the text of /proc/PID/environ, in which a NUL ends each NAME=value. A process may overwrite this text with
+// anything.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 namespace gpuprof::record {
 
-// Returns the values of all variables with this name, in order. They point into `environment`.
+// Returns the values of all variables with this name, in order. The results point into `environment`.
 inline std::vector<std::string_view> values_of(std::string_view environment, std::string_view name) {
   std::vector<std::string_view> values;
   while (!environment.empty()) {

@@ -3,7 +3,9 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr unsigned kMaxReadings = 4;  // mappings read per poll iteration, because each read delays draining
+// Mappings are read for at most this many processes per poll iteration, because the rings are not read during that
+// time.
+constexpr unsigned kMaxReadings = 4;
 
 }  // namespace
 
@@ -39,7 +41,7 @@ LiveProcesses::Entry& LiveProcesses::by_pid(uint32_t pid) {
   return process;
 }
 
-// Returns false if exec has replaced the image. Records that the old image left in the ring are then irrelevant.
+// Returns false if exec has replaced the image. Records that the old image left in the ring are then ignored.
 bool LiveProcesses::is_current(const LiveImage& image) {
   return table_.knows(image.pid()) && table_.by_pid(image.pid()).image == image.process;
 }
@@ -52,7 +54,7 @@ void LiveProcesses::on_python(LiveImage& image, const gpuprof_python_layout& lay
   }
 }
 
-// Reports changed mappings, so that a stack engine does not use unwind tables of unloaded files.
+// Emits the changed mappings, so that a stack engine does not use unwind tables of unloaded files.
 void LiveProcesses::on_mappings(const LiveImage& image) {
   if (is_current(image) && table_.on_changed(table_.by_pid(image.pid()))) {
     emit_mapped(table_.by_pid(image.pid()));

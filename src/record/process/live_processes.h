@@ -18,10 +18,10 @@
 
 namespace gpuprof::record {
 
-// A process image, from its first source (or first stack) to the end of its last source.
+// A process image. It lives from its first source (or first stack) to the end of its last source.
 struct LiveImage {
   std::shared_ptr<const ProcessImage> process;
-  std::shared_ptr<const symbolize::ProcessMaps> maps;  // mappings at the first connection
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // the process's mappings when its first source connected
   CodeIds codes;                                       // code objects by the stack engine's ids
   uint64_t eval_begin = 0;                             // start of Python's evaluation function; 0: unknown
   unsigned sources = 0;
@@ -39,9 +39,10 @@ class LiveProcesses {
   void on_process(uint32_t pid, const std::shared_ptr<ProcessGuard>& guard) { table_.on_process(pid, guard); }
   LiveImage& on_source(uint32_t pid, std::string_view backend);
   void on_python(LiveImage& image, const gpuprof_python_layout& layout);
-  // Reads the mappings again, because the process reported a change.
+  // Call it when the process has reported a change of its mappings. Reads the mappings again.
   void on_mappings(const LiveImage& image);
-  // The stack engine saw the process load or unload libraries. reread_mappings() reads its mappings again.
+  // Call it when the stack engine has seen the process load or unload libraries. reread_mappings() then reads its
+  // mappings.
   void on_loader(uint32_t pid);
 
   [[nodiscard]] bool knows(uint32_t pid) const { return table_.knows(pid); }
@@ -49,7 +50,7 @@ class LiveProcesses {
   Entry& by_pid(uint32_t pid);
   LiveImage& image_of(const Entry& process);
 
-  // See ProcessTable.
+  // See the functions of ProcessTable.
   bool know_mappings(Entry& process, std::span<const uint64_t> addresses);
   bool read_again(Entry& process);
 
@@ -59,7 +60,6 @@ class LiveProcesses {
   void forget(uint32_t pid);  // call it when the last source of the pid has ended
 
   std::vector<std::shared_ptr<const ProcessImage>> take_new() { return std::exchange(new_, {}); }
-  // Returns the events for the stack engine, in order.
   std::vector<ProcessEvent> take_process_events() { return std::exchange(process_events_, {}); }
 
  private:
@@ -69,7 +69,7 @@ class LiveProcesses {
 
   ProcessTable table_;
   std::unordered_map<profile::ProcessId, LiveImage> images_;
-  std::unordered_set<uint32_t> reloaders_;  // processes with mappings to read again
+  std::unordered_set<uint32_t> reloaders_;
   std::vector<std::shared_ptr<const ProcessImage>> new_;
   std::vector<ProcessEvent> process_events_;
 };

@@ -3,7 +3,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kOverhead = 128;  // bytes per entry, estimated
+constexpr size_t kOverhead = 128;  // estimated memory per entry besides the text
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Interns the texts of a session: names of kernels, threads and functions. Sends each to the writer once.
+// Interns the texts of a session: names of kernels, threads and functions. take_new() returns each text once, for the
+// writer.
 #pragma once
 
 #include <string>
@@ -16,12 +17,12 @@ class NameTable {
  public:
   static constexpr size_t kMaxBytes = size_t{256} << 20;
 
-  // Targets may invent names without end. Above `max_bytes` of texts, or above the memory budget, new texts become
-  // "[more names]".
+  // A target may invent names without end. If all texts together exceed `max_bytes`, or if the memory budget is used
+  // up, new texts become "[more names]".
   explicit NameTable(size_t max_bytes = kMaxBytes, MemoryBudget* memory = nullptr)
       : max_bytes_(max_bytes), memory_(memory) {}
 
-  NameIndex intern(std::string_view text);  // 0: empty text
+  NameIndex intern(std::string_view text);  // returns 0 for an empty text
   [[nodiscard]] std::string_view text(NameIndex index) const {
     return index == 0 || index > by_index_.size() ? std::string_view() : std::string_view(*by_index_[index - 1]);
   }
@@ -38,7 +39,7 @@ class NameTable {
   MemoryBudget* memory_;
   size_t bytes_ = 0;
   std::unordered_map<std::string, NameIndex, Hash, std::equal_to<>> indices_;
-  std::vector<const std::string*> by_index_;  // keys of indices_, whose addresses stay the same when it grows
+  std::vector<const std::string*> by_index_;  // points to the keys of indices_, which never move
   std::vector<NewName> new_;
 };
 

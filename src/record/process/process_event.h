@@ -1,4 +1,4 @@
-// An event about a process for the stack engine: changed mappings, a Python interpreter, or the end of the process.
+// An event about a process, for the stack engine: its mappings changed, it runs a Python interpreter, or it ended.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct ProcessEvent {
   enum class What : uint8_t { mapped, python, ended };
   What what = What::mapped;
   uint32_t pid = 0;
-  std::shared_ptr<const symbolize::ProcessMaps> maps;  // for mapped
-  gpuprof_python_layout layout{};                      // for python
+  std::shared_ptr<const symbolize::ProcessMaps> maps;  // set for `mapped`
+  gpuprof_python_layout layout{};                      // set for `python`
 };
 
 }  // namespace gpuprof::record

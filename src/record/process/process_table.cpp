@@ -18,7 +18,7 @@ constexpr uint64_t kRefreshIntervalNs = 20'000'000;
 constexpr uint64_t kChangedIntervalNs = 100'000'000;
 constexpr size_t kMaxFormer = 16;
 constexpr uint64_t kCheckIntervalNs = 1'000'000'000;
-constexpr size_t kMaxCommand = 4096;  // bytes of the command line; some have megabytes
+constexpr size_t kMaxCommand = 4096;  // limit in bytes, because some command lines have megabytes
 constexpr size_t kMaxEnvironment = size_t{1} << 20;
 
 std::string read_proc(uint32_t pid, const char* file, size_t limit) {
@@ -68,7 +68,7 @@ ProcessTable::Entry ProcessTable::make(uint32_t pid) {
     if (!MemoryBudget::limits(memory_)) {
       maps->refresh();
     }
-    if (entry.guard->state() != ProcessGuard::State::same) {  // exec, changed rights, or a new process
+    if (entry.guard->state() != ProcessGuard::State::same) {  // exec, changed rights, or a new process with this pid
       *image = {};
       maps = std::make_shared<symbolize::ProcessMaps>(pid, files_);
     }
@@ -97,7 +97,8 @@ ProcessTable::Entry& ProcessTable::on_source(uint32_t pid, std::string_view back
   return *entry;
 }
 
-// Creates a new snapshot, because the writer thread may be reading the old one. `anew`: also if nothing changed.
+// Creates a new object, because the writer thread may be reading the old one. `anew`: also if the mappings are
+// unchanged.
 bool ProcessTable::read(Entry& entry, uint64_t now, bool anew) {
   if (MemoryBudget::limits(memory_)) {
     entry.former.clear();

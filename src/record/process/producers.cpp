@@ -9,14 +9,16 @@
 namespace gpuprof::record {
 namespace {
 
-// Limits of definitions per source. Definitions above them are ignored. gpuprof's own libraries stay far below.
+// Limits on the definitions of one source. Further definitions are ignored. gpuprof's own libraries stay far below the
+// limits.
 constexpr size_t kMaxNames = 4'000'000;
 constexpr size_t kMaxDevices = 1024;
 constexpr unsigned kMaxMeta = 1000;
-constexpr unsigned kMaxPythonChanges = 8;  // Python layouts per source; the injection library sends two
+// Limit on the Python layouts that one source may send; the injection library sends two.
+constexpr unsigned kMaxPythonChanges = 8;
 constexpr size_t kMaxNotes = 16;
 constexpr size_t kMaxDrivers = 16;
-constexpr size_t kMaxNote = 300;  // bytes
+constexpr size_t kMaxNote = 300;  // limit in bytes
 
 std::string meta_key(const Source& source, const std::string& key) {
   return "process." + std::to_string(source.pid) + "." + key;
@@ -86,7 +88,7 @@ void Producers::on_device(Source& source, const Source::Device& device) {
   }
 }
 
-// Returns false if the name or uuid has not arrived from another ring.
+// Returns false if the name or the uuid may still arrive through another ring.
 bool Producers::make_device(Source& source, const Source::Device& device, bool last) {
   if (!last && (!source.knows_name(device.name_id) || !source.knows_name(device.uuid_id))) {
     return false;
@@ -138,7 +140,7 @@ void Producers::on_thread(uint32_t pid, uint32_t tid, std::string_view name) {
 }
 
 bool Producers::on_python(Source& source, const gpuprof_python_layout& layout) {
-  // Different padding counts as a change, which is harmless.
+  // The comparison includes padding. A difference only in padding counts as a change, which is harmless.
   if (std::memcmp(&source.python, &layout, sizeof(layout)) == 0) {  // NOLINT(bugprone-suspicious-memory-comparison)
     return true;
   }
@@ -156,7 +158,7 @@ void Producers::on_meta(Source& source, std::string_view text) {
     return;
   }
   ++source.metas;
-  // Libraries use full keys ("cupti.version"). Keys of the channel have no dot, and get the backend as prefix.
+  // Keys from a library are complete ("cupti.version"). Keys without a dot get the backend's name as prefix.
   const std::string key(text.substr(0, equals));
   if (key == "python.version") {
     source.python_version = text.substr(equals + 1, kMaxNote);
@@ -165,15 +167,15 @@ void Producers::on_meta(Source& source, std::string_view text) {
   }
   if (key == "gpu.driver" && drivers_.size() < kMaxDrivers) {
     if (drivers_.emplace(text.substr(equals + 1, kMaxNote)).second) {
-      add_meta(key, std::string(text.substr(equals + 1, kMaxNote)));  // once per recording: processes share drivers
+      add_meta(key, std::string(text.substr(equals + 1, kMaxNote)));
     }
     return;
   }
   const char* const what = key == "sampling.off" ? "no samples: " : key == "counting.off" ? "no counts: " : "";
   if ((*what != '\0' || key.starts_with("note.")) && notes_.size() < kMaxNotes && notes_.insert(key).second) {
-    std::string shown;  // escaped, because a target may write any text
+    std::string shown;  // escaped, because a target may send any text
     append_escaped(text.substr(equals + 1, kMaxNote), {}, shown);
-    log::info(what + shown);  // printed for the first process only
+    log::info(what + shown);
   }
   const std::string scope = key.find('.') == std::string::npos ? source.backend + "." : "";
   add_meta(meta_key(source, scope + key), std::string(text.substr(equals + 1)));
@@ -188,7 +190,7 @@ void Producers::on_tables_late(const Source& source) {
   add_meta(meta_key(source, "note.tables"), "not ready in time: the first stacks are cut");
 }
 
-// Removes what belongs to the source, including open files, so that many short processes do not accumulate.
+// Removes all data of the source and closes its files, so that they do not accumulate over many short processes.
 Producers::Ended Producers::end(Source& source) {
   Ended ended;
   codes_.end(source.codes);

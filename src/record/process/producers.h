@@ -1,4 +1,5 @@
-// Tracks sources, processes and threads. Replaces the sources' own ids of names, devices, code etc. by session ids.
+// Tracks sources, processes and threads. Replaces each source's own ids of names, devices and code by ids of the
+// session.
 #pragma once
 
 #include <cstdint>
@@ -36,27 +37,28 @@ struct Source {
   std::string backend;
   std::unordered_map<uint32_t, NameIndex> names;
   std::unordered_map<uint32_t, profile::DeviceId> devices;
-  std::vector<Device> devices_to_be;  // devices whose names have not arrived
+  std::vector<Device> devices_to_be;
   SourceRanges ranges;
   CodeIds codes;
   SourceGpuCode gpu_code;
   SourceModules modules;
-  gpuprof_python_layout python{};  // last one received
+  gpuprof_python_layout python{};  // the last layout that the source sent
   unsigned python_changes = 0;
-  std::string python_version;  // as sent by the target
-  std::string python_refused;  // reason sent by the target; empty: Python is supported
+  std::string python_version;
+  std::string python_refused;  // why the target lacks Python frames; empty: it sent no reason
   unsigned metas = 0;
 
   [[nodiscard]] profile::ProcessId process() const { return image->id(); }
   [[nodiscard]] bool knows_name(uint32_t name_id) const { return name_id == 0 || names.contains(name_id); }
   [[nodiscard]] NameIndex name(uint32_t name_id) const;          // 0: unknown
   [[nodiscard]] profile::DeviceId device(uint32_t index) const;  // 0: unknown
-  [[nodiscard]] bool knows_range(uint32_t range) const;          // range, parents and their names have arrived
+  // Whether the range, its parents and all their names have arrived.
+  [[nodiscard]] bool knows_range(uint32_t range) const;
 };
 
 class Producers {
  public:
-  // `attach_pid`: pid given to record -p, to be recorded even without a source; 0: none.
+  // `attach_pid`: the process of record -p, which is recorded even without a source; 0: a command is recorded.
   Producers(uint32_t attach_pid, MemoryBudget* memory);
 
   void on_source(backend::SourceId id, uint32_t pid, std::string_view backend);
@@ -64,17 +66,19 @@ class Producers {
   void on_device(Source& source, const Source::Device& device);
   void on_range(Source& source, const backend::Range& range);
   void on_code(Source& source, const backend::PythonCode& code);
-  // Returns false if the source changes its layout too often.
+  // Returns false if the source has changed its layout too often.
   [[nodiscard]] bool on_python(Source& source, const gpuprof_python_layout& layout);
   void on_meta(Source& source, std::string_view text);
-  void on_tables_late(const Source& source);  // the process runs before its unwind tables are ready
+  // Call it when the process already runs although its unwind tables are not ready.
+  void on_tables_late(const Source& source);
 
-  // Events of the stack engine.
+  // The next two functions take events of the stack engine.
   void on_process_code(uint32_t pid, const backend::PythonCode& code);
   void on_thread(uint32_t pid, uint32_t tid, std::string_view name);
 
-  [[nodiscard]] Source* find(backend::SourceId id);  // null: ended or unknown
-  // Any process can map the injection library and call the probe. Only processes of this recording are accepted.
+  [[nodiscard]] Source* find(backend::SourceId id);  // null if the source has ended or is unknown
+  // Any process can map the injection library and call its probe, so callers must check that a process belongs to this
+  // recording.
   [[nodiscard]] bool is_recorded(uint32_t pid) const { return pid == attach_pid_ || processes_.knows(pid); }
   [[nodiscard]] bool is_attached_to(uint32_t pid) const { return pid == attach_pid_; }
   [[nodiscard]] NameIndex thread_name(uint32_t pid, uint32_t tid) const { return threads_.find(pid, tid); }
@@ -86,13 +90,13 @@ class Producers {
   LiveProcesses& processes() { return processes_; }
   [[nodiscard]] const DeviceTable& devices() const { return devices_; }
 
-  // Call it when all rings have been read: names that are still missing were lost.
+  // Call it when all rings have been read. Names that are still missing then were lost.
   void retry_devices();
   void end_iteration();
 
   struct Ended {
-    bool image = false;    // the ended source was the last one of its process image
-    bool process = false;  // the ended source was the last one of its pid
+    bool image = false;    // the source was the last one of its process image
+    bool process = false;  // the source was the last one of its pid
   };
   Ended end(Source& source);
 
@@ -118,8 +122,8 @@ class Producers {
   ThreadNames threads_{names_, memory_};
   LiveProcesses processes_{memory_};
   std::unordered_map<backend::SourceId, Source> sources_;
-  std::set<std::string> notes_;    // META keys that were also printed
-  std::set<std::string> drivers_;  // drivers with a META line
+  std::set<std::string> notes_;  // META keys that have been printed, too
+  std::set<std::string> drivers_;
   std::vector<std::pair<std::string, std::string>> meta_;
   std::vector<profile::ProcessId> ended_;
 };

@@ -23,7 +23,6 @@ bool ProfilerLibraries::cover(const symbolize::Mapping* mapping) const {
   if (mapping == nullptr) {
     return false;
   }
-  // A library injected into a running process is mapped as "/memfd:libgpuprof_cupti.so (deleted)".
   constexpr std::string_view kMemfd = "memfd:";
   std::string_view file = base_name(mapping->name);
   if (file.starts_with(kMemfd)) {

@@ -1,4 +1,5 @@
-// Recognizes profiler frames by file: innermost frames in the injection libraries or the vendors' tool libraries.
+// Recognizes profiler frames: the innermost frames of a stack, if they are in injection libraries or vendors' tool
+// libraries.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace gpuprof::record {
 class ProfilerLibraries {
  public:
   ProfilerLibraries() = default;
-  explicit ProfilerLibraries(std::vector<std::string> beginnings) : beginnings_(std::move(beginnings)) {}  // prefixes
+  // `beginnings`: prefixes of the libraries' file names.
+  explicit ProfilerLibraries(std::vector<std::string> beginnings) : beginnings_(std::move(beginnings)) {}
 
   static ProfilerLibraries of(const backend::Backends& backends);
 

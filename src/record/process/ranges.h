@@ -1,4 +1,4 @@
-// Numbers paths of NVTX ranges: replaces ids of sources by ids that all processes of the session share.
+// Numbers paths of NVTX ranges. Replaces ids of sources by ids that all processes of the session share.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@
 
 namespace gpuprof::record {
 
-// Ranges of one source. The keys are the source's ids.
+// The ranges of one source. The keys are the source's ids.
 struct SourceRanges {
   static constexpr size_t kMaxRanges = 100'000;
-  static constexpr int kMaxDepth = 128;  // nesting depth
+  static constexpr int kMaxDepth = 128;
   std::unordered_map<uint32_t, backend::Range> told;
   std::unordered_map<uint32_t, profile::RangeId> resolved;
 };
 
 class RangeTable {
  public:
-  static constexpr size_t kMaxRanges = 1'000'000;  // per session; further ranges count as their parent
+  static constexpr size_t kMaxRanges = 1'000'000;  // a range above this limit counts as its parent
 
   explicit RangeTable(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
-  // `name_of(id)` returns the NameIndex of a source's name id; 0: unknown. An unknown parent counts as no parent.
+  // `name_of(id)` returns the NameIndex for a source's id of a name; 0: unknown. A range whose parent is unknown has no
+  // parent.
   template <typename NameOf>
   profile::RangeId resolve(SourceRanges& source, uint32_t id, NameOf name_of, int depth = 0) {
     if (id == 0 || depth > SourceRanges::kMaxDepth) {

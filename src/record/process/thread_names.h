@@ -1,4 +1,3 @@
-// Names of threads.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,8 @@ namespace gpuprof::record {
 
 class ThreadNames {
  public:
-  static constexpr size_t kKept = 65536;  // above this, entries of ended threads are removed
+  // With more entries, entries of ended threads are removed.
+  static constexpr size_t kKept = 65536;
 
   ThreadNames(NameTable& names, MemoryBudget* memory) : names_(names), memory_(memory) {}
 
@@ -20,7 +20,8 @@ class ThreadNames {
   [[nodiscard]] NameIndex find(uint32_t pid, uint32_t tid) const;  // 0: unknown
 
   void forget(uint32_t pid);
-  // Removes ended threads if there are many: some processes create a thread for each request.
+  // Limits memory: some processes create a thread for each request. If there are many entries, removes those of ended
+  // threads.
   void bound();
 
  private:

@@ -28,27 +28,28 @@ constexpr uint64_t kFirstIntervalNs = 20'000'000;
 constexpr uint64_t kLastIntervalNs = 250'000'000;
 constexpr uint64_t kShareOfTime = 100;
 constexpr size_t kMaxProcesses = 512;
-constexpr size_t kMaxTasks = 4096;              // threads whose children are read at a time
-constexpr uint64_t kMaxExamineNs = 10'000'000;  // a longer pause would delay the draining of the rings
+// Limit on the threads whose children one call of look() reads.
+constexpr size_t kMaxTasks = 4096;
+// Time limit of one call of look(), because the rings are not read during that time.
+constexpr uint64_t kMaxExamineNs = 10'000'000;
 constexpr size_t kMaxChildren = size_t{64} << 10;
 constexpr size_t kMaxMaps = size_t{4} << 20;
 constexpr size_t kMaxVariables = size_t{1} << 20;
 constexpr size_t kMaxFindings = 256;
-constexpr size_t kLongestLibrary = 80;  // bytes of a library's name in a message
+constexpr size_t kLongestLibrary = 80;  // limit in bytes for a library's name in a message
 
 constexpr std::string_view kDevices[] = {"/dev/nvidia", "/dev/dri/render", "/dev/kfd", "/dev/accel/", "/dev/dxg"};
 
-// What the mappings of a process say.
 struct MappedNames {
-  std::vector<std::string> libraries;  // file names
-  std::string device;                  // the first GPU device
-  bool is_static = true;               // no dynamic linker
+  std::vector<std::string> libraries;
+  std::string device;
+  bool is_static = true;  // no dynamic linker is mapped
   bool is_musl = false;
   bool is_32_bit = true;
 };
 
 void take_mapping(const symbolize::MapsLine& line, MappedNames& names) {
-  // The kernel maps [vsyscall] above 4 GiB in 32-bit programs, too.
+  // The kernel maps [vsyscall] above 4 GiB even in 32-bit programs.
   names.is_32_bit = names.is_32_bit && (line.start <= UINT32_MAX || line.path == "[vsyscall]");
   if (!line.path.starts_with('/')) {
     return;
@@ -95,7 +96,7 @@ std::string keep_variables(const std::string& variable) {
 
 struct UnrecordedProcesses::Process {
   pid_t pid = 0;
-  UniqueFd folder;  // /proc/PID
+  UniqueFd folder;
   std::string name;
   std::string program;
   MappedNames mapped;
@@ -137,7 +138,7 @@ void UnrecordedProcesses::look(uint64_t now_ns, const IsConnected& is_connected)
   }
   const uint64_t until = start + kMaxExamineNs;
   std::vector<pid_t> processes = descendants(until);
-  // If the time does not suffice for all, new processes matter most.
+  // If the time is too short for all processes, examine new ones first.
   std::stable_partition(processes.begin(), processes.end(), [this](pid_t pid) { return !known_.contains(pid); });
   for (const pid_t pid : processes) {
     if (monotonic_ns() < until) {
@@ -160,7 +161,8 @@ std::vector<pid_t> UnrecordedProcesses::descendants(uint64_t until) const {
   return all;
 }
 
-// The kernel lists a child with the thread that started it. Orphans become children of the recorder, their subreaper.
+// In /proc, a thread lists only the children that it started. The recorder is a subreaper, so orphans become its
+// children.
 void UnrecordedProcesses::add_children(pid_t pid, uint64_t until, size_t& tasks, std::vector<pid_t>& to) const {
   const std::string path = proc_ + "/" + std::to_string(pid) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
@@ -236,7 +238,8 @@ void UnrecordedProcesses::check(const Process& process, const IsConnected& is_co
       variables = read_text(process.folder.get(), "environ", kMaxVariables);
     }
     const bool ours = !library.injection.empty() && !mapped(base_name(library.injection)).empty();
-    // Programs that set their title overwrite their environment. A wrapper that drops the socket keeps our library.
+    // The library is loaded, so a missing variable means that the program has overwritten its environment, for example
+    // to set its title. If only the socket's variable is missing, a wrapper has dropped it.
     const bool is_overwritten = !has_variable(*variables, library.variable, "");
     if (ours && (is_connected(process.pid) || is_overwritten || has_variable(*variables, GPUPROF_ENV_SOCKET, ""))) {
       findings_.erase({process.pid, process.program, library.backend});
@@ -301,7 +304,8 @@ void UnrecordedProcesses::set(const Process& process, const std::string& backend
 
 std::vector<Error> UnrecordedProcesses::messages(bool nothing_recorded) const {
   std::vector<Error> all;
-  std::map<std::string, std::pair<size_t, size_t>> by_text;  // text -> index in `all`, other processes
+  // Maps a message's text to its index in `all` and the number of further processes with this text.
+  std::map<std::string, std::pair<size_t, size_t>> by_text;
   for (const auto& [key, finding] : findings_) {
     if (!finding.certain && !nothing_recorded) {
       continue;

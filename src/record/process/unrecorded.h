@@ -1,5 +1,5 @@
-// Finds processes of the command that use a GPU without gpuprof's injection library, and why it is missing: a wrapper
-// cleared the environment, the process has another root directory, and so on.
+// Finds processes of the command that use a GPU without gpuprof's injection library. Also finds the reason: for
+// example, a wrapper cleared the environment, or the process has another root directory.
 #pragma once
 
 #include <sys/types.h>
@@ -18,26 +18,28 @@
 
 namespace gpuprof::record {
 
-// A vendor's library, and the injection library that must be in each process that uses it.
+// A vendor's library. Each process that uses it must also load the injection library.
 struct ExpectedLibrary {
   std::string backend;
-  std::string vendor;     // prefix of the vendor library's file name
-  std::string injection;  // path of the injection library; empty: --backend has switched the backend off
-  std::string variable;   // the environment variable that names the injection library
+  std::string vendor;  // prefix of the vendor library's file name
+  // Path of the injection library; empty: the user has switched the backend off by --backend.
+  std::string injection;
+  std::string variable;
 };
 
-// `chosen`: the recording's backends, after they have prepared `env`.
+// `chosen`: the recording's backends. Call it when they have prepared `env`.
 std::vector<ExpectedLibrary> expected_libraries(const backend::Backends& chosen, const backend::LaunchEnv& env);
 
 class UnrecordedProcesses {
  public:
   using IsConnected = std::function<bool(pid_t)>;
 
-  // Examines the descendants of `root`. `devices`: whether to report use of a GPU device without a known library.
+  // Examines the descendants of `root`. `devices`: also report a process that uses a GPU device, but no known vendor
+  // library.
   UnrecordedProcesses(std::vector<ExpectedLibrary> libraries, pid_t root, bool devices, std::string proc = "/proc");
 
-  // Reads the descendants' mappings if it is time: at most every 20 ms, and for at most 1/100 of the time. It reads a
-  // process again after 20 ms, then after ever longer times, up to 250 ms. It misses processes that end sooner.
+  // Examines the descendants if it is time: at most every 20 ms, and for at most 1/100 of the time. The pause between
+  // two checks of a process grows from 20 ms to 250 ms. A process that ends before its check is missed.
   void look(uint64_t now_ns, const IsConnected& is_connected);
 
   // Returns one message for each reason. `nothing_recorded`: also returns reasons that are only probable.
@@ -45,22 +47,21 @@ class UnrecordedProcesses {
 
  private:
   struct Known {
-    std::string program;  // the target of /proc/PID/exe
+    std::string program;
     uint64_t next_ns = 0;
     uint64_t interval_ns = 0;
     bool seen = false;
   };
   struct Finding {
     bool certain = false;
-    std::string name = {};  // name of the process
-    Error text = {};        // follows "process PID (name) "
+    std::string name = {};
+    Error text = {};  // text after "process PID (name) "
   };
   struct Process;
-  using Key = std::tuple<pid_t, std::string, std::string>;  // pid, program, and backend or ""
+  using Key = std::tuple<pid_t, std::string, std::string>;  // pid, program, and backend (or "" without one)
 
-  // Stops at the time `until`.
   [[nodiscard]] std::vector<pid_t> descendants(uint64_t until) const;
-  // Reads the children of at most `tasks` threads, and subtracts their number.
+  // Reads the children of at most `tasks` threads, and subtracts the number of threads read from `tasks`.
   void add_children(pid_t pid, uint64_t until, size_t& tasks, std::vector<pid_t>& to) const;
   void examine(pid_t pid, uint64_t now_ns, const IsConnected& is_connected);
   void check(const Process& process, const IsConnected& is_connected);

@@ -24,7 +24,7 @@ Status Attachment::begin(const SessionOptions& options, const backend::Backends&
   auto injection = attach_by_injection(*who, backends, {channel.socket_name(), channel.token(), stop});
   if (injection) {
     injection_ = std::move(*injection);
-    // By default, the injection library walks the stacks. A stack engine exists only if --stacks asks for one.
+    // By default, the injection library walks the stacks. A stack engine exists only if --stacks requests one.
     return stacks.engine ? stacks.engine->attach_library(injection_->path) : Status();
   }
   const Error& why = injection.error();

@@ -1,4 +1,4 @@
-// Controls how `record -p` records its process: an injected library, counted launches, or only local sources.
+// Chooses how `record -p` records its process: by an injected library, by counting launches, or only by local sources.
 #pragma once
 
 #include <poll.h>
@@ -22,31 +22,30 @@ namespace gpuprof::record {
 
 class Attachment {
  public:
-  explicit Attachment(uint32_t pid) : pid_(pid) {}  // 0: a command is recorded instead
+  explicit Attachment(uint32_t pid) : pid_(pid) {}  // pid 0: a command is recorded instead
 
   [[nodiscard]] bool is_wanted() const { return pid_ != 0; }
 
-  // Injects the library, which then waits in its handshake. If injection fails, sets up uprobes that count launches,
-  // and replaces `stacks` by an engine that can do so.
+  // Injects the library, which then waits in its handshake. If the injection fails, attaches uprobes that count
+  // launches, and sets `stacks` to an engine that supports this.
   Status begin(const SessionOptions& options, const backend::Backends& backends, Channel& channel, StackSetup& stacks);
 
-  // Returns which processes may connect: the attached process, its descendants and its user's processes. If a command
-  // is recorded: the recorder's descendants, and processes of `user`.
+  // Returns which processes may connect. With record -p, these are the attached process, its descendants and all
+  // processes of its user. With a command, they are the recorder's descendants and all processes of `user`.
   [[nodiscard]] ExpectedCallers expected_callers(const std::optional<TargetUser>& user) const;
 
-  void add_poll_fd(std::vector<pollfd>& fds) const;  // readable once the process has ended
+  void add_poll_fd(std::vector<pollfd>& fds) const;
   [[nodiscard]] bool has_ended() const;
 
-  // One line: why launches are only counted; empty if they are not.
+  // Returns one line that says why launches are only counted. Empty: GPU times are recorded, too.
   [[nodiscard]] const std::string& counts_only() const { return counts_only_; }
-  [[nodiscard]] const std::vector<std::string>& functions() const {
-    return functions_;
-  }  // names of the functions that are counted
+  // Returns the names of the functions whose calls are counted as launches.
+  [[nodiscard]] const std::vector<std::string>& functions() const { return functions_; }
 
-  // Makes the injected library leave the process, which may take some seconds.
   void leave(PollIteration& iteration) const;
 
-  // Warns if the injected library does not connect: it may have found no usable vendor library, and cannot report that.
+  // Warns if the injected library has not connected for some time. It may have found no usable vendor library, and
+  // cannot report that.
   void warn_if_not_connected(uint64_t since_ns, uint64_t now_ns);
 
  private:

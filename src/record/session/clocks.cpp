@@ -21,7 +21,7 @@ void Clocks::finish(Correlator& correlator, const backend::Backends& backends) {
   if (!watching_) {
     return;
   }
-  // Devices with equal index share a META line: if each process sees only one device, all have index 0.
+  // Devices with the same index share a META line. If each process sees only one device, all devices have index 0.
   std::map<uint32_t, backend::DeviceClock> by_index;
   for (const auto& backend : backends) {
     for (const backend::DeviceClock& clock : backend->take_clocks()) {

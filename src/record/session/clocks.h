@@ -1,4 +1,5 @@
-// Writes the GPUs' clock frequencies under load as META lines, because they can explain a slower run.
+// Writes the clock frequencies of the GPUs under load to META lines, because a lower frequency can explain a slower
+// run.
 #pragma once
 
 #include "backend/backend.h"
@@ -8,7 +9,7 @@ namespace gpuprof::record {
 
 class Clocks {
  public:
-  // Call it in each poll iteration. Watching starts once a process has a device with a UUID.
+  // Call it in each poll iteration. Starts watching the clocks when a process has a device with a UUID.
   void look(const Correlator& correlator, const backend::Backends& backends);
 
   void finish(Correlator& correlator, const backend::Backends& backends);

@@ -13,7 +13,6 @@
 namespace gpuprof::record {
 namespace {
 
-// Reaps children that have ended. Returns whether other children still run.
 bool have_children() {
   pid_t ended = 0;
   do {
@@ -26,7 +25,7 @@ bool have_children() {
 
 Status Command::start(const TargetSpec& spec, const std::optional<TargetUser>& user, const backend::LaunchEnv& env,
                       const sigset_t& original_mask) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // processes that outlive the command become children of the recorder
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto target = Target::spawn(spec, user, env, original_mask);
   if (!target) {
     return std::move(target).error();
@@ -70,7 +69,8 @@ void Command::pass_on_stop(const Signals::Event& event) {
   if (!target_) {
     return;
   }
-  // A target in its own session receives no signals from the recorder's terminal.
+  // Send the signal if the terminal has not: a target in its own session receives no signals from the recorder's
+  // terminal.
   if (stops_ == 1 && (!event.from_terminal || target_->has_own_session())) {
     target_->send(event.signal);
   } else if (stops_ == 2) {

@@ -21,18 +21,20 @@ class Command {
 
   void add_poll_fd(std::vector<pollfd>& fds) const;
 
-  // Returns true if an earlier call noticed the command's end. So the session polls once more after the end.
+  // Returns true if an earlier call has noticed the command's end. The call that notices the end returns false, so that
+  // the session polls once more.
   bool had_ended();
-  [[nodiscard]] std::optional<int> status() const { return status_; }  // from waitpid
+  [[nodiscard]] std::optional<int> status() const { return status_; }  // a wait status of waitpid()
 
-  // After the command's end: whether to wait for processes that have connected, or may do so soon.
+  // Call it after the command's end. Returns whether to wait for processes that are connected or may still connect.
   bool has_live_processes(Channel& channel);
 
-  // Handles a stop signal. The first one lets the command clean up; later ones terminate and kill it.
+  // Handles a stop signal. The first signal goes to the command, which can then clean up. The next signal sends
+  // SIGTERM, and further ones send SIGKILL.
   void pass_on_stop(const Signals::Event& event);
   [[nodiscard]] bool stop_wanted() const { return stops_ > 0; }
 
-  // Handles Ctrl-Z. A command in its own session gets SIGSTOP, because the kernel ignores SIGTSTP there.
+  // Handles Ctrl-Z. Sends SIGSTOP to a command in its own session, where the kernel ignores SIGTSTP.
   void pause_with_us() const;
 
  private:

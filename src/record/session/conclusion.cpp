@@ -10,7 +10,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Gives the profile its name. `facts.file` becomes the path where the profile really is, also after a failure.
+// Gives the profile its name. Sets `facts.file` to the path at which the profile really is, even after a failure.
 Status finish_name(OutputFile& output, SummaryFacts& facts) {
   const auto place = output.finish();
   facts.file = place ? *place : output.place().value_or(output.name());

@@ -1,4 +1,3 @@
-// Ends a recording: messages for the user, and the exit status.
 #pragma once
 
 #include "base/files/output_file.h"
@@ -12,14 +11,15 @@
 
 namespace gpuprof::record {
 
-// Explains to the user why nothing was sampled or counted, if that was requested, and why samples have no source lines.
+// Tells the user why nothing was sampled or counted although he requested it, and why samples have no source lines.
 // `connected`: at least one process was recorded.
 void explain_missing_samples(const backend::SamplingOptions& sampling, const Correlator& correlator,
                              const GpuLines::Functions& without_lines, bool connected);
 
 void add_written(const ProfileSink& sink, const MemoryBudget& memory, const Totals& totals, SummaryFacts& facts);
 
-// Names the profile and prints the summary. A failure of the command takes precedence over one of the recorder.
+// Gives the profile its name and prints the summary. If both the command and the recorder failed, the command's failure
+// decides the exit status.
 Result<SessionResult> conclude(OutputFile& output, int wait_status, SummaryFacts facts, Status written,
                                bool budget_exceeded);
 

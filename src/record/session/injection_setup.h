@@ -1,4 +1,4 @@
-// Prepares the injection into the command: unpacks the libraries, and sets the command's environment.
+// Prepares a command for the injection: unpacks the libraries, and sets the command's environment.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace gpuprof::record {
 
 class InjectionSetup {
  public:
-  // Prepares a command that runs as `user`. With an engine, attaches the engine's probes to the libraries.
+  // `user`: the user that the command runs as. If `engine` is not null, attaches its probes to the libraries.
   Status prepare(const backend::Backends& backends, const Channel& channel, StackEngine* engine,
                  const std::optional<TargetUser>& user, bool preserve_environment);
 

@@ -1,4 +1,4 @@
-// Shows the live view of a session, if there is one.
+// Shows the live view of a session. Without a view, all functions do nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace gpuprof::record {
 
 class LiveShow {
  public:
-  // `view` may be null; all functions then do nothing.
+  // `view` may be null.
   LiveShow(LiveView* view, std::shared_ptr<MemoryBudget> memory, uint64_t start_ns)
       : view_(view),
         sums_(view == nullptr ? nullptr : std::make_unique<LiveSums>(*view, std::move(memory))),

@@ -1,4 +1,4 @@
-// Runs the sources in the recorder's own process. They start before the target runs, and the destructor stops them.
+// Runs the sources in the recorder's own process.
 #pragma once
 
 #include <memory>
@@ -20,16 +20,15 @@ class LocalSources {
   LocalSources(const LocalSources&) = delete;
   LocalSources& operator=(const LocalSources&) = delete;
 
-  // Starts all local backends. After an error, stops those that had started. The arguments must live until stop().
+  // Starts all local backends. If one fails, stops those that have started. The arguments must live until stop().
   Status start(const backend::Backends& backends, const backend::Recording& recording);
 
   void set_recording(bool on);
   size_t drain();
   void stop();
 
-  // Passes process events on to sources whose BPF programs walk stacks.
+  // Passes process events to the sources whose BPF programs walk stacks.
   void put(const std::vector<ProcessEvent>& events);
-  // Returns the processes whose mappings must be read again.
   std::vector<uint32_t> take_outdated();
 
   [[nodiscard]] bool started_any() const { return were_any_; }
@@ -37,7 +36,7 @@ class LocalSources {
  private:
   struct Walk {
     std::unique_ptr<BpfProcesses> processes;
-    std::unique_ptr<ProcessFeed> feed;  // declared last, because its thread uses `processes`
+    std::unique_ptr<ProcessFeed> feed;  // last member, because its thread uses `processes`
   };
   std::vector<backend::Backend*> running_;
   std::vector<Walk> walks_;

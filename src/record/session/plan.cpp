@@ -3,7 +3,7 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kMaxCodeBytes = uint64_t{1} << 30;  // limit on stored GPU code
+constexpr uint64_t kMaxCodeBytes = uint64_t{1} << 30;
 
 }  // namespace
 

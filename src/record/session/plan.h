@@ -1,4 +1,5 @@
-// Derives the options of channel and join from those of the recording. Pure functions of their arguments.
+// Derives the options of the channel and of the join from the options of a recording. The results depend only on the
+// arguments.
 #pragma once
 
 #include "backend/backend.h"

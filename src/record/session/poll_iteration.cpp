@@ -17,8 +17,8 @@ PollIteration::PollIteration(Channel& channel, LocalSources& sources, Correlator
   }
 }
 
-// An iteration that reads work must also read the work's launch. So its order is: read the local sources, take the
-// snapshot of the rings, read the stack engine, read the rings up to the snapshot.
+// An iteration that reads work must also read the work's launch, which is older. Hence the order: read the local
+// sources, take a snapshot of the rings' heads, read the stack engine, then read the rings up to the snapshot.
 size_t PollIteration::take() {
   channel_.accept_all(correlator_);
   feed_engine();
@@ -42,7 +42,8 @@ void PollIteration::forget_stacks() {
   }
 }
 
-// Sends process events to the engine. New processes wait in their handshake until the engine is ready, at most kHoldNs.
+// Passes process events to the engine. A new process waits in its handshake until the engine is ready, for at most
+// kHoldNs.
 void PollIteration::feed_engine() {
   for (const uint32_t pid : sources_.take_outdated()) {
     correlator_.on_loader(pid);

@@ -1,4 +1,5 @@
-// Runs one poll iteration: accepts processes, reads the sources and the stack engine, and joins their events.
+// Runs one poll iteration: accepts processes, reads the sources and the stack engine, and passes their events to the
+// join.
 #pragma once
 
 #include <poll.h>
@@ -21,7 +22,7 @@ class PollIteration {
   PollIteration(Channel& channel, LocalSources& sources, Correlator& correlator, StackEngine* engine,
                 MemoryBudget& memory);
 
-  // Runs one iteration without waiting. Returns the amount of input in bytes and events; 0 if idle.
+  // Does not wait. Returns the amount of input, as a sum of bytes and events. 0: nothing has arrived.
   size_t take();
 
   void add_poll_fds(std::vector<pollfd>& fds) const;
@@ -29,7 +30,7 @@ class PollIteration {
   [[nodiscard]] bool ever_connected() const { return ever_connected_; }
 
   // These two functions run poll iterations for a few seconds at most. flush_targets() ends when live processes have
-  // sent the records that they still held. retract_libraries() returns true if all injected libraries have left.
+  // sent all their records. retract_libraries() returns true if all injected libraries have left.
   void flush_targets();
   bool retract_libraries();
 

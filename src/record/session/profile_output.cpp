@@ -11,7 +11,8 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxRows = 200'000;  // a batch with this many rows is written early
-constexpr size_t kMaxBatches = 4;     // batches that may wait for a slow disk; further work is only aggregated
+// If this many batches wait for a slow disk, the next batch grows until one has been written.
+constexpr size_t kMaxBatches = 4;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Writes the profile of a session: its file, batches, and the losses of the recorder itself.
+// Writes the profile of a session to a file, in batches. Adds the losses of the recorder itself.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,21 @@ namespace gpuprof::record {
 
 class ProfileOutput {
  public:
-  // `interval_ns`: time between two batches.
   ProfileOutput(std::shared_ptr<MemoryBudget> memory, uint64_t interval_ns)
       : memory_(std::move(memory)), interval_ns_(interval_ns) {}
 
   Status open(const std::string& name, const std::optional<TargetUser>& owner);
-  // Gives the file its name. If that fails, it is tried again at the end of the recording.
+  // Gives the file its name. If that fails, finishing the file at the end of the recording tries again.
   void take_name();
-  // `live` receives all records, too; it may be null.
+  // `live` receives all records that are written; it may be null.
   void begin(const backend::Backends& backends, LiveSums* live);
 
-  // Writes a batch, with the losses since the last one. `engine` may be null.
+  // Writes a batch, including the losses since the last batch. `engine` may be null.
   void write(Correlator& correlator, const Channel& channel, const StackEngine* engine);
-  // Writes a batch if the last one is old or many rows wait, unless the disk is too slow.
+  // Writes a batch if the last one is old or if many rows wait, unless too many batches wait for the disk.
   void write_if_due(uint64_t now_ns, Correlator& correlator, const Channel& channel, const StackEngine* engine);
   [[nodiscard]] bool failed() const { return sink_->failed(); }
-  // Writes the END record and finishes the file.
+  // Writes the END record and waits until the sink has written everything.
   Status finish(const Totals& totals, uint64_t end_ns, Signals& signals);
 
   [[nodiscard]] OutputFile& file() { return *file_; }
@@ -48,7 +47,8 @@ class ProfileOutput {
   uint64_t next_ns_ = 0;
   std::optional<OutputFile> file_;
   std::unique_ptr<ProfileSink> sink_;
-  // Losses already written. The engine and the channel report sums since the start, so only the growth is written.
+  // The losses that have been written. The engine and the channel report sums since the start, so only the growth is
+  // written.
   StackLosses engine_;
   uint64_t malformed_ = 0;
   uint64_t refused_ = 0;

@@ -1,5 +1,5 @@
-// Manages the windows of time in which a session records. All sources are switched on and off together. A window covers
-// all the time in which targets record, even if the recorder is slow to switch them.
+// Manages the windows of time in which a session records. Switches all sources on and off together. A window covers all
+// the time during which targets record, even if the recorder is slow to switch them.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,13 @@ namespace gpuprof::record {
 
 class RecordingWindows {
  public:
-  // The references must outlive this object. The channel has been opened with `options`.
+  // The references must outlive this object. `options` must be those with which the channel was opened.
   RecordingWindows(const RecordingSwitch::Options& options, uint64_t start_ns, Channel& channel, LocalSources& sources,
                    Correlator& correlator);
 
-  void update(uint64_t now_ns);                // switches when a delay or duration has passed
-  void set_by_user(bool on, uint64_t now_ns);  // switches because the user asked for it
-  void give_up();                              // switches recording off for good
-  // Closes the last window and returns its end.
+  void update(uint64_t now_ns);
+  void set_by_user(bool on, uint64_t now_ns);
+  void give_up();  // switches recording off for the rest of the session
   uint64_t end();
 
   [[nodiscard]] bool on() const { return switch_.on(); }

@@ -13,14 +13,15 @@ namespace gpuprof::record {
 
 class WaitingProcesses {
  public:
-  // Takes newly held processes. Releases those for which the engine is ready (`feed` null: no engine). Also releases
-  // those that waited too long, and records that their first stacks are truncated. Does not wait.
+  // Adds the processes that have begun to wait. Releases each process when the engine is ready for it (`feed` null: no
+  // engine), or after kHoldNs. In the second case, records that the first stacks of the process are truncated. Does not
+  // block.
   void update(Channel& channel, const ProcessFeed* feed, Correlator& correlator);
 
  private:
   struct Held {
     backend::SourceId source = 0;
-    uint64_t after = 0;  // release the process once the engine has received this many events
+    uint64_t after = 0;  // the process is released once the engine has received this many events
     uint64_t until_ns = 0;
   };
   std::vector<Held> held_;

@@ -19,7 +19,8 @@ std::optional<Error> accept_any(const std::string& /*value*/) {
   return std::nullopt;
 }
 
-// Returns the variables of all backends, including those not in use. docs/cli.md lists the variables meant for users.
+// Returns the variables of all backends, even of those that the recording does not use. docs/cli.md lists the variables
+// for users.
 std::vector<backend::Variable> all_variables() {
   std::vector<backend::Variable> all = {{"GPUPROF_UNWIND_CACHE", accept_any},
                                         {"GPUPROF_DEBUG_BPF", accept_any},
@@ -33,7 +34,8 @@ std::vector<backend::Variable> all_variables() {
   return all;
 }
 
-// Returns the known variable that `name` probably means: within edit distance 2, or containing `name`; else empty.
+// Returns the known variable that `name` probably means: one within edit distance 2 of `name`, or one that contains it.
+// Returns an empty text if there is no such variable.
 std::string_view similar_variable(std::string_view name, std::span<const backend::Variable> variables) {
   const std::string_view rest = name.substr(kVariablePrefix.size());
   constexpr size_t kMaxEditDistance = 2;

@@ -1,4 +1,4 @@
-// Reports mistakes in gpuprof's environment variables, which would otherwise silently have no effect.
+// Reports mistakes in gpuprof's environment variables. Otherwise a misspelled variable would silently have no effect.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace gpuprof::record {
 
-// Returns a message and hint for each wrong variable. `environment`: NAME=VALUE, as in environ. An unknown GPUPROF_
-// variable is reported only if it resembles a known one; others may belong to other programs.
+// Returns a message and a hint for each wrong variable. `environment`: texts NAME=VALUE, as in environ. An unknown
+// variable GPUPROF_... is reported only if it resembles a known one, because it may belong to another program.
 std::vector<Error> check_environment(std::span<const std::string> environment,
                                      const std::vector<std::unique_ptr<backend::Backend>>& backends);
 

@@ -26,7 +26,7 @@ bool is_builtin(std::string_view name) {
   return std::find(std::begin(kBuiltins), std::end(kBuiltins), name) != std::end(kBuiltins);
 }
 
-// Whether a shell would read the word as an assignment, as in "FOO=1".
+// Returns whether a shell would read the word as an assignment, such as "FOO=1".
 bool is_assignment(std::string_view word) {
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
@@ -40,7 +40,7 @@ std::string through(const char* program, std::span<const std::string> command) {
   return std::string(kTry) + program + " " + shell_words(command);
 }
 
-// Suggests the interpreter for a file that is not executable, by its extension; else empty.
+// If the file's extension is that of a script, returns a command that runs it by its interpreter, else an empty text.
 std::string interpreted(std::span<const std::string> command) {
   const std::string& file = command.front();
   return file.ends_with(".py") ? through("python3", command) : file.ends_with(".sh") ? through("sh", command) : "";
@@ -60,7 +60,6 @@ std::string script_interpreter_of(const std::string& file) {
   return from == std::string::npos ? std::string() : begin.substr(from, begin.find_first_of(" \t\r\n", from) - from);
 }
 
-// The hint if PATH holds no program of this name.
 std::string hint_for_unknown(std::span<const std::string> command) {
   const std::string& name = command.front();
   if (is_builtin(name)) {
@@ -71,7 +70,6 @@ std::string hint_for_unknown(std::span<const std::string> command) {
   }
   struct stat info {};
   if (::stat(name.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
-    // The kernel runs a script only if its first line names an interpreter.
     const bool runs = ::access(name.c_str(), X_OK) == 0 && has_first_line(name);
     const std::string hint = runs ? "" : interpreted(command);
     return hint.empty() ? kTry + ("./" + shell_words(command)) : hint;

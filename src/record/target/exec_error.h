@@ -1,4 +1,4 @@
-// Explains why a command cannot be run, and suggests what the user probably meant.
+// Explains why a command cannot be run, and suggests what the user probably meant to run.
 #pragma once
 
 #include <span>
@@ -8,7 +8,8 @@
 
 namespace gpuprof::record {
 
-// `error` is execvp's errno for `command`. The exit code is kExitNotFound, or kExitNotExecutable if the file exists.
+// `error`: execvp's errno for `command`. The result's exit code is kExitNotFound, or kExitNotExecutable if the file
+// exists.
 Error exec_error(std::span<const std::string> command, int error);
 
 }  // namespace gpuprof::record

@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::string_view kFolderPrefix = "gpuprof-libraries-";
 constexpr int kTries = 16;
-constexpr int kMaxStaleFolders = 1000;  // limits the work, because anybody can fill /tmp with such names
+// Limits the time for stale folders, because any user can create many folders with such names in /tmp.
+constexpr int kMaxStaleFolders = 1000;
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 struct CloseDirectory {
@@ -51,7 +52,7 @@ std::vector<std::string> names_in(int directory, std::string_view beginning) {
   return names;
 }
 
-// The directory contains only files, no subdirectories. Unlinking does not follow links.
+// Removes a directory that contains only files. Unlinking does not follow links.
 void remove_directory(int parent, const std::string& name, int directory) {
   for (const std::string& file : names_in(directory, "")) {
     ::unlinkat(directory, file.c_str(), 0);
@@ -59,7 +60,8 @@ void remove_directory(int parent, const std::string& name, int directory) {
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
 }
 
-// Removes the directories of ended recorders. A live recorder holds a lock, visible also in other pid namespaces.
+// Removes the directories of recorders that have ended. A live recorder holds a lock on its directory. The lock also
+// works across pid namespaces, where pids would not.
 void remove_stale(int parent) {
   int folders = 0;
   for (const std::string& name : names_in(parent, kFolderPrefix)) {
@@ -97,8 +99,9 @@ bool is_in_place(int parent, const std::string& name, int directory) {
          named.st_dev == open.st_dev && named.st_ino == open.st_ino && open.st_uid == ::geteuid();
 }
 
-// Until the directory is locked, another gpuprof of this user may remove it as stale. On file systems without locks
-// (some network ones), nothing is removed. Mode 0711: other users open files by name, but cannot lock the directory.
+// Until the directory is locked, another gpuprof of this user may remove it as stale. On file systems without locks,
+// such as some network file systems, no directory is removed. The mode 0711 lets other users open files by name, but
+// not lock the directory.
 UniqueFd make_locked(int parent, const std::string& name) {
   if (::mkdirat(parent, name.c_str(), 0700) != 0) {
     return {};
@@ -116,7 +119,7 @@ UniqueFd make_locked(int parent, const std::string& name) {
 
 Result<LibraryDir> LibraryDir::make() {
   const char* tmpdir = std::getenv("TMPDIR");
-  const bool is_root = ::geteuid() == 0;  // targets of root may become any user
+  const bool is_root = ::geteuid() == 0;  // because targets of root may become any user
   for (const std::string& candidate : {std::string(tmpdir != nullptr && *tmpdir != 0 ? tmpdir : "/tmp"),
                                        std::string("/tmp"), std::string("/var/tmp"), std::string("/dev/shm")}) {
     auto parent = open_safe_folder(candidate, is_root);
@@ -152,7 +155,7 @@ LibraryDir::~LibraryDir() {
 Status LibraryDir::unpack(const backend::Backend::Library& library) {
   const std::string file(library.file_name);
   const UniqueFd fd(::openat(fd_.get(), file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700));
-  // A strict umask must not prevent targets of other users from reading the library.
+  // Set the mode again, because a strict umask may have removed bits that targets of other users need.
   if (!fd || !write_all(fd.get(), library.bytes, file) || ::fchmod(fd.get(), 0755) != 0) {
     return Error{"cannot write " + path_ + "/" + file + ": " + std::strerror(errno), "free some space, or set TMPDIR"};
   }

@@ -1,4 +1,4 @@
-// Holds the injection libraries of one recording in a directory, unpacked from the gpuprof binary.
+// Holds the injection libraries of one recording in a directory. The gpuprof binary contains the libraries.
 #pragma once
 
 #include <string>
@@ -13,14 +13,16 @@ namespace gpuprof::record {
 class LibraryDir {
  public:
   // Makes and locks a new directory on a file system that allows executable mappings. Targets of any user can open
-  // files in it, and no other user can replace the directory. Removes unlocked directories of killed recorders.
+  // files in it, and no other user can replace the directory. Also removes directories that killed recorders have left
+  // behind.
   static Result<LibraryDir> make();
 
   LibraryDir(LibraryDir&& other) noexcept;
   LibraryDir& operator=(LibraryDir&&) = delete;
   LibraryDir(const LibraryDir&) = delete;
   LibraryDir& operator=(const LibraryDir&) = delete;
-  ~LibraryDir();  // removes the directory; processes that have mapped its files are not affected
+  // Removes the directory. A process that has mapped a file of it keeps its mapping.
+  ~LibraryDir();
 
   Status unpack(const backend::Backend::Library& library);
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -29,8 +31,9 @@ class LibraryDir {
   LibraryDir(SafeFolder parent, std::string name, UniqueFd fd)
       : parent_(std::move(parent)), name_(std::move(name)), fd_(std::move(fd)), path_(parent_.path + "/" + name_) {}
   SafeFolder parent_;
-  std::string name_;  // name in the parent
-  UniqueFd fd_;       // holds the lock; empty after a move, and the destructor then removes nothing
+  std::string name_;
+  // Holds the lock. Empty after a move: the destructor then removes nothing.
+  UniqueFd fd_;
   std::string path_;
 };
 

@@ -44,7 +44,7 @@ Error cannot_open(const std::string& path) {
 }  // namespace
 
 Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody) {
-  // The check covers the resolved path, so the owners of links on the way do not matter.
+  // The check covers the resolved path. The links in `path` need no check.
   const std::unique_ptr<char, Free> resolved(::realpath(path.c_str(), nullptr));
   if (!resolved) {
     return cannot_open(path);
@@ -55,15 +55,16 @@ Result<SafeFolder> open_safe_folder(const std::string& path, bool for_everybody)
   if (!folder.fd || ::fstat(folder.fd.get(), &info) != 0) {
     return cannot_open("/");
   }
-  const uid_t ruler = info.st_uid;  // the machine's root owns "/"; in a user namespace, its id may not be 0
+  // The owner of "/" is the machine's root. In a user namespace, the id of that user may not be 0.
+  const uid_t ruler = info.st_uid;
   RETURN_IF_ERROR(check("/", info, ruler, for_everybody));
   std::string_view rest(resolved.get());
   while (!rest.empty()) {
-    rest.remove_prefix(1);  // the '/'
+    rest.remove_prefix(1);
     const std::string name(rest.substr(0, rest.find('/')));
     rest.remove_prefix(name.size());
     if (name.empty()) {
-      continue;  // the path is "/", without further components
+      continue;  // the path is "/"
     }
     folder.path += "/" + name;
     UniqueFd next(::openat(folder.fd.get(), name.c_str(), kFlags));

@@ -16,7 +16,7 @@
 namespace gpuprof::record {
 namespace {
 
-// What the child sends through the pipe if it cannot exec.
+// The child sends this through the pipe if exec or a step before it fails.
 struct ExecFailure {
   int error = 0;
   const char* step = nullptr;  // the failed step of become_user(); null: exec failed

@@ -17,27 +17,28 @@
 namespace gpuprof::record {
 
 struct TargetSpec {
-  std::vector<std::string> command;  // argv
-  bool stdout_to_stderr = false;     // true if the profile goes to stdout, which the target must then not use
-  std::optional<rlimit> file_limit;  // the target's limit on open files
-  std::vector<int> default_signals;  // signals that the recorder ignores and the target must not
+  std::vector<std::string> command;
+  bool stdout_to_stderr = false;  // true if the profile goes to stdout; the target's stdout must then not mix with it
+  std::optional<rlimit> file_limit;
+  // Signals that the recorder ignores, but that must have their default action in the target.
+  std::vector<int> default_signals;
 };
 
 class Target {
  public:
-  // Starts the command, which is searched in the PATH of `env`, with the signal mask `original_mask`. With a user, it
-  // runs as that user in its own session. Exit codes of errors: kExitNotFound and kExitNotExecutable.
+  // Searches the command in the PATH of `env` and starts it with the signal mask `original_mask`. If `user` is set, the
+  // command runs as that user, in its own session. On error, the exit code is kExitNotFound or kExitNotExecutable.
   static Result<Target> spawn(const TargetSpec& spec, const std::optional<TargetUser>& user,
                               const backend::LaunchEnv& env, const sigset_t& original_mask);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable once the process has ended
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }  // readable when the process has ended
 
   // Sends the signal to the command, or to its process group if it has a session of its own.
   void send(int signal) const;
   [[nodiscard]] bool has_own_session() const { return own_session_; }
 
-  // Returns the wait status once the process has ended; nullopt while it runs.
+  // Returns the wait status if the process has ended, and nullopt while it runs.
   std::optional<int> try_wait();
 
  private:

@@ -22,7 +22,7 @@ constexpr const char* kPath =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";  // as Debian's sudo sets it
 constexpr std::string_view kKept[] = {"TERM", "COLORTERM", "NO_COLOR", "LANG", "LANGUAGE", "TZ", "DISPLAY"};
 
-// Prefixes of the variables that a target of another user inherits: language, gpuprof, and all vendors' interfaces.
+// Returns prefixes of the variables that a target of another user inherits: those of language, gpuprof and all vendors.
 std::vector<std::string_view> kept_beginnings() {
   std::vector<std::string_view> beginnings = {"LC_", "GPUPROF_"};
   for (const auto& backend : backend::make_all()) {
@@ -42,7 +42,8 @@ bool is_of_user(std::string_view name) {
   return name == "HOME" || name == "USER" || name == "LOGNAME" || name == "SHELL";
 }
 
-// ENOSYS: a kernel without keyrings. EPERM: a container's filter forbids them. Both leave no keyring to inherit.
+// Returns true also for two errors, because the child then has no keyring to inherit. ENOSYS: the kernel has no
+// keyrings. EPERM: a container's filter forbids them.
 bool leave_keyring() {
   return ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0 || errno == ENOSYS || errno == EPERM;
 }

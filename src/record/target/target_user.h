@@ -20,18 +20,19 @@ struct TargetUser {
   std::string home;
   std::string shell;
 };
-Result<std::optional<TargetUser>> find_user(const std::string& name);  // nullopt for an empty name
+Result<std::optional<TargetUser>> find_user(const std::string& name);  // nullopt if the name is empty
 
-// Returns the variables that a target starts with. `own`: NAME=VALUE each, as in environ. Without a user, all of `own`
-// stay. With a user, HOME and so on are set as sudo sets them. The user must not read the recorder's variables, so only
-// those for terminal, language, time zone, GPU choice and gpuprof stay. `preserve` keeps all other variables, too.
+// Returns the variables with which a target starts. `own`: texts NAME=VALUE, as in environ. If `user` is unset, the
+// target gets all of `own`. Otherwise, variables such as HOME are set as sudo sets them. The user must not read the
+// recorder's variables, so the target gets only those for terminal, language, time zone, GPU choice and gpuprof.
+// `preserve` keeps all other variables, too.
 std::vector<std::pair<std::string, std::string>> target_environment(std::span<const std::string> own,
                                                                     const std::optional<TargetUser>& user,
                                                                     bool preserve);
 
-// Runs in the child before exec. Gives the child the user's ids and groups, and a separate session keyring. Starts a
-// new session, so that the child cannot type into the recorder's terminal. Marks descriptors above 2 close-on-exec.
-// Returns null, or the failed step with errno set.
+// The child calls this before exec. Gives the child the user's ids and groups, and a separate session keyring. Starts a
+// new session, so that the child cannot type into the recorder's terminal. Marks descriptors above 2 as close-on-exec.
+// Returns null, or the name of the failed step with errno set.
 const char* become_user(const TargetUser& user);
 
 }  // namespace gpuprof::record

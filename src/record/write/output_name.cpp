@@ -25,7 +25,7 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-// Returns the value of a numeric environment variable; empty: unset or not a number.
+// Returns the value of an environment variable. Empty: it is unset or not a number.
 std::string number_in(std::string_view variable) {
   const char* const value = std::getenv(std::string(variable).c_str());
   return value != nullptr && is_rank(value) ? value : "";
@@ -40,7 +40,8 @@ std::string rank() {
   return "0";
 }
 
-// Returns whether the job has several ranks. Not all launchers set the number of ranks; a rank above 0 also proves it.
+// Returns whether the job has several ranks. Not all launchers set the number of ranks, so a rank above 0 counts as a
+// proof, too.
 bool is_one_of_several() {
   constexpr std::string_view kSizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE",
                                          "SLURM_STEP_NUM_TASKS"};
@@ -92,7 +93,8 @@ bool goes_to_stdout(const std::string& pattern) {
   if (!fd || *fd == STDOUT_FILENO) {
     return fd.has_value();
   }
-  // Another descriptor may refer to the file of stdout (3>&1). Profile and output may mix in a terminal or /dev/null.
+  // Another descriptor may refer to the same file as stdout (3>&1). In a terminal or /dev/null, profile and output may
+  // mix.
   struct stat profile {};
   struct stat out {};
   return ::fstat(*fd, &profile) == 0 && ::fstat(STDOUT_FILENO, &out) == 0 && !S_ISCHR(out.st_mode) &&

@@ -25,11 +25,12 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr int kMostWaitMs = 20;  // between two checks of whether the writer thread has ended
+constexpr int kMostWaitMs = 20;  // time between two checks of whether the writer thread has ended
 
 }  // namespace
 
-// Used by the writer thread. Other threads may call bytes() at any time, and other getters after the writer has ended.
+// The writer thread uses it. Other threads may call bytes() at any time, and other getters after the writer thread has
+// ended.
 class ProfileSink::BatchWriter {
  public:
   BatchWriter(UniqueFd fd, ProfilerLibraries profiler_libraries, std::shared_ptr<MemoryBudget> memory,
@@ -128,7 +129,7 @@ class ProfileSink::BatchWriter {
     }
   }
 
-  // Writes a record of a batch and returns it. Replaces the session's names by strings of the profile.
+  // Writes a record of a batch and returns what it has written: NameIndex values are replaced by ids of STRING records.
   template <typename R>
   R put(R record) {
     profile::for_each_id(record, [&]<typename Id>(profile::IdSpace /*space*/, Id& id) {
@@ -147,7 +148,7 @@ class ProfileSink::BatchWriter {
     }
   }
 
-  // Writes a code location, without source lines if the memory budget is used up.
+  // Writes a code location. Omits its source lines if the memory budget is used up.
   void add_gpu_place(const NewGpuPlace& place) {
     std::vector<profile::FrameId> frames;
     if (!place.lines.empty() && admits(place.lines.size() * kFrameBytes)) {
@@ -246,14 +247,13 @@ class ProfileSink::BatchWriter {
     return frame.id;
   }
 
-  // Outermost first, as in the profile.
   std::vector<profile::FrameId> frames_of(const std::vector<symbolize::SymbolizedFrame>& names) {
     std::vector<profile::FrameId> frames(names.size());
     std::transform(names.begin(), names.end(), frames.begin(), [this](const auto& named) { return frame(named); });
     return frames;
   }
 
-  // Returns the id of a USTACK or KSTACK, or 0 for an empty one.
+  // Returns the id of a USTACK or KSTACK record; 0: `frames` is empty.
   profile::StackId stack_of(bool kernel, const std::vector<profile::FrameId>& frames) {
     if (frames.empty()) {
       return {};
@@ -271,7 +271,8 @@ class ProfileSink::BatchWriter {
     return id;
   }
 
-  // Skips stacks beyond the memory budget or with profiler frames only. Their work counts as work without a stack.
+  // Skips a stack if the memory budget is used up, or if it has only profiler frames. Its work counts as work without a
+  // stack.
   void add_stack(const NewStack& stack) {
     if (!admits((stack.words.size() + stack.kernel.size()) * kFrameBytes)) {
       return;
@@ -331,7 +332,7 @@ class ProfileSink::BatchWriter {
     work.name = named(key.name, true);
     work.flags = key.flags;
     out_.add(work);
-    // Ids start at 1 without gaps, so they index an array.
+    // Ids start at 1 and have no gaps, so a vector can be indexed by id.
     const size_t at = profile::index(made.id);
     works_.resize(std::max(works_.size(), at + 1));
     works_[at] = {profile::work_kind(key.op), key.stack != 0 && !profile::has_stack(work)};
@@ -355,13 +356,13 @@ class ProfileSink::BatchWriter {
 
   struct WrittenWork {
     profile::WorkKind kind = profile::WorkKind::gpu;  // selects GPU, HOST or LAUNCH lines
-    bool without_frames = false;                      // its stack had only profiler frames
+    bool without_frames = false;                      // the work's stack had only profiler frames
   };
   struct TextHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  // Estimated sizes in bytes: overhead of a string, and the frame that a stack word becomes.
+  // Estimated memory in bytes: of a string besides its text, and of the frame for a stack word.
   static constexpr size_t kStringBytes = 128;
   static constexpr size_t kFrameBytes = 384;
   using FrameKey = std::tuple<uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
@@ -372,8 +373,10 @@ class ProfileSink::BatchWriter {
   StackFrames stack_frames_;
   symbolize::KernelSymbols kernel_symbols_;
   std::atomic<uint64_t> bytes_{0};
-  uint64_t without_frames_ = 0;      // GPU records and counted launches whose stack had only profiler frames
-  uint64_t gpu_without_frames_ = 0;  // only GPU records whose stack had only profiler frames
+  // Number of GPU records and counted launches whose stack had only profiler frames.
+  uint64_t without_frames_ = 0;
+  // The part of without_frames_ that are GPU records.
+  uint64_t gpu_without_frames_ = 0;
   uint64_t samples_without_frames_ = 0;
   std::vector<symbolize::SymbolizedFrame> names_;
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> strings_;
@@ -381,9 +384,9 @@ class ProfileSink::BatchWriter {
   using FrameLists = std::map<std::vector<profile::FrameId>, uint32_t>;
   FrameLists frame_lists_;
   FrameLists kernel_frame_lists_;
-  std::map<std::pair<uint32_t, uint64_t>, StackIds> stacks_;  // of live processes
+  std::map<std::pair<uint32_t, uint64_t>, StackIds> stacks_;  // contains only stacks of live processes
   std::unordered_map<profile::GpuModuleId, profile::GpuModule> gpu_modules_;
-  std::vector<WrittenWork> works_;  // indexed by WorkId
+  std::vector<WrittenWork> works_;
   std::unordered_map<NameIndex, std::string> raw_names_;
   std::unordered_map<NameIndex, profile::StringId> demangled_;
 };

@@ -1,4 +1,5 @@
-// Writes batches to the profile on its own thread, because reading symbols takes seconds and rings must be drained.
+// Writes batches to the profile on its own thread. Reading symbols takes seconds, during which the main thread must
+// read the rings.
 #pragma once
 
 #include <atomic>
@@ -24,8 +25,8 @@ namespace gpuprof::record {
 
 class ProfileSink {
  public:
-  // Removes frames in `profiler_libraries` from the innermost end of stacks. Writes to the profile
-  // the losses that `memory` counts. `live` receives all records, may be null, and must outlive this object.
+  // Removes frames in `profiler_libraries` from the innermost end of stacks. Writes the losses that `memory` counts to
+  // the profile. `live` receives all records. It may be null, and must outlive this object.
   ProfileSink(UniqueFd fd, ProfilerLibraries profiler_libraries,
               std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(), LiveSums* live = nullptr);
   ~ProfileSink();
@@ -34,22 +35,21 @@ class ProfileSink {
 
   void put(Batch batch);  // does not wait for the disk
 
-  // Returns whether writing has failed (disk full, closed pipe).
+  // Returns whether writing has failed, for example because the disk is full or the pipe is closed.
   [[nodiscard]] bool failed() const;
-  // Returns the number of unwritten batches.
   [[nodiscard]] size_t waiting() const;
 
-  // Writes the remaining batches and ends the thread. Limits the time for symbolization. If a pipe's reader does not
-  // read, a stop signal ends the wait.
+  // Writes the remaining batches and ends the thread. Limits the time for symbolization. If the output is a pipe that
+  // nobody reads, a stop signal ends the wait.
   Status finish(Signals& signals);
-  Status finish();  // waits without a limit
+  Status finish();  // without signals: waits without a limit
 
   [[nodiscard]] uint64_t bytes_written() const;
-  // After finish(): GPU records, or counted launches, whose stack had only profiler frames.
+  // Call it after finish(). Returns how many GPU records or counted launches had a stack with only profiler frames.
   [[nodiscard]] uint64_t without_frames() const;
   [[nodiscard]] uint64_t samples_without_frames() const;
-  [[nodiscard]] uint64_t stacks() const;                                    // distinct stacks in the profile
-  [[nodiscard]] const symbolize::ReadingBudget::LeftOut& left_out() const;  // why names are missing
+  [[nodiscard]] uint64_t stacks() const;
+  [[nodiscard]] const symbolize::ReadingBudget::LeftOut& left_out() const;
 
  private:
   class BatchWriter;

@@ -38,10 +38,11 @@ SymbolizedFrame mark(FrameKind kind, const char* name) {
   return frame;
 }
 
-// Returns how many words are valid, starting with the innermost. A walk by unwind tables knows where it failed, so
-// unmapped addresses may belong to unloaded code. A walk by frame pointers fails without notice in code that uses the
-// register differently, so the first unmapped address ends the stack. If the process ended before its mappings could be
-// read again, some mappings are missing. Then only unmapped words at the outermost end are removed.
+// Returns how many words are valid, counted from the innermost. A walk by unwind tables knows where it failed. So if an
+// address is in no mapping, it may belong to unloaded code, and the stack stays complete. A walk by frame pointers
+// fails without notice in code that uses the register for other values. So the first unmapped address ends the stack.
+// If the process ended before its mappings could be read again, some mappings are missing. Then only unmapped words at
+// the outermost end are removed.
 size_t valid_words(const NewStack& stack) {
   const bool lost = stack.frame_pointers || (stack.flags & GPUPROF_STACK_TRUNCATED) != 0;
   if (!lost || (!stack.frame_pointers && !stack.maps_current)) {
@@ -58,15 +59,16 @@ size_t valid_words(const NewStack& stack) {
   return count;
 }
 
-// Returns whether the outermost frame `first` of a walk by frame pointers is the start of a thread. Either it is one of
-// libc's start functions, which keep no frame pointer. Or the walk ended at frame pointer 0, with which the ABI starts
-// threads, in a frame without a name: named functions may use the register for other values, such as 0.
+// Returns whether the outermost frame `first` of a walk by frame pointers is the start of a thread. There are two
+// cases. In the first, it is one of libc's start functions, which keep no frame pointer. In the second, the walk ended
+// at frame pointer 0, with which threads start according to the ABI, and the frame has no name. A function with a name
+// does not prove this, because it may use the register for other values, such as 0.
 bool is_first_of_thread(const NewStack& stack, const SymbolizedFrame& first) {
   return is_start_up_function(first.name) ||
          ((stack.flags & GPUPROF_STACK_TRUNCATED) == 0 && first.kind == FrameKind::unknown);
 }
 
-// Returns the file of Python's evaluation loop if the stack has Python frames, else null.
+// Returns the file that contains Python's evaluation loop; null: the stack has no Python frames.
 const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
   if (std::none_of(stack.words.begin(), stack.words.end(), is_python_frame)) {
     return nullptr;
@@ -79,11 +81,12 @@ const symbolize::MappedFile* interpreter_of(const NewStack& stack) {
   return mapping == nullptr ? nullptr : mapping->file.get();
 }
 
-// Returns whether a native frame belongs to the interpreter: by file, or by name in programs that embed CPython.
+// Returns whether a native frame belongs to the interpreter. Checks the file's name, or the function's name in programs
+// that embed CPython.
 bool is_interpreter(const symbolize::MappedFile& file, const SymbolizedFrame& frame) {
   const std::string_view program = base_name(file.path);
   if (program.starts_with("python") || program.starts_with("libpython")) {
-    return frame.name != "_start";  // in the interpreter's file, only the program's entry is other code
+    return frame.name != "_start";  // in the interpreter's file, only _start is other code
   }
   return frame.name.starts_with("_Py") || frame.name.starts_with("Py");
 }
@@ -119,7 +122,7 @@ void StackFrames::add_native(const NewStack& stack, size_t position, std::vector
   const uint64_t word = stack.words[position];
   const bool is_return_address = position != 0 && (word & GPUPROF_WORD_EXACT) == 0;
   const uint64_t address = word & GPUPROF_WORD_ADDRESS;
-  // A call may be the last instruction of its function and mapping. Look up the address before the return address.
+  // A call may be the last instruction of its function and mapping, so look up the address before the return address.
   const uint64_t inside = is_return_address && address > 0 ? address - 1 : address;
   const symbolize::Mapping* mapping = mapping_at(stack, inside);
   symbolizer_.user_in(*stack.maps, mapping, inside, out);
@@ -128,7 +131,7 @@ void StackFrames::add_native(const NewStack& stack, size_t position, std::vector
   }
 }
 
-// Reports, once for each file or process, why a frame has no name if gpuprof may not read what holds the name.
+// If a frame has no name because gpuprof may not read a file or process, says so, once for each file or process.
 void StackFrames::report_denied(const NewStack& stack, const symbolize::Mapping* mapping) {
   const symbolize::MappedFile* file = mapping == nullptr ? nullptr : mapping->file.get();
   const bool is_file = file != nullptr && file->denied;

@@ -1,4 +1,5 @@
-// Converts the words of a stack to frames: native ones by address, Python's by code object.
+// Converts the words of a stack to frames. The words of native frames are addresses, those of Python frames refer to
+// code objects.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,17 @@ class StackFrames {
   explicit StackFrames(ProfilerLibraries profiler_libraries, symbolize::ReadingBudget::Headroom room = {})
       : profiler_libraries_(std::move(profiler_libraries)), symbolizer_({.room = std::move(room)}) {}
 
-  void add(const NewCode& code);            // call it before of() for stacks that use the code
-  void forget(profile::ProcessId process);  // drops the process's code objects
+  void add(const NewCode& code);  // call it before of() for stacks that contain the code
+  void forget(profile::ProcessId process);
 
   [[nodiscard]] symbolize::ReadingBudget& budget() { return symbolizer_.budget(); }
 
-  // Appends the frames, outermost first, with a marker if the stack was cut. Ignores stacks with only profiler frames.
+  // Appends the frames, outermost first, and a marker if the stack was cut. Appends nothing for stacks with only
+  // profiler frames.
   void of(const NewStack& stack, std::vector<symbolize::SymbolizedFrame>& out);
 
  private:
-  // A range of words: [innermost, outermost).
+  // A range of words: `innermost` is the first, `outermost` is one past the last.
   struct Part {
     size_t innermost = 0;
     size_t outermost = 0;
@@ -43,8 +45,9 @@ class StackFrames {
   ProfilerLibraries profiler_libraries_;
   symbolize::Symbolizer symbolizer_;
   std::unordered_map<CodeIndex, NewCode> codes_;
-  std::unordered_map<uint32_t, std::vector<CodeIndex>> codes_of_;  // code objects of each process
-  std::set<std::string> denied_;  // reported files and mappings; at most FewWarnings::kMost
+  std::unordered_map<uint32_t, std::vector<CodeIndex>> codes_of_;
+  // Files and mappings that have been reported; at most FewWarnings::kMost.
+  std::set<std::string> denied_;
   FewWarnings denied_warnings_;
 };
 

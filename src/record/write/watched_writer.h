@@ -1,4 +1,4 @@
-// Writes a profile and passes the records to the live view, if there is one.
+// Writes a profile, and passes its records to the live view if that exists.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Shared state of all parts of the join: options, current time and counters.
+// Holds the state that all parts of the join share: options, current time and counters.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace gpuprof::record {
 
-inline constexpr size_t kMaxTimelineLines = 4'000'000;  // unwritten lines of each kind (call, range, event)
+// Limit on the unwritten lines of each kind: calls, ranges and events.
+inline constexpr size_t kMaxTimelineLines = 4'000'000;
 
 struct JoinContext {
   explicit JoinContext(JoinOptions wanted) : options(std::move(wanted)), now_ns(options.clock()) {}
@@ -19,7 +20,7 @@ struct JoinContext {
   [[nodiscard]] uint64_t slice_of(uint64_t ns) const {
     return ns <= options.start_ns ? 0 : (ns - options.start_ns) / options.interval_ns;
   }
-  // Limits a call time to now + 1 s. Targets write these times, and a launch in the future would never expire.
+  // Limits the time of a call to now + 1 s. Targets write these times, and a launch in the future would never expire.
   [[nodiscard]] uint64_t clamped_call_time(uint64_t call_ns) const {
     constexpr uint64_t kSlackNs = 1'000'000'000;
     return call_ns < now_ns + kSlackNs ? call_ns : now_ns + kSlackNs;

@@ -33,8 +33,8 @@ void SourceCoverage::stack_walked(const StackShape& shape, uint64_t launches) {
 CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   CoverageCounts sum = seen_;
   sum[CoverageCount::launches] = counters.launches;
-  // Assign each launch to one counter. A target's counters can sum to more than its launches, so `rest` limits each
-  // one.
+  // Assign each launch to one counter. The sum of a target's counters can exceed its launches, so `rest` limits each
+  // counter.
   uint64_t rest = counters.launches;
   const auto take = [&rest](uint64_t wanted) {
     const uint64_t taken = std::min(wanted, rest);
@@ -44,7 +44,8 @@ CoverageCounts SourceCoverage::sum_up(const backend::Counters& counters) const {
   sum[CoverageCount::matched] = take(seen_[CoverageCount::matched]);
   sum[CoverageCount::captured] = take(counters.counts[GPUPROF_COUNT_CAPTURED]);
   sum[CoverageCount::failed] = take(counters.counts[GPUPROF_COUNT_FAILED]);
-  // GPU work without a known launch proves that its launch event was lost. Count these launches as matched.
+  // GPU work without a known launch proves that the launch happened and that its event was lost. Count such launches as
+  // matched.
   sum[CoverageCount::matched] += take(orphans_);
   sum[CoverageCount::without_record] = rest;
   sum[CoverageCount::unsampled] = std::min(counters.counts[GPUPROF_COUNT_UNSAMPLED], counters.launches);

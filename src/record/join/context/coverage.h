@@ -1,4 +1,5 @@
-// Counts seen, matched and missing launches and samples of each source. Readers judge a profile by these numbers.
+// Counts the seen, matched and missing launches and samples of each source. These numbers show how complete a profile
+// is.
 #pragma once
 
 #include <array>
@@ -12,14 +13,13 @@
 
 namespace gpuprof::record {
 
-// The counters of profile/coverage.h. Their sum rule (launches == matched + ...) holds whatever a target reports.
+// The counters of profile/coverage.h. Their rule (launches == matched + ...) holds, whatever a target reports.
 class CoverageCounts {
  public:
   uint64_t& operator[](profile::CoverageCount what) { return counts_[static_cast<size_t>(what)]; }
   uint64_t operator[](profile::CoverageCount what) const { return counts_[static_cast<size_t>(what)]; }
 
   void add(const CoverageCounts& other);
-  // Appends one COVERAGE record for each nonzero counter.
   void append_to(std::vector<profile::Coverage>& out, profile::ProcessId process) const;
 
  private:
@@ -28,14 +28,14 @@ class CoverageCounts {
 
 class SourceCoverage {
  public:
-  // Count `matched` only for the first GPU work of a known launch.
+  // Counts `what`. Call it with `matched` only for the first GPU work of a known launch.
   void count(profile::CoverageCount what, uint64_t count = 1) { seen_[what] += count; }
-  // Counts the first GPU work of an unknown launch. The launch event was lost or never written.
+  // Counts the first GPU work of a launch whose event was lost or never written.
   void orphan_matched() { ++orphans_; }
-  // Counts `launches` launches with a stack of this shape that was walked with unwind tables.
+  // Counts launches whose stack has this shape and was walked by unwind tables.
   void stack_walked(const StackShape& shape, uint64_t launches);
 
-  // `counters` are the target's counters, already validated (see growth() in join_counters.cpp).
+  // `counters` are the target's counters. The caller has validated them (see growth() in join_counters.cpp).
   [[nodiscard]] CoverageCounts sum_up(const backend::Counters& counters) const;
 
  private:

@@ -12,9 +12,9 @@ namespace {
 
 using profile::LossReason;
 
-constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // about 10^12 launches; sums over sources fit into 64 bits
+constexpr uint64_t kMaxCounter = uint64_t{1} << 40;  // about 10^12 launches, so that sums over sources fit into 64 bits
 
-// Returns the growth of a counter. A target can write any value, so decreases are ignored and the counter is clamped.
+// Returns the growth of a counter. A target can write any value, so decreases are ignored and the value is clamped.
 uint64_t growth(uint64_t& known, uint64_t told) {
   const uint64_t before = known;
   known = std::max(known, std::min(told, kMaxCounter));

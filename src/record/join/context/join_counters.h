@@ -1,4 +1,4 @@
-// Counts what was seen, matched, missing and lost. Produces totals, LOSS records and COVERAGE records.
+// Counts seen, matched, missing and lost events. Produces totals, LOSS records and COVERAGE records.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace gpuprof::record {
 class JoinCounters {
  public:
   void add_loss(profile::ProcessId process, profile::LossReason reason, uint64_t count);
-  // Counts a record that was rejected because a sum would overflow or a value is impossible.
+  // Counts a rejected record: a value was impossible, or a sum would have overflowed.
   void refuse_record() { ++refused_; }
   void late_name() { ++late_names_; }
   void timeline_full() { ++timeline_dropped_; }
@@ -29,14 +29,15 @@ class JoinCounters {
   void on_counters(const Source& source, const backend::Counters& counters);
   SourceCoverage& coverage(backend::SourceId source) { return sources_[source].coverage; }
   void stack_walked(backend::SourceId source, const StackShape& shape, uint64_t launches);
-  // Stores the reason why the source has no Python frames, for the summary. Does nothing if the target sent no reason.
+  // Stores the reason why the source has no Python frames, for the summary. Does nothing if the target has sent no
+  // reason.
   void python_refused(const Source& source);
-  // Adds the source's coverage to the totals and to the next batch. The source must have ended.
+  // Adds the coverage of an ended source to the totals and to the next batch.
   void close(const Source& source);
 
   Totals& totals() { return totals_; }
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  // Stack depths of launches whose source has ended. Stacks without Python frames are not in python_depths().
+  // Stack depths of the launches of ended sources. python_depths() leaves out stacks without Python frames.
   [[nodiscard]] const Depths& native_depths() const { return native_depths_; }
   [[nodiscard]] const Depths& python_depths() const { return python_depths_; }
 
@@ -45,11 +46,11 @@ class JoinCounters {
  private:
   struct Counted {
     SourceCoverage coverage;
-    backend::Counters counters;  // validated, see growth()
+    backend::Counters counters;  // already validated, see growth()
   };
 
   std::unordered_map<backend::SourceId, Counted> sources_;
-  // The members from losses_ to closed_ count since the last batch.
+  // The members from losses_ to closed_ contain only what has been added since the last batch.
   std::map<std::pair<profile::ProcessId, profile::LossReason>, uint64_t> losses_;
   uint64_t refused_ = 0;
   uint64_t late_names_ = 0;

@@ -15,16 +15,20 @@
 namespace gpuprof::record {
 
 struct JoinOptions {
-  uint64_t start_ns = 0;  // start of the session (CLOCK_MONOTONIC) and of slice 0
+  uint64_t start_ns = 0;  // start of the session and of slice 0 (CLOCK_MONOTONIC)
   uint64_t interval_ns = 1'000'000'000;
-  std::vector<std::string> counted_functions;  // function names; on_counted_launch() gets an index of this list
-  uint32_t attach_pid = 0;                     // pid given to record -p (0: none), to be recorded even without a source
-  bool stacks_wanted = true;                   // report work without a stack as incomplete
-  bool stacks_from_sources = false;            // injection libraries walk stacks; else the stack engine does
-  bool frame_pointers = false;                 // the stack engine walks by frame pointers
+  // Names of the functions that are counted. on_counted_launch() gets an index into this list.
+  std::vector<std::string> counted_functions;
+  // The process of record -p, which is recorded even without a source; 0: a command is recorded.
+  uint32_t attach_pid = 0;
+  // Whether work without a stack is reported as incomplete.
+  bool stacks_wanted = true;
+  // True: injection libraries walk stacks. False: the stack engine does.
+  bool stacks_from_sources = false;
+  bool frame_pointers = false;  // the stack engine follows frame pointers
   ProfilerLibraries profiler_libraries;
-  bool timeline = false;  // store every event
-  bool latency = false;   // store histograms of launch latencies
+  bool timeline = false;
+  bool latency = false;
   backend::SamplingOptions sampling;
   CodeReader* code_reader = nullptr;  // reads GPU code for samples and counts; null: no code is read
   uint64_t (*clock)() = monotonic_ns;

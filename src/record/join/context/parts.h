@@ -1,4 +1,4 @@
-// References to the parts that WorkJoin and SampleJoin both use.
+// Groups references to the parts that both WorkJoin and SampleJoin use.
 #pragma once
 
 namespace gpuprof::record {

@@ -1,4 +1,5 @@
-// Queues events whose launch, name or stack has not arrived, and retries them in each poll iteration, up to a limit.
+// Holds events whose launch, name or stack has not arrived. Retries them in each poll iteration, for a limited number
+// of times.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +10,22 @@
 
 namespace gpuprof::record {
 
-// Which missing data an event may still wait for.
+// What an event may still wait for.
 enum class RetryPolicy : uint8_t {
-  first_try,  // wait for anything: a ring read later in this poll iteration may contain the data
-  retry,      // all rings have been read, but launches, names and stacks from other CPUs may still arrive
-  last_try,   // do not wait: take the event without the missing data
+  // Wait for anything, because a ring that is read later in this poll iteration may contain the missing data.
+  first_try,
+  // All rings have been read. Launches, names and stacks from other CPUs may still arrive.
+  retry,
+  last_try,  // do not wait: take the event without the missing data
 };
 
-// Different CPUs fill the BPF ring and the target's rings, so an event may arrive before the one that it refers to. It
-// is then retried once per poll iteration (a few ms).
+// Different CPUs fill the BPF ring and the target's rings, so an event may arrive before the data that it refers to.
+// Then it is retried once per poll iteration (a few ms), up to this many times.
 constexpr unsigned kMaxRetries = 50;
 constexpr size_t kMaxPending = 200'000;
 
-// `Event` has a LaunchSite `site`. `take(event, policy)` returns false if the event must wait (never with last_try).
+// `Event` must have a LaunchSite `site`. `take(event, policy)` returns false if the event must wait. With `last_try`,
+// it must return true.
 template <typename Event>
 class Pending {
  public:
@@ -32,7 +36,7 @@ class Pending {
     }
   }
 
-  // `last`: missing data will not arrive. `only`: retry only events of this source (0: of all sources).
+  // `last`: missing data will not arrive. `only`: retries only events of this source; 0: of all sources.
   template <typename Take>
   void retry_pending(bool last, backend::SourceId only, Take take) {
     std::erase_if(events_, [&](Entry& entry) {

@@ -7,18 +7,19 @@
 namespace gpuprof::record {
 
 struct StackShape {
-  uint32_t flags = 0;   // GPUPROF_STACK_*
-  uint32_t native = 0;  // frames, without those of the vendor's tool library and the injection library
+  uint32_t flags = 0;  // GPUPROF_STACK_... bits
+  // Number of native frames, except those in the vendor's tool library and the injection library.
+  uint32_t native = 0;
   uint32_t python = 0;
 };
 
-// A histogram of stack depths: depth to number of launches.
+// A histogram of stack depths: maps each depth to a number of launches.
 class Depths {
  public:
   void add(uint32_t depth, uint64_t launches) { launches_[depth] += launches; }
   [[nodiscard]] bool empty() const { return launches_.empty(); }
   [[nodiscard]] uint32_t max() const { return launches_.empty() ? 0 : launches_.rbegin()->first; }
-  [[nodiscard]] uint32_t median() const {  // the lower of two medians
+  [[nodiscard]] uint32_t median() const {  // returns the lower of two medians
     uint64_t all = 0;
     for (const auto& [depth, launches] : launches_) {
       all += launches;
@@ -34,7 +35,7 @@ class Depths {
   }
 
  private:
-  std::map<uint32_t, uint64_t> launches_;  // by depth: at most GPUPROF_STACK_MAX_WORDS entries
+  std::map<uint32_t, uint64_t> launches_;  // key: depth, so at most GPUPROF_STACK_MAX_WORDS entries
 };
 
 }  // namespace gpuprof::record

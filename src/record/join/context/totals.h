@@ -14,7 +14,7 @@ struct RefusedPython {
   uint32_t pid = 0;  // 0: all interpreters were supported
   std::string version;
   std::string reason;
-  bool others = false;  // other processes were recorded without Python frames, too
+  bool others = false;  // true: more than one process was recorded without Python frames
 };
 
 struct Totals {
@@ -22,13 +22,15 @@ struct Totals {
   uint64_t gpu_records = 0;
   uint64_t gpu_ns = 0;
   uint64_t with_stack = 0;
-  uint64_t unsampled_records = 0;  // GPU records that --max-overhead left without a stack
-  uint64_t off_records = 0;        // GPU records of launches made while recording was off; other counters exclude them
+  uint64_t unsampled_records = 0;  // GPU records without a stack because of --max-overhead
+  // GPU records of launches that were made while recording was off. No other counter includes them.
+  uint64_t off_records = 0;
   uint64_t samples = 0;
   uint64_t samples_with_stack = 0;
-  uint64_t off_samples = 0;  // samples without a known launch while recording was off; other counters exclude them
-  std::map<std::string, uint64_t> lost;  // losses by LossReason word
-  CoverageCounts coverage;               // counts of sources that have ended
+  // Samples that were taken while recording was off and have no known launch. No other counter includes them.
+  uint64_t off_samples = 0;
+  std::map<std::string, uint64_t> lost;  // key: a word for a LossReason
+  CoverageCounts coverage;               // only of sources that have ended
   RefusedPython refused_python;          // only of sources that have ended
 
   [[nodiscard]] uint64_t lost_in_all() const;

@@ -18,24 +18,25 @@ constexpr profile::Op kHostOps[GPUPROF_HOST_OPS] = {
 }  // namespace
 
 WorkEvent work_event(const backend::GpuOp& op) {
-  return {.site = {.source = op.source,
-                   .correlation = op.correlation,
-                   .stream = op.stream,
-                   .graph_node = op.graph_node,
-                   .device = op.device,
-                   .name_id = op.name_id,
-                   .tid = op.unsampled ? op.tid : 0,
-                   .range = op.unsampled ? op.range : 0,
-                   .op = kGpuOps[op.op],
-                   .has_call = op.exec == 0 || op.correlation != 0,  // false: an unknown launch of graph `exec`
-                   .unsampled = op.unsampled},
-          .start_ns = op.start_ns,
-          .end_ns = op.end_ns,
-          .queued_ns = op.queued_ns,
-          .submitted_ns = op.submitted_ns,
-          .bytes = op.bytes,
-          .more = op.more,
-          .outside = op.outside};
+  return {
+      .site = {.source = op.source,
+               .correlation = op.correlation,
+               .stream = op.stream,
+               .graph_node = op.graph_node,
+               .device = op.device,
+               .name_id = op.name_id,
+               .tid = op.unsampled ? op.tid : 0,
+               .range = op.unsampled ? op.range : 0,
+               .op = kGpuOps[op.op],
+               .has_call = op.exec == 0 || op.correlation != 0,  // false: an unknown launch of the known graph `exec`
+               .unsampled = op.unsampled},
+      .start_ns = op.start_ns,
+      .end_ns = op.end_ns,
+      .queued_ns = op.queued_ns,
+      .submitted_ns = op.submitted_ns,
+      .bytes = op.bytes,
+      .more = op.more,
+      .outside = op.outside};
 }
 
 WorkEvent work_event(const backend::HostOp& op) {

@@ -1,4 +1,4 @@
-// Represents GPU work and blocking calls in the same way, because the join finds their launches by the same key.
+// Represents GPU work and blocking calls in the same way, because the join finds the launches of both by the same key.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,25 @@
 
 namespace gpuprof::record {
 
-// How an event identifies its launch and the work that it belongs to.
+// Identifies the launch of an event and the work that the event belongs to.
 struct LaunchSite {
   static constexpr uint32_t kNoDevice = UINT32_MAX;
   backend::SourceId source = 0;
   uint64_t correlation = 0;
   uint64_t stream = 0;
-  uint64_t graph_node = 0;  // 0: not from a graph launch
+  uint64_t graph_node = 0;  // 0: the event is not from a graph launch
   uint32_t device = kNoDevice;
   uint32_t name_id = 0;
-  uint32_t tid = 0;    // thread of the caller; used if the call is unknown or unsampled
-  uint32_t range = 0;  // range of the caller; used if the call is unknown or unsampled
+  // Thread and range of the caller. They are used if the call is unknown or unsampled.
+  uint32_t tid = 0;
+  uint32_t range = 0;
   profile::Op op = profile::Op::kernel;
-  bool has_call = false;   // `correlation` identifies a call
-  bool unsampled = false;  // --max-overhead skipped the call's stack and record; `tid` and `range` come from the call
-  bool is_host = false;    // a blocking call, not GPU work
-  bool is_sample = false;  // a sample: a missing kernel name is counted as a loss only with the GPU work
+  bool has_call = false;  // true: `correlation` identifies a call
+  // True if the call has no stack and no record because of --max-overhead. `tid` and `range` come from the call.
+  bool unsampled = false;
+  bool is_host = false;  // true: a blocking call; false: GPU work
+  // True for a sample. If its kernel's name is missing, the loss is counted with the GPU work, not with the sample.
+  bool is_sample = false;
 };
 
 struct WorkEvent {
@@ -34,9 +37,10 @@ struct WorkEvent {
   uint64_t submitted_ns = 0;
   uint64_t bytes = 0;
   uint64_t count = 1;
-  bool more = false;       // more work of the same launch may follow
-  bool outside = false;    // the launch is outside of --nvtx-range
-  uint32_t kernel_id = 0;  // not 0: name id of one kernel of a batch; the event then describes only this kernel
+  bool more = false;
+  bool outside = false;  // true: the launch is outside of --nvtx-range
+  // If not 0, the event describes only one kernel of a batch of kernels. This is the id of the kernel's name.
+  uint32_t kernel_id = 0;
 
   [[nodiscard]] uint64_t duration() const { return end_ns - start_ns; }
 };

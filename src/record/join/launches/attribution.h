@@ -1,4 +1,5 @@
-// Attributes GPU work, blocking calls and samples to a WORK record: launching thread, stacks, range, kernel name.
+// Attributes GPU work, blocking calls and samples to a WORK record, which holds launching thread, stacks, range and
+// kernel name.
 #pragma once
 
 #include "record/join/context/context.h"
@@ -15,10 +16,11 @@ class Attribution {
   Attribution(JoinContext& join, Producers& producers, Stacks& stacks, Launches& launches)
       : join_(join), producers_(producers), stacks_(stacks), launches_(launches) {}
 
-  // Returns false if the event should wait for the launch, name or stack in `site`. `launch` may be null (unknown).
+  // Returns false if the event should wait for the launch, the name or a stack. `launch` is null if the launch is
+  // unknown.
   [[nodiscard]] bool is_ready(const Source& source, const LaunchSite& site, const PendingLaunch* launch,
                               RetryPolicy policy);
-  // Returns the work to which the event is attributed. Sends the work's stacks to the writer on their first use.
+  // Returns the work to which the event is attributed. Sends the work's stacks to the writer when they are first used.
   [[nodiscard]] WorkKey key_of(Source& source, const LaunchSite& site, const PendingLaunch* launch);
 
  private:

@@ -9,15 +9,16 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxNew = 200'000;  // hold() returns false at this many new work items in one poll iteration
+// If this much new work arrives in one poll iteration, hold() returns false.
+constexpr size_t kMaxNew = 200'000;
 
-// Work is held this long. CUPTI delivers at least once a second, so earlier and later work has then arrived.
+// Work is held for this time. CUPTI delivers records at least once a second, so all neighbouring work has then arrived.
 constexpr uint64_t kHoldNs = 1'500'000'000;
 static_assert(kHoldNs > GPUPROF_IDLE_FLUSH_NS);
 
 using Origin = GraphLaunches::Origin;
 
-// Chooses among launches that yield the same attribution. Prefers a launch without work, so that each gets some.
+// Chooses among launches with the same attribution. Prefers a launch without work, so that each launch gets some.
 GraphLaunches::GraphRun& any_of(std::span<GraphLaunches::GraphRun> launches) {
   const auto idle = std::find_if(launches.begin(), launches.end(), [](const auto& launch) { return !launch.matched; });
   return idle == launches.end() ? launches.back() : *idle;
@@ -73,10 +74,11 @@ bool GraphBodies::have_one_origin(backend::SourceId source, std::span<GraphLaunc
   return !launches.empty();
 }
 
-// Gives the work no launch, because its possible launches have different origins. Marks all of them as matched.
+// Leaves the work without a launch, because its possible launches have different origins. Marks all of them as matched.
 void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::GraphRun> launches) {
   for (GraphLaunches::GraphRun& launch : launches) {
-    op.outside = op.outside || launch.call.outside;  // do not count work that may be outside of --nvtx-range
+    // Do not count the work if one of the launches is outside of --nvtx-range.
+    op.outside = op.outside || launch.call.outside;
     if (!launch.matched) {
       launches_.match(op.source, launch.call);
     }
@@ -84,7 +86,8 @@ void GraphBodies::charge_to_any(backend::GpuOp& op, std::span<GraphLaunches::Gra
   }
 }
 
-// Finds the launch of the work. Returns false if several launches are possible, and later records may decide.
+// Finds the launch of the work. Returns false if several launches are possible and records that arrive later may
+// decide.
 bool GraphBodies::find_launch(backend::GpuOp& op, bool last) {
   const auto launches = graphs_.candidates(op);
   if (have_one_origin(op.source, launches)) {

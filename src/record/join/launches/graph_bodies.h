@@ -1,5 +1,5 @@
 // Finds the launches of work in the bodies of conditional graph nodes. For such work, CUPTI reports the executable
-// graph, but not the launch. GraphBodies holds the work until neighbouring work has arrived (see GraphLaunches).
+// graph, but not the launch. GraphBodies holds the work until earlier and later work has arrived (see GraphLaunches).
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,12 @@ class GraphBodies {
   void on_launch(backend::SourceId source, const backend::GraphLaunch& launch);
   void ran(const backend::GpuOp& op) { graphs_.ran(op); }
 
-  // Holds the work. Returns false if so much new work is held that the caller should call retry_pending().
+  // Holds the work. Returns false if so much new work is held that the caller should call retry_pending() at once.
   [[nodiscard]] bool hold(const backend::GpuOp& op);
 
-  // Passes work with the correlation id of its launch (0: ambiguous) to `take`, once the launch is found or the hold
-  // time has passed. `only`: work of this source (0: of all sources). `last`: no more records will arrive.
+  // Calls `take` for work whose launch has been found or whose hold time has passed. The work then has the correlation
+  // id of its launch; 0: several launches are possible. `only`: handles only work of this source; 0: of all sources.
+  // `last`: no more records will arrive.
   using Take = std::function<void(const backend::GpuOp& op)>;
   void retry_pending(bool last, backend::SourceId only, const Take& take);
   void end_source(backend::SourceId source);
@@ -45,7 +46,7 @@ class GraphBodies {
   Launches& launches_;
   GraphLaunches graphs_{&join_.memory()};
   std::vector<Body> new_;
-  std::deque<Body> held_;  // work that has several possible launches so far
+  std::deque<Body> held_;
 };
 
 }  // namespace gpuprof::record

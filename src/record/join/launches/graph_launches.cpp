@@ -5,16 +5,17 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr uint64_t kGraphLookupNs = 1'000'000'000;  // between two searches for idle graphs; a search visits all graphs
+// Time between two searches for idle graphs. Each search visits all graphs.
+constexpr uint64_t kGraphLookupNs = 1'000'000'000;
 
-// Compares correlation ids of CUPTI: 32 bits, increasing, and wrapping around.
+// Compares correlation ids of CUPTI. They have 32 bits, increase, and wrap around.
 bool is_before(uint64_t correlation, uint64_t other) {
   return static_cast<int32_t>(static_cast<uint32_t>(correlation) - static_cast<uint32_t>(other)) < 0;
 }
 
 }  // namespace
 
-// Removes graphs that are no longer launched. Programs may create graphs as long as they run.
+// Removes graphs that are no longer launched, because programs may create graphs as long as they run.
 void GraphLaunches::forget_idle(uint64_t now_ns) {
   if (now_ns < looked_ns_ + kGraphLookupNs) {
     return;
@@ -65,7 +66,8 @@ void GraphLaunches::insert(backend::SourceId source, const GraphRun& launch) {
     launches.erase(launches.begin());
     --launches_;
   }
-  // Nearly always inserts at the end. Threads use different rings, so launches of one graph may arrive unordered.
+  // The place is nearly always the end. Launches of one graph may arrive unordered, because each thread has its own
+  // ring.
   const auto after = std::find_if(launches.rbegin(), launches.rend(),
                                   [&](const GraphRun& other) { return other.call.time_ns <= launch.call.time_ns; });
   launches.insert(after.base(), launch);
@@ -91,7 +93,7 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   if (GraphRun* launch = find(op.source, op.correlation); launch != nullptr) {
     launch->first_ns = std::min(launch->first_ns, op.start_ns);
   } else if (const uint32_t exec = op.graph_node >> 32; !is_full() && graphs_.contains({op.source, exec})) {
-    // This launch has no record: the ring was full, or recording was off.
+    // The ring was full or recording was off, so this launch has no record.
     insert(op.source, {.call = {.correlation = op.correlation,
                                 .time_ns = op.start_ns,
                                 .exec = exec,
@@ -104,8 +106,8 @@ void GraphLaunches::ran(const backend::GpuOp& op) {
   if (stream == streams_.end()) {
     return;
   }
-  // Update over_ns of the previous launch on the stream, and not_before_ns of the next one. The search for the launch
-  // of work stops at these two launches, so others on the stream need no update.
+  // Update over_ns of the previous launch on the stream, and not_before_ns of the next one. called_before() stops at
+  // these two launches, so the other launches on the stream need no update.
   const std::vector<uint64_t>& launches = stream->second;
   const auto last_before = std::find_if(launches.rbegin(), launches.rend(),
                                         [&](uint64_t other) { return is_before(other, op.correlation); });
@@ -141,7 +143,8 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::candidates(const backend::GpuO
 
 std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<GraphRun>& launches, uint64_t start_ns,
                                                                 uint64_t called_ns) {
-  // Search backwards to a launch whose work had begun or ended at `start_ns`. Launches before it cannot own the work.
+  // Search backwards to a launch whose work had begun or ended by `start_ns`. Launches before that one cannot own the
+  // work.
   size_t end = launches.size();
   size_t begin = end;
   uint64_t finished = 0;
@@ -156,10 +159,10 @@ std::span<GraphLaunches::GraphRun> GraphLaunches::called_before(std::vector<Grap
       continue;
     }
     if (launch.first_ns != UINT64_MAX && launch.first_ns > start_ns) {
-      end = begin + 1;  // launches after this one had not begun at start_ns
+      end = begin + 1;  // later launches had not begun at start_ns
     }
     if (launch.first_ns <= start_ns) {
-      break;  // launches before this one had ended at start_ns
+      break;  // earlier launches had ended at start_ns
     }
     if (launch.call.finished != 0 && (begin == 0 || launches[begin - 1].call.stream == launch.call.stream)) {
       finished = launch.call.finished;

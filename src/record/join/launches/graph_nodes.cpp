@@ -7,8 +7,9 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr int kMaxChain = 64;           // copies of copies are followed up to this depth
-constexpr size_t kMaxCopies = 100'000;  // copies retried in each poll iteration
+// A copy may itself be a copy. Chains of copies are followed up to this length.
+constexpr int kMaxChain = 64;
+constexpr size_t kMaxCopies = 100'000;
 
 }  // namespace
 
@@ -24,7 +25,7 @@ void GraphNodes::captured(backend::SourceId source, uint64_t node, uint64_t stac
   if (entry == nullptr) {
     return;
   }
-  // Copying a node also calls the launch probe. Ignore this event, which may arrive after the record of the copy.
+  // Copying a node also calls the launch probe. Ignore that event. It may arrive after the record of the copy.
   const bool is_of_copy = entry->original != 0 && !entry->destroyed && poll_iterations_ - entry->copied < kMaxRetries;
   if (!is_of_copy) {
     const uint32_t name = entry->destroyed ? 0 : entry->name.value;
@@ -49,7 +50,7 @@ void GraphNodes::update(const Key& key, const backend::GraphNode& node) {
   find_stack_later(key, *entry);
 }
 
-// Queues a copied node for retries if the stack of its original has not arrived.
+// Queues the node for retries if it is a copy and the stack of its original has not arrived.
 void GraphNodes::find_stack_later(const Key& key, const Node& node) {
   if (node.stack.value == 0 && copies_.size() < kMaxCopies) {
     copies_.push_back({key, 0});
@@ -109,7 +110,8 @@ uint64_t GraphNodes::stack(backend::SourceId source, uint64_t node, uint64_t lau
   return first_of(source, node, &Node::stack);
 }
 
-// Returns 0 if the node's kernel may have changed and the launch time is unknown. A wrong name is worse than none.
+// Returns 0 if the node's kernel may have changed and the time of the launch is unknown, because a wrong name is worse
+// than none.
 uint32_t GraphNodes::name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const {
   const auto found = nodes_.find({source, node});
   if (found != nodes_.end() && found->second.name.since_ns != 0) {
@@ -140,7 +142,7 @@ void GraphNodes::retry_pending(uint64_t now_ns) {
     return found->second.stack.value != 0 || ++copy.retries >= kMaxRetries;
   });
   for (; !destroyed_.empty() && destroyed_.front().forget_ns <= now_ns; destroyed_.pop_front()) {
-    // A new node may have the destroyed node's id. Keep the new node.
+    // A new node may have got the destroyed node's id. Keep that node.
     const auto found = nodes_.find(destroyed_.front().key);
     if (found != nodes_.end() && found->second.destroyed) {
       nodes_.erase(found);

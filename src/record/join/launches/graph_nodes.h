@@ -1,5 +1,5 @@
-// Maps CUDA graph nodes to the stack that created them and to their kernel. CUDA copies nodes on clone and instantiate,
-// and may destroy the original before the copy is reported. Nodes of executable graphs can be updated.
+// Maps each CUDA graph node to its kernel and to the stack that created it. CUDA copies nodes on clone and instantiate,
+// and may destroy the original before the copy is reported. Programs can update nodes of executable graphs.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,34 @@ namespace gpuprof::record {
 
 class GraphNodes {
  public:
-  static constexpr size_t kMaxNodes = 2'000'000;               // nodes of all processes; further ones are not stored
-  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;  // time for a node's last work and copies to arrive
+  static constexpr size_t kMaxNodes = 2'000'000;  // limit for all processes together; further nodes are not stored
+  // A destroyed node is kept for this time, because its last work and its copies may arrive later.
+  static constexpr uint64_t kKeepDestroyedNs = 5'000'000'000;
 
   explicit GraphNodes(MemoryBudget* memory = nullptr) : memory_(memory) {}
 
-  // Handles the launch probe's event for a node. `stack` is a Stacks::Number; 0: the stack could not be read.
+  // Handles the launch probe's event for a node. `stack`: a Stacks::Number; 0: the stack could not be read.
   void captured(backend::SourceId source, uint64_t node, uint64_t stack);
   void add(backend::SourceId source, const backend::GraphNode& node, uint64_t now_ns);
 
   [[nodiscard]] bool knows(backend::SourceId source, uint64_t node) const { return nodes_.contains({source, node}); }
-  // Returns the stack of the node or its original for a launch at `launched_ns` (0: unknown time); 0: unknown stack.
+  // Returns the stack of the node, or of its original, for a launch at `launched_ns` (0: the time is unknown). Returns
+  // 0 if the stack is unknown.
   [[nodiscard]] uint64_t stack(backend::SourceId source, uint64_t node, uint64_t launched_ns = 0) const;
-  // Returns the name id of the node's kernel at `launched_ns`; 0: unknown.
+  // Returns the id of the kernel's name for a launch at `launched_ns`; 0: the name is unknown.
   [[nodiscard]] uint32_t name(backend::SourceId source, uint64_t node, uint64_t launched_ns) const;
-  // Notes the kernel name that GPU work of the node has reported.
+  // Stores the kernel name that GPU work of the node has reported.
   void named(backend::SourceId source, uint64_t node, uint32_t name_id, uint64_t launched_ns);
 
-  // Retries copies whose original was unknown, and removes nodes destroyed long ago.
+  // Retries copies whose original was unknown, and removes nodes that were destroyed long ago.
   void retry_pending(uint64_t now_ns);
   void end_source(backend::SourceId source);
   [[nodiscard]] size_t size() const { return nodes_.size(); }
 
  private:
   using Key = OwnedId;
-  // `value` holds since `since_ns`, and `old` held from `old_since_ns` until then. Older values are dropped.
+  // `value` is valid from `since_ns` on. `old` was valid from `old_since_ns` until `since_ns`. Older values are
+  // dropped.
   template <typename Value>
   struct Dated {
     Value value = 0;
@@ -52,14 +55,14 @@ class GraphNodes {
         *this = {now, before, at_ns, since_ns};
       }
     }
-    // Returns 0 for a time before both values.
+    // Returns 0 for a time at which neither value was valid.
     [[nodiscard]] Value at(uint64_t ns) const { return ns >= since_ns ? value : ns >= old_since_ns ? old : 0; }
   };
   struct Node {
     Dated<uint64_t> stack;
     Dated<uint32_t> name;
-    uint64_t original = 0;  // the copied node; 0: not a copy
-    uint64_t copied = 0;    // poll iteration in which the copy was reported
+    uint64_t original = 0;  // the node of which this node is a copy; 0: it is not a copy
+    uint64_t copied = 0;
     bool destroyed = false;
   };
   struct Copy {
@@ -79,7 +82,7 @@ class GraphNodes {
 
   MemoryBudget* memory_;
   std::unordered_map<Key, Node, OwnedIdHash> nodes_;
-  std::vector<Copy> copies_;  // copies whose stack is still unknown
+  std::vector<Copy> copies_;
   std::deque<Destroyed> destroyed_;
   uint64_t poll_iterations_ = 0;
 };

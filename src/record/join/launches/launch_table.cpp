@@ -22,7 +22,7 @@ void LaunchTable::insert(backend::SourceId source, uint64_t correlation, const P
   }
 }
 
-// Bounds the table at each insert, because millions of launches may arrive between two calls of expire().
+// Limits the table at each insert, because millions of launches may arrive between two calls of expire().
 void LaunchTable::evict() {
   for (auto* queue : {&stale_, &waiting_, &matched_}) {
     for (; launches_.size() > max_entries() && !queue->empty(); queue->pop_front()) {
@@ -33,7 +33,8 @@ void LaunchTable::evict() {
     }
   }
   if (launches_.size() > max_entries()) {
-    launches_.clear();  // no queue lists these launches, because compact() has dropped their entries
+    // No queue lists these launches, because compact() has dropped their entries.
+    launches_.clear();
   }
   compact();
 }
@@ -123,7 +124,7 @@ void LaunchTable::expire_matched(uint64_t now_ns) {
   }
 }
 
-// Drops the queue entries of removed launches. They accumulate behind a launch that waits at the front of its queue.
+// Drops the queue entries of removed launches. Such entries accumulate behind a launch that still waits.
 void LaunchTable::compact() {
   for (auto* queue : {&waiting_, &stale_, &matched_}) {
     if (queue->size() <= kCompactAbove + 4 * launches_.size()) {
@@ -132,7 +133,7 @@ void LaunchTable::compact() {
     std::erase_if(*queue, [&](const Queued& queued) {
       return queue == &matched_ ? !launches_.contains(queued.key) : !still_waits(queued);
     });
-    // If a launch is reported repeatedly with the same time, erase_if() keeps all its entries. Drop the oldest entries.
+    // If a launch is reported repeatedly with the same time, erase_if() keeps all its entries. Drop the oldest ones.
     while (queue->size() > kCompactAbove / 2 + 2 * launches_.size()) {
       queue->pop_front();
     }

@@ -8,10 +8,12 @@
 namespace gpuprof::record {
 namespace {
 
-// With --timeline, launches are kept this long after their work: a CALL record may arrive later, and needs the stack.
+// With --timeline, a launch is kept for this time after its work, because its CALL record may arrive later and needs
+// the stack.
 constexpr uint64_t kKeepCallNs = 500'000'000;
 
-// Launches are kept this long for samples. Vendors deliver samples in batches, up to about a second after the work.
+// A launch is kept for this time for its samples. Vendors deliver samples in batches, up to about a second after the
+// work.
 constexpr uint64_t kKeepSampledNs = 3'000'000'000;
 
 uint64_t time_of(const PendingLaunch* launch) {
@@ -51,7 +53,8 @@ void Launches::on_graph_node(backend::SourceId source, const backend::GraphNode&
   if (node.launch == 0) {
     return;
   }
-  // A launch captured into a graph runs nothing itself. Remove it, so that Occupancy does not wait for its work.
+  // The launch was captured into a graph and runs nothing itself. Remove it, so that Occupancy does not wait for its
+  // work.
   if (launches_.calls.find(source, node.launch) != nullptr) {
     launches_.calls.erase(source, node.launch);
   } else if (captured_.size() < LaunchTable::kMaxEntries && launches_.used) {
@@ -89,7 +92,8 @@ uint64_t Launches::capture_stack(const LaunchSite& site, const PendingLaunch* la
   return site.graph_node == 0 ? 0 : nodes_.stack(site.source, site.graph_node, time_of(launch));
 }
 
-// Returns the work's name id. For unnamed work of a graph node, returns the name reported at the node's creation.
+// Returns the id of the work's name. For unnamed work of a graph node, returns the name that was reported when the node
+// was created.
 uint32_t Launches::name_id(const LaunchSite& site, const PendingLaunch* launch) const {
   const bool of_node = site.name_id == 0 && site.graph_node != 0 && site.op == profile::Op::kernel;
   return of_node ? nodes_.name(site.source, site.graph_node, time_of(launch)) : site.name_id;
@@ -101,7 +105,7 @@ void Launches::named(const LaunchSite& site, const PendingLaunch* launch) {
   }
 }
 
-// Counts the launch of the event once. If more work may arrive, keeps the entry of the launch or creates one.
+// Counts the launch of the event once. If more work may arrive, keeps the launch's entry or creates one.
 void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch* launch) {
   const LaunchSite& site = event.site;
   if (!site.has_call) {
@@ -136,7 +140,8 @@ void Launches::match(const Source& source, const WorkEvent& event, PendingLaunch
   table.match(site.source, site.correlation, *launch, keep == 0 ? 0 : join_.now_ns + keep);
 }
 
-// Returns how long to keep the launch after this work. Launches in a table over half full do not wait for samples.
+// Returns how long to keep the launch after this work. If the table is over half full, launches are not kept for
+// samples.
 uint64_t Launches::keep_ns(const Source& source, const WorkEvent& event) const {
   if (event.more) {
     return kKeepGraphNs;

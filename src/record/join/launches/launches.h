@@ -1,5 +1,5 @@
-// Stores launches, blocking calls and created graph nodes until their work arrives. The key is (source, correlation
-// id).
+// Stores launches, blocking calls and created graph nodes until their work arrives. The key consists of the source and
+// the correlation id.
 #pragma once
 
 #include <array>
@@ -19,40 +19,40 @@ namespace gpuprof::record {
 
 class Launches {
  public:
-  // A graph launch is kept this long after its latest work, because no record marks its last work.
+  // A graph launch is kept for this time after its latest work, because no record marks its last work.
   static constexpr uint64_t kKeepGraphNs = 10'000'000'000;
 
   explicit Launches(JoinContext& join) : join_(join) {}
 
-  // Returns whether the id belongs to a launch. Other ids belong to blocking calls or graph nodes.
   static bool is_launch(uint64_t correlation);
 
   void add(backend::SourceId source, uint64_t correlation, const PendingLaunch& call);
   void on_graph_node(backend::SourceId source, const backend::GraphNode& node);
 
-  // Returns the call that an event belongs to, or null if the call is unknown or has not arrived.
+  // Returns the call that the event belongs to. Returns null if the call is unknown or has not arrived.
   [[nodiscard]] PendingLaunch* find(const LaunchSite& site);
   [[nodiscard]] PendingLaunch* find(backend::SourceId source, uint64_t correlation);
-  // Returns whether the site's launch is older than all launches of its source. Only true for the process of record -p:
-  // it made the launch before gpuprof was attached.
+  // Returns whether the site's launch is older than all launches that its source has reported. This can be true only
+  // for the process of record -p, which made the launch before gpuprof was attached.
   [[nodiscard]] bool is_before_attach(const Source& source, const LaunchSite& site) const;
-  // Returns whether an unknown call may still arrive. Samples can arrive before their launch, and then wait for it.
+  // Returns whether the call may still arrive if it is unknown. A sample can arrive before its launch, and then waits
+  // for it.
   [[nodiscard]] bool may_come(const Source& source, const LaunchSite& site) const;
 
-  // The next four functions look up or name the graph node of `site`. `launch` may be null.
+  // The next four functions concern the graph node of `site`. `launch` may be null.
   [[nodiscard]] bool knows_node(const LaunchSite& site) const;
   [[nodiscard]] uint64_t capture_stack(const LaunchSite& site, const PendingLaunch* launch) const;
   [[nodiscard]] uint32_t name_id(const LaunchSite& site, const PendingLaunch* launch) const;
   void named(const LaunchSite& site, const PendingLaunch* launch);
 
-  // Counts the launch of a processed event once. Keeps the launch if more of its work may arrive.
+  // Counts the launch of an event that has been processed, once. Keeps the launch if more of its work may arrive.
   void match(const Source& source, const WorkEvent& event, PendingLaunch* launch);
-  // Counts a graph launch as matched: it has GPU work, even if that work cannot be attributed to it.
+  // Counts a graph launch as matched. It has GPU work, even if that work cannot be attributed to this launch.
   void match(backend::SourceId source, const backend::GraphLaunch& launch);
 
-  // Call it in each poll iteration, before pending work is retried. `last`: the recording or source ends.
+  // Call it in each poll iteration, before pending work is retried. `last`: the recording or the source ends.
   void retry_pending(bool last);
-  // Call it in each poll iteration, after pending work was retried.
+  // Call it in each poll iteration, after pending work has been retried.
   void expire();
   void end_source(backend::SourceId source);
 
@@ -66,7 +66,8 @@ class Launches {
   struct Table {
     explicit Table(MemoryBudget* memory) : calls(memory) {}
     LaunchTable calls;
-    bool used = false;  // a call has arrived before, so an event should wait if its call is missing
+    // True if a call has arrived before. Then an event whose call is missing should wait.
+    bool used = false;
   };
   struct Captured {
     backend::SourceId source = 0;
@@ -80,10 +81,12 @@ class Launches {
 
   JoinContext& join_;
   Table launches_{&join_.memory()};
-  Table host_calls_{&join_.memory()};  // not in launches_, because Occupancy waits for the oldest launch
+  Table host_calls_{&join_.memory()};  // separate, because Occupancy waits for the oldest call in launches_
   GraphNodes nodes_{&join_.memory()};
-  std::unordered_map<backend::SourceId, uint64_t> oldest_;  // smallest correlation id; with record -p
-  std::vector<Captured> captured_;  // launches captured into a graph, whose own record has not arrived
+  std::unordered_map<backend::SourceId, uint64_t>
+      oldest_;  // smallest correlation id of each source; only with record -p
+  // Launches that were captured into a graph and whose own record has not arrived.
+  std::vector<Captured> captured_;
 };
 
 }  // namespace gpuprof::record

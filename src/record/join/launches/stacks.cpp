@@ -5,9 +5,10 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMaxStacks = 300'000;   // stacks stored with their words; a stack takes at most about 1 KiB
-constexpr size_t kMaxWords = 8'000'000;  // words of all stored stacks
-// Limit of stacks per source or pid, and per process image. Work with a further stack counts as work without a stack.
+// Limit on stacks that are stored with their words. A stack takes at most about 1 KiB.
+constexpr size_t kMaxStacks = 300'000;
+constexpr size_t kMaxWords = 8'000'000;  // limit for the words of all stored stacks
+// Limit on stacks per source or pid, and per process image. Work with a further stack counts as work without a stack.
 constexpr size_t kMaxNumbers = 2'000'000;
 
 bool is_python(uint64_t word) {
@@ -55,7 +56,8 @@ Stacks::Number Stacks::of_source(const Source& source, uint64_t id, bool is_laun
   return stack->number;
 }
 
-// Finds the mappings of the addresses. If an address is in no known mapping, reads the mappings of the process again.
+// Finds the mappings of the addresses in `words`. If an address is in no known mapping, reads the process's mappings
+// again.
 Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_t> words, uint32_t flags) {
   native_.clear();
   for (const uint64_t word : words) {
@@ -77,7 +79,7 @@ Stacks::Kept Stacks::make(LiveProcesses::Entry& process, std::span<const uint64_
   return stack;
 }
 
-// Replaces the code object ids of a source or process by CodeIndex numbers of the session, which the writer uses.
+// Replaces the code object ids of a source or process by CodeIndex values, which are unique in the session.
 void Stacks::number_codes(Kept& stack, CodeIds& ids) {
   for (uint64_t& word : stack.words) {
     if (is_python(word)) {
@@ -108,7 +110,7 @@ void Stacks::on_engine_stack(uint32_t pid, uint64_t id, std::span<const uint64_t
   LiveProcesses::Entry& process = processes.by_pid(pid);
   Kept made = make(process, words, flags);
   made.engine_id = id;
-  // Other files may have been mapped at these addresses after the stack was read.
+  // The process may have mapped other files at these addresses after the stack was read.
   if (auto maps = ProcessTable::other_view(process, read_ns, native_); maps != nullptr) {
     made.maps = std::move(maps);
   }
@@ -150,7 +152,7 @@ void Stacks::find_modules(SourceModules& modules, LiveProcesses::Entry& process,
   if (modules.agree(*stack.maps, stack.words, numbers)) {
     return;
   }
-  // While the module is mapped, prefer the mappings in /proc: they also identify deleted and replaced files.
+  // While the module is mapped, prefer the mappings in /proc, because they also identify deleted and replaced files.
   if (stack.maps == process.maps && producers_.processes().read_again(process)) {
     stack.maps = process.maps;
   }
@@ -166,7 +168,7 @@ bool Stacks::knows(const LiveImage& image, Number stack) {
     const auto sent = sent_.find(image.id());
     return (sent != sent_.end() && sent->second.contains(stack)) || (stack < gone_.size() && gone_[stack]);
   }
-  // Each waiting work item calls this in each poll iteration, so remember how many words have been checked.
+  // Each waiting work item calls this in each poll iteration, so words_known stores how many words have been checked.
   Kept& kept = found->second;
   const auto is_known = [this](uint64_t word) {
     return !is_python(word) || producers_.codes().is_defined(GPUPROF_WORD_PYTHON_CODE(word));
@@ -178,7 +180,6 @@ bool Stacks::knows(const LiveImage& image, Number stack) {
 }
 
 NewStack Stacks::to_write(const LiveImage& image, const Kept& stack, Number number) const {
-  // After an exec, the same addresses belong to other code.
   const bool own = stack.process == image.process;
   NewStack made{
       .process = image.process, .maps = own ? stack.maps : image.maps, .stack = number, .words = {}, .kernel = {}};
@@ -207,7 +208,7 @@ Stacks::Number Stacks::use(const LiveImage& image, Number stack) {
   Kept& kept = found->second;
   sent.insert(stack);
   new_.push_back(to_write(image, kept, stack));
-  if (is_of_source(stack)) {  // only this process image uses the stack
+  if (is_of_source(stack)) {  // no other process image uses the stack
     words_kept_ -= kept.words.size();
     new_.back().words = std::move(kept.words);
     new_.back().kernel = std::move(kept.kernel);
@@ -268,8 +269,8 @@ void Stacks::forget(Owners& owners, uint32_t owner) {
   owners.erase(owned);
 }
 
-// If too many stacks are stored, drops those that the writer has. They are needed again only after an exec. The stack
-// engine then sends them again.
+// If too many stacks are stored, drops those that the writer has received. They are needed again only after an exec,
+// and the stack engine then sends them again.
 void Stacks::bound() {
   const auto too_many = [this](size_t part) {
     return kept_.size() > kMaxStacks / part || words_kept_ > kMaxWords / part;
@@ -278,7 +279,8 @@ void Stacks::bound() {
     return;
   }
   drop([](const Kept& stack) { return stack.sent; });
-  // No work has used the remaining stacks. Sources send a stack once, so later work with such a stack gets none.
+  // No work has used the remaining stacks yet. Sources send a stack only once, so later work with such a stack gets no
+  // stack.
   if (too_many(2)) {
     drop([](const Kept&) { return true; });
   }

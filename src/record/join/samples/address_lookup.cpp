@@ -2,7 +2,8 @@
 
 namespace gpuprof::record {
 
-// If the window's device is a partition, includes launches on the complete device, which run on all its partitions.
+// If the window's device is a partition, also includes launches on the complete device, because they run on all its
+// partitions.
 const std::vector<KernelShare>& AddressLookup::shares(NameIndex kernel) {
   const auto [known, fresh] = shares_.try_emplace(kernel);
   if (fresh) {

@@ -1,4 +1,4 @@
-// Attributes samples that have only an address: finds the kernels loaded there that ran in the samples' window.
+// Attributes samples that have only an address. Finds the kernels at that address that ran in the samples' window.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,18 @@ class AddressLookup {
                 const backend::SampleWindow& window)
       : loaded_(loaded), times_(times), source_(source), window_(window) {}
 
-  // Code of a kernel at the sampled address, and work that ran this kernel in the sample's window.
+  // A kernel whose code is at the sampled address, and work that ran this kernel in the sample's window.
   struct Candidate {
     CodeLocation at;
     KernelShare share;
   };
   struct Answer {
-    std::vector<CodeLocation> places;  // code loaded at the address; empty: unknown code
-    std::vector<Candidate> ran;        // empty: no kernel at the address has run in the window and ended
+    std::vector<CodeLocation> places;  // code loaded at the address; empty: the code is unknown
+    // Empty if no kernel at the address has run in the window and ended.
+    std::vector<Candidate> ran;
   };
-  // Valid until the next call. Caches the last answer, because consecutive samples often have the same address.
+  // The result is valid until the next call. Caches the last result, because consecutive samples often have the same
+  // address.
   [[nodiscard]] const Answer& find(uint64_t address, bool is_low);
 
  private:
@@ -41,7 +43,7 @@ class AddressLookup {
   const backend::SampleWindow& window_;
   std::map<NameIndex, std::vector<KernelShare>> shares_;
   std::optional<std::pair<uint64_t, bool>> asked_;
-  Answer answer_;  // for asked_
+  Answer answer_;
 };
 
 }  // namespace gpuprof::record

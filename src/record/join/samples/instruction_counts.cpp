@@ -30,7 +30,7 @@ void InstructionCounts::retry_pending(bool last, backend::SourceId only) {
   });
 }
 
-// Returns false if names or code have not arrived.
+// Returns false if the names or the code have not arrived.
 bool InstructionCounts::take(const Key& key, const Waiting& waiting, bool last) {
   const auto& [id, module, function, offset, device, name] = key;
   Source* const source = producers_.find(id);
@@ -45,7 +45,7 @@ bool InstructionCounts::take(const Key& key, const Waiting& waiting, bool last) 
   }
   const std::string_view called = producers_.names().text(at.function);
   if (join_.options.sampling.chosen && !join_.options.sampling.chosen(called)) {
-    return true;  // the user chose other kernels
+    return true;  // the user has not chosen this kernel
   }
   add({.process = source->process(),
        .device = source->device(device),

@@ -1,4 +1,5 @@
-// Sums up instruction counts (without correlation ids) by process, device and location. Counts wait for their GPU code.
+// Sums up instruction counts by process, device and location. The counts have no correlation ids, and wait for their
+// GPU code.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ namespace gpuprof::record {
 
 class InstructionCounts {
  public:
-  static constexpr size_t kMaxCounts = 1'000'000;  // limit on waiting counts, and on a batch's counts; drops others
+  // Limit on waiting counts, and on the counts of a batch. Further counts are dropped.
+  static constexpr size_t kMaxCounts = 1'000'000;
 
   InstructionCounts(JoinContext& join, Producers& producers, SampledCode& places)
       : join_(join), producers_(producers), places_(places) {}
@@ -26,7 +28,7 @@ class InstructionCounts {
   void retry_pending(bool last, backend::SourceId only = 0);
 
   void take_new(Batch& batch);
-  [[nodiscard]] size_t kept() const { return kept_; }  // (location, counted metric) pairs so far
+  [[nodiscard]] size_t kept() const { return kept_; }  // (location, counted metric) pairs since the start
 
  private:
   // source, module, function, offset, device, metric

@@ -10,12 +10,13 @@ namespace gpuprof::record {
 namespace {
 
 constexpr size_t kMaxWaiting = 65'536;
-constexpr size_t kMaxAtAddress = 64;  // kernels stored per address; above this, the oldest is dropped
-constexpr size_t kMaxLookups = 64;    // kernels compared with a sampled address
-constexpr size_t kMaxOthers = 4096;   // a lookup ends after so many kernels of other times or devices
-constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;  // kernels compared in all 4 GiB regions together
+constexpr size_t kMaxAtAddress = 64;  // limit on kernels per address; above it, the oldest is dropped
+constexpr size_t kMaxLookups = 64;    // limit on kernels that are compared with a sampled address
+// A lookup ends after it has skipped this many kernels of other times or devices.
+constexpr size_t kMaxOthers = 4096;
+constexpr size_t kMaxLookupsInRegions = 16 * kMaxLookups;
 constexpr uint64_t kRegionBits = 32;
-constexpr uint64_t kAddressBits = 48;  // drivers may or may not sign-extend the upper bits
+constexpr uint64_t kAddressBits = 48;  // drivers disagree on whether to sign-extend the upper bits
 
 uint64_t plain(uint64_t address) {
   return address & ((uint64_t{1} << kAddressBits) - 1);
@@ -23,7 +24,7 @@ uint64_t plain(uint64_t address) {
 
 }  // namespace
 
-// Keeps the order of a source's events: an unload must follow its load, even if the load waits for a name.
+// Keeps the order of a source's events. An unload must follow its load, even if the load waits for a name.
 void LoadedKernels::on_kernel(const Source& source, const backend::LoadedKernel& kernel) {
   if (!waits_.contains(source.id) && source.knows_name(kernel.name_id)) {
     add(source, kernel);
@@ -70,7 +71,8 @@ void LoadedKernels::add(const Source& source, const backend::LoadedKernel& kerne
                     .device = kernel.device,
                     .from_ns = join_.clamped_call_time(kernel.time_ns)};
   std::vector<Kernel>& here = spaces_[source.process()][plain(kernel.address)];
-  // Ignore a second load of the same kernel. Keep other kernels at this address: each device has its own address space.
+  // Ignore a second load of the same kernel. Other kernels may be at the same address, because each device has its own
+  // address space.
   if (std::any_of(here.begin(), here.end(), [&made](const Kernel& other) {
         return other.until_ns == UINT64_MAX && std::tie(other.source, other.load, other.name, other.device) ==
                                                    std::tie(made.source, made.load, made.name, made.device);
@@ -126,7 +128,8 @@ void LoadedKernels::look(const Space& space, uint64_t address, size_t& looks, Wa
   backend::for_each_start_before(space, address, [&](uint64_t start, const std::vector<Kernel>& kernels) {
     bool any = false;
     for (const Kernel& kernel : kernels) {
-      if (!is_wanted(kernel)) {  // there can be many unloaded kernels, so skip at most kMaxOthers
+      // Many kernels may have been unloaded, so skip at most kMaxOthers.
+      if (!is_wanted(kernel)) {
         if (--others == 0) {
           return false;
         }
@@ -192,7 +195,7 @@ std::vector<CodeLocation> LoadedKernels::find_all(profile::ProcessId process, co
     looks = std::min(kMaxLookups, left);
     left -= looks;
     look(space->second, (region << kRegionBits) | sampled.address, looks, is_wanted, take);
-    left += looks;  // later regions may use the lookups that this region did not need
+    left += looks;  // later regions may use the lookups that this one did not need
   }
   return found;
 }

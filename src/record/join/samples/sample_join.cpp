@@ -24,7 +24,7 @@ void SampleJoin::on_sample(const backend::Sample& sample) {
     return;
   }
   if (sample.outside) {
-    return;  // outside of --nvtx-range, like the GPU work of the sample
+    return;  // as its GPU work, the sample is outside of --nvtx-range
   }
   pending_.take_or_keep(event_of(*source, sample), RetryPolicy::first_try,
                         [this](const Event& event, RetryPolicy policy) { return take(event, policy); });
@@ -60,7 +60,7 @@ void SampleJoin::end_source(backend::SourceId source) {
   loaded_.end_source(source);
 }
 
-// Attributes the sample, or drops it. Returns false, and does neither, if the sample must wait.
+// Attributes the sample or drops it, and returns true. Returns false if the sample must wait.
 bool SampleJoin::take(const Event& event, RetryPolicy policy) {
   Source* source = parts_.producers.find(event.site.source);
   if (source == nullptr) {
@@ -77,7 +77,8 @@ bool SampleJoin::take(const Event& event, RetryPolicy policy) {
   return true;
 }
 
-// Leaves out samples taken while recording was off. Their launch is unknown, so the time of the sample decides.
+// Leaves out samples that were taken while recording was off. Their launch is unknown, so the time of the sample
+// decides.
 bool SampleJoin::is_left_out(const Event& event, const PendingLaunch* launch) {
   const bool may_be_off = launch == nullptr && !event.site.unsampled;
   const bool left_out = may_be_off && !parts_.windows.contains(event.time_ns);

@@ -1,4 +1,5 @@
-// Attributes samples of GPU code to launches and sums them up. WindowSampleJoin handles samples without correlation id.
+// Attributes samples of GPU code to launches and sums them up. WindowSampleJoin does this for samples without a
+// correlation id.
 #pragma once
 
 #include "backend/event_sink.h"
@@ -23,7 +24,6 @@ class SampleJoin {
   void on_sample(const backend::Sample& sample);
   void on_dropped(backend::SourceId source, uint64_t count);
 
-  // Returns the part that handles samples without a correlation id.
   [[nodiscard]] WindowSampleJoin& sharing() { return window_samples_; }
   [[nodiscard]] LoadedKernels& loaded_kernels() { return loaded_; }
   [[nodiscard]] const SampledCode& places() const { return places_; }
@@ -41,12 +41,12 @@ class SampleJoin {
   }
 
  private:
-  // A sample whose location, reason and period are ids of the session, not of the source.
+  // A sample whose location, reason and period are already ids of the session.
   struct Event {
     LaunchSite site;
     uint64_t time_ns = 0;
     uint64_t count = 0;
-    SampleKey key;  // add() fills in `slice` and `work`
+    SampleKey key;  // add() sets `slice` and `work`
   };
   [[nodiscard]] Event event_of(const Source& source, const backend::Sample& sample);
   bool take(const Event& event, RetryPolicy policy);

@@ -18,7 +18,6 @@ NameIndex SampledCode::kernel_of(backend::SourceId source, uint64_t module, Name
   return kernel.empty() ? function : names.intern(kernel);
 }
 
-// Returns 0 if the module's code has not arrived.
 profile::GpuModuleId SampledCode::module_of(Code& code, const CodeLocation& at) {
   const std::pair key(at.source, at.module);
   if (const auto known = code.modules.find(key); known != code.modules.end()) {

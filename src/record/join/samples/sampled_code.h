@@ -1,4 +1,4 @@
-// Numbers the GPU code locations of samples, with their source lines, and counts the samples of each location.
+// Numbers the code locations of samples and adds their source lines. Counts the samples of each location.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@
 
 namespace gpuprof::record {
 
-// Samples of a code location over the whole recording.
 struct SampledPlace {
   profile::GpuPlaceId place{};
-  uint64_t offset = 0;  // in the function
+  uint64_t offset = 0;
   uint64_t samples = 0;
-  NameIndex reason = 0;  // the stall reason that most samples have
+  NameIndex reason = 0;
 };
 struct SampledFunction {
-  backend::SourceId source = 0;  // a source that loaded the function
-  uint64_t module = 0;           // the source's id of the module
-  profile::GpuModuleId in{};     // the session's id of the module
+  // One of the sources that loaded the function.
+  backend::SourceId source = 0;
+  uint64_t module = 0;
+  profile::GpuModuleId in{};
   std::string name;
   uint64_t samples = 0;
   std::vector<SampledPlace> places;  // most samples first
@@ -34,27 +34,29 @@ struct SampledFunction {
 
 class SampledCode {
  public:
-  static constexpr uint64_t kCodeNs = 15'000'000'000;  // samples and counts wait this long for their GPU code
+  // Samples and counts wait for their GPU code for up to this time.
+  static constexpr uint64_t kCodeNs = 15'000'000'000;
 
   SampledCode(JoinContext& join, Producers& producers) : join_(join), producers_(producers) {}
 
   [[nodiscard]] bool may_come(const CodeLocation& at) const;
-  // Returns the kernel that contains `function`, or `function` if it is a kernel, has several callers or is unknown.
+  // Returns the kernel that contains `function`. Returns `function` if it is itself a kernel, has several callers or is
+  // unknown.
   [[nodiscard]] NameIndex kernel_of(backend::SourceId source, uint64_t module, NameIndex function);
 
-  // Returns the id of a location, or 0 above kMaxPlaces or the memory budget. Reads its source lines once.
+  // Returns the id of a location, or 0 above kMaxPlaces or the memory budget. Reads the location's source lines on the
+  // first call.
   profile::GpuPlaceId place(const Source& source, const CodeLocation& at);
 
   void add_samples(const Source& source, const CodeLocation& at, profile::GpuPlaceId place, NameIndex reason,
                    uint64_t samples);
-  // Returns up to `most` functions of known modules, most samples first.
   [[nodiscard]] std::vector<SampledFunction> most_sampled(size_t most) const;
 
   void end_source(backend::SourceId source) { code_.erase(source); }
 
  private:
   struct Code {
-    std::map<std::pair<backend::SourceId, uint64_t>, profile::GpuModuleId> modules;  // modules whose code has arrived
+    std::map<std::pair<backend::SourceId, uint64_t>, profile::GpuModuleId> modules;
     std::map<CodeLocation, profile::GpuPlaceId> places;
   };
   struct Sampled {

@@ -9,9 +9,11 @@ namespace gpuprof::record {
 namespace {
 
 constexpr const char* kUnknown = "[unknown]";
-constexpr uint64_t kRetryNs = 200'000'000;        // between two tries to attribute samples
-constexpr uint64_t kLongestNs = 600'000'000'000;  // samples wait this long for the end of their kernel
-constexpr size_t kMaxRefusing = 65536;  // open windows; above this, dropped samples may be counted as lost twice
+constexpr uint64_t kRetryNs = 200'000'000;
+// Samples wait for the end of their kernel for up to this time.
+constexpr uint64_t kLongestNs = 600'000'000'000;
+// Limit on open windows of which all samples were dropped. Above it, dropped samples may be counted as lost twice.
+constexpr size_t kMaxRefusing = 65536;
 
 uint64_t sum_of(const auto& counts) {
   uint64_t sum = 0;
@@ -30,7 +32,8 @@ void WindowSampleJoin::on_samples(const Source& source, const backend::LocationS
   }
   const WindowKey key{source.id, samples.window};
   if (counts_ >= kMaxCounts || !join_.memory().admit()) {
-    // Count dropped samples as received. Otherwise on_window() would count them as missing again.
+    // Count these samples as received although they are dropped. Otherwise on_window() would count them as missing
+    // again.
     if (open_.contains(key) || open_.size() < kMaxRefusing) {
       open_[key].told += sum;
     }
@@ -63,7 +66,7 @@ void WindowSampleJoin::on_window(const Source& source, const backend::SampleWind
                         .sampling = rows_.sampling(window.period, window.unit),
                         .counts = std::move(counts)});
   }
-  // The target sent more samples than arrived if its ring was full.
+  // If the target's ring was full, fewer samples have arrived than the target has read.
   const uint64_t missing = window.dropped + (window.handed > samples.told ? window.handed - samples.told : 0);
   if (missing > 0 && rows_.admit(&source, missing)) {
     rows_.drop(&source, missing);
@@ -89,7 +92,7 @@ void WindowSampleJoin::retry_pending(bool last, backend::SourceId only) {
   });
 }
 
-// Attributes the group's samples, or drops them. Returns false if some of the samples must wait.
+// Attributes the group's samples or drops them. Returns false if some of the samples must wait.
 bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
   Source* source = parts_.producers.find(group.source);
   if (source == nullptr) {
@@ -100,8 +103,8 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
     return take_addresses(*source, group, policy);
   }
   if (group.correlation != 0 && !parts_.kernel_times.expects(group.source, group.correlation)) {
-    // Ignore samples of a launch that was not announced: they are incomplete. If the table of announced launches is
-    // full, the launch may be missing only there, so count a loss.
+    // Ignore samples of a launch that was not announced, because they are incomplete. If the table of announced
+    // launches is full, this launch may have been announced, so count a loss.
     if (parts_.kernel_times.is_full()) {
       rows_.drop(source, sum_of(group.counts));
     }
@@ -116,7 +119,7 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
   }
   std::vector<KernelShare> shares = shares_of(*source, group, policy);
   if (shares.empty() && policy != RetryPolicy::last_try && waited < kLongestNs) {
-    return false;  // the kernel may still be running
+    return false;
   }
   if (shares.empty()) {
     shares.push_back(unknown_work(*source, group));
@@ -134,13 +137,13 @@ bool WindowSampleJoin::take(Group& group, RetryPolicy policy) {
   return true;
 }
 
-// Tries to attribute each sample of the group. Samples that must wait stay in the group.
+// Attributes the samples of the group. Samples that must wait stay in the group.
 bool WindowSampleJoin::take_addresses(Source& source, Group& group, RetryPolicy policy) {
   if (policy != RetryPolicy::last_try && join_.now_ns < group.next_check_ns) {
     return false;
   }
   const uint64_t waited = join_.now_ns - std::min(join_.now_ns, group.closed_ns);
-  // Retry less and less often, but before KernelTimes drops a run that ended since the last try.
+  // Retry at growing intervals, but always before KernelTimes drops a run that ended after the last try.
   group.next_check_ns = join_.now_ns + std::min(waited / 4, KernelTimes::kKeepNs / 2);
   AddressLookup lookup(loaded_, parts_.kernel_times, source, group.window);
   const size_t before = group.counts.size();
@@ -160,7 +163,7 @@ bool WindowSampleJoin::take_addresses(Source& source, Group& group, RetryPolicy 
   return group.counts.empty();
 }
 
-// Waits for code that has not arrived, and for kernels that may still be running.
+// Returns true if code has not arrived or if the kernel may still be running.
 bool WindowSampleJoin::must_wait(const AddressLookup::Answer& answer, uint64_t waited, RetryPolicy policy) const {
   if (policy == RetryPolicy::last_try || answer.places.empty()) {
     return false;
@@ -171,12 +174,13 @@ bool WindowSampleJoin::must_wait(const AddressLookup::Answer& answer, uint64_t w
                                               [this](const CodeLocation& at) { return places_.may_come(at); });
 }
 
-// Apportions the samples by the time for which each candidate ran.
+// Apportions the samples among the candidates by the time for which each of them ran.
 void WindowSampleJoin::add(const Source& source, const Group& group, const Count& count, const Candidates& candidates) {
   std::vector<uint64_t> weights;
   weights.reserve(candidates.size());
   for (const AddressLookup::Candidate& candidate : candidates) {
-    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));  // so the sum fits into 64 bits
+    // Limit each weight, so that the sum fits into 64 bits.
+    weights.push_back(std::min(candidate.share.ns, UINT64_MAX / candidates.size()));
   }
   const auto parts = split_.split(count.samples, weights);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -194,7 +198,8 @@ void WindowSampleJoin::add(const Source& source, const Group& group, const Count
   }
 }
 
-// Adds samples to `[unknown]`. The hardware also samples other processes on the device, and unreported work.
+// Adds samples to `[unknown]`. Such samples exist because the hardware also samples other processes on the device, and
+// work that was not reported.
 void WindowSampleJoin::add_unknown(const Source& source, const Group& group, const Count& count) {
   WorkKey work{.process = source.process(),
                .device = source.device(group.window.device),
@@ -203,8 +208,8 @@ void WindowSampleJoin::add_unknown(const Source& source, const Group& group, con
             group.window.start_ns, count.samples, false);
 }
 
-// Returns the code location of the samples. If they have an address but no module, finds the code by its address:
-// another source of the process may have loaded it.
+// Returns the code location of the samples. If they have an address but no module, another source of the process may
+// have loaded the code, so the function searches for the code by its address.
 CodeLocation WindowSampleJoin::location_of(const Source& source, const Group& group, const Count& count) const {
   if (group.module == 0 && count.address != 0) {
     if (const auto loaded = loaded_.find(source.process(), count.address, group.window.start_ns, group.window.end_ns)) {
@@ -214,7 +219,8 @@ CodeLocation WindowSampleJoin::location_of(const Source& source, const Group& gr
   return {source.id, group.module, source.name(group.function_id), count.offset};
 }
 
-// Returns the work of a known launch, else the work in the window that ran the function or the kernel that contains it.
+// Returns the work of the group's launch if that is known. Otherwise returns the work in the window that ran the
+// function, or the kernel that contains the function.
 std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const Group& group, RetryPolicy policy) {
   const KernelTimes& times = parts_.kernel_times;
   const bool is_last = policy == RetryPolicy::last_try;
@@ -228,8 +234,8 @@ std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const
   for (const NameIndex name : {function, places_.kernel_of(group.source, group.module, function)}) {
     const KernelKey kernel{group.source, group.window.device, name};
     auto shares = times.within(kernel, group.window.start_ns, group.window.end_ns);
-    // Only sources that take samples report exact windows. If nothing ran in an exact window, wait: the kernel may
-    // still be running. For an inexact window, accept an earlier run.
+    // Only sources that take samples report exact windows. If nothing ran in an exact window, wait, because the kernel
+    // may still be running. For an inexact window, accept an earlier run.
     if (shares.empty() && (!source.traits.takes_samples || is_last)) {
       shares = times.before(kernel, group.window.end_ns);
     }
@@ -242,7 +248,7 @@ std::vector<KernelShare> WindowSampleJoin::shares_of(const Source& source, const
   return is_last ? times.before(kernel, UINT64_MAX) : std::vector<KernelShare>();
 }
 
-// Returns the work for samples of a known kernel if their launch is unknown.
+// Returns the work for samples whose kernel is known, but not their launch.
 KernelShare WindowSampleJoin::unknown_work(Source& source, const Group& group) {
   const LaunchSite site{
       .source = source.id, .device = group.window.device, .name_id = group.function_id, .is_sample = true};
@@ -251,7 +257,7 @@ KernelShare WindowSampleJoin::unknown_work(Source& source, const Group& group) {
 }
 
 void WindowSampleJoin::end_source(backend::SourceId source) {
-  // Drop the samples of windows that were never closed: their time is unknown.
+  // Windows that are still open will never close, so the times of their samples stay unknown. Drop these samples.
   const Source* const owner = parts_.producers.find(source);
   for (auto window = open_.lower_bound({source, 0}); window != open_.end() && window->first.first == source;) {
     for (const auto& [key, counts] : window->second.functions) {

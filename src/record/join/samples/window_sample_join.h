@@ -1,8 +1,8 @@
 // Attributes samples whose time is known only as a window (SampleWindow). Samples with a correlation id go to the work
-// of that launch. Others are apportioned among the work that ran their kernel in the window, by measured time. If
-// several works ran the kernel, these samples are marked as estimated. Samples with only an address go to kernels that
-// were loaded there and ran, or to `[unknown]` (address_lookup.h). The samples of a window wait for the times and the
-// code of its kernels.
+// of that launch. Other samples are apportioned among the works that ran their kernel in the window, by measured time.
+// If there are several such works, the samples are marked as estimated. Samples with only an address go to kernels that
+// were loaded there and ran, or to `[unknown]` (address_lookup.h). The samples of a window wait until the times and the
+// code of its kernels have arrived.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,11 @@ namespace gpuprof::record {
 
 class WindowSampleJoin {
  public:
-  // Samples wait this long for kernel times, which arrive within two seconds because targets flush once a second.
+  // Samples wait for kernel times for this long. The times arrive within two seconds, because targets flush once a
+  // second.
   static constexpr uint64_t kTimesNs = 2'500'000'000;
-  static constexpr size_t kMaxCounts = 1'000'000;  // limit on waiting Counts; above this, samples no longer wait
+  // Limit on waiting Counts. Above it, samples no longer wait.
+  static constexpr size_t kMaxCounts = 1'000'000;
 
   WindowSampleJoin(JoinContext& join, const JoinParts& parts, SampleRows& rows, const LoadedKernels& loaded,
                    SampledCode& places)
@@ -49,25 +51,28 @@ class WindowSampleJoin {
     uint64_t address = 0;  // see LocationSamples::address
     uint32_t reason_id = 0;
     uint32_t samples = 0;
-    bool estimated = false;    // the source estimated which function the samples belong to
+    // True if the source has estimated which function the samples belong to.
+    bool estimated = false;
     bool low_address = false;  // see LocationSamples::low_address
   };
-  // Samples of one function (and launch, if known) in one window. If function_id is 0: samples at addresses.
+  // Samples of one function in one window, and of one launch if that is known. If function_id is 0, the samples have
+  // only addresses.
   struct Group {
     backend::SourceId source = 0;
     uint64_t module = 0;
     uint32_t function_id = 0;
     uint64_t correlation = 0;
     backend::SampleWindow window;
-    uint64_t closed_ns = 0;  // when the end of the window arrived
+    uint64_t closed_ns = 0;  // when the end of the window arrived (CLOCK_MONOTONIC)
     profile::SamplingId sampling;
     std::vector<Count> counts;
-    uint64_t next_check_ns = 0;  // time of the next try; for samples at addresses only
+    // Time of the next try. Used only for samples with addresses.
+    uint64_t next_check_ns = 0;
   };
   using FunctionKey = std::tuple<uint64_t, uint32_t, uint64_t>;  // module, function, correlation id
   struct OpenWindow {
     std::map<FunctionKey, std::vector<Count>> functions;
-    uint64_t told = 0;  // samples received, including dropped ones
+    uint64_t told = 0;
   };
   using WindowKey = std::pair<backend::SourceId, uint32_t>;
   using Candidates = std::vector<AddressLookup::Candidate>;
@@ -89,7 +94,7 @@ class WindowSampleJoin {
   ProportionalSplit split_;
   std::map<WindowKey, OpenWindow> open_;
   std::vector<Group> waiting_;
-  size_t counts_ = 0;  // number of Counts in open_ and waiting_
+  size_t counts_ = 0;
   uint64_t next_check_ns_ = 0;
 };
 

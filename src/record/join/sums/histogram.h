@@ -13,7 +13,7 @@ struct Histogram {
   uint64_t sum_ns = 0;
   uint64_t min_ns = UINT64_MAX;
   uint64_t max_ns = 0;
-  std::vector<profile::Latency::Bucket> buckets;  // sorted, without empty buckets
+  std::vector<profile::Latency::Bucket> buckets;  // in ascending order, without empty buckets
 
   void add(uint64_t ns);
 };

@@ -8,16 +8,17 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): `using` cannot follow __extension__
 
-// Runs of one work that start in the same tick are merged. Samples are read once a second, so this is precise enough.
+// Runs of one work that start in the same tick are merged. This is precise enough, because samples are read once a
+// second.
 constexpr uint64_t kTickNs = 10'000'000;
 constexpr uint64_t kExpiryNs = 1'000'000'000;
-constexpr uint64_t kMostNs = uint64_t{1} << 50;  // limit of a run: 13 days; sums of runs still fit into 64 bits
+// Limit of one run: 13 days. Sums of runs then fit into 64 bits.
+constexpr uint64_t kMostNs = uint64_t{1} << 50;
 
 uint64_t portion(uint64_t ns, uint64_t part, uint64_t whole) {
   return whole == 0 ? ns : static_cast<uint64_t>(Wide{ns} * part / whole);
 }
 
-// Merges shares of the same work.
 class Gathered {
  public:
   void add(const KernelShare& share) {

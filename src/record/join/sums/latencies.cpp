@@ -10,7 +10,7 @@ void Latencies::add(profile::WorkId work, uint64_t call_ns, const WorkEvent& eve
     return;
   }
   const auto phase = [&](Phase which, uint64_t from, uint64_t to) {
-    constexpr uint64_t kMaxSum = uint64_t{1} << 62;  // a reader must be able to add up all values
+    constexpr uint64_t kMaxSum = uint64_t{1} << 62;  // lets a reader add up all values in 64 bits
     if (from != 0 && to >= from && to - from <= kMaxSum - sum_ns_[static_cast<size_t>(which)]) {
       sum_ns_[static_cast<size_t>(which)] += to - from;
       histograms_[{work, which}].add(to - from);

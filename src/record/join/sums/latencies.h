@@ -1,4 +1,4 @@
-// Histograms of launch latencies by phase, for all work since the last batch.
+// Holds histograms of launch latencies by phase, for all work since the last batch.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace gpuprof::record {
 
 class Latencies {
  public:
-  // Adds the phases of one work item. `call_ns` is the time of its launch (0: unknown). Ignores graph nodes,
-  // because their times come from an earlier launch. Also ignores an event whose times are not in order.
+  // Adds the phases of one work item. `call_ns` is the time of its launch; 0: unknown. Ignores graph nodes, because
+  // their times come from an earlier launch. Ignores the driver's times if they are not in order.
   void add(profile::WorkId work, uint64_t call_ns, const WorkEvent& event);
 
   using Key = std::pair<profile::WorkId, profile::Phase>;
@@ -30,7 +30,7 @@ class Latencies {
     }
   };
   std::unordered_map<Key, Histogram, Hash> histograms_;
-  uint64_t sum_ns_[4] = {};  // sums by phase since the start of the recording
+  uint64_t sum_ns_[4] = {};  // sums since the start of the recording; index: phase
 };
 
 }  // namespace gpuprof::record

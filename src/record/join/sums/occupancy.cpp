@@ -14,10 +14,10 @@ constexpr size_t kMaxBlockedInAll = 500'000;
 
 constexpr auto kStartsEarlier = [](const auto& a, const auto& b) { return a.start < b.start; };
 
-// No device runs this many work items at once, but a target may report them. Each item slows down the sweep.
+// No device runs this many work items at once, but a target may report them, and each item slows down the sweep.
 constexpr size_t kMaxRunningWork = 1024;
 
-// Bounds memory: if more work is pending, because the watermark does not advance, the older half is swept.
+// Limits memory. If the watermark does not advance and more work is pending, the older half of the work is swept.
 constexpr size_t kMaxPendingWork = 1'000'000;
 
 }  // namespace
@@ -64,8 +64,8 @@ void Occupancy::blocked(Thread thread, Work work, uint64_t start, uint64_t end) 
   }
 }
 
-// Drops calls that ended before all devices' swept_to, because no later gap can be charged to them. If more than half
-// of a limit is then still used, also drops the older half of the calls.
+// Drops calls that ended before the swept_to of every device, because no later gap can be charged to them. If more than
+// half of a limit is still used after that, drops the older half of each thread's calls.
 void Occupancy::drop_blocked() {
   uint64_t oldest = devices_.empty() ? 0 : UINT64_MAX;
   for (const auto& [device, state] : devices_) {
@@ -106,7 +106,8 @@ Occupancy::Pending Occupancy::take_until(DeviceState& state, uint64_t until) {
   return rest;
 }
 
-// Charges all time before `until`. A gap at the end is charged later, when the next work is known.
+// Charges all time before `until`. If the interval ends with a gap, the gap is charged later, when the next work is
+// known.
 void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
   const Pending rest = take_until(state, until);
   for (auto next = state.pending.begin(); next != rest; ++next) {
@@ -125,7 +126,6 @@ void Occupancy::sweep(Device device, DeviceState& state, uint64_t until) {
   run_until(state, until);
 }
 
-// Charges running work up to `until`, or until nothing runs.
 void Occupancy::run_until(DeviceState& state, uint64_t until) {
   while (!state.running.empty()) {
     const uint64_t first_end =
@@ -154,7 +154,7 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
   }
   const uint64_t ns = windows_.recorded(state.swept_to, until);
   const uint64_t each = ns / state.running.size();
-  // The first `left` work items get 1 ns more each, so that the sum is exact.
+  // Give each of the first `left` work items 1 ns more, so that the sum is exact.
   uint64_t left = ns % state.running.size();
   for (Interval& work : state.running) {
     work.share.exclusive_ns += each + (left > 0 ? 1 : 0);
@@ -164,11 +164,12 @@ void Occupancy::charge_running(DeviceState& state, uint64_t until) {
   state.swept_to = until;
 }
 
-// Charges the gap from `begin` to the start of `next` to blocking calls of the launching thread, else to `next`.
+// Charges the gap from `begin` to the start of `next` to blocking calls of the thread that launched `next`. Time
+// without such a call is charged to `next`.
 void Occupancy::charge_idle(Device device, uint64_t begin, const Interval& next) {
   uint64_t at = begin;
   if (const auto calls = blocked_.find(next.thread); calls != blocked_.end()) {
-    // Calls of one thread do not overlap, so their ends are sorted, too.
+    // Calls of one thread do not overlap, so their ends are in ascending order, too.
     auto call = std::upper_bound(calls->second.begin(), calls->second.end(), begin,
                                  [](uint64_t time, const Interval& one) { return time < one.end; });
     for (; call != calls->second.end() && call->start < next.start; ++call) {

@@ -1,8 +1,8 @@
-// Apportions the time of each device among its work. Sweeps over all work in order of time, with a delay of some
-// seconds, because records arrive late and unordered. Swept events are dropped.
-// For each nanosecond inside a recording window, the work that started first gets busy time, and all running work gets
-// equal parts as exclusive time. Time without running work is idle time. It is charged to the blocking call of the
-// thread that launched the next work, else to that work.
+// Apportions the time of each device among its work. Sweeps over all work in order of time, some seconds late, because
+// records arrive late and out of order. Removes work that has been swept. At each nanosecond inside a recording window,
+// the running work that started first gets the busy time, and all running work gets equal parts as exclusive time. Time
+// without running work is idle time. It is charged to the blocking call of the thread that launched the next work. If
+// there is no such call, it is charged to that work.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace gpuprof::record {
 
 class Occupancy {
  public:
-  // The caller chooses the ids. Times are CLOCK_MONOTONIC in ns. Slices are `interval_ns` long, from `start_ns` on.
+  // The caller chooses the ids. Times are CLOCK_MONOTONIC in ns. Slices start at `start_ns` and are `interval_ns` long.
   using Work = uint32_t;  // 0: no work
   using Device = uint32_t;
   using Thread = uint64_t;  // 0: unknown
@@ -30,15 +30,15 @@ class Occupancy {
   void add(Device device, Work work, Thread thread, uint64_t start, uint64_t end);
   void blocked(Thread thread, Work work, uint64_t start, uint64_t end);
 
-  // Sweeps up to `watermark`. Work that is added later, but starts before `watermark`, counts as late.
+  // Sweeps up to `watermark`. If work that starts before `watermark` is added later, its time counts as late.
   void advance(uint64_t watermark);
-  // Sweeps everything, and charges idle time after the last work. The last window must have been closed.
+  // Sweeps everything, and charges the idle time after the last work. Close the last window before this call.
   void finish();
 
   struct SliceWork {
     uint64_t slice = 0;
     Work work = 0;
-    Device device = 0;  // set only for idle time
+    Device device = 0;  // set only in Idles
     bool operator==(const SliceWork&) const = default;
   };
   struct Share {
@@ -48,11 +48,12 @@ class Occupancy {
   using Shares = std::vector<std::pair<SliceWork, Share>>;
   using Idles = std::vector<std::pair<SliceWork, uint64_t>>;
 
-  // Results since the last call.
+  // These return the results since the last call.
   Shares take_shares();
   Idles take_idle();
 
-  // Returns the time that was not apportioned, because it was added too late or more than kMaxRunningWork ran at once.
+  // Returns the time that was not apportioned, because work was added too late or because more than kMaxRunningWork ran
+  // at once.
   [[nodiscard]] uint64_t late_ns() const { return late_ns_; }
   [[nodiscard]] size_t pending() const;
 
@@ -65,10 +66,10 @@ class Occupancy {
     Share share;
   };
   struct DeviceState {
-    std::vector<Interval> pending;  // not swept yet
-    bool in_order = true;           // `pending` is in order of start time, as the work of one stream arrives
-    std::vector<Interval> running;  // in order of start time
-    uint64_t swept_to = 0;          // all time before this is charged
+    std::vector<Interval> pending;
+    bool in_order = true;  // true: `pending` is in order of start time
+    std::vector<Interval> running;
+    uint64_t swept_to = 0;  // all time before this has been charged
   };
   struct SliceWorkHash {
     size_t operator()(const SliceWork& key) const;
@@ -77,7 +78,7 @@ class Occupancy {
   using Pending = std::vector<Interval>::iterator;
 
   void drop_blocked();
-  // Moves the work that starts before `until` to the front, in order of start time. Returns its end.
+  // Moves the work that starts before `until` to the front, in order of start time. Returns the end of that work.
   static Pending take_until(DeviceState& state, uint64_t until);
   void sweep(Device device, DeviceState& state, uint64_t until);
   void run_until(DeviceState& state, uint64_t until);
@@ -90,8 +91,8 @@ class Occupancy {
   uint64_t start_ns_;
   uint64_t interval_ns_;
   std::unordered_map<Device, DeviceState> devices_;
-  std::unordered_map<Thread, std::deque<Interval>> blocked_;  // calls of one thread, in order
-  size_t blocked_calls_ = 0;                                  // calls of all threads
+  std::unordered_map<Thread, std::deque<Interval>> blocked_;
+  size_t blocked_calls_ = 0;
   std::unordered_map<SliceWork, Share, SliceWorkHash> shares_;
   std::unordered_map<SliceWork, uint64_t, SliceWorkHash> idle_;
   uint64_t late_ns_ = 0;

@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint64_t kClockSlackNs = 2'000'000'000;  // work that ends later than now + 2 s has a wrong clock
 
-// Delay between the end of work and its sweep. CUPTI's buffers are flushed once a second.
+// Work is swept this long after its end. CUPTI's buffers are flushed once a second.
 constexpr uint64_t kSweepDelayNs = 3'000'000'000;
 static_assert(kSweepDelayNs > 2 * GPUPROF_IDLE_FLUSH_NS);
-constexpr size_t kMaxSweepPending = 2'000'000;  // above this, the sweep no longer waits for the oldest launch
+constexpr size_t kMaxSweepPending = 2'000'000;  // above it, the sweep does not wait for the oldest launch
 
 uint64_t thread_key(uint32_t pid, uint32_t tid) {
   return tid == 0 ? 0 : join_ids(pid, tid);
@@ -34,7 +34,8 @@ profile::WorkId Rows::intern(WorkKey& key) {
   return works_[key.process].intern(key, next_work_, new_works_, join_.memory());
 }
 
-// Above the memory budget, all new rows get the batch's slice. Otherwise a target could create rows by inventing times.
+// Above the memory budget, new rows get the slice in which the batch began. Otherwise a target could create rows by
+// inventing times.
 RowValue& Rows::row(uint64_t ns, profile::WorkId work) {
   const RowKey key{join_.slice_of(ns), work};
   if (join_.memory().is_limited() && !rows_.contains(key)) {
@@ -79,7 +80,7 @@ void Rows::share_time(const WorkEvent& event, const WorkKey& key, profile::WorkI
     return;
   }
   if (event.end_ns > join_.now_ns + kClockSlackNs) {
-    join_.now_ns = join_.options.clock();  // now_ns is old if the recorder was stopped
+    join_.now_ns = join_.options.clock();  // now_ns is too old if the recorder was stopped
   }
   if (event.end_ns > join_.now_ns + kClockSlackNs || join_.memory().is_full()) {
     ahead_ns_ += event.duration();
@@ -103,7 +104,8 @@ void Rows::add_event(const WorkEvent& event, profile::WorkId work) {
 
 void Rows::end_iteration() {
   if (join_.memory().is_limited() && !finished_) {
-    occupancy_.advance(join_.now_ns);  // work that arrives later is not apportioned
+    // Work that arrives after this call and starts earlier is not apportioned.
+    occupancy_.advance(join_.now_ns);
   }
 }
 

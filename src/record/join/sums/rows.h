@@ -1,4 +1,4 @@
-// Sums up the work of a recording: rows by work and slice, events, latencies and the apportioned time of devices.
+// Sums up the work of a recording: rows by work and slice, events, latencies, and the apportioned time of devices.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,27 @@ class Rows {
  public:
   Rows(JoinContext& join, const Windows& windows);
 
-  // Adds the event to the sums that a profile must be able to hold. Returns false if they would overflow.
+  // Adds the event to the sums of the whole recording, which must fit into a profile. Returns false if a sum would
+  // overflow.
   [[nodiscard]] bool admit(const WorkEvent& event);
   // Returns the id of the work. May clear the stacks of `key` (see WorkSet).
   profile::WorkId intern(WorkKey& key);
-  // `pid` is the process of the work, `call_ns` the time of the launch (0: unknown).
+  // `pid`: the process of the work. `call_ns`: the time of its launch; 0: unknown.
   void add(const WorkEvent& event, const WorkKey& key, profile::WorkId work, uint32_t pid, uint64_t call_ns);
   void add_launch(profile::WorkId work, uint64_t ns) { ++row(ns, work).count; }
 
   // Call it after each poll iteration.
   void end_iteration();
-  // Apportions device time up to some seconds ago, or up to the oldest launch whose work has not arrived.
+  // Apportions device time up to some seconds ago, but only up to the oldest launch whose work has not arrived.
   void sweep(uint64_t oldest_waiting);
-  // Ends the recording. All work must have been added.
+  // Ends the recording. Add all work before this call.
   void finish();
   void end_image(profile::ProcessId image) { works_.erase(image); }
 
   void take_new(Batch& batch);
-  // Returns the approximate number of lines in the next batch.
   [[nodiscard]] size_t waiting() const { return rows_.size() + latencies_.size() + events_.size(); }
-  // Returns GPU time that was not apportioned: records came too late (see Occupancy), or are in the future.
+  // Returns the GPU time that was not apportioned, because records came too late (see Occupancy) or have times in the
+  // future.
   [[nodiscard]] uint64_t late_ns() const { return occupancy_.late_ns() + ahead_ns_; }
 
  private:
@@ -63,13 +64,13 @@ class Rows {
   uint32_t next_work_ = 1;
   std::vector<NewWork> new_works_;
   std::unordered_map<RowKey, RowValue, KeyHash> rows_;
-  uint64_t batch_slice_ = 0;  // slice in which the batch began
+  uint64_t batch_slice_ = 0;  // the slice in which the present batch began
   std::vector<profile::Event> events_;
   Latencies latencies_;
   Occupancy occupancy_;
   Sums gpu_;
   Sums host_;
-  uint64_t queue_ns_ = 0;  // sum over the recording, which must fit into 64 bits
+  uint64_t queue_ns_ = 0;  // sum over the recording; must fit into 64 bits
   uint64_t ahead_ns_ = 0;
   uint64_t swept_ns_ = 0;
   bool finished_ = false;

@@ -15,7 +15,8 @@ size_t SampleRows::Hash::operator()(const SampleKey& key) const {
 bool SampleRows::admit(const Source* source, uint64_t count) {
   const bool fits = add_if_it_fits(seen_, count);
   if (!fits) {
-    drop(source, 1);  // the target's count is impossible, so the real number is unknown: count one loss
+    // The target's count is impossible, and the real number is unknown. Count one loss.
+    drop(source, 1);
   }
   return fits;
 }
@@ -44,7 +45,7 @@ profile::SamplingId SampleRows::sampling(uint64_t period, backend::SamplingUnit 
   return id;
 }
 
-// Above the memory budget or kMaxRows (a slow disk), a sample keeps only its work and flags, in the batch's slice.
+// Above the memory budget or kMaxRows (a slow disk), a new row keeps only its work and flags, in the batch's slice.
 SampleKey SampleRows::bounded(const SampleKey& key) const {
   if ((rows_.size() < kMaxRows && !join_.memory().is_limited()) || rows_.contains(key)) {
     return key;

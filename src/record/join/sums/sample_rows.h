@@ -1,4 +1,4 @@
-// Sums up samples: one count for each slice, work, location, reason, sampling and flags.
+// Sums up samples. There is one count for each combination of slice, work, location, reason, sampling and flags.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ class SampleRows {
 
   SampleRows(JoinContext& join, NameTable& names) : join_(join), names_(names) {}
 
-  // Returns whether `count` more samples fit into the sum of all samples. If not, counts a loss.
+  // Returns whether `count` more samples fit into the sum of all samples. If they do not fit, counts one loss.
   [[nodiscard]] bool admit(const Source* source, uint64_t count);
-  // `source`: null if the source has ended.
+  // `source` is null if the source has ended.
   void drop(const Source* source, uint64_t count);
 
   profile::SamplingId sampling(uint64_t period, backend::SamplingUnit unit);
-  // Adds admitted samples. Sets `key.slice` from `at_ns`. `has_stack`: their work has a stack.
+  // Adds samples for which admit() has returned true. Sets `key.slice` from `at_ns`. `has_stack`: whether their work
+  // has a stack.
   void add(SampleKey key, uint64_t at_ns, uint64_t count, bool has_stack);
 
   [[nodiscard]] size_t size() const { return rows_.size(); }
@@ -41,9 +42,10 @@ class SampleRows {
   JoinContext& join_;
   NameTable& names_;
   std::unordered_map<SampleKey, uint64_t, Hash> rows_;
-  uint64_t batch_slice_ = 0;                                  // slice in which the batch began
-  uint64_t seen_ = 0;                                         // samples, including dropped ones; must fit into 64 bits
-  std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // sampling ids by period
+  uint64_t batch_slice_ = 0;  // the slice in which the present batch began
+  // Number of samples, including dropped ones. It must fit into 64 bits.
+  uint64_t seen_ = 0;
+  std::unordered_map<uint64_t, profile::SamplingId> cycles_;  // sampling ids by period in cycles
   std::unordered_map<uint64_t, profile::SamplingId> ns_;
   std::vector<profile::Sampling> new_samplings_;
 };

@@ -1,4 +1,4 @@
-// The intervals in which recording was on.
+// Stores the intervals in which recording was on.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Windows {
         std::find_if(windows_.rbegin(), windows_.rend(), [ns](const auto& one) { return one.start_ns <= ns; });
     return window != windows_.rend() && ns < window->end_ns;
   }
-  // Returns how much of [begin, end) is inside windows.
+  // Returns how much of [begin, end) was recorded.
   [[nodiscard]] uint64_t recorded(uint64_t begin, uint64_t end) const {
     uint64_t sum = 0;
     for (auto window = windows_.rbegin(); window != windows_.rend() && window->end_ns > begin; ++window) {
@@ -36,14 +36,14 @@ class Windows {
     }
     return sum;
   }
-  // Returns the end of the last window: UINT64_MAX if it is open, 0 if there was no window.
+  // Returns the end of the last window: UINT64_MAX if that window is still open, 0 if there was no window.
   [[nodiscard]] uint64_t end() const { return windows_.empty() ? 0 : windows_.back().end_ns; }
 
   std::vector<profile::Window> take_new() { return std::exchange(closed_, {}); }
 
  private:
   std::vector<profile::Window> windows_;  // in order, without overlap
-  std::vector<profile::Window> closed_;   // since the last take_new()
+  std::vector<profile::Window> closed_;
 };
 
 }  // namespace gpuprof::record

@@ -5,7 +5,7 @@
 namespace gpuprof::record {
 namespace {
 
-// Inserts `value` if `kept` has fewer than `limit` values. Returns whether `kept` contains `value` afterwards.
+// Inserts `value` if `kept` holds fewer than `limit` values. Returns whether `kept` then contains `value`.
 bool is_kept(std::unordered_set<uint64_t>& kept, uint64_t value, size_t limit) {
   if (kept.contains(value)) {
     return true;

@@ -1,4 +1,4 @@
-// Interns the works of one process image, and bounds their number in long recordings.
+// Interns the works of one process image, and limits their number in long recordings.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@ namespace gpuprof::record {
 
 class WorkSet {
  public:
-  // Above these limits, a new stream becomes UINT64_MAX and a new thread 0. Programs may create one for each request.
+  // Programs may create a stream or a thread for each request. Above these limits, a new stream becomes kOtherStreams,
+  // and a new thread becomes 0.
   static constexpr size_t kMaxStreams = 1024;
-  static constexpr size_t kMaxThreads = 4096;  // (tid, name) pairs
-  // Above this number or MemoryBudget::kLimit, only device, kernel and operation distinguish works. Above
-  // MemoryBudget::kFull, only the operation does.
+  static constexpr size_t kMaxThreads = 4096;  // limit on pairs of tid and name
+  // Above this number of works, or above MemoryBudget::kLimit, works differ only in device, kernel and operation. Above
+  // MemoryBudget::kFull, they differ only in the operation.
   static constexpr size_t kMaxWorks = 2'000'000;
   static constexpr uint64_t kOtherStreams = UINT64_MAX;
 
-  // Returns the work's id. A new work gets the id `next_id` and is appended to `made`. Above the limits, clears the
-  // stacks of `key`, so that works with different stacks become one work.
+  // Returns the id of the work. A new work gets the id `next_id` and is appended to `made`. Above the limits, clears
+  // the stacks of `key`, so that works with different stacks become one work.
   profile::WorkId intern(WorkKey& key, uint32_t& next_id, std::vector<NewWork>& made, MemoryBudget& memory);
 
  private:

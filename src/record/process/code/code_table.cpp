@@ -30,7 +30,7 @@ void CodeTable::define(CodeIds& ids, profile::ProcessId process, const backend::
   }
   defined_[index] = true;
   if (!MemoryBudget::admits(memory_)) {
-    return;  // frames of this code object get no name
+    return;
   }
   NewCode made;
   made.index = index;

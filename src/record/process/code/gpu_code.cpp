@@ -8,14 +8,14 @@
 namespace gpuprof::record {
 namespace {
 
-// Returns the session's id for a source's id; 0: unknown.
 template <typename Id>
 Id find(const std::unordered_map<uint32_t, Id>& known, uint32_t id) {
   const auto found = known.find(id);
   return found == known.end() ? Id{} : found->second;
 }
 
-// Modules with equal hashes are the same module, whatever their names. Modules without a hash are compared by name.
+// Modules with equal hashes are the same module, even if their names differ. Modules without a hash are compared by
+// name.
 uint64_t key_of(const profile::GpuModule& module) {
   const uint32_t hash = profile::index(module.hash);
   return hash != 0 ? join_ids(1, hash) : join_ids(0, profile::index(module.name));
@@ -55,7 +55,7 @@ bool GpuCode::admits(size_t count, size_t most) const {
   return count < most && MemoryBudget::admits(memory_);
 }
 
-// Ignores a module without name and hash: it could be any module.
+// Ignores a module without name and hash, because it cannot be distinguished from others.
 void GpuCode::add(SourceGpuCode& source, const backend::GpuModule& module) {
   if (module.id == 0 || source.modules.contains(module.id) || (module.name.empty() && module.hash.empty()) ||
       !admits(source.modules.size(), kMaxModules)) {
@@ -121,7 +121,7 @@ profile::GpuPlaceId GpuCode::intern(NewGpuPlace place) {
     return {};
   }
   if (memory_ != nullptr) {
-    memory_->grew(2 * key.size() * sizeof(uint64_t));  // memory of the key and of its copy for the writer
+    memory_->grew(2 * key.size() * sizeof(uint64_t));  // the key, and its copy for the writer
   }
   place.id = profile::GpuPlaceId{static_cast<uint32_t>(places_.size() + 1)};
   places_.emplace(std::move(key), place.id);

@@ -1,4 +1,4 @@
-// Numbers GPU modules and code locations: replaces ids of sources by ids that all processes of the session share.
+// Numbers GPU modules and code locations. Replaces ids of sources by ids that all processes of the session share.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace gpuprof::record {
 
-// Maps the module and location ids of one source to the ids of the session.
+// Maps a source's ids of modules and locations to ids of the session.
 struct SourceGpuCode {
   std::unordered_map<uint32_t, profile::GpuModuleId> modules;
   std::unordered_map<uint32_t, profile::GpuPlaceId> places;
@@ -24,32 +24,33 @@ struct SourceGpuCode {
   [[nodiscard]] profile::GpuPlaceId place(uint32_t id) const;    // 0: unknown
 };
 
-// An instruction, identified by ids of the source that sent its code.
 struct CodeLocation {
   backend::SourceId source = 0;
   uint64_t module = 0;  // 0: unknown code
   NameIndex function = 0;
-  uint64_t offset = 0;                                    // bytes from the function's start
+  uint64_t offset = 0;
   auto operator<=>(const CodeLocation&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 is wrong here
 };
 
 class GpuCode {
  public:
-  // Limits per session and per source. Beyond them, samples have no location, and MemoryBudget counts a lost detail.
+  // Limits per session and per source. Above them, samples have no location, and MemoryBudget::left_out() counts each
+  // lost entry.
   static constexpr size_t kMaxModules = 100'000;
   static constexpr size_t kMaxPlaces = 2'000'000;
 
   explicit GpuCode(NameTable& names, MemoryBudget* memory = nullptr) : names_(names), memory_(memory) {}
 
-  // The first definition of an id is kept.
+  // If an id is defined again, the first definition stays.
   void add(SourceGpuCode& source, const backend::GpuModule& module);
   void add(SourceGpuCode& source, const backend::GpuPlace& place);
 
-  // These intern code by its content, and store no id of a source. They return 0 if a limit is reached.
+  // Both functions return the id of equal code if it exists, whatever source it came from. They return 0 if a limit is
+  // reached.
   profile::GpuModuleId intern(const backend::GpuModule& module);
   profile::GpuPlaceId intern(profile::GpuModuleId module, std::string_view function, uint64_t offset,
                              const std::vector<symbolize::SourceFrame>& lines);
-  // Adds the analysis of a location's instruction. Call it once for each location.
+  // Adds the analysis of the instruction at a location. Call it once for each location.
   void add(const profile::GpuInstruction& instruction) { new_instructions_.push_back(instruction); }
 
   void take_new(Batch& batch);
@@ -67,7 +68,8 @@ class GpuCode {
 
   NameTable& names_;
   MemoryBudget* memory_;
-  std::unordered_map<uint64_t, profile::GpuModuleId> modules_;  // key: name index of the hash, else of the name
+  // The key is the name index of the hash or, without a hash, of the module's name.
+  std::unordered_map<uint64_t, profile::GpuModuleId> modules_;
   std::unordered_map<Key, profile::GpuPlaceId, KeyHash> places_;
   std::vector<profile::GpuModule> new_modules_;
   std::vector<NewGpuPlace> new_places_;

@@ -26,7 +26,8 @@ void SourceModules::add(const backend::Module& module) {
   }
 }
 
-// Returns whether the file contains the `marks` (bytes from the process's memory). Without marks, returns false.
+// Returns whether the file contains `marks`, which are bytes from the process's memory. Returns false if there are no
+// marks.
 bool SourceModules::is_of(Entry& entry, const std::shared_ptr<MappedFile>& file) {
   if (file == nullptr || !file->fd || entry.marks.empty()) {
     return false;

@@ -1,5 +1,5 @@
-// Tracks the loaded files that a source's stacks refer to. Libraries can replace each other faster than the recorder
-// reads mappings. Stacks are symbolized with the file that was loaded when they were taken.
+// Tracks the loaded files that a source's stacks refer to. A process can replace libraries faster than the recorder
+// reads its mappings. The recorder must symbolize each stack with the file that was loaded when the stack was taken.
 #pragma once
 
 #include <array>
@@ -19,14 +19,15 @@ using MappingsOver = std::vector<std::shared_ptr<const symbolize::Mapping>>;
 
 class SourceModules {
  public:
-  void add(const backend::Module& module);  // keeps the first module of an id
+  void add(const backend::Module& module);  // if the id is known, the first module stays
 
-  // Returns mappings of those `modules` for which `maps` is wrong: a native address in `words` lies in the module, but
-  // `maps` has another file there or none. Opens files by path; if the path names another file now, `fd` is invalid.
+  // Returns mappings of those `modules` that `maps` lacks: a native address in `words` lies in the module, but `maps`
+  // has another file or no file at that address. Opens the modules' files by path. `fd` is invalid if the path names
+  // another file now.
   MappingsOver over(const symbolize::ProcessMaps& maps, std::span<const uint64_t> words,
                     std::span<const uint32_t> modules);
 
-  // Returns whether over() would be empty. Cheaper than over().
+  // Returns whether over() would be empty, but takes less time.
   bool agree(const symbolize::ProcessMaps& maps, std::span<const uint64_t> words, std::span<const uint32_t> modules);
 
  private:

@@ -15,12 +15,14 @@
 namespace gpuprof::record {
 namespace {
 
-// Time limit for all functions of a recording: nvdisasm takes 0.5 s per function while the user waits for the prompt.
+// Time limit for all functions of a recording. nvdisasm takes 0.5 s per function, during which the user waits for the
+// prompt.
 constexpr uint64_t kTimeNs = 4'000'000'000;
 constexpr size_t kMostFunctions = 8;
-constexpr size_t kMostWaits = 64;  // code locations per function for which add_cause() runs
+// Limit on the code locations of a function for which add_cause() runs.
+constexpr size_t kMostWaits = 64;
 
-// The search path for nvdisasm. The CUDA toolkit does not add itself to PATH.
+// Adds the CUDA toolkit's folder to PATH, because the toolkit's installer does not do so.
 std::string disassembler_path() {
   const char* const path = std::getenv("PATH");
   return std::string(path == nullptr ? "" : path) + ":/usr/local/cuda/bin";
@@ -51,7 +53,7 @@ class Function {
   }
 
  private:
-  // Adds the nearest of the instructions whose results the sampled instruction may wait for.
+  // Adds the nearest instruction whose result the sampled instruction may wait for.
   void add_cause(const symbolize::SassSlice& slice, const SampledPlace& place, profile::GpuInstruction& made) {
     const auto waits = slice.waits_for(place.offset, correlator_.names().text(place.reason));
     if (waits.producers.empty()) {

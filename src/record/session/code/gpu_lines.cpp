@@ -16,7 +16,8 @@ std::string hex(const CodeHash& hash) {
 
 }  // namespace
 
-// Whether the code may still arrive. Targets send it separately from the rings, sometimes after its first execution.
+// Returns whether the code may still arrive. Targets send code separately from the rings, sometimes after its first
+// execution.
 bool GpuLines::may_come(backend::SourceId source, uint64_t module) const {
   return code_.find(source, module) == nullptr;
 }

@@ -23,9 +23,11 @@ namespace gpuprof::record {
 
 class GpuLines final : public CodeReader {
  public:
-  // Limits the mapped code, in bytes of files. Mappings cost address space; they cost memory only where lines are read.
+  // Limit for the mapped files of code, in bytes. Mappings use address space. They use memory only where lines have
+  // been read.
   static constexpr uint64_t kMaxMapped = uint64_t{4} << 30;
-  static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;  // zebins are copied
+  // Limit for zebins. It is lower, because their bytes are copied.
+  static constexpr uint64_t kMaxZebins = uint64_t{512} << 20;
 
   explicit GpuLines(const CodeObjects& code) : code_(code) {}
 
@@ -36,14 +38,14 @@ class GpuLines final : public CodeReader {
                                              uint64_t offset) override;
   std::string kernel_of(backend::SourceId source, uint64_t module, std::string_view function) override;
 
-  // Returns a function's first instructions, up to `limits`; empty: unknown. A cubin needs `disassembler`.
+  // Returns the first instructions of a function, up to `limits`. Empty: unknown. A cubin needs `disassembler`.
   std::vector<symbolize::GpuInstruction> instructions(backend::SourceId source, uint64_t module,
                                                       std::string_view function,
                                                       const std::optional<symbolize::Disassembler>& disassembler,
                                                       const symbolize::ReaderLimits& limits);
   [[nodiscard]] bool is_cubin(backend::SourceId source, uint64_t module);
 
-  // How many sampled functions have no source lines, because they were compiled without line information.
+  // Numbers of sampled functions without source lines, because their code was compiled without line information.
   struct Functions {
     size_t in_cubins = 0;
     size_t in_zebins = 0;
@@ -55,10 +57,10 @@ class GpuLines final : public CodeReader {
     MappedCode bytes;
     CodeFacts facts;
     uid_t user = 0;
-    std::optional<symbolize::CubinLines> lines;  // set for a cubin
+    std::optional<symbolize::CubinLines> lines;
     std::unordered_map<std::string, std::string> kernels;
     std::unique_ptr<symbolize::Zebin> zebin;
-    std::unordered_set<std::string> without_lines;  // kernels of a zebin that have no source lines
+    std::unordered_set<std::string> without_lines;
   };
   void open_cubin(Opened& opened);
   void open_zebin(Opened& opened);

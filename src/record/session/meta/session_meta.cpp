@@ -49,7 +49,7 @@ std::string current_folder() {
   return folder ? real_path(folder.get()) : std::string();
 }
 
-// Adds the META lines that distinguish runs of a program in a comparison.
+// Adds META lines by which a comparison distinguishes runs of a program.
 void add_comparison_meta(Correlator& correlator, const SessionOptions& options) {
   if (const std::string driver = nvidia_driver_version(); !driver.empty()) {
     correlator.add_meta("gpu.driver", "NVIDIA " + driver);
@@ -64,7 +64,7 @@ void add_comparison_meta(Correlator& correlator, const SessionOptions& options) 
 
 namespace {
 
-// Returns the options that limited the recording to a window: "-p 4242 --duration 500 ms".
+// Returns the options that limited the recording to a window, for example " -p 4242 --duration 500 ms".
 std::string window_options(const SessionOptions& options) {
   std::string text = options.attach_pid == 0 ? "" : " -p " + std::to_string(options.attach_pid);
   text += options.recording.delay_ns == 0 ? "" : " --delay " + duration_text(options.recording.delay_ns);

@@ -15,9 +15,10 @@
 namespace gpuprof::record {
 namespace {
 
-constexpr size_t kMostFolders = 64;                    // parent folders searched for a repository
-constexpr size_t kMostOfFile = size_t{16} << 20U;      // largest git file that is read; packed-refs can be large
-constexpr std::array<size_t, 2> kDigits = {40U, 64U};  // SHA-1, SHA-256
+constexpr size_t kMostFolders = 64;
+// Limit on the size of a file that is read; packed-refs can be large.
+constexpr size_t kMostOfFile = size_t{16} << 20U;
+constexpr std::array<size_t, 2> kDigits = {40U, 64U};  // lengths of SHA-1 and SHA-256 in hexadecimal
 
 bool is_commit(std::string_view text) {
   return (text.size() == kDigits[0] || text.size() == kDigits[1]) &&
@@ -29,7 +30,7 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Returns the text of a regular file, without blocking. Empty if it is missing or cannot be read completely.
+// Returns the text of a regular file, without blocking. Empty if the file is missing or cannot be read completely.
 std::string git_text_of(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat info {};
@@ -45,7 +46,7 @@ std::string first_line_of(const std::string& path) {
   return text.substr(0, text.find('\n'));
 }
 
-// A work tree of `git worktree` has a file .git with "gitdir: PATH" instead of a folder.
+// A work tree that `git worktree` made has a file .git instead of a folder. The file contains "gitdir: PATH".
 std::string git_folder(const std::string& folder) {
   std::string git = folder + "/.git";
   if (is_folder(git)) {
@@ -80,7 +81,7 @@ std::string checked_out(const std::string& git) {
     return is_commit(head) ? head : std::string();
   }
   const std::string reference = head.substr(kReference.size());
-  const std::string common = first_line_of(git + "/commondir");  // exists only in the git folder of a work tree
+  const std::string common = first_line_of(git + "/commondir");  // exists only for a work tree
   const std::string shared = common.empty() ? git : common.starts_with("/") ? common : git + "/" + common;
   for (const std::string& folder : {git, shared}) {
     if (std::string commit = first_line_of(folder + "/" + reference); is_commit(commit)) {

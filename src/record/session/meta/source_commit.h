@@ -9,12 +9,13 @@ namespace gpuprof::record {
 
 using Variable = std::function<std::string(const char* name)>;
 
-// The value of --commit for a program from elsewhere: its commit is unknown, and must not be searched for.
+// This value of --commit means: the program's commit is unknown, and gpuprof must not search for it.
 inline constexpr std::string_view kNoCommit = "none";
 
-// Returns `given` (--commit), else what the CI sets (GITHUB_SHA, CI_COMMIT_SHA), else the commit checked out in the git
-// repository around `folder`; empty if unknown. Reads git's files instead of running git, because the configuration in
-// a stranger's folder can start any program. Only the digits of a commit are taken from git's files.
+// Returns `given` (--commit) if it is set. Otherwise returns the commit that the CI sets (GITHUB_SHA, CI_COMMIT_SHA),
+// or the commit checked out in the git repository around `folder`. Empty if unknown. Reads git's files instead of
+// running git, because a repository's configuration can make git start any program. Takes nothing but the digits of a
+// commit from git's files.
 std::string source_commit(const std::string& given, const Variable& environment, const std::string& folder);
 
 }  // namespace gpuprof::record
