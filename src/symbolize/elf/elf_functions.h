@@ -15,7 +15,7 @@ namespace gpuprof::symbolize {
 
 struct ElfFunction {
   size_t wanted = 0;         // index into the wanted names
-  uint64_t file_offset = 0;  // file offset of the first instruction
+  uint64_t file_offset = 0;  // offset of the function's first instruction
 };
 
 struct ElfSymbol {  // a function or an object
