@@ -14,8 +14,8 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr size_t kMaxBytes = 64U << 20;  // limit of the file's size; a kernel with many modules has about 15 MB
-constexpr uint64_t kMaxFunction =
-    1 << 20;  // an address farther than this behind a symbol is not in the symbol's function
+// An address farther than this behind a symbol is not in the symbol's function.
+constexpr uint64_t kMaxFunction = 1 << 20;
 constexpr std::string_view kKernel = "[kernel]";
 // If a BPF program is attached to a function, the function first calls a trampoline with this name.
 constexpr std::string_view kTrampoline = "bpf_trampoline_";

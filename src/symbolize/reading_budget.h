@@ -15,12 +15,12 @@ struct ReadingLimits {
   uint64_t perf_map_functions = 1 << 20;          // functions of all perf maps together
   uint64_t checksum_bytes = uint64_t{1} << 30;    // bytes read to compute the CRC of .gnu_debuglink
   uint64_t debug_info_bytes = uint64_t{1} << 30;  // memory for DWARF and .gnu_debugdata
-  uint64_t others_debug_info_bytes = uint64_t{128}
-                                     << 20;     // share of debug_info_bytes that files of other users may use
+  // Share of debug_info_bytes that files of other users may use.
+  uint64_t others_debug_info_bytes = uint64_t{128} << 20;
   uint64_t symbols = 8 << 20;                   // symbols of all tables together
   uint64_t time_after_end_ns = 30'000'000'000;  // time to name the remaining addresses after the end of recording
-  uint64_t download_ns =
-      uint64_t{120} * 1000000000;  // total time of debuginfod requests; not part of time_after_end_ns
+  // Total time of debuginfod requests; not part of time_after_end_ns.
+  uint64_t download_ns = uint64_t{120} * 1000000000;
 };
 
 class ReadingBudget {

@@ -44,8 +44,8 @@ struct gpuprof_batch_scan {
   gpuprof_u32 count;
   gpuprof_u32 pad;
   gpuprof_u64 starts[GPUPROF_BATCH_KERNELS]; /* start addresses of kernels, relative to the instruction base address */
-  gpuprof_u64
-      recent[GPUPROF_BATCH_KERNELS]; /* recently stored starts, indexed by their low bits, to skip repetitions */
+  /* Recently stored starts, indexed by their low bits, to skip repetitions. */
+  gpuprof_u64 recent[GPUPROF_BATCH_KERNELS];
 };
 
 static inline __attribute__((always_inline)) void gpuprof_batch_add(struct gpuprof_batch_scan* scan, gpuprof_u32 low,

@@ -170,8 +170,8 @@ struct gpuprof_bpf_config {
 /* Why a BPF program lost something. Each value is an index in the per-CPU counter map `losses`. */
 enum gpuprof_bpf_loss {
   GPUPROF_BPF_LOST_LAUNCH = 0, /* a launch event did not fit into the ring buffer */
-  GPUPROF_BPF_LOST_STACK =
-      1,                     /* a stack event did not fit into the ring buffer; the next launch sends the stack again */
+  /* A stack event did not fit into the ring buffer; the next launch sends the stack again. */
+  GPUPROF_BPF_LOST_STACK = 1,
   GPUPROF_BPF_LOST_READ = 2, /* a walk was not possible, because no memory was available */
   GPUPROF_BPF_LOSSES = 3
 };

@@ -16,8 +16,8 @@ enum gpuprof_loss {
   GPUPROF_LOSS_STACK = 9,        /* launches not reported, or without a stack because it was not taken or not sent */
   GPUPROF_LOSS_DETAIL = 10,      /* other records (name, call, ...) that did not fit into the ring or came too late */
   GPUPROF_LOSS_KERNEL_NAME = 11, /* kernels whose module was unloaded before their name could be read */
-  GPUPROF_LOSS_UNKNOWN_FUNCTION =
-      12,                 /* calls of functions that the vendor's library does not know; they may run GPU work */
+  /* Calls of functions that the vendor's library does not know; they may run GPU work. */
+  GPUPROF_LOSS_UNKNOWN_FUNCTION = 12,
   GPUPROF_LOSS_COUNT,     /* number of reasons in use; new reasons come before it */
   GPUPROF_LOSS_KINDS = 16 /* capacity of the counter array */
 };

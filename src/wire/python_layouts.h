@@ -229,8 +229,8 @@ inline bool take_offsets(const uint64_t* numbers, const DebugOffsets& at, Python
   wire.text_ascii = static_cast<uint16_t>(text[3]);
   wire.text_wide = static_cast<uint16_t>(text[3] + 16);
   wire.frame_owner = wire.frame_boundary;
-  wire.code_first_traceable =
-      static_cast<uint16_t>(wire.code_start - 16);  // this int comes before a pointer, which comes before the code
+  // This int comes before a pointer, which comes before the code.
+  wire.code_first_traceable = static_cast<uint16_t>(wire.code_start - 16);
   wire.code_version = static_cast<uint16_t>(wire.code_first_line + 6 * 4);  // the sixth int after code_first_line
   take_threads(numbers, at, layout);
   return true;

@@ -82,8 +82,8 @@ enum gpuprof_unwind_fp {
 #define GPUPROF_PYTHON_NONE 0xffffu /* stands for a field that this Python version does not have */
 enum gpuprof_python_boundary {
   GPUPROF_PYTHON_EACH = 0, /* 3.9, 3.10: each Python frame has an evaluation loop of its own */
-  GPUPROF_PYTHON_IS_ENTRY =
-      1,                  /* 3.11: the byte at frame_boundary is not 0 in the outermost frame of an evaluation loop */
+  /* 3.11: the byte at frame_boundary is not 0 in the outermost frame of an evaluation loop. */
+  GPUPROF_PYTHON_IS_ENTRY = 1,
   GPUPROF_PYTHON_SHIM = 2 /* since 3.12: a shim frame ends a run. Its byte at frame_boundary is at least shim_owner. It
                              is not a Python frame and lies in the evaluation loop's C frame */
 };
@@ -102,8 +102,8 @@ struct gpuprof_python_layout {
   GPUPROF_U16 tstate_cframe;
   GPUPROF_U16 frame_previous;
   GPUPROF_U16 frame_code;
-  GPUPROF_U16
-  frame_instruction; /* offset of a pointer into the code; 3.9, 3.10: offset of an int */
+  /* Offset of a pointer into the code, or in 3.9 and 3.10 of an int (see instruction_unit). */
+  GPUPROF_U16 frame_instruction;
   GPUPROF_U16 frame_boundary;
   GPUPROF_U8 boundary; /* enum gpuprof_python_boundary */
   GPUPROF_U8 shim_owner;

@@ -272,8 +272,8 @@ enum gpuprof_op {
 
 struct gpuprof_gpu_op {
   struct gpuprof_record header;
-  uint64_t
-      correlation; /* id of the launch, unique in the source; or GPUPROF_CORRELATION_EXEC | id of an executable graph */
+  /* Id of the launch, which is unique in the source, or GPUPROF_CORRELATION_EXEC | the id of an executable graph. */
+  uint64_t correlation;
   uint64_t start_ns;
   uint64_t end_ns;
   uint64_t queued_ns;    /* 0: unknown */

@@ -91,8 +91,8 @@ void JobJoin::expire(uint64_t now_ns) {
   std::erase_if(jobs_, [&](const auto& entry) {
     const auto& [key, job] = entry;
     const uint64_t last = std::max({job.run_ns, job.done_ns, job.ignored ? job.queued_ns : 0});
-    const bool is_over =
-        job.source == 0 || job.done_ns != 0;  // a job that is not over may run for hours, and must be kept
+    // A job that is not over may run for hours, and must be kept.
+    const bool is_over = job.source == 0 || job.done_ns != 0;
     if (!is_over || now_ns < last + kMaxIncompleteNs) {
       return false;
     }

@@ -26,9 +26,9 @@ class JobEventSink {
   // Called before the first event that refers to the stack. See StackSink.
   virtual void on_stack(const gpuprof_bpf_stack& stack, std::span<const uint64_t> words,
                         std::span<const uint64_t> kernel) = 0;
-  virtual void on_code(uint32_t pid,
-                       const PythonCode& code) = 0;  // called before the first stack that refers to the code
-  virtual void on_loader(uint32_t pid) = 0;          // the recorder must read the process's mappings again
+  // Called before the first stack that refers to the code.
+  virtual void on_code(uint32_t pid, const PythonCode& code) = 0;
+  virtual void on_loader(uint32_t pid) = 0;  // the recorder must read the process's mappings again
   virtual void on_queued(const gpuprof_drm_queued& queued) = 0;
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;

@@ -189,8 +189,8 @@ std::string meant(std::string_view given, const std::vector<std::string>& words)
 // Adds a check with an empty description, because the help of the option would show it.
 CLI::Option* add_check(CLI::Option* option, const std::function<std::string(std::string&)>& check,
                        const std::string& description = "") {
-  return option->transform(
-      CLI::Validator(check, description));  // the check may change the text, and CLI11's check() would drop the change
+  // The check may change the text, and CLI11's check() would drop the change.
+  return option->transform(CLI::Validator(check, description));
 }
 
 }  // namespace

@@ -68,10 +68,10 @@ void declare_all(CLI::App& app, Command& command, Levels& levels);
 bool is_basic(const CLI::Option& option);
 bool is_common(const CLI::Option& option);                        // true if all commands have the option
 std::vector<std::string> value_words(const CLI::Option& option);  // possible values; empty if they are not known
-std::string value_word(
-    const CLI::Option& option);  // a placeholder such as "FILE", or the possible values: "auto|inproc"
-std::string full_text(
-    const CLI::Option& option);  // the description, and the possible values unless value_word() lists them
+// Returns a placeholder such as "FILE", or the possible values: "auto|inproc".
+std::string value_word(const CLI::Option& option);
+// Returns the description, and the possible values unless value_word() lists them.
+std::string full_text(const CLI::Option& option);
 std::string usage_line(const CLI::App& app);
 
 }  // namespace gpuprof::cmd

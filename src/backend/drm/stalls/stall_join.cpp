@@ -82,8 +82,8 @@ void StallJoin::on_queued(const JobKey& key, const Job& job, const gpuprof_drm_s
     ++not_followed_;
     return;
   }
-  const bool in_order =
-      submission.kind != GPUPROF_DRM_CONTEXT;  // false for i915, whose engines switch between contexts
+  // False for i915, whose engines switch between contexts.
+  const bool in_order = submission.kind != GPUPROF_DRM_CONTEXT;
   runs_[key] = Run{.job = job, .in_order = in_order};
   running_[key.context].insert(key.seqno);
   if (in_order) {

@@ -63,8 +63,8 @@ class StallJoin {
   // The longest time from the taking of a sample to its reading. The driver polls the hardware every 5 ms.
   static constexpr uint64_t kLagNs = 20'000'000;
   static constexpr uint64_t kWindowNs = 50'000'000;  // length of a window, by the time at which samples are read
-  static constexpr uint64_t kResolveDelayNs =
-      300'000'000;  // after a window has waited this long, most of its jobs are known
+  // After a window has waited this long, most of its jobs are known.
+  static constexpr uint64_t kResolveDelayNs = 300'000'000;
   // After this time, samples that are in no known kernel are reported as unknown.
   static constexpr uint64_t kLateNs = 2'000'000'000;
   static constexpr uint64_t kKeepNs = 5'000'000'000;  // how long ended jobs are stored
@@ -184,8 +184,8 @@ class StallJoin {
   size_t pending_count_ = 0;
   ProportionalSplit split_;
   std::map<uint64_t, std::set<uint64_t>> running_;  // sequence numbers of unfinished jobs, by fence context
-  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>>
-      on_ring_;  // unfinished jobs of each ring that runs its jobs in order
+  // Unfinished jobs of each ring that runs its jobs in order.
+  std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> on_ring_;
   uint64_t ends_inferred_ = 0;
   uint64_t not_followed_ = 0;
   uint64_t next_space_ = 0;
