@@ -12,7 +12,7 @@ constexpr size_t kMaxUnfinished = 4096;  // incomplete code objects; each sendin
 
 uint32_t character_at(const uint8_t* at, unsigned kind) {
   uint32_t value = 0;
-  std::memcpy(&value, at, kind);  // the bytes are little endian
+  std::memcpy(&value, at, kind);
   return value;
 }
 

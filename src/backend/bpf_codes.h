@@ -42,7 +42,7 @@ class BpfCodes {
   };
   static void deliver(const Code& code, const Take& take);
 
-  std::unordered_map<uint32_t, Code> unfinished_;  // by id
+  std::unordered_map<uint32_t, Code> unfinished_;
   uint64_t last_number_ = 0;
 };
 

@@ -15,7 +15,7 @@ enum class Level { quiet = 0, normal = 1, verbose = 2 };
 void set_level(Level level);
 [[nodiscard]] Level level();
 
-void error(const Error& error);                                   // prints "gpuprof: error: ..." and "  hint: ..."
+void error(const Error& error);
 void warn(std::string_view message, std::string_view hint = {});  // also printed with -q, because it affects the result
 void info(std::string_view message);
 void debug(std::string_view message);

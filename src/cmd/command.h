@@ -22,7 +22,7 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  virtual void declare(CLI::App& app) = 0;  // adds the command's options to `app`
+  virtual void declare(CLI::App& app) = 0;
   virtual Result<int> run() = 0;
 };
 

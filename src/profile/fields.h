@@ -54,8 +54,8 @@ class Fields {
   bool text(std::string_view field, std::string_view& out);  // unescapes the field in place
   bool rest(std::string_view field, std::string_view& out);  // takes the rest of the line, and keeps escapes
   bool word(std::string_view field, std::string_view& out);  // takes the text up to the next ';', and keeps escapes
-  bool element(StackElement& out);                           // takes an element of a USTACK or KSTACK
-  bool done();                                               // returns true if no field is left
+  bool element(StackElement& out);
+  bool done();  // returns true if no field is left
 
   [[nodiscard]] bool at_end() const { return at_ == nullptr; }
   [[nodiscard]] bool empty_to_end() const { return at_ == end_; }  // exactly one field is left, and it is empty

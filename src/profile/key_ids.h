@@ -40,7 +40,7 @@ class KeyIds {
   }
 
   std::vector<Key> keys_;
-  SlotTable slots_;                // positions in keys_
+  SlotTable slots_;
   uint64_t seed_ = random_seed();  // random, because a file could otherwise choose keys that all have the same slot
 };
 

@@ -37,8 +37,8 @@ enum class LossReason : uint8_t {
 inline constexpr size_t kLossReasons = static_cast<size_t>(LossReason::unknown_function) + 1;
 
 enum class Missing : uint8_t {
-  work,     // GPU records, and their time
-  samples,  // samples of GPU code
+  work,  // GPU records, and their time
+  samples,
   details,  // details of work that is in the profile
 };
 

@@ -34,7 +34,6 @@ class NumberRow {
     return number('\n', out);
   }
 
-  // Returns the position after the last field that was taken.
   [[nodiscard]] const char* at() const { return at_; }
 
  private:

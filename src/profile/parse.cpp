@@ -102,7 +102,6 @@ bool take(Input& x, std::string_view name, std::span<const Latency::Bucket>& out
       x.context.buckets, out);
 }
 
-// Checks conditions between several fields of a record.
 template <typename R>
 bool check(Input& x, const R& r) {
   if constexpr (std::is_same_v<R, Meta> || std::is_same_v<R, Coverage> || std::is_same_v<R, Loss>) {

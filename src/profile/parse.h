@@ -31,8 +31,8 @@ struct ParseContext {
   std::vector<StackElement> elements;    // memory for the span of a Stack
   std::vector<FrameId> frames;           // memory for the span of a GpuPlace
   std::vector<Latency::Bucket> buckets;  // memory for the span of a Latency
-  uint64_t remarks = 0;                  // number of META, LOSS and COVERAGE lines so far
-  std::string reason;                    // why parse_line() returned no record
+  uint64_t remarks = 0;
+  std::string reason;  // why parse_line() returned no record
 };
 
 // Parses `line` into `record`. If that fails, leaves `record` empty and sets context.reason. Unescapes text in the

@@ -203,7 +203,7 @@ struct Reader::State {
   std::array<Share, kMostRows> shares;
   uint64_t line = 0;
   uint64_t skipped_bad = 0;
-  uint64_t last_refused = 0;  // number of the last rejected line
+  uint64_t last_refused = 0;
   uint64_t skipped_unknown = 0;
   bool cut_short = false;
 
@@ -435,7 +435,7 @@ Status Reader::read_record(std::optional<Record>& record) {
     }
     ++s.line;
     if (line.begin == line.end) {
-      continue;  // ignores empty lines
+      continue;
     }
     s.parse(line, record);
     if (record) {

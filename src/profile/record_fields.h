@@ -228,7 +228,6 @@ template <typename T>
 concept AnyId = kSpaceOf<T>
 != kIdSpaces;
 
-// Returns the id space of a definition.
 template <typename R>
 requires AnyId<decltype(R::id)>
 constexpr IdSpace own_space(const R& record) {

@@ -90,10 +90,10 @@ struct Process {
   uint32_t pid = 0;
   uint32_t ppid = 0;
   uint64_t start_ns = 0;  // CLOCK_MONOTONIC time at which the recorder first saw the process
-  StringId name{};        // comm of the process
-  StringId command{};     // command line, with spaces between the arguments
-  StringId rank{};        // rank in an MPI, SLURM or torchrun job, from an environment variable of the launcher
-  StringId host{};        // host on which the process ran; 0: the host in META
+  StringId name{};
+  StringId command{};  // command line, with spaces between the arguments
+  StringId rank{};     // rank in an MPI, SLURM or torchrun job, from an environment variable of the launcher
+  StringId host{};     // host on which the process ran; 0: the host in META
 };
 
 struct Device {
@@ -152,7 +152,7 @@ struct Work {
   uint32_t flags = 0;
 };
 inline constexpr uint32_t kWorkGraphNode = 1;  // a node of a graph launch
-inline constexpr uint32_t kWorkUnsampled = 2;  // launches that have no stack because of --max-overhead
+inline constexpr uint32_t kWorkUnsampled = 2;
 inline constexpr uint32_t kWorkAttached =
     // The recorder attached to the process, so a graph node may have been created before the recording.
     4;
@@ -319,7 +319,7 @@ struct GpuCount {
   uint64_t value = 0;
 };
 
-struct Sampling {  // the sampling period
+struct Sampling {
   SamplingId id{};
   uint64_t period = 0;
   StringId unit{};  // "cycles" or "ns"
@@ -337,13 +337,13 @@ struct EuStall {
 };
 inline constexpr uint32_t kSampleEstimated = 1;  // the samples were attributed to this work by an estimate
 
-struct Loss {               // counts something that is missing from the profile
+struct Loss {
   ProcessId process{};      // 0: the loss belongs to no single process
   std::string_view reason;  // a word of the table in FORMAT.md
   uint64_t count = 0;
 };
 
-struct End {                 // the last line of a complete profile
+struct End {
   uint64_t end_ns = 0;       // CLOCK_MONOTONIC
   uint64_t launches = 0;     // API calls that put work on a GPU
   uint64_t gpu_records = 0;  // valid GPU records: the sum of Gpu.count

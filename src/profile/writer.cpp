@@ -122,7 +122,7 @@ class LineBuilder {
   }
 
   std::string& out_;
-  std::array<char, 256> text_;  // not initialized, which would take time
+  std::array<char, 256> text_;
   size_t size_ = 0;
 };
 

@@ -37,7 +37,7 @@ class PerfMap {
  private:
   struct Function {
     uint64_t end;
-    uint64_t name;  // offset of the name in names_
+    uint64_t name;
     uint32_t name_size;
   };
 
@@ -49,7 +49,7 @@ class PerfMap {
   uid_t owner_;
   UniqueFd folder_;
   UniqueFd fd_;
-  bool replaced_ = false;                   // whether the file was replaced since the last refresh()
+  bool replaced_ = false;
   uint64_t consumed_ = 0;                   // bytes of the file that were parsed, up to the end of a line
   uint64_t read_to_ = 0;                    // file size at the last read
   std::map<uint64_t, Function> functions_;  // by start address; functions do not overlap

@@ -24,8 +24,8 @@ struct MappedFile {
   UniqueFd fd;
   bool deleted = false;
   bool denied = false;  // the process, or gpuprof's user, has no right to read the file
-  uint64_t size = 0;    // bytes, when the file was opened
-  timespec written{};   // time of the last write, when the file was opened
+  uint64_t size = 0;
+  timespec written{};  // time of the last write, when the file was opened
 
   // Returns false if somebody has written to the file since it was opened. A build can overwrite a file in place.
   [[nodiscard]] bool is_unchanged() const;
@@ -115,7 +115,7 @@ class ProcessMaps {
   bool has_vdso_ = false;
   bool denied_ = false;
   std::optional<FileRights> first_rights_;
-  std::optional<FileRights> rights_;  // rights at the last refresh()
+  std::optional<FileRights> rights_;
   std::shared_ptr<PerfMap> perf_map_;
 };
 

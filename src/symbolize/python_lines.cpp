@@ -77,8 +77,8 @@ class Locations {
     return true;
   }
 
-  [[nodiscard]] uint32_t length() const { return length_; }  // bytes of code in the entry
-  [[nodiscard]] int64_t delta() const { return delta_; }     // lines from the previous entry to this one
+  [[nodiscard]] uint32_t length() const { return length_; }
+  [[nodiscard]] int64_t delta() const { return delta_; }  // lines from the previous entry to this one
   [[nodiscard]] bool has_line() const { return has_line_; }
 
  private:

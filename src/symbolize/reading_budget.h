@@ -17,7 +17,7 @@ struct ReadingLimits {
   uint64_t debug_info_bytes = uint64_t{1} << 30;  // memory for DWARF and .gnu_debugdata
   // Share of debug_info_bytes that files of other users may use.
   uint64_t others_debug_info_bytes = uint64_t{128} << 20;
-  uint64_t symbols = 8 << 20;                   // symbols of all tables together
+  uint64_t symbols = 8 << 20;
   uint64_t time_after_end_ns = 30'000'000'000;  // time to name the remaining addresses after the end of recording
   // Total time of debuginfod requests; not part of time_after_end_ns.
   uint64_t download_ns = uint64_t{120} * 1000000000;
@@ -35,12 +35,12 @@ class ReadingBudget {
 
   // How much was not read because of a limit.
   struct LeftOut {
-    uint64_t perf_maps = 0;      // truncated perf maps
-    uint64_t debug_links = 0;    // files whose CRC was not computed to compare it with .gnu_debuglink
-    uint64_t debug_infos = 0;    // files whose DWARF or .gnu_debugdata was not read
-    uint64_t symbol_tables = 0;  // truncated symbol tables
-    uint64_t downloads = 0;      // files that were not requested from debuginfod
-    uint64_t addresses = 0;      // addresses that were not named before the time limit
+    uint64_t perf_maps = 0;
+    uint64_t debug_links = 0;  // files whose CRC was not computed to compare it with .gnu_debuglink
+    uint64_t debug_infos = 0;  // files whose DWARF or .gnu_debugdata was not read
+    uint64_t symbol_tables = 0;
+    uint64_t downloads = 0;  // files that were not requested from debuginfod
+    uint64_t addresses = 0;  // addresses that were not named before the time limit
     [[nodiscard]] bool nothing() const {
       return perf_maps + debug_links + debug_infos + symbol_tables + downloads + addresses == 0;
     }
@@ -66,7 +66,6 @@ class ReadingBudget {
   // budget. If it returns false, it counts the file as left out.
   bool may_take_debug_info(uint64_t peak, uint64_t kept, bool trusted);
 
-  // Returns how many of the `wanted` symbols a table may have.
   uint64_t take_symbols(uint64_t wanted);
 
   // Returns whether debuginfod may be asked again. After each request, the caller passes its duration to

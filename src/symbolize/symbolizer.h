@@ -19,7 +19,7 @@ struct SymbolizedFrame {
   profile::FrameKind kind = profile::FrameKind::unknown;
   // Demangled. Without a symbol, it is "[libfoo.so+0x12ab]" or "[unknown]".
   std::string name;
-  std::string file;  // source file; empty if unknown
+  std::string file;
   uint32_t line = 0;
   std::string module;    // path of the mapped file, "[vdso]", "[kernel]", "perf-PID.map"
   std::string build_id;  // lower-case hex

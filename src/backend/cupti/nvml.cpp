@@ -109,7 +109,7 @@ struct ClockWatch::State {
   std::condition_variable changed;
   bool stop = false;
   bool ended = false;
-  std::map<std::string, DeviceClock> clocks;  // by uuid
+  std::map<std::string, DeviceClock> clocks;
 
   void add(const std::string& uuid, unsigned mhz) {
     const std::lock_guard lock(mutex);

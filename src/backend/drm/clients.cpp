@@ -69,7 +69,7 @@ void Clients::learn(uint64_t client, uint32_t pid) {
 }
 
 void Clients::keep(uint64_t client, Found found) {
-  if (found_.size() >= kMaxClients) {  // forgets all clients, because most of them have ended
+  if (found_.size() >= kMaxClients) {
     found_.clear();
   }
   found_[client] = found;

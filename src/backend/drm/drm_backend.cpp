@@ -31,9 +31,7 @@ Error impossible(const Error& why) {
   return {"--backend drm is impossible here: " + why.message, why.hint};
 }
 
-// How often to check for processes that have ended.
 constexpr uint64_t kPollIntervalNs = 200'000'000;
-// How often to remove destroyed VMs from the BPF maps.
 constexpr uint64_t kSweepIntervalNs = 2'000'000'000;
 // After a search for clients, the next one waits for this many times the duration of the search.
 constexpr uint64_t kSearchPause = 20;

@@ -66,7 +66,7 @@ void JobJoin::complete_job(Jobs::iterator at) {
   const JobKey key = at->first;
   const Job done = job;
   jobs_.erase(at);
-  if (last_done_.size() >= kMaxRings) {  // forgets all rings, because most of them are gone
+  if (last_done_.size() >= kMaxRings) {
     last_done_.clear();
   }
   uint64_t& last = last_done_[done.ring];

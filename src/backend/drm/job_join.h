@@ -14,7 +14,6 @@
 
 namespace gpuprof::backend::drm {
 
-// A job is identified by the fence that signals its end.
 struct JobKey {
   uint64_t context = 0;
   uint64_t seqno = 0;
@@ -48,7 +47,6 @@ class JobSink {
 
   // The job has ended. At `start_ns`, the hardware had the job and had finished the previous job of the ring.
   virtual void on_job(const JobKey& key, const Job& job, uint64_t start_ns) = 0;
-  // The job failed before it ran.
   virtual void on_failed_job(const Job& job) = 0;
   // Events of the job are missing. If `unfinished`, the event of its end is missing, else that of its start.
   virtual void on_lost_job(const JobKey& key, const Job& job, bool unfinished) = 0;
@@ -88,7 +86,7 @@ class JobJoin {
 
   JobSink& sink_;
   Jobs jobs_;
-  std::unordered_map<uint64_t, uint64_t> last_done_;  // by ring
+  std::unordered_map<uint64_t, uint64_t> last_done_;
   uint64_t unknown_ = 0;
 };
 

@@ -33,7 +33,7 @@ class JobEventSink {
   virtual void on_run(const JobKey& key, uint64_t time_ns) = 0;
   virtual void on_done(const JobKey& key, uint64_t time_ns, bool failed) = 0;
   virtual void on_batch(const gpuprof_drm_batch& batch) = 0;
-  virtual void on_batch_job(uint64_t batch, const JobKey& key) = 0;  // the job runs this batch
+  virtual void on_batch_job(uint64_t batch, const JobKey& key) = 0;
   virtual void on_bound(const gpuprof_drm_bound& bound) = 0;
 };
 
@@ -43,7 +43,6 @@ class JobPrograms {
   // what is missing.
   static Result<std::unique_ptr<JobPrograms>> start(pid_t root, const KernelEvents& events, bool batches = false);
 
-  // Returns the events that exist and that gpuprof may use.
   [[nodiscard]] const KernelEvents& used() const { return used_; }
 
   // Returns the object with the loaded programs. The recorder writes unwind tables into its maps.

@@ -28,7 +28,7 @@ struct KernelEvents {
   bool i915_batches = false;
   std::string lacks;  // says what the loaded drivers lack; may be empty
 
-  [[nodiscard]] std::string text() const;  // for doctor
+  [[nodiscard]] std::string text() const;
 };
 
 enum class Hook { tracepoint, function };

@@ -158,7 +158,7 @@ uint64_t Submitters::ring(const gpuprof_drm_queued& queued) {
 }
 
 std::pair<uint64_t, bool> StreamNumbers::number(const StreamKey& key, uint64_t wanted) {
-  if (numbers_.size() >= kMax) {  // forgets all streams, because most of them are gone
+  if (numbers_.size() >= kMax) {
     numbers_.clear();
     taken_.clear();
   }

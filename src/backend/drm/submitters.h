@@ -52,7 +52,7 @@ class StreamNumbers {
     }
   };
   std::unordered_map<StreamKey, uint64_t, Hash> numbers_;
-  std::set<std::pair<uint32_t, uint64_t>> taken_;  // device and number
+  std::set<std::pair<uint32_t, uint64_t>> taken_;
   uint64_t next_other_ = kFirstOfOthers;
 };
 

@@ -48,7 +48,7 @@ Status write_output(const std::string& path, std::string_view text);
 Status write_output(const std::string& path, const std::function<void(TextStream&)>& write);
 
 struct WrittenFile {
-  std::string place;  // path
+  std::string place;  // path of the file
   uint64_t bytes = 0;
   bool regular = false;
 };

@@ -140,7 +140,7 @@ FileRights rights_of_user(uid_t uid) {
   rights.groups.resize(static_cast<size_t>(count));
   while (::getgrouplist(entry.pw_name, entry.pw_gid, rights.groups.data(), &count) < 0) {
     if (count <= static_cast<int>(rights.groups.size()) || count > kMostGroups) {
-      count = 0;  // the number of groups is unknown, so use none
+      count = 0;
       break;
     }
     rights.groups.resize(static_cast<size_t>(count));

@@ -68,8 +68,8 @@ class OutputFile {
   void take_another_name();
 
   UniqueFd fd_;
-  UniqueFd file_;      // another descriptor of the file, to find its place; closed for special files
-  UniqueFd folder_;    // folder of the file
+  UniqueFd file_;  // another descriptor of the file, to find its place; closed for special files
+  UniqueFd folder_;
   std::string entry_;  // final file name
   bool keep_old_ = false;
   const char* busy_hint_ = nullptr;

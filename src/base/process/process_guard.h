@@ -45,7 +45,7 @@ class ProcessGuard {
 
   Credentials credentials_;
   UniqueFd pidfd_;
-  UniqueFd proc_;  // /proc/PID
+  UniqueFd proc_;
   bool changed_ = false;
 };
 

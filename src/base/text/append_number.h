@@ -48,7 +48,7 @@ inline constexpr std::array<char, 200> kDigitPairs = [] {
 }
 
 inline void append_number(uint64_t value, std::string& out) {
-  std::array<char, kMostDigits> digits;  // not initialized, which would take time
+  std::array<char, kMostDigits> digits;
   out.append(digits.data(), static_cast<size_t>(put_digits(digits.data(), value) - digits.data()));
 }
 

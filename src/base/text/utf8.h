@@ -14,7 +14,6 @@ struct Utf8Character {
 // Decodes the first character of a text. Overlong forms, surrogates and values above U+10FFFF are malformed.
 Utf8Character utf8_decode(std::string_view text);
 
-// Returns utf8_decode(text).size.
 size_t utf8_sequence(std::string_view text);
 
 // Returns whether a character can deceive a reader. It may change how a terminal or page shows the text around it, or

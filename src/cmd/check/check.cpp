@@ -426,7 +426,7 @@ class Check final : public Command {
   StackChoices stacks_;
   analyze::StackOptions stack_options_;
   std::vector<FileId> opened_;
-  std::string kept_in_;  // folder with the recorded profiles
+  std::string kept_in_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace gpuprof::cmd {
 
 // One side of a comparison. The profiles of its runs are NAME-1.txt, NAME-2.txt, ...
 struct RunSide {
-  std::string name;  // for example "old"
+  std::string name;
   std::vector<std::string> command;
   std::string commit;  // value of `record --commit`; if empty, `record` finds out the commit
 };

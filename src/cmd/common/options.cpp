@@ -43,7 +43,6 @@ std::string wrapped(std::string line, const std::string& text, size_t indent) {
   return out.append(line).append("\n");
 }
 
-// Returns the names as a text: "-o, --output".
 std::string option_names(const CLI::Option& option) {
   std::string text;
   for (const std::string& name : option.get_snames()) {
@@ -60,7 +59,7 @@ std::string option_names(const CLI::Option& option) {
 class HelpText : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    (void)name;  // usage_line() already has the complete name
+    (void)name;
     std::string text = wrapped("", app->get_description(), 0) + "\nUsage: " + usage_line(*app) + "\n\n";
     text += options(*app, "Options", "");
     if (mode == CLI::AppFormatMode::All) {

@@ -66,7 +66,7 @@ void declare_all(CLI::App& app, Command& command, Levels& levels);
 
 // These functions describe an option. usage_line() describes a command: "gpuprof record [OPTIONS] -- COMMAND ...".
 bool is_basic(const CLI::Option& option);
-bool is_common(const CLI::Option& option);                        // true if all commands have the option
+bool is_common(const CLI::Option& option);
 std::vector<std::string> value_words(const CLI::Option& option);  // possible values; empty if they are not known
 // Returns a placeholder such as "FILE", or the possible values: "auto|inproc".
 std::string value_word(const CLI::Option& option);

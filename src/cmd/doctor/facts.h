@@ -12,9 +12,9 @@ namespace gpuprof::cmd {
 
 enum class State {
   ok,
-  limited,  // works in part
+  limited,
   missing,  // does not work; the hint says what to do
-  info,     // neither good nor bad
+  info,
 };
 
 const char* state_name(State state);

@@ -106,7 +106,7 @@ class Flame : public Command {
     RETURN_IF_ERROR(choose_unit(folded.tree, weight));
     explain(folded, weight.kind);
     const uint64_t total = output::raw_weight(folded.tree.total(), weight.kind);
-    RETURN_IF_ERROR(total == 0 ? Status() : write(rows, folded, weight));  // if nothing is left, writes no picture
+    RETURN_IF_ERROR(total == 0 ? Status() : write(rows, folded, weight));
     return ended(folded, rows.tables, total);
   }
 

@@ -289,7 +289,7 @@ class Record final : public Command {
   std::string stacks_ = "auto";
   std::string wait_ = "all";
   std::string graphs_ = "nodes";
-  std::string sampling_;  // empty: record no samples
+  std::string sampling_;
   PatternOption kernel_;
   std::vector<std::string> metrics_;
 };

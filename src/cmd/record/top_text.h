@@ -18,7 +18,6 @@ struct TopShape {
 std::vector<std::string> top_lines(const record::LiveState& state, const record::LiveState& before,
                                    const TopShape& shape);
 
-// Formats the state as one line of a log.
 std::string top_line(const record::LiveState& state, const record::LiveState& before);
 
 }  // namespace gpuprof::cmd

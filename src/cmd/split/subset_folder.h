@@ -47,7 +47,7 @@ class SubsetFolder {
   Status flush_all();
 
   std::string path_;
-  std::string entry_;  // name of the folder in parent_
+  std::string entry_;
   UniqueFd parent_;
   std::string temporary_;  // name of the hidden folder in parent_ until finish()
   UniqueFd folder_;

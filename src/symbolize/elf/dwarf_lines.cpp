@@ -26,7 +26,7 @@ constexpr size_t kMaxRanges = 4 << 20;
 constexpr int kMaxVisits = 4 << 20;  // limit of DIEs visited in one unit, because malformed siblings may form a cycle
 constexpr int kMaxDepth = 128;
 constexpr size_t kMaxScope = 4096;
-constexpr uint64_t kScopeBytes = 80;  // memory of one stored namespace prefix, with its table entry
+constexpr uint64_t kScopeBytes = 80;
 constexpr size_t kMaxRangesBack = 16;
 constexpr size_t kMaxName = 64 << 10;
 // Memory that libdw needs per line, while it reads (peak) and afterwards (kept). A line may take only one byte of the

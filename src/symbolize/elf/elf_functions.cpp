@@ -12,7 +12,7 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kMaxSymbols = 8 << 20;  // per symbol table; the largest known tables have about a million
-constexpr size_t kChunk = 16384;           // symbols per read
+constexpr size_t kChunk = 16384;
 constexpr uint64_t kMaxFunctionNameBytes = 256ULL << 20;  // bytes of the string table that belongs to one symbol table
 constexpr int kMaxMatches = 4096;  // limit of symbols with a wanted name; a file has one or two per name
 
@@ -78,7 +78,7 @@ class Search {
   size_t longest_ = 0;
   int matches_ = 0;
   std::vector<ElfSymbol> found_;
-  std::vector<uint8_t> names_;  // string table of the current symbol table
+  std::vector<uint8_t> names_;
 };
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace gpuprof::symbolize {
 
 struct ElfFunction {
-  size_t wanted = 0;         // index into the wanted names
-  uint64_t file_offset = 0;  // offset of the function's first instruction
+  size_t wanted = 0;  // index into the wanted names
+  uint64_t file_offset = 0;
 };
 
 struct ElfSymbol {  // a function or an object

@@ -185,7 +185,7 @@ std::optional<uint64_t> ElfImage::code_offset_of(uint64_t vaddr) const {
         vaddr - segment.p_vaddr < segment.p_filesz) {
       const uint64_t within = vaddr - segment.p_vaddr;
       if (segment.p_offset >= source_.size() || within >= source_.size() - segment.p_offset) {
-        return std::nullopt;  // the file is truncated
+        return std::nullopt;
       }
       return segment.p_offset + within;
     }

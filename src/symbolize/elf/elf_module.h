@@ -57,7 +57,7 @@ class ElfModule {
   SymbolTable symbols_;
   bool dwarf_tried_ = false;
   std::unique_ptr<DwarfLines> dwarf_;
-  std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;  // by virtual address
+  std::unordered_map<uint64_t, std::vector<SymbolizedFrame>> cache_;
 };
 
 // Returns "[libfoo.so+0x12ab]", the name of an address without a symbol.

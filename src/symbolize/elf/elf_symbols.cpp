@@ -8,7 +8,7 @@ namespace gpuprof::symbolize {
 namespace {
 
 constexpr uint64_t kMaxElfSymbols = 8 << 20;  // per symbol table; the largest known tables have about a million
-constexpr size_t kSymbolChunk = 16384;        // symbols per read
+constexpr size_t kSymbolChunk = 16384;
 constexpr size_t kMaxSymbolName = 64 << 10;
 // A search for the symbol that contains an address checks at most this many symbols before the address.
 constexpr size_t kMaxSymbolStepsBack = 64;

@@ -13,9 +13,9 @@
 namespace gpuprof::symbolize {
 
 struct FoundSymbol {
-  uint64_t value = 0;  // virtual address of the function
-  uint64_t size = 0;   // bytes; a symbol without size extends to the next symbol
-  std::string name;    // mangled
+  uint64_t value = 0;
+  uint64_t size = 0;  // bytes; a symbol without size extends to the next symbol
+  std::string name;   // mangled
 };
 
 class SymbolTable {
@@ -35,8 +35,8 @@ class SymbolTable {
     uint32_t size;
     uint32_t name;  // offset of the name in the string table
     uint32_t room;  // bytes to the end of the symbol's section; limits a symbol without size
-    uint8_t table;  // index into tables_
-    uint8_t rank;   // 0: global, 1: weak, 2: local function, 3: label
+    uint8_t table;
+    uint8_t rank;  // 0: global, 1: weak, 2: local function, 3: label
   };
   struct StringTable {
     ByteSource source;

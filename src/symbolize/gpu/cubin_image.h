@@ -20,7 +20,7 @@ struct CubinFunction {
   uint32_t section = 0;
   uint64_t begin = 0;  // offset in the section
   uint64_t size = 0;
-  uint32_t symbol = 0;  // index in the symbol table
+  uint32_t symbol = 0;
   uint8_t rank = 0;     // 0: global, 1: weak, 2: local
   bool kernel = false;  // otherwise, it is a function that kernels call
 };

@@ -15,12 +15,12 @@ constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 constexpr size_t kMaxFrames = 1024;  // frames of one code location; a profile has the same limit
 // A search for the function that contains an address checks at most this many functions before the address.
 constexpr size_t kMaxStepsBack = 64;
-constexpr size_t kMaxSectionRows = 1 << 20;      // rows of one section, over all its sequences
-constexpr size_t kMaxRowsKept = 4 << 20;         // stored rows, 20 bytes each
-constexpr size_t kMaxFilesKept = 1 << 20;        // stored files, 24 bytes each
-constexpr size_t kMaxNameBytesKept = 8 << 20;    // bytes of the stored demangled names
-constexpr size_t kMaxKernelName = 32 << 10;      // bytes of one name; demangle() leaves longer names unchanged
-constexpr size_t kMaxKernelNameBytes = 1 << 20;  // bytes of all function names of one code location
+constexpr size_t kMaxSectionRows = 1 << 20;  // rows of one section, over all its sequences
+constexpr size_t kMaxRowsKept = 4 << 20;     // stored rows, 20 bytes each
+constexpr size_t kMaxFilesKept = 1 << 20;    // stored files, 24 bytes each
+constexpr size_t kMaxNameBytesKept = 8 << 20;
+constexpr size_t kMaxKernelName = 32 << 10;  // bytes of one name; demangle() leaves longer names unchanged
+constexpr size_t kMaxKernelNameBytes = 1 << 20;
 
 // A function that only one kernel calls has the name "$_Z6kernelv$_Z6calleev" in that kernel's section.
 std::string_view own_name(std::string_view name) {

@@ -91,8 +91,8 @@ class CubinLines {
   std::vector<uint64_t> tables_;
   // The first table that has names of inlined functions. nullopt: it was not searched yet.
   std::optional<uint32_t> first_named_;
-  std::vector<Start> starts_;                                           // sorted by section
-  std::unordered_map<uint32_t, Section> decoded_;                       // by section
+  std::vector<Start> starts_;  // sorted by section
+  std::unordered_map<uint32_t, Section> decoded_;
   std::unordered_map<uint32_t, std::optional<CubinLineTable>> parsed_;  // by offset in lines_
   std::unordered_map<std::string_view, std::string> names_;
   size_t rows_kept_ = 0;

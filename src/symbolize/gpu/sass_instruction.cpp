@@ -355,7 +355,7 @@ class Parser {
   [[nodiscard]] bool guard_is_real() const { return guard_ && (!guard_->registers.empty() || guard_->negated); }
 
   std::string_view whole_;
-  std::string_view text_;  // the text after the parsed part
+  std::string_view text_;
   SassInstruction& result_;
   std::optional<SassOperand> guard_;
   std::vector<SassOperand> operands_;

@@ -25,8 +25,8 @@ enum class SassKind : uint8_t {
   shuffle,
   special_register,
   tensor,
-  arithmetic,  // arithmetic with fixed latency
-  none,        // stores and control flow have no result
+  arithmetic,
+  none,  // stores and control flow have no result
 };
 
 // Returns a word such as "load" or "special function", for the message "waits for the ... at file:line".

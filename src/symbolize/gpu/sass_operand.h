@@ -12,7 +12,7 @@ struct SassOperand {
   struct Register {
     size_t number = 0;  // as in sass_instruction.h: unique over all register files
     size_t end = 0;     // number after the last register of its register file
-    size_t width = 1;   // width as the operand states it, such as "R2.64"
+    size_t width = 1;
   };
 
   std::vector<Register> registers;

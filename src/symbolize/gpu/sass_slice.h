@@ -64,8 +64,8 @@ class SassSlice {
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> sources_;  // predecessors
-  bool jumps_ = false;             // whether the function has indirect jumps
-  bool returns_ = false;           // whether the function has RET instructions
+  bool jumps_ = false;
+  bool returns_ = false;
 };
 
 }  // namespace gpuprof::symbolize

@@ -24,7 +24,7 @@ class Zebin {
  public:
   struct Kernel {
     std::string name;
-    uint64_t bytes = 0;   // size of the code
+    uint64_t bytes = 0;
     uint64_t offset = 0;  // offset of the code in the zebin
   };
 

@@ -131,7 +131,7 @@ uint64_t StallJoin::space_of(SourceId source, const gpuprof_drm_batch& batch) {
       return id;
     }
   }
-  if (spaces_.size() >= kMaxSpaces) {  // forgets all spaces, because most of them are gone
+  if (spaces_.size() >= kMaxSpaces) {
     not_followed_ += spaces_.size();
     spaces_.clear();
   }

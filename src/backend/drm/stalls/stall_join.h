@@ -130,11 +130,11 @@ class StallJoin {
     uint64_t done_ns = 0;
     uint64_t start_ns = 0;  // start time in the report of the job's work; 0: not reported yet
     uint64_t batch = 0;
-    bool is_complete = false;                      // all kernels of the batch are known
-    bool is_full = false;                          // the batch has more kernels than fit into its event
-    bool in_order = false;                         // the job's ring runs one job after the other
-    bool is_inferred = false;                      // done_ns was inferred: it is the latest possible end
-    std::multimap<uint64_t, BatchKernel> kernels;  // by start address
+    bool is_complete = false;
+    bool is_full = false;      // the batch has more kernels than fit into its event
+    bool in_order = false;     // the job's ring runs one job after the other
+    bool is_inferred = false;  // done_ns was inferred: it is the latest possible end
+    std::multimap<uint64_t, BatchKernel> kernels;
     // Returns run_ns while start_ns is unknown. The job may have started later, because its ring was busy.
     [[nodiscard]] uint64_t began_ns() const { return start_ns != 0 ? start_ns : run_ns; }
   };
@@ -142,7 +142,7 @@ class StallJoin {
     uint32_t device = 0;
     uint64_t start_ns = 0;
     uint64_t end_ns = 0;
-    std::map<uint64_t, StallCounts> counts;  // by address
+    std::map<uint64_t, StallCounts> counts;
   };
   struct Candidate {
     SourceId source = 0;
@@ -179,7 +179,7 @@ class StallJoin {
   std::unordered_map<uint64_t, Batch> batches_;
   std::map<std::pair<uint64_t, uint32_t>, uint64_t> bases_;  // base address by file and queue
   std::unordered_map<uint64_t, Space> spaces_;
-  std::map<uint32_t, Window> open_;  // by device
+  std::map<uint32_t, Window> open_;
   std::deque<Window> pending_;
   size_t pending_count_ = 0;
   ProportionalSplit split_;

@@ -33,7 +33,7 @@ class StallReader {
 
   // The result of drain(), which reads new records with at most kMaxReads read() calls per stream, and never blocks.
   struct Drained {
-    bool any = false;    // records were read
+    bool any = false;
     bool whole = false;  // all new records were read
   };
   Drained drain(StallRecordSink& sink, uint64_t now_ns);
@@ -41,7 +41,7 @@ class StallReader {
   static constexpr unsigned kMaxReads = 16;  // read() calls per stream and poll iteration
 
   struct Facts {
-    uint64_t resets = 0;     // streams that ended because the GPU was reset
+    uint64_t resets = 0;
     uint64_t drops = 0;      // how often records were dropped
     uint64_t malformed = 0;  // bytes that were not a complete record
   };

@@ -51,7 +51,7 @@ class StallSampling final : public StallSink, public StallRecordSink {
   std::optional<StallReader> reader_;
   KernelCounters kernels_;
   StallJoin join_;
-  std::map<uint32_t, std::string> buses_;  // by device
+  std::map<uint32_t, std::string> buses_;
   uint64_t now_ns_ = 0;
   bool on_ = false;
   bool whole_ = false;  // the last drain() read all new records

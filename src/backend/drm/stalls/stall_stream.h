@@ -35,7 +35,7 @@ class StallStream {
  public:
   enum class Outcome : uint8_t {
     data,
-    nothing,  // no new record yet
+    nothing,
     dropped,  // records before the next one were lost; their number is unknown
     lost,     // the GPU was reset, so a new stream must be opened
     failed
