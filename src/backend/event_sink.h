@@ -75,7 +75,7 @@ struct GraphNode {
 struct GraphLaunch {
   uint64_t correlation = 0;
   uint64_t time_ns = 0;
-  // On the stream, launches with lower correlation ids have ended. 0: unknown.
+  // All launches on the stream with a correlation id below this value have ended. 0: unknown.
   uint64_t finished = 0;
   uint32_t exec = 0;
   uint32_t stream = 0;

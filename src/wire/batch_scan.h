@@ -28,7 +28,8 @@ struct gpuprof_batch_scan {
   gpuprof_u64 at;      /* GPU address of the next command */
   gpuprof_u64 base;    /* instruction base address; 0: the batch has not set one */
   gpuprof_u64 back[4]; /* GPU addresses at which the calling batches continue */
-  /* The next fields are used for Gen8 to Gen12. */
+  /* Only Gen8 to Gen12 use the next three fields. */
+
   /* Dynamic state base address. It comes from an earlier batch until this batch sets it. 0: unknown. */
   gpuprof_u64 dynamic;
   gpuprof_u64 descriptors; /* address of the interface descriptors; 0: unknown */

@@ -114,7 +114,7 @@ struct gpuprof_python_threads {
   gpuprof_u16 ident; /* offset in the thread state of the thread's pthread_self() */
 };
 struct gpuprof_bpf_process {
-  /* The number of the process's mappings; gpuprof_bpf_mappings may be newer. 0: the tables are not ready. */
+  /* Equals gpuprof_bpf_mappings.number, unless those mappings are newer. 0: the tables are not ready. */
   gpuprof_u32 number;
   gpuprof_u32 image;       /* changes when the pid runs another program */
   gpuprof_u32 frame_bytes; /* bytes to read of a Python frame: up to the last field that is needed */

@@ -428,7 +428,7 @@ struct gpuprof_graph_launch {
   struct gpuprof_record header;
   uint64_t correlation;
   uint64_t time_ns;
-  /* On the stream, launches with lower correlation ids have ended. 0: unknown. */
+  /* All launches on the stream with a correlation id below this value have ended. 0: unknown. */
   uint64_t finished;
   uint32_t exec;   /* id of the executable graph */
   uint32_t stream; /* as in GPU_OP */
