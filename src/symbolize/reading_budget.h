@@ -35,12 +35,12 @@ class ReadingBudget {
 
   // How much was not read because of a limit.
   struct LeftOut {
-    uint64_t perf_maps = 0;
-    uint64_t debug_links = 0;  // files whose CRC was not computed to compare it with .gnu_debuglink
-    uint64_t debug_infos = 0;  // files whose DWARF or .gnu_debugdata was not read
-    uint64_t symbol_tables = 0;
-    uint64_t downloads = 0;  // files that were not requested from debuginfod
-    uint64_t addresses = 0;  // addresses that were not named before the time limit
+    uint64_t perf_maps = 0;      // perf maps that were truncated
+    uint64_t debug_links = 0;    // files whose CRC was not computed to compare it with .gnu_debuglink
+    uint64_t debug_infos = 0;    // files whose DWARF or .gnu_debugdata was not read
+    uint64_t symbol_tables = 0;  // symbol tables that were truncated
+    uint64_t downloads = 0;      // files that were not requested from debuginfod
+    uint64_t addresses = 0;      // addresses that were not named before the time limit
     [[nodiscard]] bool nothing() const {
       return perf_maps + debug_links + debug_infos + symbol_tables + downloads + addresses == 0;
     }
